@@ -9,17 +9,22 @@ import { type Admitted, type CampaignContext, FifoQueue, type Newcomer, type Ste
 import { admissionPortOf } from "./queue/admission-port.ts"
 import { rules } from "./queue/rules.ts"
 import { stepResultOf } from "./queue/step.ts"
-import { RateLimiter, takeRequestsOf } from "./RateLimiter.ts"
-import type { Budgets } from "./rules/limits/units.ts"
+import { NEAR_SHARE, RateLimiter, type TakeRequest, takeRequestsOf } from "./RateLimiter.ts"
+import type { LimitName, Near } from "./rules/limits/take.ts"
 import type { QueueContext } from "./rules/step.ts"
 import type { TakeAndAdmitContext } from "./rules/take-and-admit.ts"
-import { type RateLimited, StoreUnavailable, stackless } from "./Session.ts"
+import { type LimitState, type RateLimited, StoreUnavailable, stackless } from "./Session.ts"
 import { Store } from "./Store.ts"
 
-type Admit = (
-  at: CampaignContext,
-  newcomer: Newcomer,
-) => Effect.Effect<StepResult<Admitted>, RateLimited | StoreUnavailable>
+/** An admitted newcomer, and what its limits are to be watched for. */
+export interface AdmissionResult extends StepResult<Admitted> {
+  /** the limits that the caller is near, by `NEAR_SHARE`; absent for none */
+  readonly near?: Near
+  /** the shadow limit that would have refused the caller; absent for none */
+  readonly shadow?: LimitName
+}
+
+type Admit = (at: CampaignContext, newcomer: Newcomer) => Effect.Effect<AdmissionResult, RateLimited | StoreUnavailable>
 
 export class Admission extends Context.Service<
   Admission,
@@ -37,12 +42,30 @@ export class Admission extends Context.Service<
 const afterTaking = ({ message }: StoreUnavailable): StoreUnavailable =>
   stackless(() => new StoreUnavailable({ message }))
 
+/** Whether this limit of the caller is nearly used up. */
+const isNear = (limits: ReadonlyArray<LimitState>, name: LimitName): boolean =>
+  limits.some((limit) => limit.name === name && limit.quota - limit.remaining >= NEAR_SHARE * limit.quota)
+
 const separate =
   (limiter: RateLimiter["Service"], queue: FifoQueue["Service"]): Admit =>
   (at, newcomer) =>
-    Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), () =>
-      Effect.mapError(queue.admit(at, newcomer), afterTaking),
-    )
+    Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), (limits) => {
+      const near = { hour: isNear(limits, "hour"), day: isNear(limits, "day") }
+      const admitted: Effect.Effect<AdmissionResult, StoreUnavailable> = Effect.map(
+        queue.admit(at, newcomer),
+        (stepped) => (near.hour || near.day ? { ...stepped, near } : stepped),
+      )
+      const watched =
+        limiter.shadow === undefined
+          ? admitted
+          : // what cannot be counted refuses nobody
+            Effect.flatMap(
+              Effect.catch(limiter.shadow(newcomer.caller, newcomer.id), () => Effect.undefined),
+              (shadow) =>
+                shadow === undefined ? admitted : Effect.map(admitted, (stepped) => ({ ...stepped, shadow })),
+            )
+      return Effect.mapError(watched, afterTaking)
+    })
 
 /** Any rate limiter, then any queue. */
 export const layerSeparate: Layer.Layer<Admission, never, RateLimiter | FifoQueue> = Layer.effect(
@@ -71,8 +94,8 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
 
     /** by the queue's context, which is replaced when its slots change */
     const contexts = new WeakMap<QueueContext, TakeAndAdmitContext>()
-    const contextOf = (budgets: Budgets, queue: QueueContext): TakeAndAdmitContext => {
-      const known = contexts.get(queue) ?? { budgets, queue }
+    const contextOf = ({ budgets, shadow }: TakeRequest, queue: QueueContext): TakeAndAdmitContext => {
+      const known = contexts.get(queue) ?? { budgets, ...(shadow === undefined ? {} : { shadow }), queue }
       contexts.set(queue, known)
       return known
     }
@@ -82,18 +105,19 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
           const taking = takingFor(newcomer.caller, newcomer.id, now)
           if (Result.isFailure(taking)) return Effect.fail(taking.failure)
           if (taking.success === undefined) return queue.admit(at, newcomer)
-          const { budgets, log, refusal, take } = taking.success
+          const { logs, refusal, take } = taking.success
           const ask = {
             keys: admission.keys(at),
-            ownKeys: [log],
+            ownKeys: logs,
             now,
-            context: contextOf(budgets, admission.context(at)),
+            context: contextOf(taking.success, admission.context(at)),
             call: { take, newcomer: admission.newcomer(newcomer) },
           }
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, ...left } = stepResultOf(answer)
-            if (result.admitted !== undefined) return Effect.succeed({ result: result.admitted, ...left })
-            if (result.refused !== undefined) return Effect.fail(refusal(result.refused))
+            const { admitted, refused, ...watched } = result
+            if (admitted !== undefined) return Effect.succeed({ result: admitted, ...left, ...watched })
+            if (refused !== undefined) return Effect.fail(refusal(refused))
             return Effect.die(new TypeError("a newcomer was neither refused nor admitted"))
           })
         }),

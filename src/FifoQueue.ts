@@ -89,6 +89,8 @@ export interface Newcomer {
   readonly caller: string
   /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
   readonly network: string
+  /** the context of the caller's trace, a W3C `traceparent`; absent without a tracer */
+  readonly trace?: string
   /** the caller holds a concurrent unit until the ticket ends */
   readonly holds: boolean
   /** stored with the ticket and returned by its start */
@@ -188,6 +190,14 @@ export class FifoQueue extends Context.Service<
       ageMillis: number,
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * The `trace` of a ticket, or of the ticket that has a session with one of these ids; empty for none. A gate with a tracer asks. A queue
+     * without it keeps no traces, so each request of a caller begins its own.
+     */
+    readonly traceOf?: (
+      at: CampaignContext,
+      subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
+    ) => Step<string>
     /** What an operator sees and does. */
     readonly operator: OperatorQueue
   }

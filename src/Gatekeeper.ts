@@ -30,11 +30,13 @@ import * as metrics from "./gatekeeper/metrics.ts"
 import { makeRelay } from "./gatekeeper/relay.ts"
 import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
+import { makeShadow } from "./gatekeeper/shadow.ts"
 import { makeShutdown } from "./gatekeeper/shutdown.ts"
 import { traceChecks } from "./gatekeeper/spans.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
+import { makeTraces } from "./gatekeeper/traces.ts"
 import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
 import { makeReceiveWebhook } from "./gatekeeper/vendor-webhooks.ts"
 import { makeWatchCall } from "./gatekeeper/watch-calls.ts"
@@ -75,31 +77,37 @@ export const layer: Layer.Layer<
     const relay = yield* makeRelay(campaigns, steps, relayOffer, watchCall)
     const doubts = yield* makeDoubts(steps)
     const instance = yield* makeInstance
+    const traces = yield* makeTraces(campaigns, steps)
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
     const tickets = yield* makeTickets(campaigns, steps, startSession, yield* makeEndLeft(steps), gates.removed)
     const names = yield* CallerNames
-    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession)
+    const shadow = yield* makeShadow(campaigns.all, settings)
+    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow)
     const traced = yield* tracing
     const checks = traceChecks(traced, {
       validate: (body) => Effect.fromResult(validate(campaigns, settings.Queue, body)),
-      checkAddress: yield* makeCheckAddress(names),
+      checkAddress: yield* makeCheckAddress(names, shadow),
       admission,
     })
 
     /** The order of the checks. The last two take quota and a slot, so a client that disconnects does not interrupt them. */
     const check = Effect.fnUntraced(function* (validated: Validated, address: string) {
       if (names.ready !== undefined) yield* names.ready
-      yield* checks.checkAddress(address)
-      const newTicket = admission.newTicket(validated, address)
+      yield* checks.checkAddress(address, validated.campaign)
+      const trace = traces.current === undefined ? undefined : yield* traces.current
+      const newTicket = admission.newTicket(validated, address, trace)
       return yield* Effect.uninterruptible(
         Effect.flatMap(checks.admit(newTicket), (lease) => checks.start(newTicket, lease)),
       )
     })
+    const rejoin = traces.inTicketTrace("Gatekeeper.rejoin", tickets.rejoin)
     const request = Effect.fnUntraced(function* (body: unknown, { address }: Caller) {
       const validated = yield* checks.validate(body)
-      const existing = validated.ticket === undefined ? undefined : yield* tickets.rejoin(validated.ticket)
+      const existing = validated.ticket === undefined ? undefined : yield* rejoin(validated.ticket)
       return existing ?? (yield* shutdown.track(check(validated, address)))
     })
+
+    const sessionEnded = traces.inSessionTrace("Gatekeeper.sessionEnded", tickets.sessionEnded)
 
     const context = yield* Effect.context<never>()
     const count = (outcome: keyof typeof metrics.requests): void => metrics.requests[outcome].updateUnsafe(1, context)
@@ -133,21 +141,20 @@ export const layer: Layer.Layer<
       request: traced("Gatekeeper.request", (body: unknown, caller: Caller) =>
         Effect.matchEffect(request(body, caller), withCount(body)),
       ),
-      start: traced("Gatekeeper.start", (ticket: string) => shutdown.track(tickets.start(ticket))),
+      start: traces.inTicketTrace("Gatekeeper.start", (ticket) => shutdown.track(tickets.start(ticket))),
       relay: traced("Gatekeeper.relay", (...offer: Parameters<typeof relay>) => shutdown.track(relay(...offer))),
-      leave: traced("Gatekeeper.leave", tickets.leave),
+      leave: traces.inTicketTrace("Gatekeeper.leave", tickets.leave),
       withdraw: traced("Gatekeeper.withdraw", (ticket: string, { address }: Caller) => {
         const campaign = campaigns.ofTicket(ticket)
         return campaign === undefined
           ? tickets.withdrawRemoved(ticket)
           : giveBack.all({ ticket, campaign, ...admission.keysOf(address) })
       }),
-      status: traced("Gatekeeper.status", tickets.status),
-      attach: traced("Gatekeeper.attach", tickets.attach),
-      sessionEnded: traced("Gatekeeper.sessionEnded", (sessionIds: ReadonlyArray<string>) =>
-        tickets.sessionEnded(sessionIds),
-      ),
-      vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook(tickets)),
+      status: traces.inTicketTrace("Gatekeeper.status", tickets.status),
+      attach: traces.inTicketTrace("Gatekeeper.attach", tickets.attach),
+      sessionEnded: (sessionIds) => sessionEnded(sessionIds),
+      vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook({ ...tickets, sessionEnded })),
+      traceOf: traces.ofTicket,
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {
         const [failing] = status.failingCampaigns()

@@ -6,7 +6,7 @@
  * except a reply to the peer (`session`, `error`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
-import { Clock, Context, Duration, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
+import { Clock, Context, Duration, Effect, identity, Latch, Layer, Random, Schedule, Schema } from "effect"
 import { makeConnectionCounter } from "./connection-counter.ts"
 import { accessOf } from "./credential.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
@@ -14,6 +14,8 @@ import * as messages from "./messages.ts"
 import { readSignal } from "./queue/signals.ts"
 import { isoTime, type PushEvent, type Started, type TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
+import { inSpan } from "./spans.ts"
+import { spanFrom } from "./trace-context.ts"
 
 /** One open connection, implemented by its transport. No method may block or throw. */
 export interface Connection {
@@ -113,6 +115,18 @@ export const sessionEvent = ({ sessionId, ...session }: Started): Extract<PushEv
 /** The event for a signal of the queue. */
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
+
+/** Delivers a signal in a span of its ticket's trace, if it has one and there is a tracer. */
+export const inSignalSpan = ({
+  kind,
+  trace,
+}: Signal): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
+  trace === undefined
+    ? identity
+    : inSpan("PushChannel.send", {
+        continues: spanFrom(trace),
+        attributes: { "voicegate.event": kind._tag === "called" ? "start_call" : kind.state },
+      })
 
 const reconnectEvent: PushEvent = { type: "reconnect", message: messages.reconnect }
 const reconnectText = JSON.stringify(reconnectEvent)
@@ -253,11 +267,15 @@ export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
     const address = randomBytes(6).toString("base64url")
     yield* heartbeat(table)
     const missedMessages = Latch.makeUnsafe(false)
+    const run = Effect.runForkWith(yield* Effect.context<never>())
     yield* store.subscribe(
       INSTANCE_CHANNEL + address,
       (message) => {
         const signal = readSignal(message)
-        if (signal !== undefined) table.deliver(signal.ticket, eventOf(signal))
+        if (signal === undefined) return
+        const deliver = () => table.deliver(signal.ticket, eventOf(signal))
+        if (signal.trace === undefined) deliver()
+        else run(inSignalSpan(signal)(Effect.sync(deliver)))
       },
       () => missedMessages.openUnsafe(),
     )

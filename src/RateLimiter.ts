@@ -9,11 +9,11 @@ import type { Settlement, SettlementKind } from "./FifoQueue.ts"
 import { usage } from "./queue/answers.ts"
 import { rateLimited } from "./refusals.ts"
 import type { GiveBackContext } from "./rules/limits/give-back.ts"
-import type { Take, Usage } from "./rules/limits/take.ts"
-import { type Budgets, DAY, HOUR } from "./rules/limits/units.ts"
+import { exhausted, type LimitName, type Take, type Usage } from "./rules/limits/take.ts"
+import { type Budgets, DAY, HOUR, isLimited } from "./rules/limits/units.ts"
 import { runGiveBack, runTake } from "./rules/run.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "./Session.ts"
-import { Settings } from "./Settings.ts"
+import { Settings, type SettingsTree } from "./Settings.ts"
 import { Store } from "./Store.ts"
 import { ruleOf } from "./store/rule.ts"
 
@@ -25,6 +25,17 @@ export const keysOf = (caller: string): readonly [log: string, refunds: string] 
   `vg:{${caller}}:log`,
   `vg:{${caller}}:refunds`,
 ]
+
+/** The same of the limits that are only counted (`Security.Shadow`). */
+export const shadowKeysOf = (caller: string): readonly [log: string, refunds: string] => [
+  `vg:{${caller}}:shadow`,
+  `vg:{${caller}}:shadowRefunds`,
+]
+
+/** The share of a limit from which a caller is near it. */
+export const NEAR_SHARE = 0.8
+
+const nearOf = (limit: number): number => Math.ceil(NEAR_SHARE * limit)
 
 /**
  * How long a refusal may be repeated without asking the store (ms), while all its figures hold. Bounded because another
@@ -57,10 +68,12 @@ export const rules = {
 
 /** The arguments for taking units, for a rule that does so as part of a larger step. */
 export interface TakeRequest {
-  /** the key of the caller's units */
-  readonly log: string
+  /** the key of the caller's units, and that of its units of shadow limits if there are any */
+  readonly logs: ReadonlyArray<string>
   /** the same object every time */
   readonly budgets: Budgets
+  /** limits that are only counted; undefined for none */
+  readonly shadow: Budgets | undefined
   readonly take: Take
   /** Makes the error for a rule that took nothing. */
   readonly refusal: (usage: Usage) => RateLimited
@@ -89,6 +102,11 @@ export class RateLimiter extends Context.Service<
      * an hour it gives back only the open ticket. Idempotent.
      */
     readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * Takes a unit of each shadow limit (`Security.Shadow`) and names the one that would have refused it; undefined for none. Absent
+     * without shadow limits.
+     */
+    readonly shadow?: (caller: string, token: string) => Effect.Effect<LimitName | undefined, StoreUnavailable>
     /** The token's ticket is no longer open; its units of the hour and the day stay used. Idempotent. */
     readonly release: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
     /** As `release`, after a missed turn: takes further units until it has cost `Security.MissedTurnCost`. Idempotent. */
@@ -119,31 +137,51 @@ export const takeRequestsOf = (
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
 
-/** Limits over the `Store`; reads `Security.RateLimit*`, `.RefundsPerHour` and `.MissedTurnCost`. */
+/** How the units of a caller are given back. */
+const giveBackOf = (
+  { concurrent, daily, hourly }: Budgets,
+  { MissedTurnCost, RefundsPerHour }: SettingsTree["Security"],
+): GiveBackContext => {
+  const counted = hourly > 0 || daily > 0
+  return {
+    refundsPerHour: RefundsPerHour,
+    missedUnits: counted ? MissedTurnCost - 1 : 0,
+    // missed turns fill the log of units up to this length at most: a day's budget
+    fullest: daily > 0 ? daily : hourly * (DAY / HOUR),
+    concurrent,
+    counted,
+    channel: REFUNDS_CHANNEL,
+  }
+}
+
+/** The limits that are only counted; undefined for none. */
+const shadowOf = ({ Shadow }: SettingsTree["Security"]): Budgets | undefined => {
+  const shadow = {
+    hourly: Shadow.RateLimitHourly,
+    daily: Shadow.RateLimitDaily,
+    concurrent: Shadow.RateLimitConcurrency,
+  }
+  return isLimited(shadow) ? shadow : undefined
+}
+
+/** Limits over the `Store`; reads `Security.RateLimit*`, `.Shadow`, `.RefundsPerHour` and `.MissedTurnCost`. */
 export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.effect(
   RateLimiter,
   Effect.gen(function* () {
     const store = yield* Store
-    const { MissedTurnCost, RateLimitConcurrency, RateLimitDaily, RateLimitHourly, RefundsPerHour } = (yield* Settings)
-      .Security
-    const counted = RateLimitHourly > 0 || RateLimitDaily > 0
-    /** missed turns fill the log of units up to this length at most: a day's budget */
-    const maxLogLength = RateLimitDaily > 0 ? RateLimitDaily : RateLimitHourly * (DAY / HOUR)
-    const unlimited = !counted && RateLimitConcurrency === 0
-
+    const security = (yield* Settings).Security
+    const { RateLimitConcurrency, RateLimitDaily, RateLimitHourly } = security
     const budgets: Budgets = {
       hourly: RateLimitHourly,
       daily: RateLimitDaily,
       concurrent: RateLimitConcurrency,
+      ...(RateLimitHourly > 0 ? { nearHourly: nearOf(RateLimitHourly) } : {}),
+      ...(RateLimitDaily > 0 ? { nearDaily: nearOf(RateLimitDaily) } : {}),
     }
-    const giveBack: GiveBackContext = {
-      refundsPerHour: RefundsPerHour,
-      missedUnits: counted ? MissedTurnCost - 1 : 0,
-      fullest: maxLogLength,
-      concurrent: RateLimitConcurrency,
-      counted,
-      channel: REFUNDS_CHANNEL,
-    }
+    const unlimited = !isLimited(budgets)
+    const giveBack = giveBackOf(budgets, security)
+    const shadow = shadowOf(security)
+    const shadowGiveBack = shadow === undefined ? undefined : giveBackOf(shadow, security)
 
     const limitStates = ({ day, dayReset, hour, hourReset, open }: Usage, now: number): ReadonlyArray<LimitState> => {
       const states: Array<LimitState> = []
@@ -185,11 +223,18 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const settle =
       (kind: SettlementKind) =>
       (caller: string, token: Settlement["ticket"]): Effect.Effect<void, StoreUnavailable> => {
-        if (unlimited) return Effect.void
+        if (unlimited && shadowGiveBack === undefined) return Effect.void
         const ownKeys = keysOf(caller)
-        return Effect.flatMap(store.now, (now) =>
-          store.run(rules.giveBack, { keys: ownKeys, now, context: giveBack, call: { token, kind } }),
-        ).pipe(Effect.andThen(Effect.sync(() => void refused.delete(ownKeys[0]))))
+        const call = { token, kind }
+        return Effect.gen(function* () {
+          const now = yield* store.now
+          if (shadowGiveBack !== undefined) {
+            yield* store.run(rules.giveBack, { keys: shadowKeysOf(caller), now, context: shadowGiveBack, call })
+          }
+          if (unlimited) return
+          yield* store.run(rules.giveBack, { keys: ownKeys, now, context: giveBack, call })
+          refused.delete(ownKeys[0])
+        })
       }
 
     /** The caller's refusal, while it holds; `log` is the caller's first key. */
@@ -204,13 +249,14 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       now: number,
       omitUsage: boolean,
     ): Result.Result<TakeRequest | undefined, RateLimited> => {
-      if (unlimited) return Result.succeed(undefined)
+      if (unlimited && shadow === undefined) return Result.succeed(undefined)
       const [log] = keysOf(caller)
       const repeated = knownRefusal(log, now)
       if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
-        log,
+        logs: shadow === undefined ? [log] : [log, shadowKeysOf(caller)[0]],
         budgets,
+        shadow,
         take: omitUsage ? { token, omitUsage } : { token },
         refusal: (usage) => {
           refused.set(log, { usage, until: Math.min(holdsUntil(usage), now + REPEAT_MILLIS) })
@@ -219,23 +265,40 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       })
     }
 
+    const takeShadow =
+      (budgets: Budgets) =>
+      (caller: string, token: string): Effect.Effect<LimitName | undefined, StoreUnavailable> =>
+        Effect.flatMap(store.now, (now) =>
+          Effect.map(
+            store.run(rules.take, {
+              keys: NO_KEYS,
+              ownKeys: shadowKeysOf(caller).slice(0, 1),
+              now,
+              context: budgets,
+              call: { token },
+            }),
+            ({ taken, usage }) => (taken || usage === undefined ? undefined : exhausted(budgets, usage)),
+          ),
+        )
+
     const limiter = RateLimiter.of({
-      holds: RateLimitConcurrency > 0,
+      holds: RateLimitConcurrency > 0 || (shadow?.concurrent ?? 0) > 0,
       refusal: (caller) => Effect.map(store.now, (now) => knownRefusal(keysOf(caller)[0], now)),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
           const asked = makeRequest(caller, token, now, false)
           if (Result.isFailure(asked)) return Effect.fail(asked.failure)
-          if (asked.success === undefined) return Effect.succeed([])
-          const { log, refusal, take } = asked.success
+          if (unlimited || asked.success === undefined) return Effect.succeed([])
+          const { logs, refusal, take } = asked.success
           return Effect.flatMap(
-            store.run(rules.take, { keys: NO_KEYS, ownKeys: [log], now, context: budgets, call: take }),
+            store.run(rules.take, { keys: NO_KEYS, ownKeys: logs.slice(0, 1), now, context: budgets, call: take }),
             ({ taken, usage }) => {
               if (usage === undefined) return Effect.die(new TypeError("limits.take returned no usage"))
               return taken ? Effect.succeed(limitStates(usage, now)) : Effect.fail(refusal(usage))
             },
           )
         }),
+      ...(shadow === undefined ? {} : { shadow: takeShadow(shadow) }),
       refund: settle("refund"),
       release: settle("release"),
       missed: settle("missed"),

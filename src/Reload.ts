@@ -24,5 +24,7 @@ export class Reload extends Context.Service<
      * next one, since the one that runs may have read the settings already.
      */
     readonly reload: (who: string) => Effect.Effect<ReloadOutcome>
+    /** The gate begins to stop: from now on reloads are refused. One that runs is finished. */
+    readonly close: Effect.Effect<void>
   }
 >()("voicegate/Reload") {}

@@ -18,6 +18,10 @@ export interface SpanOptions<A> {
   readonly kind?: Tracer.SpanKind
   /** whether it begins a trace */
   readonly root?: boolean
+  /** a span of another process whose trace it continues, with a link to the current span; no change when in that trace already */
+  readonly continues?: Tracer.ExternalSpan | undefined
+  /** a span of another trace that led to it */
+  readonly link?: Tracer.AnySpan | undefined
   /** attributes of a success */
   readonly result?: (value: A) => Attributes
 }
@@ -79,11 +83,16 @@ const addTo = (span: Tracer.Span, attributes: Attributes): void => {
 
 /** Runs an effect in a span, if its fiber has a tracer. For what is not on the hot path. */
 export const inSpan =
-  <A>(name: string, { attributes, kind = "internal", result, root = false }: SpanOptions<A> = {}) =>
+  <A>(name: string, { attributes, continues, kind = "internal", link, result, root = false }: SpanOptions<A> = {}) =>
   <B extends A, E, R>(effect: Effect.Effect<B, E, R>): Effect.Effect<B, E, R> =>
     Effect.withFiber((fiber) => {
       if (!isTraced(fiber)) return effect
-      return Effect.useSpan(name, { kind, root, attributes }, (span) =>
+      const current = root ? undefined : fiber.cache.span
+      const parent = continues?.traceId === current?.traceId ? undefined : continues
+      const links = [link, parent === undefined ? undefined : current]
+        .filter((span) => span !== undefined)
+        .map((span) => ({ span, attributes: {} }))
+      return Effect.useSpan(name, { kind, root, parent, links, attributes }, (span) =>
         Effect.onExit(asChildOf(span)(effect), (exit) =>
           Effect.map(Clock.Clock, (clock) => {
             const [end, outcome] = endOf(exit, result)

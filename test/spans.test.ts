@@ -17,11 +17,15 @@ type Spans = ReadonlyArray<Tracer.NativeSpan>
 const parentOf = ({ parent }: Tracer.NativeSpan): string =>
   Option.match(parent, { onNone: () => "", onSome: (found) => (found._tag === "Span" ? found.name : "external") })
 
-/** Name and parent of each span of the trace that this span began, in the order in which they began. */
-const traceOf = (spans: Spans, name: string): ReadonlyArray<readonly [name: string, parent: string]> => {
+/** The spans of the last trace that a span of this name began. Background tasks begin others at any time. */
+const lastTrace = (spans: Spans, name: string): Spans => {
   const root = spans.findLast((span) => span.name === name)
-  return spans.filter(({ traceId }) => traceId === root?.traceId).map((span) => [span.name, parentOf(span)])
+  return spans.filter(({ traceId }) => traceId === root?.traceId)
 }
+
+/** Name and parent of each span of that trace, in the order in which they began. */
+const traceOf = (spans: Spans, name: string): ReadonlyArray<readonly [name: string, parent: string]> =>
+  lastTrace(spans, name).map((span) => [span.name, parentOf(span)])
 
 /** The last span of this name. */
 const spanOf = (spans: Spans, name: string): Tracer.NativeSpan => {
@@ -97,19 +101,19 @@ describe("the spans of a session request", () => {
     Effect.gen(function* () {
       assert.strictEqual((yield* requestFrom(served, 1)).status, 200)
       expect(traceOf(spans, REQUEST)).toEqual([...steps, ...starting])
-      expect(attributesOf(spans, REQUEST)).toEqual({
+      expect(attributesOf(lastTrace(spans, REQUEST), REQUEST)).toEqual({
         "http.request.method": "POST",
         "http.route": "/api/session/request",
         "http.response.status_code": 200,
         "voicegate.outcome": "started",
       })
-      expect(attributesOf(spans, "Gatekeeper.admit")).toEqual({ "voicegate.campaign": "default" })
+      expect(attributesOf(lastTrace(spans, REQUEST), "Gatekeeper.admit")).toEqual({ "voicegate.campaign": "default" })
 
       assert.strictEqual((yield* requestFrom(served, 2)).status, 202)
       expect(traceOf(spans, REQUEST)).toEqual(steps)
-      expect(attributesOf(spans, "Store.run")).toEqual({ "voicegate.rule": "takeAndAdmit" })
-      expect(attributesOf(spans, "Gatekeeper.request")).toEqual({ "voicegate.outcome": "Queued" })
-      assert.isUndefined(errorOf(spans, "Gatekeeper.request"), "a place in the queue is no error")
+      expect(attributesOf(lastTrace(spans, REQUEST), "Store.run")).toEqual({ "voicegate.rule": "takeAndAdmit" })
+      expect(attributesOf(lastTrace(spans, REQUEST), "Gatekeeper.request")).toEqual({ "voicegate.outcome": "Queued" })
+      assert.isUndefined(errorOf(lastTrace(spans, REQUEST), "Gatekeeper.request"), "a place in the queue is no error")
     }),
   )
 
@@ -118,7 +122,7 @@ describe("the spans of a session request", () => {
       served.world.lookup = () => Effect.succeed({ ...noFacts, vpn: true })
       assert.strictEqual((yield* requestFrom(served, 1)).status, 403)
       expect(traceOf(spans, REQUEST)).toEqual(steps.slice(0, 5))
-      expect(attributesOf(spans, "Gatekeeper.checkAddress")).toEqual({
+      expect(attributesOf(lastTrace(spans, REQUEST), "Gatekeeper.checkAddress")).toEqual({
         "voicegate.outcome": "Blocked",
         "voicegate.reason": "vpn",
       })
@@ -129,10 +133,13 @@ describe("the spans of a session request", () => {
     Effect.gen(function* () {
       served.world.initiate = () => Effect.fail(platformIsAway)
       assert.strictEqual((yield* requestFrom(served, 1)).status, 202)
-      assert.strictEqual(errorOf(spans, "PlatformApi.initiate"), "PlatformError")
-      assert.strictEqual(attributesOf(spans, "PlatformApi.initiate")["voicegate.reason"], "Unavailable")
+      assert.strictEqual(errorOf(lastTrace(spans, REQUEST), "PlatformApi.initiate"), "PlatformError")
+      assert.strictEqual(
+        attributesOf(lastTrace(spans, REQUEST), "PlatformApi.initiate")["voicegate.reason"],
+        "Unavailable",
+      )
       for (const name of [REQUEST, "Gatekeeper.startSession", "Gatekeeper.checkAddress", "Store.run"])
-        assert.isUndefined(errorOf(spans, name), name)
+        assert.isUndefined(errorOf(lastTrace(spans, REQUEST), name), name)
     }),
   )
 
@@ -155,9 +162,9 @@ describe("the spans of a session request", () => {
       Effect.gen(function* () {
         assert.strictEqual((yield* requestFrom(served, 1)).status, 503)
         for (const name of ["the host's", "Gatekeeper.admit", "Gatekeeper.request"])
-          assert.strictEqual(errorOf(spans, name), "StoreUnavailable", name)
-        assert.isUndefined(errorOf(spans, "Gatekeeper.checkAddress"))
-        assert.strictEqual(attributesOf(spans, REQUEST)["http.response.status_code"], 503)
+          assert.strictEqual(errorOf(lastTrace(spans, REQUEST), name), "StoreUnavailable", name)
+        assert.isUndefined(errorOf(lastTrace(spans, REQUEST), "Gatekeeper.checkAddress"))
+        assert.strictEqual(attributesOf(lastTrace(spans, REQUEST), REQUEST)["http.response.status_code"], 503)
       }),
     away,
   )
@@ -166,8 +173,11 @@ describe("the spans of a session request", () => {
     Effect.gen(function* () {
       served.world.lookup = () => Effect.die(new TypeError("the address is 203.0.113.1"))
       yield* requestFrom(served, 1)
-      assert.isUndefined(errorOf(spans, REQUEST))
-      assert.strictEqual(attributesOf(spans, "Gatekeeper.checkAddress")["voicegate.outcome"], undefined)
+      assert.isUndefined(errorOf(lastTrace(spans, REQUEST), REQUEST))
+      assert.strictEqual(
+        attributesOf(lastTrace(spans, REQUEST), "Gatekeeper.checkAddress")["voicegate.outcome"],
+        undefined,
+      )
       assert.notInclude(JSON.stringify(spans.map(shown)), "203.0.113.1")
     }),
   )
@@ -249,10 +259,38 @@ describe("every span", () => {
       const names = new Set<string>()
       for await (const file of glob("src/**/*.ts", { cwd: new URL("..", import.meta.url) })) {
         const source = readFileSync(new URL(`../${file}`, import.meta.url), "utf8")
-        for (const [, name = ""] of source.matchAll(/(?:inSpan|traced)\(\s*"([^"]+)"/g)) names.add(name)
+        for (const [, name = ""] of source.matchAll(/(?:inSpan|traced|inTicketTrace|inSessionTrace)\(\s*"([^"]+)"/g))
+          names.add(name)
       }
       assert.isAbove(names.size, 15)
       for (const name of names) assert.include(pages, `\`${name}\``)
+    }),
+  )
+})
+
+describe("the trace of a ticket", () => {
+  tracedTest("is that of its request, and a caller's traceparent is a link", (served, spans) =>
+    Effect.gen(function* () {
+      const { url } = served
+      yield* requestFrom(served, 1)
+      const ticket = textField(yield* requestFrom(served, 2), "uniqueRequestId")
+      const { traceId } = spanOf(spans, "Gatekeeper.request")
+      const sent = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
+      const headers = { traceparent: `00-${sent.traceId}-${sent.spanId}-01` }
+      yield* call(`${url}/api/session/${ticket}`, { headers })
+      const status = spanOf(spans, "GET /api/session/:id")
+      assert.strictEqual(status.traceId, traceId)
+      assert.strictEqual(parentOf(status), "external")
+      expect(status.links.map(({ span }) => ({ traceId: span.traceId, spanId: span.spanId }))).toEqual([sent])
+      assert.strictEqual(parentOf(spanOf(spans, "Gatekeeper.status")), "GET /api/session/:id")
+      // the request names a ticket, which is known only when it is read
+      yield* post(`${url}/api/session/request`, { uniqueRequestId: ticket }, { "x-forwarded-for": "203.0.113.2" })
+      assert.strictEqual(spanOf(spans, "Gatekeeper.rejoin").traceId, traceId)
+      expect(spanOf(spans, "Gatekeeper.rejoin").links.map(({ span }) => span.spanId)).toEqual([
+        spanOf(spans, "Gatekeeper.request").spanId,
+      ])
+      yield* call(`${url}/api/session/${ticket}`, { headers: { traceparent: "00-zz-1-01" } })
+      expect(spanOf(spans, "GET /api/session/:id").links).toEqual([])
     }),
   )
 })

@@ -48,6 +48,8 @@ const carryOut = (scripted: Scripted, response: ServerResponse): void => {
 export interface StartCall {
   readonly path: string
   readonly authorization: string
+  /** the header of W3C Trace Context; empty without one */
+  readonly traceparent: string
   readonly body: Readonly<Record<string, unknown>>
   /** what the webhook will name */
   readonly sessionId: string
@@ -94,6 +96,7 @@ export const startPlatform = async (): Promise<FakePlatform> => {
     const call: StartCall = {
       path: request.url,
       authorization: request.headers.authorization ?? "",
+      traceparent: String(request.headers.traceparent ?? ""),
       body,
       sessionId,
       release: () => {

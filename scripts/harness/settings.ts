@@ -10,6 +10,7 @@ export const SERVER: SettingsTree["Server"] = {
   AllowedHosts: undefined,
   MaxConnectionsPerAddress: 0,
   DrainSeconds: 0,
+  TraceParent: "link",
   Docs: "public",
   Metrics: "public",
   PrivateHost: "127.0.0.1",

@@ -13,6 +13,9 @@ export interface Printed {
   readonly document: unknown
 }
 
+/** No page of slots and of waiting tickets. */
+const NO_ROWS = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
+
 type Row = Campaigns["campaigns"][number]
 
 const stateOf = ({ figures }: Pick<Row, "figures">): string => {
@@ -51,7 +54,7 @@ export const listCampaigns = (client: ConsoleClient) =>
 /** One campaign, and the health of the gate. */
 export const showCampaign = (client: ConsoleClient, name: string) =>
   Effect.map(
-    client.view(name, { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }),
+    client.view(name, NO_ROWS),
     ({ campaign, health, instances, queue, slots }): Printed => ({
       ok: true,
       document: { campaign, slots, health, instances, queue },
@@ -94,7 +97,10 @@ const printOutcome = (document: ActionOutcome): Printed => ({
 export const actOn = (client: ConsoleClient, name: string, type: "resume" | "drain" | "reopen" | "call") =>
   Effect.map(client.act(name, { type }), printOutcome)
 
-/** Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). */
+/**
+ * Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). A gate of a version that knows no end pauses without one,
+ * and its answer does not repeat the end: such a pause is ended, unless the campaign was paused before.
+ */
 export const pauseCampaign = Effect.fnUntraced(function* (
   client: ConsoleClient,
   name: string,
@@ -104,7 +110,15 @@ export const pauseCampaign = Effect.fnUntraced(function* (
   if (until <= (yield* Clock.currentTimeMillis)) {
     return yield* new ConsoleFailed({ message: "--until: expected a time in the future" })
   }
-  return printOutcome(yield* client.act(name, { type: "pause", until }))
+  const { queue } = yield* client.view(name, NO_ROWS)
+  const outcome = yield* client.act(name, { type: "pause", until })
+  if (outcome.result === "gone" || outcome.pausedUntil === until) return printOutcome(outcome)
+  const older = "--until: the gate that answered is of an older version, which knows no end of a pause."
+  if (queue?.paused !== false) {
+    return yield* new ConsoleFailed({ message: `${older} The campaign is paused until you resume it.` })
+  }
+  yield* client.act(name, { type: "resume" })
+  return yield* new ConsoleFailed({ message: `${older} The campaign was paused for a moment and is resumed.` })
 })
 
 /** Makes the gate read its settings again. */

@@ -8,6 +8,7 @@ import type { SettingsTree } from "../Settings.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import { answerMetrics } from "./metrics-of-processes.ts"
 import { passRequestsOn } from "./reload-requests.ts"
+import { onFurtherStop } from "./stop-signals.ts"
 
 /** The processes cannot be started, or one ended before it served. */
 export class ProcessesFailed extends Data.TaggedError("ProcessesFailed")<{ readonly message: string }> {}
@@ -28,7 +29,7 @@ interface WorkerExit {
   readonly served: boolean
 }
 
-/** Starts a worker and waits until it exits; interruption sends SIGTERM and waits for the exit. */
+/** Starts a worker and waits until it exits; interruption sends SIGTERM and waits for the exit. A further signal to stop is passed on. */
 const runWorker: Effect.Effect<WorkerExit> = Effect.callback((resume) => {
   const worker = cluster.fork()
   let served = false
@@ -44,6 +45,10 @@ const runWorker: Effect.Effect<WorkerExit> = Effect.callback((resume) => {
     else worker.process.kill("SIGTERM")
   })
 })
+
+const stopWorkers = (): void => {
+  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill("SIGTERM")
+}
 
 /** Restarts a worker when it exits. Fails when it exits before it served, since that would happen again. */
 const keepRunning: Effect.Effect<never, ProcessesFailed> = runWorker.pipe(
@@ -65,12 +70,12 @@ const isShared = ({ StoreConnectionString }: SettingsTree): boolean => {
 export const serveWithProcesses = (count: number, settings: SettingsTree): Effect.Effect<void, ProcessesFailed> =>
   isShared(settings)
     ? Effect.andThen(
-        Effect.andThen(answerMetrics, Effect.sync(passRequestsOn)),
+        Effect.all([answerMetrics, Effect.sync(passRequestsOn), onFurtherStop(stopWorkers)]),
         Effect.all(
           Array.from({ length: count }, () => keepRunning),
           { concurrency: "unbounded", discard: true },
         ),
-      )
+      ).pipe(Effect.scoped)
     : Effect.fail(
         new ProcessesFailed({
           message: "--processes: Expected 1, or Redis as StoreConnectionString: processes cannot share memory:.",

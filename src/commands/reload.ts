@@ -1,5 +1,5 @@
 /** Reloads the settings of the running process on SIGHUP, and those of the other processes after a reload through the console. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as PushChannel from "../PushChannel.ts"
 import { Reload } from "../Reload.ts"
@@ -14,7 +14,8 @@ const SIGNAL = "SIGHUP"
 
 const withOtherProcesses = Layer.effect(
   Reload,
-  Effect.map(Reload, ({ reload }) => ({
+  Effect.map(Reload, ({ close, reload }) => ({
+    close,
     reload: (who) =>
       Effect.tap(reload(who), ({ _tag }) =>
         who === SIGNAL || _tag === "refused" ? Effect.void : Effect.sync(askOthersToReload),
@@ -31,9 +32,10 @@ export const reloadableGate = (load: Effect.Effect<LoadedSettings, SettingsInval
     Layer.provide(FetchHttpClient.layer),
   )
 
-/** Reloads the settings at each request, also while the gate stops: the reload is then refused. */
-export const reloadOnSignal: Effect.Effect<void, never, Reload> = Effect.gen(function* () {
-  const { reload } = yield* Reload
+/** Reloads the settings at each request, also while the gate stops, which the end of the scope begins: the reload is then refused. */
+export const reloadOnSignal: Effect.Effect<void, never, Reload | Scope.Scope> = Effect.gen(function* () {
+  const { close, reload } = yield* Reload
+  yield* Effect.addFinalizer(() => close)
   const run = Effect.runForkWith(yield* Effect.context<never>())
   onRequest(() => void run(reload(SIGNAL)))
 })

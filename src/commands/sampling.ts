@@ -2,8 +2,9 @@
  * Head sampling of traces by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, with the names of
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration
  *
- * Each trace is decided when its first span begins, and every span of it follows. The gate begins all its traces itself, so a sampler
- * and its `parentbased_` form do the same.
+ * Each trace is decided when its first span begins, and every span of this process follows. In a trace that another process has begun,
+ * such as another gate or a trusted proxy (`Server.TraceParent`), a `parentbased_` sampler follows that process, and the others decide
+ * by the trace's id: gates with the same ratio agree.
  */
 import { Config, Effect, Layer, Option, Tracer } from "effect"
 import { SettingsInvalid } from "../settings/problems.ts"
@@ -29,13 +30,25 @@ const MAX = 16 ** HEX_DIGITS
 export const isSampled = (traceId: string, ratio: number): boolean =>
   Number.parseInt(traceId.slice(-HEX_DIGITS), 16) >= (1 - ratio) * MAX
 
+export interface Sampling {
+  /** the share of the traces that is kept */
+  readonly ratio: number
+  /** whether the decision of another process is followed */
+  readonly parentBased: boolean
+}
+
 /** A tracer that marks only this share of the traces as sampled. */
-export const sampling = (tracer: Tracer.Tracer, ratio: number): Tracer.Tracer =>
+export const sampling = (tracer: Tracer.Tracer, { parentBased, ratio }: Sampling): Tracer.Tracer =>
   Tracer.make({
     ...tracer,
     span: (options) => {
-      // Effect passes the decision of a parent on
-      if (!options.sampled || Option.isSome(options.parent)) return tracer.span(options)
+      const parent = Option.getOrUndefined(options.parent)
+      if (parent !== undefined) {
+        // Effect passes the decision of a parent on
+        if (parentBased || parent._tag === "Span") return tracer.span(options)
+        return tracer.span({ ...options, sampled: isSampled(parent.traceId, ratio) })
+      }
+      if (!options.sampled) return tracer.span(options)
       const span = tracer.span(options)
       return isSampled(span.traceId, ratio) ? span : tracer.span({ ...options, sampled: false })
     },
@@ -47,16 +60,17 @@ const variable = (name: string) =>
 
 const invalid = (path: string, expected: string) => new SettingsInvalid({ problems: [{ path, expected }] })
 
-const readRatio = Effect.gen(function* () {
+const readSampling = Effect.gen(function* () {
   const name = (yield* variable(SAMPLER)) || "parentbased_always_on"
   if (!Object.hasOwn(SAMPLERS, name)) {
     return yield* invalid(SAMPLER, `one of ${Object.keys(SAMPLERS).join(", ")}`)
   }
+  const parentBased = name.startsWith("parentbased_")
   const fixed = SAMPLERS[name]
-  if (fixed !== undefined) return fixed
+  if (fixed !== undefined) return { ratio: fixed, parentBased }
   const argument = (yield* variable(ARGUMENT)) || "1"
   const ratio = Number(argument)
-  return ratio >= 0 && ratio <= 1 ? ratio : yield* invalid(ARGUMENT, "a number from 0 to 1")
+  return ratio >= 0 && ratio <= 1 ? { ratio, parentBased } : yield* invalid(ARGUMENT, "a number from 0 to 1")
 }).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
 
 /** Samples the traces of the tracer that this layer is given. Without one it does nothing, and reads no variable. */
@@ -65,7 +79,7 @@ export const sampler = Layer.effect(
   Effect.gen(function* () {
     const tracer = yield* Tracer.Tracer
     if (tracer === Tracer.nativeTracer) return tracer
-    const ratio = yield* readRatio
-    return ratio === 1 ? tracer : sampling(tracer, ratio)
+    const read = yield* readSampling
+    return read.ratio === 1 && read.parentBased ? tracer : sampling(tracer, read)
   }),
 )

@@ -14,6 +14,7 @@ import { sumOfProcesses } from "./metrics-of-processes.ts"
 import * as ProcessMetrics from "./process-metrics.ts"
 import { isWorker } from "./processes.ts"
 import { reloadableGate, reloadOnSignal } from "./reload.ts"
+import { hurry } from "./stop-signals.ts"
 import { notifyReady } from "./systemd.ts"
 import { tracer } from "./traces.ts"
 
@@ -65,4 +66,4 @@ const announce = Layer.effectDiscard(
 
 /** @param load reads the settings again, for a reload */
 export const serve = (load: Effect.Effect<LoadedSettings, SettingsInvalid>) =>
-  Layer.launch(announce.pipe(Layer.provide(serverOf(reloadableGate(load))), Layer.provide(tracer)))
+  Layer.launch(announce.pipe(Layer.provide(serverOf(reloadableGate(load))), Layer.provide([tracer, hurry])))

@@ -22,6 +22,7 @@ import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
 import type { GiveBack } from "./give-back.ts"
 import { queued } from "./outcomes.ts"
+import type { Shadow } from "./shadow.ts"
 import type { StartSession, StoredConfig } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 import type { Validated } from "./validate.ts"
@@ -31,6 +32,8 @@ import type { Taken } from "./withdrawals.ts"
 export interface NewTicket extends Taken {
   readonly at: CampaignContext
   readonly stored: StoredConfig
+  /** the context of the caller's trace; undefined without a tracer */
+  readonly trace: string | undefined
 }
 
 /** The keys of a caller in the limiter and the queue. */
@@ -38,7 +41,7 @@ export type CallerKeys = Pick<Taken, "caller" | "network">
 
 export interface AdmissionSteps {
   readonly keysOf: (address: string) => CallerKeys
-  readonly newTicket: (validated: Validated, address: string) => NewTicket
+  readonly newTicket: (validated: Validated, address: string, trace: string | undefined) => NewTicket
   /** Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. */
   readonly admit: (
     newTicket: NewTicket,
@@ -59,6 +62,7 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
   { at, step }: Steps,
   giveBack: GiveBack,
   startSession: StartSession,
+  shadow: Shadow,
 ) {
   const limiter = yield* RateLimiter
   const admission = yield* Admission
@@ -71,17 +75,24 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
 
   const steps: AdmissionSteps = {
     keysOf,
-    newTicket: ({ campaign, config }, address) => ({
+    newTicket: ({ campaign, config }, address, trace) => ({
       ...keysOf(address),
       campaign,
       at: at(campaign),
       ticket: campaigns.newTicket(campaign, secret()),
       stored: { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) },
+      trace,
     }),
     admit: (newTicket) => {
-      const { at, caller, network, stored, ticket } = newTicket
-      const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
-      return Effect.matchEffect(step(at, admission.admit(at, newcomer)), {
+      const { at, caller, network, stored, ticket, trace } = newTicket
+      const data = JSON.stringify(stored)
+      const own = { id: ticket, caller, network, holds: limiter.holds, data }
+      const newcomer = trace === undefined ? own : { ...own, trace }
+      const admitting = Effect.flatMap(admission.admit(at, newcomer), (admitted) => {
+        const noted = shadow.note(newTicket.campaign, admitted)
+        return noted === undefined ? Effect.succeed(admitted) : Effect.as(noted, admitted)
+      })
+      return Effect.matchEffect(step(at, admitting), {
         onSuccess: (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
           switch (admitted._tag) {
             case "starting":

@@ -1,4 +1,7 @@
-/** Blocks callers whose address is a VPN, proxy, Tor or data centre address, according to `Security.Block*`. */
+/**
+ * Blocks callers whose address is a VPN, proxy, Tor or data centre address, according to `Security.Block*`, and counts those whom
+ * `Security.Shadow.Block*` would block.
+ */
 import { Effect, Metric } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "../IpIntel.ts"
@@ -7,25 +10,40 @@ import { BLOCKABLE } from "../ip-intel/facts.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { blocked } from "../refusals.ts"
 import type { Blocked, RateLimited } from "../Session.ts"
-import { Settings } from "../Settings.ts"
+import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
 import * as metrics from "./metrics.ts"
+import type { Shadow } from "./shadow.ts"
 import { makeUnchecked } from "./unchecked.ts"
 
-export type CheckAddress = (address: string) => Effect.Effect<void, Blocked | RateLimited>
+export type CheckAddress = (address: string, campaign: Campaign) => Effect.Effect<void, Blocked | RateLimited>
+
+/** Which facts are blocked, by these settings. */
+const blocksOf = ({
+  BlockDatacenter,
+  BlockProxy,
+  BlockTor,
+  BlockVpn,
+}: Pick<SettingsTree["Security"], "BlockDatacenter" | "BlockProxy" | "BlockTor" | "BlockVpn">) => ({
+  vpn: BlockVpn,
+  proxy: BlockProxy,
+  tor: BlockTor,
+  datacenter: BlockDatacenter,
+})
 
 /**
  * A caller whose rate limit is known to be exhausted is refused without a lookup: lookups cost money, and all callers share the
  * provider's budget.
  */
-export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames["Service"]) {
+export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames["Service"], { refuse }: Shadow) {
   const { IpIntel: intel, Security } = yield* Settings
   const limiter = yield* RateLimiter
   const ipIntel = yield* IpIntel
   const unchecked = yield* makeUnchecked(intel.OnError)
-  const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = Security
-  const blocks = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
+  const blocks = blocksOf(Security)
   const forbidden = BLOCKABLE.filter((fact) => blocks[fact])
-  if (forbidden.length === 0) return (): Effect.Effect<void> => Effect.void
+  const shadowBlocks = blocksOf(Security.Shadow)
+  const shadowed = BLOCKABLE.filter((fact) => shadowBlocks[fact] && !blocks[fact])
+  if (forbidden.length === 0 && shadowed.length === 0) return (): Effect.Effect<void> => Effect.void
 
   const judge = {
     onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {
@@ -38,13 +56,24 @@ export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames[
         ? Effect.void
         : unchecked("unknown_fact", `${ipIntel.provider} does not say whether the address is ${unknown}`)
     },
-    onFailure: ({ message, reason }: IpIntelFailed) => unchecked(reason, message),
+    onFailure: ({ message, reason }: IpIntelFailed) =>
+      // what is only counted needs no decision about a caller who could not be checked
+      forbidden.length === 0 ? Effect.void : unchecked(reason, message),
   }
-  const check: CheckAddress = (address) =>
+  const withShadow = (campaign: Campaign): typeof judge => ({
+    ...judge,
+    onSuccess: (facts) => {
+      const reason = shadowed.find((fact) => facts[fact] === true)
+      const judged = judge.onSuccess(facts)
+      return reason === undefined ? judged : Effect.andThen(judged, refuse(campaign, reason))
+    },
+  })
+  const judgeIn = shadowed.length === 0 ? () => judge : withShadow
+  const check: CheckAddress = (address, campaign) =>
     Effect.flatMap(
       limiter.refusal(names.of(limitKey(address))),
       (refused): Effect.Effect<void, Blocked | RateLimited> =>
-        refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judge) : Effect.fail(refused),
+        refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judgeIn(campaign)) : Effect.fail(refused),
     )
   return check
 })

@@ -70,6 +70,64 @@ export const refused = (campaign: string, error: RequestRefusal): Metric.Counter
 /** The series of refused requests that exist so far, by `<reason> <campaign>`. */
 export const refusedSeries = (): ReadonlyMap<string, RefusedSeries> => refusedSeriesByName
 
+/** What a setting of `Security.Shadow` would refuse a request for. */
+const SHADOW_REASONS = ["hour", "day", "concurrent", "vpn", "proxy", "tor", "datacenter"] as const
+export type ShadowReason = (typeof SHADOW_REASONS)[number]
+export const isShadowReason = (text: string): text is ShadowReason => SHADOW_REASONS.some((each) => each === text)
+
+const NEAR_LIMITS = ["hour", "day"] as const
+type NearLimit = (typeof NEAR_LIMITS)[number]
+
+const shadowRefusedTotal = Metric.counter("voicegate_shadow_refused_total", {
+  description: "Session requests that Security.Shadow would have refused, by campaign and reason",
+  incremental: true,
+})
+
+const nearLimitTotal = Metric.counter("voicegate_near_limit_total", {
+  description: "Accepted session requests of callers who have used 80 % of a limit or more, by campaign and limit",
+  incremental: true,
+})
+
+const shadowSeries = new Map<string, Metric.Counter<number>>()
+
+/** The counter of requests that a setting would have refused. Campaigns are configured ones, so the series are bounded. */
+export const shadowRefused = (campaign: string, reason: ShadowReason): Metric.Counter<number> => {
+  const name = `${SHADOW_PREFIX}${reason} ${campaign}`
+  const counter = shadowSeries.get(name) ?? Metric.withAttributes(shadowRefusedTotal, { campaign, reason })
+  shadowSeries.set(name, counter)
+  return counter
+}
+
+/** Before the reason, in the names of the series and of what the console counts. */
+const SHADOW_PREFIX = "shadow."
+
+/** The series of requests that would have been refused, by `shadow.<reason> <campaign>`. */
+export const shadowRefusedSeries = (): ReadonlyMap<string, Metric.Counter<number>> => shadowSeries
+
+const nearSeries = new Map<string, Metric.Counter<number>>()
+
+/** The counter of requests whose caller is near a limit. */
+export const nearLimit = (campaign: string, limit: NearLimit): Metric.Counter<number> => {
+  const name = `${limit} ${campaign}`
+  const counter = nearSeries.get(name) ?? Metric.withAttributes(nearLimitTotal, { campaign, limit })
+  nearSeries.set(name, counter)
+  return counter
+}
+
+/** Makes `/metrics` show the zeros of these campaigns from the first scrape. */
+export const registerWatched = (
+  campaigns: ReadonlyArray<string>,
+  reasons: ReadonlyArray<ShadowReason>,
+): Effect.Effect<void> =>
+  Effect.forEach(
+    campaigns.flatMap((campaign) => [
+      ...NEAR_LIMITS.map((limit) => nearLimit(campaign, limit)),
+      ...reasons.map((reason) => shadowRefused(campaign, reason)),
+    ]),
+    (counter) => Metric.value(counter),
+    { discard: true },
+  )
+
 /** Why an address was not checked: the provider failed, or did not report a required fact. */
 export type UncheckedReason = IpIntelFailed["reason"] | "unknown_fact"
 

@@ -19,6 +19,7 @@ import type {
 } from "../Session.ts"
 import type { Internals } from "./internals.ts"
 import type { Relay } from "./relay.ts"
+import type { TraceOfTicket } from "./traces.ts"
 import type { ReceiveWebhook } from "./vendor-webhooks.ts"
 import { requestOf, type WebSessionConfig } from "./web-session.ts"
 
@@ -59,6 +60,8 @@ export class Gatekeeper extends Context.Service<
     readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
     /** Handles a webhook of a vendor, by the keys of the campaigns whose `Platform` it is. */
     readonly vendorWebhook: ReceiveWebhook
+    /** The span that a ticket's trace goes on from; undefined without a tracer, and of a ticket without a trace. */
+    readonly traceOf: TraceOfTicket
     /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** The campaign whose last sweep failed, as a public message; undefined if none. */

@@ -1,5 +1,6 @@
 /** Spans of the checks of a request. */
 import type { Effect } from "effect"
+import type { Campaign } from "../Settings.ts"
 import type { Traced } from "../spans.ts"
 import type { AdmissionSteps, NewTicket } from "./admit.ts"
 import type { Validated } from "./validate.ts"
@@ -13,7 +14,7 @@ export const traceChecks = <E, F>(
     validate,
   }: {
     readonly validate: (body: unknown) => Effect.Effect<Validated, E>
-    readonly checkAddress: (address: string) => Effect.Effect<void, F>
+    readonly checkAddress: (address: string, campaign: Campaign) => Effect.Effect<void, F>
     readonly admission: AdmissionSteps
   },
 ) => {

@@ -2,7 +2,7 @@
 import { Effect, Metric } from "effect"
 import type { CampaignContext, Settlement, Signal, StepResult } from "../FifoQueue.ts"
 import { FifoQueue } from "../FifoQueue.ts"
-import { eventOf, PushChannel } from "../PushChannel.ts"
+import { eventOf, inSignalSpan, PushChannel } from "../PushChannel.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -43,7 +43,7 @@ export const makeSteps = (
     const send = (signal: Signal): Effect.Effect<void> =>
       Effect.andThen(
         Metric.update(signal.kind._tag === "called" ? metrics.called : metrics.over(signal.kind.state), 1),
-        push.send(signal.ticket, eventOf(signal)),
+        inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))),
       )
 
     const carryOut = <A>(at: CampaignContext, { result, settlements, signals }: StepResult<A>): Effect.Effect<A> => {

@@ -20,10 +20,10 @@ import type { Push } from "./push.ts"
 import { routedOutcome } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { makeRunAnswer } from "./run-answer.ts"
-import { inEventsSpan, inServerSpan, serverSpan } from "./spans.ts"
+import { inEventsSpan, inServerSpan, type ReadTrace, serverSpan } from "./spans.ts"
 import { makeStatic } from "./static.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
-import { doorAt, isDoorPath } from "./vendor-doors.ts"
+import { type Door, doorAt, isDoorPath } from "./vendor-doors.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "./write-answer.ts"
 
 export interface DispatchOptions {
@@ -37,6 +37,7 @@ export interface DispatchOptions {
   readonly isOwnHost: HostCheck
   /** `Security.AllowedOrigins` */
   readonly allowedOrigins: () => ReadonlyArray<string>
+  readonly readTrace: ReadTrace
   /** answers every other request */
   readonly toRouter: (request: IncomingMessage, response: ServerResponse) => void
 }
@@ -62,6 +63,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   limits,
   preflight,
   push,
+  readTrace,
   serveDocument,
   toRouter,
 }: DispatchOptions) {
@@ -69,11 +71,16 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   const serveStatic = yield* makeStatic(allowedOrigins)
   const answer = yield* makeRunAnswer
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const requestSession = (yield* tracing)(`POST ${REQUEST_PATH}`, routed.request, () =>
-    serverSpan("POST", REQUEST_PATH),
+  const requestSession = (yield* tracing)(
+    `POST ${REQUEST_PATH}`,
+    (body: string, address: string, _request: IncomingMessage) => routed.request(body, address),
+    (_body, _address, request) => serverSpan("POST", REQUEST_PATH, request),
   )
-  const vendorSession = (yield* tracing)("POST /api/vendors", routed.vendorRequest, ({ vendor, path }) =>
-    serverSpan("POST", `/api/vendors/${vendor}/:campaign/${path}`),
+  const vendorSession = (yield* tracing)(
+    "POST /api/vendors",
+    (door: Door, body: string, address: string, _request: IncomingMessage) => routed.vendorRequest(door, body, address),
+    ({ path, vendor }, _body, _address, request) =>
+      serverSpan("POST", `/api/vendors/${vendor}/:campaign/${path}`, request),
   )
   const warnOfReadBody = makeBodyWarning()
   let closingConnections = false
@@ -97,13 +104,13 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     address: string | undefined,
     id: string,
     reply: (answer: Answer | undefined) => void,
-    handle: (body: string, address: string) => Effect.Effect<Answer>,
+    handle: (body: string, address: string, request: IncomingMessage) => Effect.Effect<Answer>,
   ) => {
     if (request.method !== "POST") return reply(refusals.postOnly)
     if (!isJson(request)) return reply(refusals.mediaType)
     if (address === undefined) return reply(refusals.noAddress)
     collectBody(request, false, (body) => {
-      if (typeof body === "string") runInPhase("decide", () => answer(handle(body, address), id, reply))
+      if (typeof body === "string") runInPhase("decide", () => answer(handle(body, address, request), id, reply))
       else reply(body)
     })
   }
@@ -114,6 +121,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     },
     request: (request, response) => {
       if (!admits(request, response)) return
+      readTrace(request)
       const path = pathOf(request)
       const { method = "" } = request
       const id = requestIdOf(request)
@@ -160,7 +168,9 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         if (!ownHost) return finish(refusals.host)
         if (verdict === "foreign") return finish(refusals.origin)
         const handle =
-          door === undefined ? requestSession : (body: string, from: string) => vendorSession(door, body, from)
+          door === undefined
+            ? requestSession
+            : (body: string, from: string, of: IncomingMessage) => vendorSession(door, body, from, of)
         return sessionRequest(request, address, id, finish, handle)
       }
 
@@ -196,12 +206,16 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         }
       }
 
-      if (door !== undefined || path === REQUEST_PATH) return reply(refusals.postOnly)
+      if (path === REQUEST_PATH) return reply(refusals.postOnly)
       if (path === NEGOTIATE_PATH) {
         if (request.method !== "POST") return reply(refusals.postOnly)
         const refusal = limits.negotiation(address)
         return refusal === undefined
-          ? answer(inServerSpan("POST", NEGOTIATE_PATH)(hub.negotiate(request, verdict !== "anyone")), id, reply)
+          ? answer(
+              inServerSpan("POST", NEGOTIATE_PATH, request)(hub.negotiate(request, verdict !== "anyone")),
+              id,
+              reply,
+            )
           : reply(refusal)
       }
       const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
@@ -217,7 +231,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         cors = undefined
       }
       if (events !== undefined)
-        return answer(inEventsSpan(push.events(response, events, address ?? "")), id, (result) =>
+        return answer(inEventsSpan(request, events)(push.events(response, events, address ?? "")), id, (result) =>
           reply(limits.countUnknown(address, result)),
         )
       response.setHeader("x-content-type-options", "nosniff")

@@ -24,6 +24,7 @@ import { makePush } from "./push.ts"
 import { routes } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { Listeners, type Options } from "./services.ts"
+import { makeReadTrace } from "./spans.ts"
 import { makeTicketLimits } from "./ticket-limits.ts"
 import { makeUpgrade } from "./upgrade.ts"
 import { write } from "./write-answer.ts"
@@ -80,7 +81,7 @@ export const layer = ({
         write(response, internalError)
       })
       const toRouter = yield* makeRouter(Security.ConsoleToken === undefined ? more : Layer.merge(consoleRoutes, more))
-      const common = { arrivals, limits, push, hub, isOwnHost, judgeOrigin }
+      const common = { arrivals, limits, push, hub, isOwnHost, judgeOrigin, readTrace: yield* makeReadTrace }
       const { closeConnections, request } = yield* makeDispatch({
         allowedOrigins: () => settings().Security.AllowedOrigins,
         ...common,

@@ -13,9 +13,10 @@ import { inServerSpan } from "./spans.ts"
 const outcomes = new WeakMap<IncomingMessage, string>()
 export const routedOutcome = (request: IncomingMessage): string | undefined => outcomes.get(request)
 
-/** Sends an answer and records its outcome for the access log. */
+/** Sends an answer and records its outcome for the access log. `ticket` is the one that the request is about. */
 export const respond = <R>(
   answer: Effect.Effect<Answer, never, R>,
+  ticket?: string,
 ): Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   never,
@@ -26,7 +27,7 @@ export const respond = <R>(
     const { route } = yield* HttpRouter.RouteContext
     const { body, headers, outcome, status } = yield* Effect.catchDefect(answer, (defect) =>
       Effect.as(Effect.logError("A request failed", Cause.die(defect)), internalError),
-    ).pipe(inServerSpan(method, route.path))
+    ).pipe(inServerSpan(method, route.path, source instanceof IncomingMessage ? source : undefined, ticket))
     if (source instanceof IncomingMessage) outcomes.set(source, outcome)
     return status === 204
       ? HttpServerResponse.empty({ status, headers })
@@ -42,13 +43,16 @@ export const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ sourc
 const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
   Effect.map(Routes, (routes) =>
     handlers
-      .handleRaw("status", ({ params }) => respond(routes.status(params.id)))
-      .handleRaw("start", ({ params }) => respond(routes.start(params.id)))
+      .handleRaw("status", ({ params }) => respond(routes.status(params.id), params.id))
+      .handleRaw("start", ({ params }) => respond(routes.start(params.id), params.id))
       .handleRaw("relay", ({ params }) =>
-        respond(Effect.flatMap(incoming, (request) => routes.relay(params.id, request))),
+        respond(
+          Effect.flatMap(incoming, (request) => routes.relay(params.id, request)),
+          params.id,
+        ),
       )
-      .handleRaw("leave", ({ params }) => respond(routes.leave(params.id)))
-      .handleRaw("leaveWithPage", ({ params }) => respond(routes.leave(params.id))),
+      .handleRaw("leave", ({ params }) => respond(routes.leave(params.id), params.id))
+      .handleRaw("leaveWithPage", ({ params }) => respond(routes.leave(params.id), params.id)),
   ),
 )
 

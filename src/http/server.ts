@@ -15,7 +15,7 @@ import { makeHostCheck } from "../serving/hosts.ts"
 import { currentSettings, derived } from "../settings/current.ts"
 import { refusals } from "./answer.ts"
 import { limitConnections } from "./connection-limit.ts"
-import { GateServer, Listeners, ListenFailed } from "./services.ts"
+import { GateServer, Hurry, Listeners, ListenFailed } from "./services.ts"
 import { refuseUpgrade, write } from "./write-answer.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
@@ -138,13 +138,19 @@ const close = (
   server: Server,
   { drain, sendAway, unready }: Listeners["Service"],
   drainSeconds: number,
+  hurry: Effect.Effect<void>,
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* Effect.logInfo("Stopping: finishing requests in progress; open connections are told to reconnect elsewhere.")
     yield* unready
-    yield* Effect.sleep(NOTICE_MILLIS)
     // still accepting: not every load balancer has noticed, and a called caller may start meanwhile
-    yield* sendAway(drainSeconds * 1_000)
+    yield* Effect.raceFirst(
+      Effect.interruptible(Effect.andThen(Effect.sleep(NOTICE_MILLIS), sendAway(drainSeconds * 1_000))),
+      Effect.andThen(
+        Effect.interruptible(hurry),
+        Effect.logInfo("Stopping at once: the connections that are left are told to reconnect elsewhere now."),
+      ),
+    )
     let open = true
     server.close(() => {
       open = false
@@ -211,9 +217,10 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
     const server = makeServer(listeners)
     yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, trusted)
     const drainSeconds = derived(yield* currentSettings, (settings) => settings.Server.DrainSeconds)
+    const hurry = yield* Hurry
     const privateUrl = yield* servePrivate(listeners, Server)
     // after the private port, which operators read until this one is closed
-    yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds()))
+    yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds(), hurry))
     const port = yield* listen(server, Server.Host, Server.Port)
     return GateServer.of({ url: urlOf(Server.Host, port), port, privateUrl })
   }),

@@ -1,6 +1,6 @@
 /** What the gate's HTTP provides to a host: listeners for its node server, or a server of the gate's own. Their layers are in other files. */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Context, type Effect, type Layer, Schema } from "effect"
+import { Context, Effect, type Layer, Schema } from "effect"
 import type { HttpRouter } from "effect/http"
 import type { Refused } from "./arrivals.ts"
 import type { Upgrade } from "./upgrade.ts"
@@ -50,3 +50,8 @@ export class GateServer extends Context.Service<
     readonly privateUrl: string | undefined
   }
 >()("voicegate/http/GateServer") {}
+
+/** Succeeds when an operator does not want to wait for the drain of a shutdown any longer. */
+export const Hurry = Context.Reference<Effect.Effect<void>>("voicegate/http/Hurry", {
+  defaultValue: () => Effect.never,
+})

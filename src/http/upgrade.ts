@@ -10,7 +10,7 @@ import type { OriginCheck } from "./origin.ts"
 import { EVENTS_PATH, HUB_PATH, isOwnUpgrade } from "./paths.ts"
 import type { Push } from "./push.ts"
 import { makeRunAnswer } from "./run-answer.ts"
-import { inEventsSpan, inServerSpan } from "./spans.ts"
+import { inEventsSpan, inServerSpan, type ReadTrace } from "./spans.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
 import { refuseUpgrade } from "./write-answer.ts"
 
@@ -26,6 +26,7 @@ export interface UpgradeOptions {
   readonly hub: Hub
   readonly judgeOrigin: OriginCheck
   readonly isOwnHost: HostCheck
+  readonly readTrace: ReadTrace
 }
 
 export const makeUpgrade = ({
@@ -36,12 +37,14 @@ export const makeUpgrade = ({
   judgeOrigin,
   limits,
   push,
+  readTrace,
 }: UpgradeOptions): Effect.Effect<Upgrade> =>
   Effect.map(
     makeRunAnswer,
     (answer): Upgrade =>
       (request, socket, head) => {
         if (!isOwnUpgrade(basePath, request)) return false
+        readTrace(request)
         const path = pathOf(request)
         const address = addressOf(request) ?? ""
         const ticket = EVENTS_PATH.exec(path)?.[1]
@@ -65,8 +68,12 @@ export const makeUpgrade = ({
           }
           const upgraded =
             ticket === undefined
-              ? inServerSpan("GET", HUB_PATH)(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
-              : inEventsSpan(push.upgrade(request, socket, head, ticket, address))
+              ? inServerSpan(
+                  "GET",
+                  HUB_PATH,
+                  request,
+                )(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
+              : inEventsSpan(request, ticket)(push.upgrade(request, socket, head, ticket, address))
           answer(upgraded, requestIdOf(request), (result) => {
             const refused = limits.countUnknown(address, result)
             if (refused !== undefined) refuse(refused)

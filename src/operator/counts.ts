@@ -36,10 +36,14 @@ const totals: ReadonlyArray<readonly [name: CountName, total: Effect.Effect<numb
   ],
 ]
 
-/** Refusals by `<reason> <campaign>`. */
+/** Refusals by `<reason> <campaign>`, and those that would have been by `shadow.<reason> <campaign>`. */
 const refusalTotals = Effect.suspend(() =>
-  Effect.forEach(metrics.refusedSeries(), ([name, { counter }]) =>
-    Effect.map(count(counter), (number) => [name, number] as const),
+  Effect.forEach(
+    [
+      ...[...metrics.refusedSeries()].map(([name, { counter }]) => [name, counter] as const),
+      ...metrics.shadowRefusedSeries(),
+    ],
+    ([name, counter]) => Effect.map(count(counter), (number) => [name, number] as const),
   ),
 )
 

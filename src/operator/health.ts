@@ -39,7 +39,7 @@ export const healthOfGates = (
 ): ReadonlyArray<Health> => {
   if (at === undefined)
     return [{ name: "Instances", state: "checking", detail: "Waiting for the first heartbeat.", at: 0 }]
-  const agreement = gates === 1 ? "Only instance." : `${gates} instances with the same settings.`
+  const agreement = gates === 1 ? "This is the only instance." : `${gates} instances with the same settings.`
   const instances: Health = {
     name: "Instances",
     state: trouble.length > 0 ? "failed" : "ok",

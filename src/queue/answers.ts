@@ -27,6 +27,7 @@ export const signal: Schema.Codec<Signal> = Struct({
     Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
     Struct({ _tag: Literal("ended"), state: endState }),
   ]),
+  trace: optionalKey(Text),
 })
 
 const settlement: Schema.Codec<Settlement> = Struct({
@@ -154,6 +155,8 @@ export const usage: Schema.Codec<Usage> = Struct({
 export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Struct({
   refused: optionalKey(usage),
   admitted: optionalKey(admitted),
+  near: optionalKey(Struct({ hour: Flag, day: Flag })),
+  shadow: optionalKey(Literals(["hour", "day", "concurrent"])),
 })
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value)
@@ -167,9 +170,11 @@ const isObject = (value: unknown): value is { readonly [field: string]: unknown 
  */
 export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmitted> => {
   if (!isObject(answer) || "signals" in answer || "settlements" in answer || !isObject(answer.result)) return false
-  const { admitted, refused } = answer.result
+  const { admitted, near, refused, shadow } = answer.result
   return (
     refused === undefined &&
+    near === undefined &&
+    shadow === undefined &&
     isObject(admitted) &&
     admitted._tag === "waiting" &&
     isNumber(admitted.position) &&

@@ -138,12 +138,13 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       read: (result: R) => A,
     ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
-    const newcomerOf = ({ caller, data, holds, id, network }: Newcomer): NewcomerCall => ({
+    const newcomerOf = ({ caller, data, holds, id, network, trace }: Newcomer): NewcomerCall => ({
       id,
       data,
       ...(caller === "" ? {} : { caller }),
       ...(caller !== "" && holds ? { holds } : {}),
       ...(network === "" ? {} : { network }),
+      ...(trace === undefined ? {} : { trace }),
     })
 
     const queue = FifoQueue.of({
@@ -216,6 +217,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           step(rules.audit, at, { ageMillis, claimMillis }, ({ sessions = [] }) => sessions),
           ({ result }) => result,
         ),
+      traceOf: (at, subject) => step(rules.traceOf, at, subject, identity),
       operator: makeOperatorQueue(step),
     })
     registerAdmissionPort(queue, {

@@ -28,6 +28,12 @@ export type Action = typeof Action.Type
 export const ActionOutcome = Struct({
   result: Literals(["done", "already", "called", "no_slot", "nobody", "more", "removed", "ended", "gone"]),
   ticket: Text,
+  pausedUntil: optionalKey(
+    Finite.annotate({
+      description:
+        "When the pause ends by itself (ms since 1970). A gate of a version that knows no end of a pause answers without it, and has paused the campaign without an end.",
+    }),
+  ),
 })
 export type ActionOutcome = typeof ActionOutcome.Type
 

@@ -18,13 +18,14 @@ import { leave } from "../rules/queue/leave.ts"
 import { offer } from "../rules/queue/offer.ts"
 import { start } from "../rules/queue/start.ts"
 import { sweep } from "../rules/queue/sweep.ts"
+import { traceOf } from "../rules/queue/trace.ts"
 import { withdraw } from "../rules/queue/withdraw.ts"
 import { runAdmit, runQueue, runTakeAndAdmit } from "../rules/run.ts"
 import { ruleOf } from "../store/rule.ts"
 import * as answers from "./answers.ts"
 
 const { stepAnswer } = answers
-const { Finite, Literal, Literals } = Schema
+const { Finite, Literal, Literals, String: Text } = Schema
 
 const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(answers.takenAndAdmitted), true)
 
@@ -52,6 +53,7 @@ export const rules = {
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
   audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.audited)),
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
+  traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),
   gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),
   act: ruleOf("operator.act", runQueue(act), stepAnswer(answers.actionOutcome)),
   auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.auditLog)),

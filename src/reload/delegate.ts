@@ -26,6 +26,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     attach: (ticket) => using(({ gatekeeper }) => gatekeeper.attach(ticket)),
     sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
     vendorWebhook: (platform, webhook) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(platform, webhook)),
+    traceOf: (ticket) => using(({ gatekeeper }) => gatekeeper.traceOf(ticket)),
     capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
     queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
     get internals() {

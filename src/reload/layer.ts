@@ -59,6 +59,8 @@ export const layer = (
       /** those that are being replaced */
       const old = new Set<Generation>()
       let closing = false
+      /** no reload begins any more, while callers are still served */
+      let stopping = false
 
       const close = Effect.suspend(() => {
         closing = true
@@ -82,7 +84,7 @@ export const layer = (
         })
 
       const apply = Effect.fnUntraced(function* (who: string) {
-        if (closing) return refused("The gate is shutting down.")
+        if (closing || stopping) return refused("The gate is shutting down. The process that starts next reads them.")
         const { tree, warnings } = yield* load
         const { changes, kept, tree: applied } = changesOf(current.settings, tree)
         if (changes.length > 0 || readsLists(applied.IpIntel.Provider)) {
@@ -138,7 +140,12 @@ export const layer = (
           Operator,
           delegateOperator(() => current),
         ),
-        Context.add(Reload, { reload }),
+        Context.add(Reload, {
+          reload,
+          close: Effect.sync(() => {
+            stopping = true
+          }),
+        }),
         Context.add(Reloadable, () => current.settings),
       )
     }),

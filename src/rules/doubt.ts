@@ -34,6 +34,7 @@ export const holdInDoubt = (s: Step, id: string, ticket: Ticket): number => {
   const doubt: Ticket = { state: "doubt", seq: 0, lease, ticket: id, accepted: ticket.accepted }
   if (ticket.since !== undefined) doubt.since = ticket.since
   if (ticket.network !== undefined) doubt.network = ticket.network
+  if (ticket.trace !== undefined) doubt.trace = ticket.trace
   save(s, slotId, doubt)
   s.db.hset(s.keys.data, slotId, s.db.hget(s.keys.data, id) ?? "")
   s.db.zrem(s.keys.leases, id)

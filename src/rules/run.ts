@@ -42,7 +42,7 @@ export const runAdmit: Run<QueueContext, Newcomer, StepAnswer<Admitted>> = (db, 
   return answersOf(s, admit(s, calls))
 }
 
-/** Keys: a campaign's, then the log of each caller. */
+/** Keys: a campaign's, then the log of each caller, and after each the shadow log if there are shadow limits. */
 export const runTakeAndAdmit: Run<TakeAndAdmitContext, Applicant, StepAnswer<TakenAndAdmitted>> = (
   db,
   keys,
@@ -52,8 +52,8 @@ export const runTakeAndAdmit: Run<TakeAndAdmitContext, Applicant, StepAnswer<Tak
 ) => {
   const s = stepOf(db, keys, now, context.queue)
   const logs: Array<string> = []
-  for (let i = 0; i < calls.length; i++) logs.push(keys[QUEUE_KEY_COUNT + i] as string)
-  return answersOf(s, takeAndAdmit(s, context.budgets, logs, calls))
+  for (let i = QUEUE_KEY_COUNT; i < keys.length; i++) logs.push(keys[i] as string)
+  return answersOf(s, takeAndAdmit(s, context, logs, calls))
 }
 
 /** Keys: the log of each caller. */

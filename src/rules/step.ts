@@ -25,6 +25,8 @@ export interface QueueContext {
 export interface Signal {
   readonly ticket: string
   readonly kind: SignalKind
+  /** the ticket's trace (`Ticket.trace`); absent when it has none */
+  readonly trace?: string
 }
 export type SignalKind =
   | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
@@ -95,7 +97,8 @@ export const metaMany = (s: Step, fields: ReadonlyArray<string>): ReadonlyArray<
 }
 
 /** Notifies the gate that holds the ticket's connection: this one, or another over its channel. */
-export const notify = (s: Step, ticket: Ticket, signal: Signal): void => {
+export const notify = (s: Step, ticket: Ticket, { kind, ticket: id }: Signal): void => {
+  const signal: Signal = ticket.trace === undefined ? { ticket: id, kind } : { ticket: id, kind, trace: ticket.trace }
   if (ticket.instance !== undefined && ticket.instance !== s.context.instance) {
     s.db.publish(s.context.channel + ticket.instance, encode(signal))
   } else {

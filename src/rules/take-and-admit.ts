@@ -1,11 +1,16 @@
-/** Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. */
-import { type Take, type Taken, take, type Usage } from "./limits/take.ts"
-import type { Budgets } from "./limits/units.ts"
+/**
+ * Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. Shadow limits are taken too, and refuse
+ * nobody: they say what they would have refused.
+ */
+import { exhausted, type LimitName, type Near, type Take, type Taken, take, type Usage } from "./limits/take.ts"
+import { type Budgets, isLimited } from "./limits/units.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
 import type { QueueContext, Step } from "./step.ts"
 
 export interface TakeAndAdmitContext {
   readonly budgets: Budgets
+  /** limits that are only counted; absent for none */
+  readonly shadow?: Budgets
   readonly queue: QueueContext
 }
 
@@ -14,36 +19,61 @@ export interface Applicant {
   readonly newcomer: Newcomer
 }
 
-/** Exactly one of the two. */
+/** Exactly one of `refused` and `admitted`. */
 export interface TakenAndAdmitted {
   /** nothing was taken; the usage of the budgets */
   readonly refused?: Usage
   readonly admitted?: Admitted
+  /** the limits that an admitted newcomer is near; absent for none */
+  readonly near?: Near
+  /** the shadow limit that would have refused an admitted newcomer; absent for none */
+  readonly shadow?: LimitName
 }
 
-/** @param logs the log key of each applicant */
+/** The shadow limit that would refuse this take. Then nothing is taken from shadow limits, as the limit would do. */
+export const takeShadow = (s: Step, log: string, budgets: Budgets, token: string): LimitName | undefined => {
+  const { taken, usage } = take(s.db, log, s.now, budgets, { token, omitUsage: true })
+  return taken || usage === undefined ? undefined : exhausted(budgets, usage)
+}
+
+const FREE: Taken = { taken: true }
+
+const watched = (admitted: Admitted, near: Near | undefined, shadow: LimitName | false): TakenAndAdmitted => {
+  if (shadow === false) return near === undefined ? { admitted } : { admitted, near }
+  return near === undefined ? { admitted, shadow } : { admitted, near, shadow }
+}
+
+/** @param logs the log key of each applicant, and after each its shadow log if there are shadow limits */
 export const takeAndAdmit = (
   s: Step,
-  budgets: Budgets,
+  { budgets, shadow }: TakeAndAdmitContext,
   logs: ReadonlyArray<string>,
   applicants: ReadonlyArray<Applicant>,
 ): ReadonlyArray<TakenAndAdmitted> => {
   const takings: Array<Taken> = []
+  const shadows: Array<LimitName | false> = []
   const newcomers: Array<Newcomer> = []
+  const keys = shadow === undefined ? 1 : 2
   for (let i = 0; i < applicants.length; i++) {
     const applicant = applicants[i] as Applicant
-    const taken = take(s.db, logs[i] as string, s.now, budgets, applicant.take)
+    const taken = isLimited(budgets) ? take(s.db, logs[i * keys] as string, s.now, budgets, applicant.take) : FREE
     takings.push(taken)
     if (taken.taken) newcomers.push(applicant.newcomer)
+    if (shadow !== undefined) {
+      const refused = taken.taken && takeShadow(s, logs[i * keys + 1] as string, shadow, applicant.take.token)
+      shadows.push(refused === undefined ? false : refused)
+    }
   }
   const admissions = newcomers.length === 0 ? [] : admit(s, newcomers)
   const answers: Array<TakenAndAdmitted> = []
   let next = 0
-  for (const { taken, usage } of takings) {
+  for (let i = 0; i < takings.length; i++) {
+    const { near, taken, usage } = takings[i] as Taken
     if (taken) {
       const admitted = admissions[next]
       next++
-      answers.push(admitted === undefined ? {} : { admitted })
+      const refused = shadow === undefined ? false : (shadows[i] as LimitName | false)
+      answers.push(admitted === undefined ? {} : watched(admitted, near, refused))
     } else {
       answers.push(usage === undefined ? {} : { refused: usage })
     }

@@ -42,6 +42,8 @@ export interface Ticket {
   offerBefore?: number | undefined
   /** under its lease the page has made its offer */
   offered?: true | undefined
+  /** the context of the caller's trace (W3C `traceparent`); only of tickets that a gate with a tracer has accepted */
+  trace?: string | undefined
   /** of a start in doubt: its ticket, and how often the platform reported no such session */
   ticket?: string
   looks?: number
@@ -90,6 +92,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.calledAt) &&
   isNumberOrNone(value.offerBefore) &&
   (value.offered === undefined || value.offered === true) &&
+  isTextOrNone(value.trace) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
   (value.state !== "live" || areTexts(value.sessions)) &&

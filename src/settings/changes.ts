@@ -118,6 +118,7 @@ const keepFixed = (before: SettingsTree, after: SettingsTree): SettingsTree => {
       ...before.Server,
       AllowedHosts: (hostChanges ? before : after).Server.AllowedHosts,
       DrainSeconds: after.Server.DrainSeconds,
+      TraceParent: after.Server.TraceParent,
     },
   }
 }

@@ -51,6 +51,39 @@ describe("the sampler of traces", () => {
     }),
   )
 
+  it.effect.each([
+    ["parentbased_always_on", "", [true, false]],
+    ["parentbased_always_off", "", [true, false]],
+    ["parentbased_traceidratio", "0", [true, false]],
+    ["always_on", "", [true, true]],
+    ["always_off", "", [false, false]],
+    ["traceidratio", "0", [false, false]],
+  ] as const)("%s %s follows another process, or decides by itself", ([name, argument, expected]) =>
+    Effect.gen(function* () {
+      const { tracer } = recorder()
+      const layer = sampler.pipe(
+        Layer.provide(Layer.succeed(Tracer.Tracer, tracer)),
+        Layer.provide(
+          ConfigProvider.layer(
+            ConfigProvider.fromUnknown({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument }),
+          ),
+        ),
+      )
+      const continued = (sampled: boolean) => {
+        const parent = Tracer.externalSpan({ traceId: "f".repeat(32), spanId: "1".repeat(16), sampled })
+        return Effect.useSpan("continued", { parent }, (span) =>
+          // the spans below follow
+          Effect.useSpan("child", { parent: span }, (child) => {
+            assert.strictEqual(child.sampled, span.sampled)
+            return Effect.succeed(span.sampled)
+          }),
+        )
+      }
+      const found = yield* Effect.provide(Effect.all([continued(true), continued(false)]), layer)
+      assert.deepStrictEqual(found, [...expected])
+    }),
+  )
+
   it("decides by the last digits of a trace id, alike for every service", () => {
     const id = (digits: string) => "0".repeat(32 - digits.length) + digits
     assert.isTrue(isSampled(id("fffffffffffff"), 0.000_001))

@@ -19,6 +19,7 @@ import { quarantine } from "./queue/quarantine.ts"
 import { registry } from "./queue/registry.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
+import { traces } from "./queue/traces.ts"
 import { withdrawal } from "./queue/withdrawal.ts"
 
 export const queueContract = (store: Layer.Layer<Store>): void => {
@@ -37,6 +38,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   networks(test)
   deadlines(test)
   signals(test)
+  traces(test)
   withdrawal(test)
   clearing(test)
   operator(test)

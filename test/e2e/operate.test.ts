@@ -11,6 +11,50 @@ import { settingsFrom } from "../../src/settings/given.ts"
 const TOKEN = "e2e-console-token-0123456789"
 const hashOf = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)
 
+/** The console's API of a gate of a version that knows no end of a pause, and what it was asked to do. */
+const startOlderGate = async (paused: boolean) => {
+  const asked: Array<string> = []
+  const figures = {
+    waiting: 0,
+    present: 0,
+    held: 0,
+    live: 0,
+    doubts: 0,
+    accepted: 0,
+    firstAcceptedAt: 0,
+    draining: false,
+    disrupted: false,
+    paused,
+  }
+  const view = {
+    version: 1,
+    now: 1,
+    campaigns: ["default"],
+    campaign: "default",
+    slots: 1,
+    instance: "old",
+    health: [],
+    queue: { ...figures, backoffUntil: 0, probeUntil: 0, averageMillis: 0, slotPage: [], waitingPage: [] },
+    instances: [],
+    buckets: [],
+  }
+  const server = createServer((request, response) => {
+    if (request.url?.includes("/console/api/view")) return response.end(JSON.stringify(view))
+    let body = ""
+    request.on("data", (chunk) => {
+      body += String(chunk)
+    })
+    request.on("end", () => {
+      asked.push(String(JSON.parse(body).action.type))
+      response.end(JSON.stringify({ result: "done", ticket: "-" }))
+    })
+    return undefined
+  })
+  const port = await freePort()
+  await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening))
+  return { port: String(port), asked, dispose: async () => void server.close() }
+}
+
 describe("an operator without a browser", () => {
   const bench = makeBench()
   afterAll(() => bench.dispose())
@@ -37,6 +81,26 @@ describe("an operator without a browser", () => {
   const waiting = async (): Promise<string> => field(await gate.call(), "uniqueRequestId") ?? ""
   const stateOf = async (ticket: string) => (await gate.ask("GET", `/api/session/${ticket}`)).json.state
 
+  it.each([
+    ["was open", false, ["pause", "resume"], "The campaign was paused for a moment and is resumed."],
+    ["was paused", true, ["pause"], "The campaign is paused until you resume it."],
+  ])(
+    "is told when an older gate has paused without the end that was asked for: the campaign %s",
+    async (_was, paused, actions, told) => {
+      const older = bench.own(await startOlderGate(paused))
+      const pause = await run("campaign pause default --until 9000-01-01T00:00Z", {
+        ...access,
+        Server__Port: older.port,
+      })
+      assert.strictEqual(pause.code, 1, pause.output)
+      assert.include(
+        pause.output,
+        `the gate that answered is of an older version, which knows no end of a pause. ${told}`,
+      )
+      assert.deepStrictEqual(older.asked, actions)
+    },
+  )
+
   it("sees campaigns and tickets, pauses and drains, calls the next caller, removes tickets and ends a call", async () => {
     assert.strictEqual((await gate.call()).status, 200)
     const [first, second, third] = [await waiting(), await waiting(), await waiting()]
@@ -50,7 +114,10 @@ describe("an operator without a browser", () => {
     const past = await run("campaign pause default --until 2020-01-01T00:00Z")
     assert.deepStrictEqual([past.code, past.output.trim()], [1, "--until: expected a time in the future"])
     assert.strictEqual((await run("campaign pause default --until 14:00")).code, 2)
-    assert.strictEqual((await run("campaign pause default --until 9000-01-01T01:00+01:00")).code, 0)
+    assert.deepStrictEqual(await json("campaign pause default --until 9000-01-01T01:00+01:00"), {
+      code: 0,
+      document: { result: "done", ticket: "-", pausedUntil: Date.parse("9000-01-01T00:00Z") },
+    })
     assert.match((await run("campaign show default")).output, /^state +paused until 9000-01-01T00:00:00\.000Z$/m)
     assert.strictEqual((await run("campaign pause default")).code, 0)
     assert.deepInclude((await json("campaign show default")).document.queue, { waiting: 3, paused: true })

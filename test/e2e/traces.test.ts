@@ -1,7 +1,4 @@
 /** A gate with `OTEL_TRACES_EXPORTER=otlp` sends its spans to the collector, and nothing in them is secret. */
-import { once } from "node:events"
-import { createServer } from "node:http"
-import { text } from "node:stream/consumers"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import {
   makeBench,
@@ -15,35 +12,7 @@ import { field } from "../../scripts/harness/http.ts"
 import { eventually } from "../../scripts/harness/process.ts"
 import { startRedis } from "../../scripts/harness/redis.ts"
 import { startPlatform, startProvider } from "../../scripts/harness/servers.ts"
-
-/** A collector that keeps what it is sent; one that hangs answers nothing. */
-const startCollector = async ({ hangs = false } = {}) => {
-  let received = ""
-  let requests = 0
-  const server = createServer(async (request, response) => {
-    requests++
-    received += await text(request)
-    if (!hangs) response.setHeader("content-type", "application/json").end("{}")
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  assert(typeof address === "object" && address !== null)
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    received: () => received,
-    requests: () => requests,
-    dispose: async () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
-}
-
-const tracedTo = (url: string) => ({
-  OTEL_TRACES_EXPORTER: "otlp",
-  OTEL_EXPORTER_OTLP_ENDPOINT: url,
-  OTEL_BSP_SCHEDULE_DELAY: "100",
-})
+import { startCollector, tracedTo } from "./support/collector.ts"
 
 const QUOTED = "wss://platform.test/session/1?token=quoted-secret"
 

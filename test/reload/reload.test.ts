@@ -199,7 +199,10 @@ describe("a reload", () => {
       Effect.gen(function* () {
         yield* Gatekeeper.use(({ close }) => close)
         yield* next(load({}, 2))
-        assert.deepStrictEqual(yield* reload, { _tag: "refused", problems: ["The gate is shutting down."] })
+        assert.deepStrictEqual(yield* reload, {
+          _tag: "refused",
+          problems: ["The gate is shutting down. The process that starts next reads them."],
+        })
         assert.strictEqual((yield* Effect.flip(request(1)))._tag, "Draining")
       }),
     ),

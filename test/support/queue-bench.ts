@@ -46,6 +46,7 @@ export interface Caller {
   readonly holds?: boolean
   readonly network?: string
   readonly data?: string
+  readonly trace?: string
 }
 
 /**
@@ -229,9 +230,9 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     /** the tickets that the last step called, whether signalled or published */
     called: () => [...last.signals, ...last.published].filter((s) => s.kind._tag === "called").map((s) => s.ticket),
 
-    admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}` }: Caller = {}) => {
+    admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}`, ...more }: Caller = {}) => {
       tickets.add(id)
-      return step(queue().admit(at(), { id, caller, holds, network, data }), { admits: [id, caller] })
+      return step(queue().admit(at(), { id, caller, holds, network, data, ...more }), { admits: [id, caller] })
     },
     start: (id: string) => step(queue().start(at(), id)),
     bind: (

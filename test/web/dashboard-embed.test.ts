@@ -71,13 +71,18 @@ describe("the embed code", () => {
       await tab.getByLabel("Corner").selectOption("Top left")
       await tab.getByLabel(/^Region/).fill("eu")
       await tab.getByLabel(/^Languages to choose from/).fill("en, de xx-none fr")
-      await tab.getByText("The widget has no texts in xx-none.").waitFor()
+      await tab.getByText("The widget isn’t available in xx-none.").waitFor()
       await tab.getByLabel("Text field").selectOption("Never")
       expect(await tab.getByLabel("Privacy policy").count()).toBe(0)
       await tab.getByLabel(/^Ask for consent/).fill("The call is recorded.")
       await tab.getByLabel(/^Privacy policy/).fill("/privacy")
-      const added = [/^Remember consent/, /^Offer a small window/, /^Offer a link to continue/, /^Ask for a rating/]
-      for (const name of [/^Push to talk/, /^Start the call without a tap/, ...added])
+      const added = [
+        /^Remember consent/,
+        /^Offer a small always-on-top window/,
+        /^Offer a link to continue/,
+        /^Ask for a rating/,
+      ]
+      for (const name of [/^Push to talk/, /^Start the call automatically/, ...added])
         await tab.getByRole("checkbox", { name }).check()
       for (const name of [/captions/, /microphone check/, /^Ring/]) await tab.getByRole("checkbox", { name }).uncheck()
       const valued = ['region="eu"', 'mode="floating"', 'corner="top-left"', 'theme="dark"', 'languages="en de fr"']
@@ -97,7 +102,7 @@ describe("the embed code", () => {
       expect(await tab.evaluate("axe.run(document, { iframes: false }).then(({ violations }) => violations)")).toEqual(
         [],
       )
-      expect(await tab.getByText(/doesn’t show its preview here/).count()).toBe(0)
+      expect(await tab.getByText(/isn’t showing its preview here/).count()).toBe(0)
       expect(visitor.complaints).toEqual([])
       await visitor.context.close()
     } finally {
@@ -109,7 +114,7 @@ describe("the embed code", () => {
     const rig = await startRig(built)
     try {
       const { gate, tab, visitor } = await openEmbed(rig, { viewport: { width: 360, height: 780 } })
-      await tab.getByText(/doesn’t show its preview here/).waitFor()
+      await tab.getByText(/isn’t showing its preview here/).waitFor()
       expect(await tab.frameLocator("iframe").frameLocator("iframe").locator("voice-agent").count()).toBe(0)
       await tab.evaluate(axe.source)
       expect(await tab.evaluate("axe.run(document, { iframes: false }).then(({ violations }) => violations)")).toEqual(
@@ -120,7 +125,7 @@ describe("the embed code", () => {
       await tab.getByText("Enter the gate’s address to get the code.").waitFor()
       // an address of the dashboard itself would let the frame reach the account
       await tab.getByLabel("Gate address").fill(new URL(dashboard.url).origin)
-      await tab.getByText("There is no preview of a gate on the address of this dashboard.").waitFor()
+      await tab.getByText("A gate at this dashboard’s own address can’t be previewed.").waitFor()
       expect(await tab.locator("iframe").count()).toBe(0)
       // no link shows another site's page under the platform's address
       const linked = await fetch(`${dashboard.url}preview?${new URLSearchParams({ url: `${gate}/widget/preview` })}`)

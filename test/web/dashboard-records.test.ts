@@ -234,7 +234,7 @@ describe("webhook deliveries", () => {
       .waitFor()
     const last = tab.getByRole("region", { name: "Attempt 36", exact: true })
     await last.getByText("the store is down").waitFor()
-    await last.getByText("Its first 4 kilobytes are shown").waitFor()
+    await last.getByText("Only its first 4 kB are shown").waitFor()
     await last.getByText("Request headers").click()
     await last.getByText(/X-Api-Token: ••••••••/).waitFor()
     const before = tab.getByRole("region", { name: "Attempt 35", exact: true })

@@ -31,6 +31,13 @@ const GATE_KEYS = [
 const formsOf = (text: Text): ReadonlyArray<readonly [form: string, text: string]> =>
   typeof text === "string" ? [["", text]] : Object.entries(text)
 
+/** What a language does not write: half-width signs in Chinese and Japanese, a breaking space before a French sign. */
+const FOREIGN: Readonly<Record<string, RegExp>> = {
+  fr: /[«“] | [:;?!»”]|[^\s\u00a0\u202f][:;?!»]/u,
+  ja: /[,:;?!()]/,
+  "zh-Hans": /[,:;?!()]/,
+}
+
 const placeholders = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []).sort()
 
@@ -104,6 +111,14 @@ describe("the languages of the widget", () => {
             else for (const placeholder of own) expect(needed, key).toContain(placeholder)
           }
         }
+      })
+
+      it("is punctuated as its language is", () => {
+        const all = Object.values(texts).flatMap((text) => formsOf(text).map(([, each]) => each))
+        // no text has half a pair of quotation marks
+        for (const text of all) expect([...text.matchAll(/[“”„«»「」״]/gu)].length % 2, text).toBe(0)
+        const foreign = FOREIGN[name]
+        if (foreign !== undefined) for (const text of all) expect(text).not.toMatch(foreign)
       })
 
       it("is tidy, is a translation, and is small", () => {

@@ -147,13 +147,14 @@ export interface SoundCall {
 
 /** Begins a call of the widget in a directory; `pings` is whether the platform answers them. */
 export const beginCall = async (browser: Browser, widget: string, pings: boolean): Promise<SoundCall> => {
-  const files: Readonly<Record<string, string>> = { "/widget.js": "widget.js", "/widget/audio.js": "audio.js" }
+  /** The widget's script is at the root, and its parts are below it. */
+  const fileOf = (url = ""): string | undefined => /^\/(?:widget\/)?(\w+\.js)(?:\?|$)/.exec(url)?.[1]
   const received: Array<{ readonly wall: number; readonly samples: Float32Array }> = []
   const sockets = new WebSocketServer({ host: "127.0.0.1", port: 0 })
   await once(sockets, "listening")
   const line = await openLateLine(portOf(sockets))
   const server = createServer(async (request, response) => {
-    const file = files[request.url ?? ""]
+    const file = fileOf(request.url)
     if (file !== undefined) {
       response.writeHead(200, { "content-type": "text/javascript" }).end(await readFile(join(widget, file)))
     } else if (request.method === "POST") {

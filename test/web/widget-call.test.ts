@@ -254,7 +254,7 @@ describe("a call", () => {
     await click(tab, "Auflegen")
     await screen(tab, "Anruf beendet")
     await see(tab, "Hello. I repeat what you say.")
-    await click(tab, "Erneut sprechen")
+    await click(tab, "Neues Gespräch")
     await screen(tab, "Im Gespräch")
     await see(tab, "Hello. I repeat what you say.")
     expect(await tab.locator("voice-agent .messages li").count()).toBe(1)

@@ -359,7 +359,7 @@ describe("the queue", () => {
     const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     await click(second, "Notify me")
-    await see(second, /^You will get a notification/)
+    await see(second, /^You’ll get a notification/)
     hangUp()
     await screen(second, "Your turn")
     const notified = () => second.evaluate<ReadonlyArray<string>>("window.notified")

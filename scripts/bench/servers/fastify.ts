@@ -1,24 +1,22 @@
 /**
- * The reference server "fastify": Fastify with JSON schemas for body and answers, its CORS plugin and trusted proxies, over the same
- * two rules, with the same headers as the gate's answers. It does not log and has no metrics.
+ * The reference server "fastify": Fastify with JSON schemas for body and answers, its CORS plugin and trusted proxies, over the two rules
+ * of `scripts.ts`. It does not log and has no metrics.
  *
  *     node scripts/bench/servers/fastify.ts redis://…
  */
+import { randomUUID } from "node:crypto"
 import cors from "@fastify/cors"
 import fastify from "fastify"
-import { limits } from "../support/limits.ts"
+import { Redis } from "ioredis"
 import { inProcesses } from "./processes.ts"
-import { bodyOf, makeDecideAsync } from "./scripts.ts"
+import { awaited, byIoredis } from "./scripts.ts"
 
-const strings = {
-  type: "object",
-  maxProperties: 64,
-  additionalProperties: { type: "string", maxLength: 4096 },
-} as const
+const texts = { type: "object", maxProperties: 64, additionalProperties: { type: "string", maxLength: 4096 } } as const
 const text = { type: "string" } as const
+const count = { type: "integer" } as const
 
 const serve = async (): Promise<void> => {
-  const decide = makeDecideAsync(process.argv[2] ?? "")
+  const { admit, limit } = awaited(await byIoredis(new Redis(process.argv[2] ?? "")))
   const app = fastify({ trustProxy: "127.0.0.1", logger: false })
   await app.register(cors, { origin: ["https://shop.example"], credentials: true })
   app.post("/api/session/request", {
@@ -26,58 +24,29 @@ const serve = async (): Promise<void> => {
       body: {
         type: "object",
         properties: {
-          uniqueRequestId: text,
           campaignId: text,
           regionId: text,
           transportType: { enum: [0, 1] },
           clientIdentifier: { type: "string", minLength: 1, maxLength: 256, pattern: "^[^/\\\\]*$" },
-          dynamicVariables: strings,
-          metadata: strings,
-          audioConfiguration: { type: "object" },
+          dynamicVariables: texts,
+          metadata: texts,
+          audioConfiguration: { type: "object", additionalProperties: count },
         },
       },
       response: {
-        200: {
-          type: "object",
-          properties: { status: text, webSocketUrl: text, sessionId: text, uniqueRequestId: text },
-        },
-        202: {
-          type: "object",
-          properties: {
-            status: text,
-            uniqueRequestId: text,
-            queuePosition: { type: "integer" },
-            estimatedWaitSeconds: { type: "number", nullable: true },
-            eventsUrl: text,
-          },
-        },
-        429: {
-          type: "object",
-          properties: {
-            type: text,
-            title: text,
-            status: { type: "integer" },
-            detail: text,
-            code: text,
-            message: text,
-            retryAfterSeconds: { type: "integer" },
-            limit: text,
-          },
-        },
+        "2xx": { type: "object", properties: { status: text, sessionId: text, position: count } },
+        429: { type: "object", properties: { error: text, retryAfter: count } },
       },
     },
     handler: async (request, reply) => {
-      const decision = await decide(request.ip, JSON.stringify(request.body))
-      reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" })
-      if (decision.status === 429) {
-        const seconds = Math.ceil(decision.resetMillis / 1000)
-        reply.headers({
-          "retry-after": seconds,
-          "ratelimit-policy": `"hour";q=${limits.hourly};w=3600, "day";q=${limits.daily};w=86400`,
-          ratelimit: `"hour";r=0;t=${seconds}`,
-        })
+      const seconds = await limit(request.ip)
+      if (seconds > 0) {
+        return reply.code(429).header("retry-after", seconds).send({ error: "rate_limited", retryAfter: seconds })
       }
-      return reply.code(decision.status).send(bodyOf(decision))
+      const sessionId = randomUUID()
+      const position = await admit(sessionId)
+      if (position === 0) return { status: "started", sessionId }
+      return reply.code(202).send({ status: "queued", sessionId, position })
     },
   })
   console.log(`listens at ${await app.listen({ host: "127.0.0.1", port: 0 })}`)

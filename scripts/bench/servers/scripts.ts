@@ -1,149 +1,74 @@
 /**
- * Shared by the reference servers: the gate's two rules as plain ioredis commands, with the gate's arguments and JSON, and nothing
- * else of the gate.
+ * What the reference servers decide in Redis, as small as the two rules can be: a sliding window of an hour and of a day for each
+ * address, and a slot or a place in the queue. There are no tickets that can be given back, no leases that anybody renews, no shares.
  */
-import { randomBytes } from "node:crypto"
-import { Redis } from "ioredis"
-import { keysOf as campaignKeys } from "../../../src/queue/keys.ts"
-import { rules as queueRules } from "../../../src/queue/rules.ts"
-import { keysOf as callerKeys, rules } from "../../../src/RateLimiter.ts"
-import type { Take } from "../../../src/rules/limits/take.ts"
-import type { Budgets } from "../../../src/rules/limits/units.ts"
-import type { Newcomer } from "../../../src/rules/queue/admit.ts"
-import type { QueueContext } from "../../../src/rules/step.ts"
+import type { Redis } from "ioredis"
 import { limits } from "../support/limits.ts"
 
-type Done = (error: Error | null | undefined, reply?: unknown) => void
-type Args = ReadonlyArray<string | number>
+/** Key: the address. Arguments: units of an hour and of a day. Answers 0 when it took one, else the seconds until there is one again. */
+export const LIMIT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 86400000000)
+local day = redis.call('ZCARD', KEYS[1])
+local function refused(most, window)
+  local oldest = redis.call('ZRANGE', KEYS[1], day - most, day - most, 'WITHSCORES')
+  return math.max(1, math.ceil((oldest[2] + window - now) / 1000000))
+end
+if day >= tonumber(ARGV[2]) then return refused(tonumber(ARGV[2]), 86400000000) end
+if redis.call('ZCOUNT', KEYS[1], now - 3600000000, '+inf') >= tonumber(ARGV[1]) then
+  return refused(tonumber(ARGV[1]), 3600000000)
+end
+redis.call('ZADD', KEYS[1], now, now)
+if day == 0 then redis.call('PEXPIRE', KEYS[1], 86400000) end
+return 0`
 
-/** A rule as a command of ioredis: with a callback, or as a promise without. */
-const commandOf = (redis: Redis, { lua }: { readonly lua: string }, name: string, numberOfKeys: number) => {
-  redis.defineCommand(name, { lua, numberOfKeys })
-  const command: unknown = Reflect.get(redis, name)
-  if (typeof command !== "function") throw new Error(`${name} is not defined`)
-  return (args: Args, done?: Done): unknown =>
-    Reflect.apply(command, redis, done === undefined ? args : [...args, done])
+/** Keys: slots, queue, counter. Arguments: slots, the length of a lease (ms), the id. Answers the place in the queue, or 0 for a slot. */
+export const ADMIT = `
+local waiting = redis.call('ZCARD', KEYS[2])
+if waiting == 0 then
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+  if redis.call('ZCARD', KEYS[1]) < tonumber(ARGV[1]) then
+    redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[3])
+    return 0
+  end
+end
+redis.call('ZADD', KEYS[2], redis.call('INCR', KEYS[3]), ARGV[3])
+return waiting + 1`
+
+export const SLOTS = 1
+export const LEASE_MILLIS = 7_200_000
+export const CALLER = "ref:caller:"
+export const QUEUE = ["ref:slots", "ref:queue", "ref:counter"] as const
+
+/** Both rules answer with a number. */
+export type Done = (error: Error | null | undefined, answer: number) => void
+
+/** The answers of `LIMIT` and `ADMIT`. */
+export interface Decisions {
+  readonly limit: (caller: string, done: Done) => void
+  readonly admit: (id: string, done: Done) => void
 }
 
-/** The result of the two rules. */
-export type Decision =
-  | { readonly status: 429; readonly resetMillis: number }
-  | { readonly status: 200 | 202; readonly id: string; readonly position: number }
-
-const campaign = campaignKeys("business-1/campaign-1")
-const newId = (): string => randomBytes(16).toString("base64url")
-
-const budgets = JSON.stringify({
-  hourly: limits.hourly,
-  daily: limits.daily,
-  concurrent: limits.open,
-} satisfies Budgets)
-const context = JSON.stringify({
-  slots: 1,
-  share: 0.25,
-  maxLength: 1_000_000,
-  instance: "instance",
-  channel: "vg:i:",
-  windowMillis: 30_000,
-  graceMillis: 30_000,
-  seenMillis: 32_000,
-  callMillis: 7_200_000,
-} satisfies QueueContext)
-
-const takeArgs = (caller: string, token: string, now: number): Args => {
-  const call: Take = { token, omitUsage: true }
-  return [callerKeys(caller)[0], now, budgets, JSON.stringify(call)]
-}
-const enterArgs = (caller: string, id: string, now: number, data: string): Args => {
-  const network = caller.slice(0, caller.lastIndexOf("."))
-  const call: Newcomer = { id, caller, holds: true, data, network }
-  return [...campaign, now, context, JSON.stringify(call)]
-}
-
-/** The gate's Retry-After while the caller's own tickets are open. */
-const OPEN_RETRY_MILLIS = 30_000
-
-const answerOf = (reply: unknown): unknown => {
-  if (typeof reply !== "string") throw new Error("no JSON")
-  const answers: unknown = JSON.parse(reply)
-  return Array.isArray(answers) ? answers[0] : undefined
-}
-/** The refusal, if any. */
-const refusalOf = (reply: unknown, now: number): Decision | undefined => {
-  const { taken, usage } = rules.take.decode(answerOf(reply))
-  if (taken || usage === undefined) return undefined
-  return { status: 429, resetMillis: usage.hour < limits.hourly ? OPEN_RETRY_MILLIS : usage.hourReset - now }
-}
-const placeOf = (reply: unknown, id: string): Decision => {
-  const { result } = queueRules.admit.decode(answerOf(reply))
-  return result._tag === "waiting" ? { status: 202, id, position: result.position } : { status: 200, id, position: 0 }
-}
-
-const open = (url: string) => {
-  const redis = new Redis(url)
+/** By ioredis. */
+export const byIoredis = async (redis: Redis): Promise<Decisions> => {
+  const limit = String(await redis.script("LOAD", LIMIT))
+  const admit = String(await redis.script("LOAD", ADMIT))
+  const answered = (done: Done) => (error: Error | null | undefined, answer: unknown) => done(error, Number(answer))
   return {
-    take: commandOf(redis, rules.take, "take", 1),
-    enter: commandOf(redis, queueRules.admit, "enter", campaign.length),
+    limit: (caller, done) => redis.evalsha(limit, 1, CALLER + caller, limits.hourly, limits.daily, answered(done)),
+    admit: (id, done) => redis.evalsha(admit, QUEUE.length, ...QUEUE, SLOTS, LEASE_MILLIS, id, answered(done)),
   }
 }
 
-/** Decides a request: limits, then slot or queue. With callbacks, which are the cheapest. */
-export const makeDecide = (url: string) => {
-  const { enter, take } = open(url)
-  return (caller: string, data: string, done: (error: Error | undefined, decision?: Decision) => void): void => {
-    const id = newId()
-    const now = Date.now()
-    take(takeArgs(caller, id, now), (error, reply) => {
-      if (error) return done(error)
-      const refusal = refusalOf(reply, now)
-      if (refusal !== undefined) return done(undefined, refusal)
-      enter(enterArgs(caller, id, now, data), (error, reply) => {
-        if (error) done(error)
-        else done(undefined, placeOf(reply, id))
-      })
-    })
-  }
-}
-
-/** The same in the usual style of handlers: each command awaited. */
-export const makeDecideAsync = (url: string) => {
-  const { enter, take } = open(url)
-  return async (caller: string, data: string): Promise<Decision> => {
-    const id = newId()
-    const now = Date.now()
-    const refusal = refusalOf(await take(takeArgs(caller, id, now)), now)
-    return refusal ?? placeOf(await enter(enterArgs(caller, id, now, data)), id)
-  }
-}
-
-/** The response body of a decision, as the gate writes it. */
-export const bodyOf = (decision: Decision): unknown => {
-  switch (decision.status) {
-    case 200:
-      return {
-        status: "started",
-        webSocketUrl: `ws://127.0.0.1/${decision.id}`,
-        sessionId: decision.id,
-        uniqueRequestId: decision.id,
-      }
-    case 202:
-      return {
-        status: "queued",
-        uniqueRequestId: decision.id,
-        queuePosition: decision.position,
-        estimatedWaitSeconds: null,
-        eventsUrl: `/api/session/${decision.id}/events`,
-      }
-    case 429:
-      return {
-        type: "urn:voicegate:problem:rate_limited",
-        title: "Too Many Requests",
-        status: 429,
-        detail: "Too many calls from this address. Try again later.",
-        code: "rate_limited",
-        message: "Too many calls from this address. Try again later.",
-        retryAfterSeconds: Math.ceil(decision.resetMillis / 1000),
-        limit: "hour",
-      }
+/** The same, awaited. */
+export const awaited = ({ admit, limit }: Decisions) => {
+  const promised = (send: (done: Done) => void): Promise<number> =>
+    new Promise((resolve, reject) => send((error, answer) => (error ? reject(error) : resolve(answer))))
+  return {
+    limit: (caller: string) => promised((done) => limit(caller, done)),
+    admit: (id: string) => promised((done) => admit(id, done)),
   }
 }

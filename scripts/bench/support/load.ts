@@ -5,7 +5,22 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 
-const body = JSON.stringify({ clientIdentifier: "shop-42", dynamicVariables: { name: "Ada", page: "/cart" } })
+/** Every field that a widget may send. */
+const body = JSON.stringify({
+  regionId: "eu",
+  transportType: 0,
+  clientIdentifier: "shop-42",
+  dynamicVariables: { firstName: "Ada", plan: "pro", locale: "en-GB" },
+  metadata: {},
+  audioConfiguration: {
+    inputEncodingType: 1,
+    inputSampleRate: 16_000,
+    inputBitsPerSample: 16,
+    outputEncodingType: 1,
+    outputSampleRate: 24_000,
+    outputBitsPerSample: 16,
+  },
+})
 
 /**
  * The request of a page's widget through a proxy; `caller` is Lua for the caller's address. The text is built once, because wrk's own

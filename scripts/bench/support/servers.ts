@@ -126,7 +126,7 @@ export const startGate = async (
 
 /** A reference server of `servers/`; `PROCESSES` in its environment is its number of processes. */
 export const startYardstick = (
-  name: "limit" | "fastify" | "ws" | "node",
+  name: "tuned" | "fastify" | "express" | "ws" | "node",
   redisUrl: string,
   environment: Environment = {},
   nodeArgs: ReadonlyArray<string> = [],

@@ -23,9 +23,26 @@ export interface Usage {
   readonly openReset: number
 }
 
+/** Which limits the caller is near, after this take. */
+export interface Near {
+  readonly hour: boolean
+  readonly day: boolean
+}
+
 export interface Taken {
   readonly taken: boolean
   readonly usage?: Usage
+  /** only with `omitUsage`; absent for a caller who is near no limit */
+  readonly near?: Near
+}
+
+/** A limit that is exhausted. */
+export type LimitName = "hour" | "day" | "concurrent"
+
+/** The limit that refused a take with this usage. */
+export const exhausted = ({ daily, hourly }: Budgets, { day, hour }: Usage): LimitName => {
+  if (daily > 0 && day >= daily) return "day"
+  return hourly > 0 && hour >= hourly ? "hour" : "concurrent"
 }
 
 const openSince = (db: Db, log: string, ago: number): number => db.zcountFrom(log, OPEN + ago + 1)
@@ -63,7 +80,7 @@ export const take = (
   db: Db,
   log: string,
   now: number,
-  { concurrent, daily, hourly }: Budgets,
+  { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST }: Budgets,
   { omitUsage, token }: Take,
 ): Taken => {
   let day = db.zcard(log)
@@ -74,6 +91,8 @@ export const take = (
     omitUsage === true &&
     (hourly === 0 || day < hourly) &&
     (daily === 0 || day < daily) &&
+    day + 1 < nearHourly &&
+    day + 1 < nearDaily &&
     (concurrent === 0 || day < concurrent || openSince(db, log, now - DAY) < concurrent)
   if (day > 0 && !isRoomy) {
     db.zremrangebyscore(log, LOWEST, now - DAY)
@@ -91,7 +110,10 @@ export const take = (
     if (concurrent > 0) open++
     day++
     hour++
-    if (omitUsage === true) return { taken }
+    if (omitUsage === true) {
+      const near = { hour: hour >= nearHourly, day: day >= nearDaily }
+      return !isRoomy && (near.hour || near.day) ? { taken, near } : { taken }
+    }
   }
   const oldestOpen = taken || open === 0 ? undefined : momentsOf(db, log, OPEN, HIGHEST, 1, OPEN)[0]
   const usage: Usage = {

@@ -17,4 +17,10 @@ export interface Budgets {
   readonly daily: number
   /** open at the same time */
   readonly concurrent: number
+  /** used units from which a caller is near the limit; absent for none */
+  readonly nearHourly?: number
+  readonly nearDaily?: number
 }
+
+/** Whether anything is limited. */
+export const isLimited = ({ concurrent, daily, hourly }: Budgets): boolean => hourly > 0 || daily > 0 || concurrent > 0

@@ -47,6 +47,8 @@ export interface ActionOutcome {
   readonly result: ActionResult
   /** the short hash of the ticket concerned, or `-` */
   readonly ticket: string
+  /** when the pause that was begun ends by itself (ms); absent for one without an end, and for other actions */
+  readonly pausedUntil?: number
 }
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
@@ -76,7 +78,7 @@ const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome =>
   if (until === 0) s.db.hdel(s.keys.meta, "pausedUntil")
   else s.db.hset(s.keys.meta, "pausedUntil", textOf(until))
   const result = same ? "already" : "done"
-  return { result, ticket: "-", ...target }
+  return until > 0 ? { result, ticket: "-", ...target, pausedUntil: until } : { result, ticket: "-", ...target }
 }
 
 /** Ends a pause. */
@@ -143,8 +145,8 @@ const perform = (s: Step, action: Action): LoggedOutcome => {
 
 /** Performs an action for the operator `who` and adds its line to the audit log. */
 export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): ActionOutcome => {
-  const { loggedResult, loggedTarget, result, ticket } = perform(s, action)
+  const { loggedResult, loggedTarget, pausedUntil, result, ticket } = perform(s, action)
   const changes = action.type === "settings" ? action.changes : undefined
   addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)
-  return { result, ticket }
+  return pausedUntil === undefined ? { result, ticket } : { result, ticket, pausedUntil }
 }

@@ -27,6 +27,8 @@ export interface Newcomer {
   readonly holds?: true
   /** the network whose share of slots and places the ticket counts toward, without spaces; absent for none */
   readonly network?: string
+  /** the context of the caller's trace (`Ticket.trace`); absent without a tracer */
+  readonly trace?: string
   /** stored with the ticket and returned by its start */
   readonly data: string
 }
@@ -38,11 +40,12 @@ export type Admitted =
   /** an operator lets no newcomer in, or this one was withdrawn */
   | { readonly _tag: "draining" }
 
-const ticketOf = ({ caller, holds, network }: Newcomer, seq: number, now: number): Ticket => {
+const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: number, now: number): Ticket => {
   const ticket: Ticket = { state: "waiting", seq, accepted: now }
   if (caller !== undefined) ticket.caller = caller
   if (holds === true) ticket.holds = true
   if (network !== undefined) ticket.network = network
+  if (trace !== undefined) ticket.trace = trace
   return ticket
 }
 

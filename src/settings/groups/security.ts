@@ -7,6 +7,18 @@ import { flag, list, wholeNumber } from "../values.ts"
 
 const count = wholeNumber(0, 1_000_000)
 
+/** A limit to try out beside the one in force. */
+const shadowLimit = (name: string) =>
+  withDefault(count, 0, {
+    description: `a value of \`${name}\` to try out: what it would refuse is counted and logged, and nobody is refused; 0 is none`,
+  })
+
+/** A block to try out. */
+const shadowBlock = (whom: string, name: string) =>
+  withDefault(flag, false, {
+    description: `count and log ${whom} without refusing them; no effect while \`${name}\` is on`,
+  })
+
 export const SecuritySettings = Schema.Struct({
   WebhookApiToken: listWithDefault(
     list(webhookToken),
@@ -64,6 +76,16 @@ export const SecuritySettings = Schema.Struct({
   BlockProxy: withDefault(flag, true, { description: "refuse open and residential proxies" }),
   BlockTor: withDefault(flag, true, { description: "refuse Tor exits" }),
   BlockDatacenter: withDefault(flag, false, { description: "refuse datacenter addresses" }),
+  /** Limits and blocks that are counted and not enforced. */
+  Shadow: Schema.Struct({
+    RateLimitHourly: shadowLimit("RateLimitHourly"),
+    RateLimitDaily: shadowLimit("RateLimitDaily"),
+    RateLimitConcurrency: shadowLimit("RateLimitConcurrency"),
+    BlockVpn: shadowBlock("VPN addresses", "BlockVpn"),
+    BlockProxy: shadowBlock("open and residential proxies", "BlockProxy"),
+    BlockTor: shadowBlock("Tor exits", "BlockTor"),
+    BlockDatacenter: shadowBlock("datacenter addresses", "BlockDatacenter"),
+  }),
   AllowedOrigins: listWithDefault(list(origin), [], "none", {
     description:
       "origins of other pages that may use the gate, such as `https://shop.example`, or `*`; the gate's own origin is always allowed",

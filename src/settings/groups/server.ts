@@ -33,6 +33,12 @@ export const ServerSettings = Schema.Struct({
       "A shutdown takes that much longer: `TimeoutStopSec` of systemd, `stop_grace_period` of compose and `terminationGracePeriodSeconds` of Kubernetes must be at least 10 s longer. " +
       "In a host application `gate.close()` does not use it",
   }),
+  TraceParent: withDefault(oneOf(["link", "proxies"]), "link", {
+    description:
+      "what a `traceparent` of a request does to the gate's traces: it is a link, or with `proxies` it is the parent if the request comes straight from one of `Security.TrustedProxies`",
+    documentation:
+      "Anyone can send a `traceparent`. Choose `proxies` only if each of them begins the trace itself, or replaces what callers send",
+  }),
   Docs: withDefault(exposure, "public", {
     description:
       "where `/docs`, the pages below it and `/openapi.json` are served: `public`, `private` (on the private port alone) or `off`",

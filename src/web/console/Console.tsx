@@ -4,9 +4,10 @@ import { useEffect, useState } from "preact/hooks"
 import type { Action, FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
-import { type ActionButton, campaignButtons, outcomeText, reloadQuestion, reloadText } from "./actions.ts"
+import { type ActionButton, campaignButtons, reloadQuestion } from "./actions.ts"
 import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
+import { outcomeText, reloadText } from "./outcomes.ts"
 import { AuditLog } from "./panels/AuditLog.tsx"
 import { Campaigns } from "./panels/Campaigns.tsx"
 import { Charts } from "./panels/Charts.tsx"
@@ -17,6 +18,7 @@ import { focusSearch, Search } from "./panels/Search.tsx"
 import { Slots } from "./panels/Slots.tsx"
 import { State } from "./panels/State.tsx"
 import { Waiting } from "./panels/Waiting.tsx"
+import { Ask } from "./parts/Ask.tsx"
 import { Confirm } from "./parts/Confirm.tsx"
 import { Help } from "./parts/Help.tsx"
 import { Mark } from "./parts/Mark.tsx"
@@ -64,9 +66,10 @@ export const Console = ({
     setReloading(false)
     if (confirmed) void reload()
   }
-  const answer = ({ action }: ActionButton, confirmed: boolean): void => {
+  /** Closes the question, and performs the action if there is one. */
+  const answer = (action?: Action): void => {
     setAsking(undefined)
-    if (confirmed) void act(action)
+    if (action !== undefined) void act(action)
   }
 
   const campaigns = shown?.view.campaigns ?? []
@@ -95,7 +98,7 @@ export const Console = ({
     { key: "[", does: "Previous campaign", run: () => chooseBy(-1) },
     { key: "/", does: "Find a ticket", run: focusSearch },
     { key: "r", does: "Refresh now", run: () => setRefresh((before) => before + 1) },
-    { key: "?", does: "Show this sheet", run: () => setHelping(true) },
+    { key: "?", does: "Show keyboard shortcuts", run: () => setHelping(true) },
   ]
   useShortcuts(isShown ? shortcuts : [])
 
@@ -167,9 +170,7 @@ export const Console = ({
       )}
       {helping && <Help shortcuts={shortcuts} onClose={() => setHelping(false)} />}
       {reloading && <Confirm question={reloadQuestion} onAnswer={answerReload} />}
-      {asking !== undefined && (
-        <Confirm question={asking.question} onAnswer={(confirmed) => answer(asking, confirmed)} />
-      )}
+      {asking !== undefined && <Ask button={asking} onAnswer={answer} />}
     </Frame>
   )
 }

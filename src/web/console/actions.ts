@@ -1,13 +1,5 @@
-/** The actions of the console: their buttons, the question before each, and the texts for its outcome and its line in the audit log. */
-import type {
-  Action,
-  ActionOutcome,
-  AuditLine,
-  HeldSlot,
-  Queue,
-  Reloaded,
-  WaitingTicket,
-} from "../../operator/shapes.ts"
+/** The actions of the console: their buttons, and the question before each. */
+import type { Action, HeldSlot, Queue, WaitingTicket } from "../../operator/shapes.ts"
 
 /** A button that asks its question and then performs its action. */
 export interface ActionButton {
@@ -27,15 +19,29 @@ export interface Question {
   readonly danger?: boolean
 }
 
+/** A pause until a time (ms since 1970), or without an end. */
+export const pauseUntil = (until: number | undefined): Action =>
+  until === undefined ? { type: "pause" } : { type: "pause", until }
+
 const pause: ActionButton = {
   action: { type: "pause" },
   label: "Pause calls",
   question: {
     title: "Pause calls?",
-    text: "No one is called until you resume. New callers join the queue. Calls in progress continue, and callers who have already been called can still start.",
+    text: "No one is called while calls are paused. New callers join the queue. Calls in progress continue, and callers who have already been called can still start.",
     confirm: "Pause",
   },
 }
+/** Changes when a pause ends; `until` is its end now (ms since 1970). */
+export const changeEnd = (until: number | undefined): ActionButton => ({
+  action: pauseUntil(until),
+  label: "Change end",
+  question: {
+    title: "Change when the pause ends?",
+    text: "Calls stay paused until then. Waiting callers are told the new time.",
+    confirm: "Save",
+  },
+})
 const resume: ActionButton = {
   action: { type: "resume" },
   label: "Resume calls",
@@ -145,68 +151,3 @@ export const reloadQuestion: Question = {
   text: "This instance reads its settings file again. No connection is closed, and everyone keeps their place. Reload the other instances too.",
   confirm: "Reload",
 }
-
-/** The outcome of a reload, as text. */
-export const reloadText = ({ changed, kept }: Reloaded): string => {
-  const change = changed.length === 0 ? "No setting has changed." : `Changed: ${changed.join(", ")}.`
-  return kept.length === 0 ? change : `${change} Only after a restart: ${kept.join(", ")}.`
-}
-
-const doneTexts: Readonly<Partial<Record<Action["type"], string>>> = {
-  pause: "Calls paused.",
-  resume: "Calls resumed.",
-  drain: "Draining started.",
-  reopen: "Draining stopped.",
-}
-
-const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: string, type: Action["type"]) => string>> = {
-  done: (_, type) => doneTexts[type] ?? "Done.",
-  already: () => "No change needed.",
-  called: (ticket) => `${ticket} was called.`,
-  no_slot: () => "No one was called: no slot is free.",
-  nobody: () => "No one was called: no waiting caller is present.",
-  more: () => "Cleared many absent callers. Try again.",
-  removed: (ticket) => `Removed ${ticket} from the queue.`,
-  ended: (ticket) => `The slot of ${ticket} is free.`,
-  gone: () => "Nothing to do: it has already ended or changed.",
-}
-
-/** The outcome of an action, as text. */
-export const outcomeText = ({ type }: Action, { result, ticket }: ActionOutcome): string =>
-  outcomeTexts[result](ticket, type)
-
-const loggedActions: Readonly<Record<string, string>> = {
-  pause: "Paused calls",
-  resume: "Resumed calls",
-  drain: "Started draining",
-  reopen: "Stopped draining",
-  call: "Called next",
-  remove: "Removed",
-  end: "Freed the slot of",
-  settings: "Changed settings",
-} satisfies Readonly<Record<Action["type"] | "settings", string>>
-
-const loggedResults: Readonly<Record<string, string>> = {
-  done: "Done",
-  already: "No change",
-  called: "Called",
-  no_slot: "No free slot",
-  nobody: "No one present",
-  more: "Absent callers cleared",
-  removed: "Removed",
-  ended_called: "Removed after the call to start",
-  ended_starting: "Start stopped",
-  ended_in_doubt: "Freed, start unconfirmed",
-  ended_live: "Call ended",
-  gone: "Already gone",
-}
-
-/** A line of the audit log, as texts. */
-export const auditTexts = ({
-  action,
-  result,
-  target,
-}: AuditLine): { readonly what: string; readonly result: string } => ({
-  what: `${loggedActions[action] ?? action}${target === "-" ? "" : ` ${target}`}`,
-  result: loggedResults[result] ?? result,
-})

@@ -19,6 +19,10 @@ export const duration = (millis: number): string => {
 const times = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" })
 export const dateTime = (at: number): string => times.format(at)
 
+const minutes = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" })
+/** A time that somebody chose, to the minute. */
+export const chosenTime = (at: number): string => minutes.format(at)
+
 /** The state of a campaign, and what it means for callers. `limited`: not every caller is served as usual. */
 export const stateOf = (
   {
@@ -31,7 +35,7 @@ export const stateOf = (
   }: Pick<Queue, "disrupted" | "draining" | "paused" | "pausedUntil" | "probeUntil" | "backoffUntil">,
   now: number,
 ): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
-  const end = pausedUntil === undefined ? "" : ` The pause ends ${dateTime(pausedUntil)}.`
+  const end = pausedUntil === undefined ? "" : ` The pause ends on ${chosenTime(pausedUntil)}.`
   const outage = disrupted ? " The platform is unreachable." : ""
   if (paused && draining) {
     return {

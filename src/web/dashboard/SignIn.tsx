@@ -75,7 +75,7 @@ export const SignInPage = (): JSX.Element => {
       <Wordmark of="platform" />
       <h1 tabIndex={-1}>Sign in</h1>
       <SignInForm />
-      <p class="small">Accounts are created on the command line by whoever runs this platform.</p>
+      <p class="small">Accounts are created from the command line by the platform’s administrator.</p>
     </main>
   )
 }

@@ -197,6 +197,7 @@ export const defineVoiceAgent = (): void => {
         return
       }
       this.addEventListener("keydown", this.submit)
+      window.addEventListener("hashchange", this.followLink)
       for (const near of ["pointerenter", "focusin"]) this.addEventListener(near, this.agent.prepare, { once: true })
       this.view = createView(this.root, {
         say: this.say,
@@ -219,8 +220,7 @@ export const defineVoiceAgent = (): void => {
       })
       const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))
       void Promise.race([this.languages.update(), patience]).then(async () => {
-        // its first screen is another one
-        if (location.hash.includes(HANDOFF)) await this.ready()
+        await this.readLink()
         if (this.view === undefined) return
         this.place()
         this.view.redraw()
@@ -243,6 +243,7 @@ export const defineVoiceAgent = (): void => {
       queueMicrotask(() => {
         if (this.isConnected) return
         this.langObserver.disconnect()
+        window.removeEventListener("hashchange", this.followLink)
         this.agent.leave()
         this.view?.close()
         this.attention.close()
@@ -258,6 +259,18 @@ export const defineVoiceAgent = (): void => {
       // before that, a framework may not have set the gate yet
       if (this.isConnected) void this.languages.update()
       this.view?.redraw()
+    }
+
+    /** Loads what reads the link of another device, if the address has one: its first screen is another one. */
+    private async readLink(): Promise<boolean> {
+      const isLink = location.hash.includes(HANDOFF)
+      if (isLink) await this.ready()
+      return isLink
+    }
+
+    /** The link was opened in the tab of this page, which only changes the fragment. */
+    private readonly followLink = async (): Promise<void> => {
+      if (await this.readLink()) this.view?.redraw()
     }
 
     /** Enter in a field of the page begins, as in a form. */

@@ -7,7 +7,7 @@ import { withExtraStrings } from "./extra-say.ts"
 import css from "./extras.css?inline"
 import { canFloat, type Float, openFloat } from "./float.ts"
 import { createOffer, handoffScreen, isShared, share, takeFromAddress } from "./handoff.ts"
-import { linkOf } from "./handoff-link.ts"
+import { linkOf, readLink } from "./handoff-link.ts"
 import type { VoiceAgentOptions } from "./options.ts"
 import { partsOf, type Screen, type Tools } from "./parts.ts"
 import { createRating } from "./rating.ts"
@@ -34,11 +34,18 @@ export const extend = (element: Host, { key = "" }: VoiceAgentOptions, parts: Pa
   return known
 }
 
+/** The states without a visit. */
+const RESTING: ReadonlyArray<VoiceAgentState["name"]> = ["idle", "no-microphone", "ended", "refused"]
+
 const createExtras = (element: Host, key: string, { screens, visit }: Parts): Parts => {
   const consent = createConsent(element)
   const has = (name: string): boolean => element.hasAttribute(name)
   /** the ticket of another device, with which the next visit waits */
-  let foreign = has("handoff") ? takeFromAddress(key) : undefined
+  let foreign: string | undefined
+  /** A link was opened, and nothing has happened since. */
+  let isOffered = false
+  /** The screen of the state has not been created yet. */
+  let isNew = false
   let ticket: string | undefined
   let rating: number | undefined
   let agree = (): void => {}
@@ -54,7 +61,20 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
     if (floatButton !== undefined) floatButton.hidden = on
   }
 
+  /** Takes the ticket of a link. During a visit it stays in the address, except for that of the visit. */
+  const takeLink = (): void => {
+    if (!has("handoff")) return
+    const given = readLink(location.href, key)?.ticket
+    if (given === undefined || (given !== ticket && !RESTING.includes(element.agent.state.name))) return
+    takeFromAddress(key)
+    if (given === ticket) return
+    foreign = given
+    isOffered = true
+  }
+
   const noteState = (next: VoiceAgentState): void => {
+    isNew = next.name !== state.name
+    isOffered = false
     state = next
     if (next.name === "connecting") rating = undefined
     if (next.name === "waiting" || next.name === "ended") foreign = undefined
@@ -101,7 +121,11 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
       css: base.css + css,
       create: (name) => {
         if (name === "consent") return consent.screen(tools, () => agree())
-        if (name === "idle" && foreign !== undefined) return handoffScreen(tools)
+        // what a visit ended with is shown first, and the link when it is opened then
+        if (name === "idle" || !isNew) takeLink()
+        isNew = false
+        if (foreign !== undefined && (name === "idle" || (isOffered && RESTING.includes(name))))
+          return handoffScreen(tools)
         const screen = base.create(name)
         if (screen === undefined) return undefined
         if (name === "waiting") return { ...screen, nodes: [...screen.nodes, ...whileWaiting(tools)] }
@@ -116,7 +140,7 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
     const { button } = partsOf(tools)
     const nodes: Array<Node> = []
     const openWindow = (): void => {
-      const dock = element.shadowRoot?.querySelector(".dock")
+      const dock = element.shadowRoot?.querySelector<HTMLElement>(".dock")
       if (dock === null || dock === undefined || floats) return
       showFloats(true)
       const closed = (): void => {

@@ -39,12 +39,12 @@ export const canFloat = (): boolean => window.documentPictureInPicture !== undef
 /**
  * Opens the window; call it from a tap.
  *
- * @param dock has the widget's colours
+ * @param dock has the widget's colours, language and direction, which may change meanwhile
  * @param closed is called when it is closed, by whomever
  */
 export const openFloat = async (
-  { act, language, localize, say }: Tools,
-  dock: Element,
+  { act, language, say }: Tools,
+  dock: HTMLElement,
   closed: () => void,
 ): Promise<Float | undefined> => {
   const opened = await window.documentPictureInPicture?.requestWindow(SIZE).catch(() => undefined)
@@ -58,29 +58,28 @@ export const openFloat = async (
   page.adoptedStyleSheets = [sheet]
   const root = page.documentElement
   const style = getComputedStyle(dock)
-  for (const name of COLOURS) root.style.setProperty(`--${name}`, style.getPropertyValue(`--${name}`))
-  root.style.colorScheme = style.colorScheme
-  page.title = say("label")
 
   const place = h("p", { class: "place" })
   const title = h("h1", { "aria-live": "polite" })
   const text = h("p", {})
-  const start = h("button", { type: "button" }, say("your-turn.start"))
+  const start = h("button", { type: "button" })
   start.addEventListener("click", () => {
     act("start")
     // the browser may ask for the microphone there
     window.focus()
   })
-  const main = h("main", {}, title, place, text, start)
-  localize(main, [])
-  root.lang = language()
-  root.dir = style.direction
-  page.body.replaceChildren(main)
+  page.body.replaceChildren(h("main", {}, title, place, text, start))
 
   let state: VoiceAgentState | undefined
   const draw = (): void => {
     const now = Date.now()
     const isTurn = state?.name === "your-turn"
+    for (const name of COLOURS) root.style.setProperty(`--${name}`, style.getPropertyValue(`--${name}`))
+    root.style.colorScheme = style.colorScheme
+    root.lang = dock.lang
+    root.dir = style.direction
+    page.title = say("label")
+    setText(start, say("your-turn.start"))
     setText(title, say(isTurn ? "your-turn.title" : "waiting.title"))
     start.hidden = !isTurn
     if (state?.name === "waiting") {

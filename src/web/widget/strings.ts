@@ -46,7 +46,7 @@ export const defaultStrings = {
   "waiting.hint": "Keep this tab open. We’ll let you know when it’s your turn. Your microphone is off until then.",
   "waiting.leave": "Leave the queue",
   "waiting.notify": "Notify me",
-  "waiting.notified": "You will get a notification when it is your turn.",
+  "waiting.notified": "You’ll get a notification when it’s your turn.",
   "your-turn.title": "Your turn",
   "your-turn.text": "We’re holding your place for {time}.",
   "your-turn.no-limit": "We’re holding your place.",

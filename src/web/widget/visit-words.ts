@@ -31,7 +31,8 @@ export const minutes = (seconds: number, language: string): string => {
 /** A time of day in words of a language, with the date unless it is today. */
 const timeOfDay = (at: number, language: string, now: number): string => {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString()
-  const style = isToday ? undefined : "short"
+  // in figures alone, 5/6 is another day to an American than to others
+  const style = isToday ? undefined : "medium"
   return new Intl.DateTimeFormat(language, { dateStyle: style, timeStyle: "short" }).format(at)
 }
 

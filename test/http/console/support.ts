@@ -128,7 +128,11 @@ export const startGate = ({
     Layer.provide(PushChannel.layerShared),
     Layer.provideMerge(makeStore(state)),
     Layer.provide(settings),
-    Layer.provide(reload === undefined ? Layer.empty : Layer.succeed(Reload, { reload: () => Effect.succeed(reload) })),
+    Layer.provide(
+      reload === undefined
+        ? Layer.empty
+        : Layer.succeed(Reload, { reload: () => Effect.succeed(reload), close: Effect.void }),
+    ),
     Layer.provide(pageRoot === undefined ? Layer.empty : Layer.succeed(PageRoot, pageRoot)),
   )
   return Effect.gen(function* () {

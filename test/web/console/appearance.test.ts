@@ -53,12 +53,16 @@ describe.concurrent("the console", () => {
         await tab.keyboard.press("]")
         await shows(tab, "waiting", "0")
         const refusals = tab.getByRole("group", { name: "Refusals by campaign" })
-        await refusals.getByRole("row", { name: "default 3 3" }).waitFor()
+        // the first 30 of the 33 callers are admitted, of whom a limit of 20 would have refused 10
+        await refusals.getByRole("row", { name: "default 3 3 10" }).waitFor()
         expect(await refusals.getByRole("row").allInnerTexts()).toEqual([
-          "Campaign\tQueue full\tAll refusals",
-          "default\t3\t3",
-          "sales\t0\t0",
+          "Campaign\tQueue full\tAll refusals\tNot enforced: hour",
+          "default\t3\t3\t10",
+          "sales\t0\t0\t0",
         ])
+        await tab
+          .getByText("In the last hour, on all instances. Not enforced: Security.Shadow would have refused them.")
+          .waitFor()
         await tab.getByLabel("Find a ticket").fill("zz")
         await tab.keyboard.press("Enter")
         for (const colorScheme of ["light", "dark"] as const) {
@@ -76,7 +80,7 @@ describe.concurrent("the console", () => {
         expect(await violations(tab)).toEqual([])
         if (process.env.SHOTS !== undefined) await tab.screenshot({ path: `${process.env.SHOTS}/console-keys-360.png` })
       },
-      { campaigns: ["sales"], queueLength: 28 },
+      { campaigns: ["sales"], queueLength: 28, security: { Shadow: { RateLimitHourly: 20 } } },
     ),
   )
 

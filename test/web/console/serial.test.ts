@@ -129,7 +129,7 @@ describe("the console by itself", () => {
       await tab.keyboard.press("Enter")
       await tab.getByRole("row", { name: /^9,999 / }).waitFor()
       expect(performance.now() - began).toBeLessThan(1_000)
-      await tab.getByText("9,976 to 10,000 of 10,000").waitFor()
+      await tab.getByText("9,976–10,000 of 10,000").waitFor()
       await tab.getByRole("button", { name: "Previous queue" }).click()
       await tab.getByRole("row", { name: /^9,951 / }).waitFor()
 

@@ -20,6 +20,8 @@ export interface RunningGate extends GateUnderTest {
   readonly call: (callers: number) => Promise<void>
   /** Callers of whom the gate says where they stand. */
   readonly state: (ticket: string) => Promise<string>
+  /** When the pause ends by itself that a caller is told (ms since 1970); undefined without one. */
+  readonly pausedUntil: (ticket: string) => Promise<number | undefined>
   /** Ends the n-th session that the platform started. */
   readonly hangUp: (n: number) => Promise<void>
   /** Starts the session of a ticket that was called. */
@@ -40,6 +42,12 @@ export const runGate = async (options: Options): Promise<RunningGate> => {
     hangUp: (n) => Effect.runPromise(Effect.asVoid(gate.gatekeeper.sessionEnded([`s${n}`]))),
     start: (ticket) => Effect.runPromise(Effect.asVoid(gate.gatekeeper.start(ticket))),
     state: (ticket) => Effect.runPromise(Effect.map(gate.gatekeeper.status(ticket), ({ state }) => state)),
+    pausedUntil: (ticket) =>
+      Effect.runPromise(
+        Effect.map(gate.gatekeeper.status(ticket), ({ pausedUntil }) =>
+          pausedUntil === undefined ? undefined : Date.parse(pausedUntil),
+        ),
+      ),
     ticket: () =>
       Effect.runPromise(
         Effect.match(one, {

@@ -1,7 +1,7 @@
 /** Why callers wait, in the words of the console. */
 import { describe, expect, it } from "vitest"
 import type { Queue } from "../../../src/operator/shapes.ts"
-import { dateTime, stateOf, whyWaiting } from "../../../src/web/console/words.ts"
+import { chosenTime, stateOf, whyWaiting } from "../../../src/web/console/words.ts"
 
 const NOW = 1_000_000
 
@@ -42,7 +42,7 @@ describe("the state of a campaign", () => {
     const paused = { ...queue, paused: true }
     expect(stateOf(paused, NOW).meaning).toBe("New callers wait; no one is called.")
     expect(stateOf({ ...paused, pausedUntil: NOW + 60_000 }, NOW).meaning).toBe(
-      `New callers wait; no one is called. The pause ends ${dateTime(NOW + 60_000)}.`,
+      `New callers wait; no one is called. The pause ends on ${chosenTime(NOW + 60_000)}.`,
     )
   })
 })

@@ -2,7 +2,7 @@
 import type { JSX } from "preact"
 import type { AuditFilter, AuditLine, AuditLog as Page } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { auditTexts } from "../actions.ts"
+import { auditTexts } from "../outcomes.ts"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { AUDIT_LOG_ROWS } from "../polling.ts"

@@ -1,4 +1,4 @@
-/** What each campaign refused in the last hour, by reason, side by side. */
+/** What each campaign refused in the last hour, by reason, side by side, and what `Security.Shadow` would have refused. */
 import type { JSX } from "preact"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
@@ -14,7 +14,12 @@ interface Row {
 /** The name of the row for requests that name no campaign. */
 const NO_CAMPAIGN = "No campaign"
 
-const totalOf = ({ refused }: Row): number => Object.values(refused ?? {}).reduce((sum, number) => sum + number, 0)
+/** Begins the reason of what would have been refused. */
+const SHADOW = "shadow."
+const isShadow = (reason: string): boolean => reason.startsWith(SHADOW)
+
+const totalOf = ({ refused }: Row): number =>
+  Object.entries(refused ?? {}).reduce((sum, [reason, number]) => (isShadow(reason) ? sum : sum + number), 0)
 
 export const Refusals = ({ of }: { readonly of: View | undefined }): JSX.Element => {
   const elsewhere: Row = { name: NO_CAMPAIGN, refused: of?.refusedElsewhere ?? null }
@@ -25,7 +30,7 @@ export const Refusals = ({ of }: { readonly of: View | undefined }): JSX.Element
     <ListPanel
       title="Refusals by campaign"
       of="panel live wide"
-      note={reasons.length === 0 ? "" : "In the last hour, on all instances."}
+      note={noteOf(reasons)}
       empty={isKnown ? "No refusals in the last hour." : of === undefined ? "Loading…" : "The store is unreachable."}
       columns={columnsOf(reasons)}
       items={reasons.length === 0 ? [] : rows}
@@ -34,11 +39,22 @@ export const Refusals = ({ of }: { readonly of: View | undefined }): JSX.Element
   )
 }
 
+const noteOf = (reasons: ReadonlyArray<string>): string => {
+  if (reasons.length === 0) return ""
+  const hour = "In the last hour, on all instances."
+  return reasons.some(isShadow) ? `${hour} Not enforced: Security.Shadow would have refused them.` : hour
+}
+
+const columnOf = (title: string, reason: string): Column<Row> => ({
+  title,
+  cell: ({ refused }) => count(refused?.[reason] ?? 0),
+})
+
 const columnsOf = (reasons: ReadonlyArray<string>): ReadonlyArray<Column<Row>> => [
   { title: "Campaign", cell: ({ name }) => name },
-  ...reasons.map((reason) => ({
-    title: reasonText(reason),
-    cell: ({ refused }: Row) => count(refused?.[reason] ?? 0),
-  })),
+  ...reasons.filter((reason) => !isShadow(reason)).map((reason) => columnOf(reasonText(reason), reason)),
   { title: "All refusals", cell: (row) => count(totalOf(row)) },
+  ...reasons
+    .filter(isShadow)
+    .map((reason) => columnOf(`Not enforced: ${reasonText(reason.slice(SHADOW.length)).toLowerCase()}`, reason)),
 ]

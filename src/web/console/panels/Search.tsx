@@ -25,7 +25,7 @@ const saying = ({ found, next }: Found): string => {
   if (found.length > 0) return `${found.length} found.`
   return next === undefined
     ? "No one with this hash is waiting or in a call."
-    : "Not found so far. The queue is long, and part of it is still to be searched."
+    : "Not found yet. Part of the queue hasn’t been searched."
 }
 
 export const Search = ({
@@ -112,11 +112,11 @@ export const Search = ({
       {result?.next !== undefined && (
         <p>
           <button type="button" onClick={() => void search(result)}>
-            Search further
+            Keep searching
           </button>
         </p>
       )}
-      {result?.more === true && <p class="soft">There are more. Enter more of the hash.</p>}
+      {result?.more === true && <p class="soft">More callers match. Enter more of the hash.</p>}
     </search>
   )
 }

@@ -1,7 +1,7 @@
 /** The state of the campaign, and the actions on it. */
 import type { JSX } from "preact"
 import type { Queue } from "../../../operator/shapes.ts"
-import { type ActionButton, campaignButtons } from "../actions.ts"
+import { type ActionButton, campaignButtons, changeEnd } from "../actions.ts"
 import { stateOf } from "../words.ts"
 
 export const State = ({
@@ -15,6 +15,7 @@ export const State = ({
   readonly onAct: (button: ActionButton) => void
 }): JSX.Element => {
   const state = queue === undefined ? { limited: false, title: "Console", meaning: "" } : stateOf(queue, now)
+  const change = queue?.paused === true ? changeEnd(queue.pausedUntil) : undefined
   return (
     <section class="state" aria-labelledby="state" data-state={state.limited ? "limited" : "open"}>
       <div>
@@ -24,6 +25,11 @@ export const State = ({
         <p class="soft">{state.meaning}</p>
       </div>
       <div class="actions">
+        {change !== undefined && (
+          <button key="end" type="button" onClick={() => onAct(change)}>
+            {change.label}
+          </button>
+        )}
         {campaignButtons(queue).map((button, i) => (
           // by position, so that a switch remains the same element when its action changes
           <button key={i} type="button" class={button.primary ? "primary" : undefined} onClick={() => onAct(button)}>

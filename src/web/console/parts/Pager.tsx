@@ -35,7 +35,7 @@ export const Pager = ({
   return (
     <div class="pager">
       <span class="soft">
-        {`${count(Math.min(first + 1, total))} to ${count(Math.min(first + rows, total))} of ${count(total)}`}
+        {`${count(Math.min(first + 1, total))}–${count(Math.min(first + rows, total))} of ${count(total)}`}
       </span>
       <Move to="Previous" of={of} off={first === 0} onMove={() => onMove(first - rows)} />
       <Move to="Next" of={of} off={first + rows >= total} onMove={() => onMove(first + rows)} />

@@ -52,7 +52,7 @@ export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
             </section>
             <section class="part">
               <h2>Attempts</h2>
-              {delivery.log.length === 0 && <p class="small">No attempt is recorded.</p>}
+              {delivery.log.length === 0 && <p class="small">No attempts recorded.</p>}
               {delivery.log.length > 0 && delivery.attempts > delivery.log.length && (
                 <p class="small">
                   {delivery.attempts} attempts in total. The last {delivery.log.length} are shown.
@@ -97,7 +97,9 @@ const Attempt = ({ of }: { readonly of: DeliveryAttempt }): JSX.Element => {
       <div class="head">
         <h3>
           Attempt {of.number}{" "}
-          <span class={isGood ? "mark on" : "mark bad"}>{of.status === null ? "No answer" : `HTTP ${of.status}`}</span>
+          <span class={isGood ? "mark on" : "mark bad"}>
+            {of.status === null ? "No response" : `HTTP ${of.status}`}
+          </span>
         </h3>
         <p class="small">
           <At of={of.at} />, {of.durationMillis} ms
@@ -118,11 +120,11 @@ const Attempt = ({ of }: { readonly of: DeliveryAttempt }): JSX.Element => {
         <div class="part">
           <h4>Response</h4>
           {of.answer === "" ? (
-            <p class="small">Without a body.</p>
+            <p class="small">No body.</p>
           ) : (
             <Code text={of.answer} label={`Response to attempt ${of.number}`} />
           )}
-          {of.truncated && <p class="small">The answer was longer. Its first 4 kilobytes are shown.</p>}
+          {of.truncated && <p class="small">The response was longer. Only its first 4 kB are shown.</p>}
         </div>
       )}
     </section>

@@ -108,14 +108,14 @@ const Preview = ({ of }: { readonly of: EmbedInput }): JSX.Element => {
     }
   }, [url])
   if (of.gate === location.origin) {
-    return <p class="small">There is no preview of a gate on the address of this dashboard.</p>
+    return <p class="small">A gate at this dashboard’s own address can’t be previewed.</p>
   }
   return (
     <>
-      <p class="small">This is the real widget: a call that you start here is a real call.</p>
+      <p class="small">This is the live widget. Calls you start here are real.</p>
       {state === "missing" && (
         <p class="notice" role="alert">
-          The gate doesn’t show its preview here. Check its address, and add <code>{location.origin}</code> to its{" "}
+          The gate isn’t showing its preview here. Check its address, and add <code>{location.origin}</code> to its{" "}
           <code>Security.AllowedOrigins</code>.
         </p>
       )}

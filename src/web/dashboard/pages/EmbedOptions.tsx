@@ -17,7 +17,7 @@ const PLACES = [
 ] as const
 
 const CORNERS = [
-  { value: "", label: "Bottom, by reading direction" },
+  { value: "", label: "Bottom corner, by reading direction" },
   { value: "bottom-right", label: "Bottom right" },
   { value: "bottom-left", label: "Bottom left" },
   { value: "top-right", label: "Top right" },
@@ -25,13 +25,13 @@ const CORNERS = [
 ] as const
 
 const THEMES = [
-  { value: "", label: "The visitor’s system" },
+  { value: "", label: "Match the visitor’s system" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
 ] as const
 
 const TEXT_INPUTS = [
-  { value: "", label: "Where the agent takes text" },
+  { value: "", label: "When the agent accepts text" },
   { value: "on", label: "Always" },
   { value: "off", label: "Never" },
 ] as const
@@ -40,14 +40,14 @@ const SWITCHES = [
   { name: "pushToTalk", label: "Push to talk", hint: "The microphone is on only while a button or Space is held." },
   { name: "captions", label: "Show captions during the call" },
   { name: "check", label: "Offer a microphone check" },
-  { name: "rating", label: "Ask for a rating after the call", hint: "Your page gets it as the event rating." },
+  { name: "rating", label: "Ask for a rating after the call", hint: "Your page receives it as a rating event." },
 ] as const
 
 const WAITING = [
-  { name: "ring", label: "Ring when it is the visitor’s turn" },
+  { name: "ring", label: "Ring when it’s the visitor’s turn" },
   { name: "notify", label: "Offer a notification while visitors wait" },
-  { name: "autoStart", label: "Start the call without a tap", hint: "When it is the visitor’s turn." },
-  { name: "pictureInPicture", label: "Offer a small window above all others", hint: "In browsers that have it." },
+  { name: "autoStart", label: "Start the call automatically", hint: "When it’s the visitor’s turn." },
+  { name: "pictureInPicture", label: "Offer a small always-on-top window", hint: "In browsers that support it." },
   { name: "handoff", label: "Offer a link to continue on another device" },
 ] as const
 
@@ -61,13 +61,13 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
     <>
       <TextField
         label="Campaign in the gate’s settings (optional)"
-        hint="Only for a gate with several campaigns, when it isn’t the default one."
+        hint="Needed only if the gate has several campaigns and this isn’t the default."
         value={options.campaign}
         onChange={(campaign) => change({ campaign })}
       />
       <TextField
         label="Region (optional)"
-        hint="One of the campaign’s regions. Its default region when empty."
+        hint="One of the campaign’s regions. Leave empty for its default."
         value={options.region}
         onChange={(region) => change({ region })}
       />
@@ -78,14 +78,14 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
       <Pick label="Theme" choices={THEMES} value={options.theme} onChange={(theme) => change({ theme })} />
       <TextField
         label="Language (optional)"
-        hint="Such as en or pt-BR. The language of the page when empty."
+        hint="Such as en or pt-BR. Leave empty to use the page’s language."
         value={options.lang}
         onChange={(lang) => change({ lang })}
       />
       <TextField
         label="Languages to choose from (optional)"
-        hint="Such as en de fr. Visitors get a list of these."
-        error={unknown.length === 0 ? undefined : `The widget has no texts in ${unknown.join(", ")}.`}
+        hint="Such as en de fr. Visitors can switch between these."
+        error={unknown.length === 0 ? undefined : `The widget isn’t available in ${unknown.join(", ")}.`}
         value={options.languages}
         onChange={(languages) => change({ languages })}
       />
@@ -105,7 +105,7 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
         <>
           <TextField
             label="Privacy policy (optional)"
-            hint="Its address. A link to it is below your text."
+            hint="The policy’s address. It’s linked below your text."
             value={options.consentLink}
             onChange={(consentLink) => change({ consentLink })}
           />

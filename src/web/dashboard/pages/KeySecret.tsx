@@ -15,7 +15,7 @@ export const KeySecret = ({
   const [copied, setCopied] = useState(false)
   const id = useId()
   return (
-    <Dialog title={`Secret of “${key.name}”`} onClose={onClose} keep={!copied}>
+    <Dialog title={`Secret for “${key.name}”`} onClose={onClose} keep={!copied}>
       <p class="warning">
         <strong>You won’t see this secret again.</strong> Copy it now and store it where your server can read it. If you
         lose it, rotate the key to get a new one.

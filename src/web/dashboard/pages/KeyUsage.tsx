@@ -25,7 +25,8 @@ export const KeyUsage = ({ of: days }: { readonly of: Usage }): JSX.Element => {
     total.calls += calls
   }
   const used = days.filter((day) => allOf(day) > 0)
-  if (used.length === 0) return <p class="small">This key started no sessions and no calls in the last 30 days.</p>
+  if (used.length === 0)
+    return <p class="small">No sessions or calls were started with this key in the last 30 days.</p>
   return (
     <>
       <p>
@@ -35,7 +36,7 @@ export const KeyUsage = ({ of: days }: { readonly of: Usage }): JSX.Element => {
       <details>
         <summary>Usage by day</summary>
         <Table caption="Usage by day" columns={columns} items={used.toReversed()} keyOf={({ day }) => day} />
-        {used.length < days.length && <p class="small">Days without a session or a call are left out.</p>}
+        {used.length < days.length && <p class="small">Days without activity aren’t shown.</p>}
       </details>
     </>
   )
@@ -68,7 +69,7 @@ const Chart = ({ of: days, total }: { readonly of: Usage; readonly total: string
         viewBox={`0 0 ${days.length * STEP} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Starts by day: ${total}${busiest === undefined ? "" : `, most on ${date.format(busiest.day)}: ${starts(busiest)}`}. The table has the figures.`}
+        aria-label={`Starts by day: ${total}${busiest === undefined ? "" : `, most on ${date.format(busiest.day)}: ${starts(busiest)}`}. The table lists the exact numbers.`}
       >
         {days.map((day, index) => {
           const x = index * STEP + (STEP - BAR) / 2

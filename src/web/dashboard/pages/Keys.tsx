@@ -32,7 +32,7 @@ export const Keys = (): JSX.Element => {
         </button>
       </div>
       <p class="lead">
-        Programs use an API key to call the platform. Keep keys on your servers, never in a web page or an app.
+        Programs use API keys to access the platform. Keep keys on your servers, never in a web page or an app.
       </p>
       <Show of={loaded} what="API keys">
         {({ keys, businesses }) => {

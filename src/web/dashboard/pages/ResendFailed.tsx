@@ -51,8 +51,8 @@ export const ResendFailed = ({
     <Dialog title="Resend failed messages" onClose={onClose}>
       <Form onSubmit={submit} errors={errors.reported}>
         <p>
-          Messages {businessId === "" ? "" : `of ${business} `}that failed, or that wait for another attempt, are sent
-          again now. Those that were delivered are not.
+          Resends messages {businessId === "" ? "" : `of ${business} `}that failed or are waiting for another attempt.
+          Delivered messages aren’t sent again.
         </p>
         <Field label="Created in">
           {(control) => (

@@ -57,7 +57,7 @@ export const RotateKey = ({
             The secret from the last rotation would work until {words.at(of.previousSecretUntil)}. It stops working now.
           </p>
         )}
-        <Field label="Current secret expires" hint="Ending it can take up to 30 seconds to apply everywhere.">
+        <Field label="Current secret expires" hint="It can take up to 30 seconds to expire everywhere.">
           {(control) => (
             <select
               {...control}

@@ -76,6 +76,7 @@ export const Choice = ({
   readonly name?: string
   readonly checked: boolean
   readonly onChange: (event: { readonly currentTarget: HTMLInputElement }) => void
+  readonly onKeyDown?: (event: KeyboardEvent) => void
 }): JSX.Element => {
   const id = useId()
   return (

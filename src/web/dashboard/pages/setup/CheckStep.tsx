@@ -59,7 +59,7 @@ export const CheckStep = ({
           </ul>
           {check.firstRequestAt !== null && check.firstDeliveryAt !== null && (
             <p class="notice">
-              <strong>The gate is connected.</strong> Calls of {campaign.name} are on the{" "}
+              <strong>The gate is connected.</strong> Calls for {campaign.name} appear on the{" "}
               <a href={href("live")}>Live</a> page. <a href={href("businesses", campaign.id)}>Embed the widget</a> in
               your website next.
             </p>
@@ -106,10 +106,10 @@ const Undelivered = ({
       <p class="error">The last attempt failed: {last.outcome}.</p>
       <p>
         {last.outcome === "HTTP 401"
-          ? "The gate rejected the token. Paste the settings again, with the token of this campaign."
+          ? "The gate rejected the token. Paste the settings again, with this campaign’s token."
           : last.outcome === "no answer"
-            ? `Nothing answers at ${campaign.webhook.url}. Check that the gate runs and can be reached from the platform.`
-            : `Check that ${campaign.webhook.url} is the address of the gate.`}{" "}
+            ? `Nothing responds at ${campaign.webhook.url}. Check that the gate runs and can be reached from the platform.`
+            : `Check that ${campaign.webhook.url} is the gate’s address.`}{" "}
         <a href={href("webhooks")}>Show deliveries</a>
       </p>
     </>

@@ -34,7 +34,7 @@ export const KeyStep = ({
   readonly onCreated: (created: CreatedApiKey) => void
 }): JSX.Element => {
   const [id, setId] = useState(chosen?.id ?? NEW)
-  const [name, setName] = useState(`Gate of ${business.name}`.slice(0, 100))
+  const [name, setName] = useState(`Gate for ${business.name}`.slice(0, 100))
   const isNew = id === NEW
   const errors = useErrors<{ readonly name?: string }>(isNew && name.trim() === "" ? { name: "Enter a name." } : {})
   const { busy, failure, run } = useAction()

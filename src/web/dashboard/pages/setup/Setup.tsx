@@ -49,7 +49,7 @@ export const Setup = ({ account }: { readonly account: Account }): JSX.Element =
           Skip for now
         </a>
       </div>
-      <p class="lead">Five steps from nothing to the first call. You can leave at any time and continue here later.</p>
+      <p class="lead">Five steps to your first call. You can leave at any time and continue here later.</p>
       <Show of={loaded} what="your account">
         {(value) => <Steps account={account} of={value} />}
       </Show>

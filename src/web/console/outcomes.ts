@@ -1,0 +1,83 @@
+/** What an action did, as texts: when it is done, and in its line of the activity log. */
+import type { Action, ActionOutcome, AuditLine, Reloaded } from "../../operator/shapes.ts"
+import { chosenTime } from "./words.ts"
+
+/** The outcome of a reload, as text. */
+export const reloadText = ({ changed, kept }: Reloaded): string => {
+  const change = changed.length === 0 ? "No setting has changed." : `Changed: ${changed.join(", ")}.`
+  return kept.length === 0 ? change : `${change} Only after a restart: ${kept.join(", ")}.`
+}
+
+/** What an action did, where its result alone does not say it. */
+const doneTexts: Readonly<Partial<Record<Action["type"], string>>> = {
+  resume: "Calls resumed.",
+  drain: "Draining started.",
+  reopen: "Draining stopped.",
+}
+
+const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: string, type: Action["type"]) => string>> = {
+  done: (_, type) => doneTexts[type] ?? "Done.",
+  already: () => "No change needed.",
+  called: (ticket) => `${ticket} was called.`,
+  no_slot: () => "No one was called: no slot is free.",
+  nobody: () => "No one was called: no waiting caller is present.",
+  more: () => "Cleared many absent callers. Try again.",
+  removed: (ticket) => `Removed ${ticket} from the queue.`,
+  ended: (ticket) => `The slot of ${ticket} is free.`,
+  gone: () => "Nothing to do: it has already ended or changed.",
+}
+
+/** The outcome of a pause that is not "no change". */
+const pauseText = (until: number | undefined, result: ActionOutcome["result"]): string => {
+  if (result === "gone") return "Nothing changed: that time has passed."
+  return until === undefined ? "Calls paused." : `Calls paused until ${chosenTime(until)}.`
+}
+
+/** The outcome of an action, as text. */
+export const outcomeText = (action: Action, { result, ticket }: ActionOutcome): string =>
+  action.type === "pause" && result !== "already"
+    ? pauseText(action.until, result)
+    : outcomeTexts[result](ticket, action.type)
+
+const loggedActions: Readonly<Record<string, string>> = {
+  pause: "Paused calls",
+  resume: "Resumed calls",
+  drain: "Started draining",
+  reopen: "Stopped draining",
+  call: "Called next",
+  remove: "Removed",
+  end: "Freed the slot of",
+  settings: "Changed settings",
+} satisfies Readonly<Record<Action["type"] | "settings", string>>
+
+const loggedResults: Readonly<Record<string, string>> = {
+  done: "Done",
+  already: "No change",
+  called: "Called",
+  no_slot: "No free slot",
+  nobody: "No one present",
+  more: "Absent callers cleared",
+  removed: "Removed",
+  ended_called: "Removed after the call to start",
+  ended_starting: "Start stopped",
+  ended_in_doubt: "Freed, start unconfirmed",
+  ended_live: "Call ended",
+  gone: "Already gone",
+}
+
+/** What a line is about: the end of a pause in the time zone of the page, which the log has in UTC. */
+const targetText = (target: string): string => {
+  if (target === "-") return ""
+  const until = target.startsWith("until ") ? Date.parse(target.slice("until ".length)) : Number.NaN
+  return Number.isNaN(until) ? ` ${target}` : ` until ${chosenTime(until)}`
+}
+
+/** A line of the audit log, as texts. */
+export const auditTexts = ({
+  action,
+  result,
+  target,
+}: AuditLine): { readonly what: string; readonly result: string } => ({
+  what: `${loggedActions[action] ?? action}${targetText(target)}`,
+  result: loggedResults[result] ?? result,
+})
