@@ -20,6 +20,7 @@ import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
 import type { Failed } from "./rules/queue/fail.ts"
+import type { Offered } from "./rules/queue/offer.ts"
 import type { Start } from "./rules/queue/start.ts"
 import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
 import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/step.ts"
@@ -29,6 +30,7 @@ export type {
   Admitted,
   CampaignContext,
   Doubt,
+  Offered,
   Place,
   Settlement,
   SettlementKind,
@@ -109,8 +111,18 @@ export class FifoQueue extends Context.Service<
       at: CampaignContext,
       id: string,
       lease: string,
-      session: { readonly ids: ReadonlyArray<string>; readonly data: Readonly<Record<string, string>> },
+      session: {
+        readonly ids: ReadonlyArray<string>
+        readonly data: Readonly<Record<string, string>>
+        /** how long the page has for its offer, of a session that begins with it (ms) */
+        readonly offerMillis?: number | undefined
+      },
     ) => Step<"live" | "ended" | "stale">
+    /**
+     * The page of a live ticket makes the offer with which its session begins, once: the ticket is starting again, with `data` stored
+     * as before its start. `foreign` when the session is not this ticket's, `used` when the offer was made before.
+     */
+    readonly offer: (at: CampaignContext, id: string, sessionId: string, data: string) => Step<Offered>
     /**
      * Adds further ids of a running session, under any of which its end may be reported. `ended` when the end was already reported under
      * one of them, and the session ends now; `stale` when the known session is not running.

@@ -27,6 +27,7 @@ import { makeHandover } from "./gatekeeper/handover.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
 import { internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
+import { makeRelay } from "./gatekeeper/relay.ts"
 import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShadow } from "./gatekeeper/shadow.ts"
@@ -38,6 +39,7 @@ import { makeTickets } from "./gatekeeper/tickets.ts"
 import { makeTraces } from "./gatekeeper/traces.ts"
 import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
 import { makeReceiveWebhook } from "./gatekeeper/vendor-webhooks.ts"
+import { makeWatchCall } from "./gatekeeper/watch-calls.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
@@ -70,7 +72,9 @@ export const layer: Layer.Layer<
     const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
     const shutdown = makeShutdown()
-    const startSession = yield* makeStartSession(steps, sessionIds, shutdown, followUp)
+    const { relayOffer, startSession } = yield* makeStartSession(steps, sessionIds, shutdown, followUp)
+    const watchCall = yield* makeWatchCall(steps)
+    const relay = yield* makeRelay(campaigns, steps, relayOffer, watchCall)
     const doubts = yield* makeDoubts(steps)
     const instance = yield* makeInstance
     const traces = yield* makeTraces(campaigns, steps)
@@ -127,7 +131,7 @@ export const layer: Layer.Layer<
     const { handover, status } = yield* inBackground(
       Effect.andThen(
         gates.start,
-        background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed, isTakenOver),
+        background(campaigns, capacity, steps, tickets, sessionIds, doubts, watchCall, gates.removed, isTakenOver),
       ),
     )
     // registered last, so it runs before the background tasks stop
@@ -138,6 +142,7 @@ export const layer: Layer.Layer<
         Effect.matchEffect(request(body, caller), withCount(body)),
       ),
       start: traces.inTicketTrace("Gatekeeper.start", (ticket) => shutdown.track(tickets.start(ticket))),
+      relay: traced("Gatekeeper.relay", (...offer: Parameters<typeof relay>) => shutdown.track(relay(...offer))),
       leave: traces.inTicketTrace("Gatekeeper.leave", tickets.leave),
       withdraw: traced("Gatekeeper.withdraw", (ticket: string, { address }: Caller) => {
         const campaign = campaigns.ofTicket(ticket)

@@ -13,7 +13,7 @@ import type { Adapter, VendorWebhook } from "./platform-api/adapter.ts"
 import { makeAdapter } from "./platform-api/adapters.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
-import type { Concurrency, Finding, SessionState, WebSession } from "./platform-api/model.ts"
+import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./platform-api/model.ts"
 import { makeSend } from "./platform-api/requests.ts"
 import { readWebhook, type WebhookVerdict } from "./platform-api/webhooks.ts"
 import type { StartConfig } from "./Session.ts"
@@ -29,7 +29,7 @@ export {
   RequestRefused,
   Unavailable,
 } from "./platform-api/errors.ts"
-export type { Concurrency, Finding, SessionState, WebSession } from "./platform-api/model.ts"
+export type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./platform-api/model.ts"
 export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
 export type { WebhookVerdict } from "./platform-api/webhooks.ts"
 export type { StartConfig } from "./Session.ts"
@@ -42,6 +42,18 @@ export class PlatformApi extends Context.Service<
      * coarse group (`gatekeeper/caller-group.ts`): failures of one group alone do not open the circuit. It is not sent.
      */
     readonly initiate: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
+    /**
+     * Begins the session of an `sdp-relay` credential with its page's SDP offer. Never repeated. Absent of a platform without such
+     * credentials.
+     */
+    readonly relay?:
+      | ((config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>)
+      | undefined
+    /**
+     * Watches a running session, and ends it at the longest call: true when it is over, false when it cannot be watched. It may take as
+     * long as the session. A platform without it reports ends otherwise.
+     */
+    readonly watch?: ((campaign: string, sessionId: string) => Effect.Effect<boolean, PlatformError>) | undefined
     /**
      * The account's concurrency. Fails with `Refused` when the key has no user management or the platform has no such endpoint.
      */
@@ -108,6 +120,14 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
 
     return PlatformApi.of({
       initiate: (config, group) => Effect.flatMap(adapterOf(config.campaign), ({ mint }) => mint(config, group)),
+      relay: (config, offer, group) =>
+        Effect.flatMap(
+          adapterOf(config.campaign),
+          ({ relay }) =>
+            relay?.(config, offer, group) ??
+            Effect.fail(refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")),
+        ),
+      watch: using(({ watch }, sessionId: string) => watch?.(sessionId) ?? Effect.succeed(false)),
       concurrency: using(
         ({ capacity }) =>
           capacity ?? Effect.fail(refused(501, "NOT_TOLD", "the platform does not tell how many calls may run")),

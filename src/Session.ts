@@ -272,3 +272,17 @@ export class TicketOver extends Schema.TaggedError<TicketOver>()("TicketOver", {
   state: TicketState.annotate({ description: "The ticket's final state." }),
   message: Schema.String,
 }) {}
+
+/** A page's offer is refused: its credential is not the ticket's (`credential_refused`), or has been used (`credential_used`). */
+export class CredentialRefused extends Schema.TaggedError<CredentialRefused>()("CredentialRefused", {
+  code: Schema.Literals(["credential_refused", "credential_used"]),
+  message: Schema.String,
+}) {}
+
+/** A session that began with its page's offer. */
+export interface Relayed {
+  /** the vendor's SDP answer */
+  readonly answer: string
+  /** the vendor's own id of the call; absent where the vendor names none */
+  readonly callId?: string | undefined
+}

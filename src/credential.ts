@@ -30,6 +30,15 @@ export const Credential = Schema.Union([
   Schema.Struct({ shape: shape("url+token", "An address and a token for it."), ...common, url, token }),
   Schema.Struct({ shape: shape("token", "A token that is valid until it expires."), ...common, token }),
   Schema.Struct({ shape: shape("single-use-token", "A token that opens one session, once."), ...common, token }),
+  Schema.Struct({
+    shape: shape(
+      "sdp-relay",
+      "The page posts its SDP offer to the address at the gate, with the token as its bearer, once.",
+    ),
+    ...common,
+    url: Schema.String.annotate({ description: "Where at the gate: a path, or an address." }),
+    token,
+  }),
 ]).annotate({ identifier: "Credential" })
 export type Credential = typeof Credential.Type
 

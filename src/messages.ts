@@ -19,6 +19,9 @@ export const agentBusy = "The agent is busy again. You keep your place and will 
 export const agentUnavailable =
   "The voice agent is unavailable right now. You keep your place and will be called again."
 
+export const credentialUsed = "This credential has been used already."
+export const credentialRefused = "This credential isn't valid for this call."
+
 export const startTooSlow = "The call took too long to start. Try again."
 export const startFailed = "The call couldn't be started. Try again in a moment."
 export const startElsewhere = "The call couldn't be started. Try again."

@@ -135,7 +135,7 @@ export const readWireDocument = (text: string): WireDocument => {
     const [type = ""] = String(headers["content-type"]).split(";", 1)
     if (!(type in response.content)) return `the content type ${type} is not documented`
     const at = pointer(...place, "content", type, "schema")
-    if (type !== "text/event-stream") return mismatch(at, parse(body))
+    if (type !== "text/event-stream") return mismatch(at, /json$/.test(type) ? parse(body) : body)
     const event = pointer("components", "schemas", "PushEvent")
     return records(body)
       .map((record) => mismatch(at, record) ?? mismatch(event, parse(record.data ?? "")))

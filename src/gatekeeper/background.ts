@@ -28,6 +28,7 @@ import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
 import { makeStoreOutage } from "./store-outage.ts"
 import type { Tickets } from "./tickets.ts"
+import type { WatchCall } from "./watch-calls.ts"
 
 /** A waiting ticket is called to a free slot within this time, even if a wake-up was lost. */
 export const SWEEP_MILLIS = 1_000
@@ -59,6 +60,7 @@ export const background = (
   { sessionEnded }: Tickets,
   ids: SessionIds,
   doubts: Doubts,
+  watchCall: WatchCall,
   removed: RemovedCampaigns,
   isTakenOver: (campaign: Campaign) => boolean,
 ): Effect.Effect<BackgroundStatus, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
@@ -185,7 +187,10 @@ export const background = (
           const { sessionIds, status } = yield* Effect.catch(platform.sessionStatus(campaign.name, session), () =>
             Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] }),
           )
-          if (status === "running") yield* ids.keep(steps.at(campaign), session, sessionIds)
+          if (status === "running") {
+            yield* ids.keep(steps.at(campaign), session, sessionIds)
+            yield* watchCall(steps.at(campaign), campaign.name, session)
+          }
           if (status !== "over") continue
           yield* Effect.logWarning("A session has ended without a webhook from the platform; its slot is freed.")
           yield* sessionEnded([session], { campaigns: [campaign.name] })

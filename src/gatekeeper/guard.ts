@@ -12,6 +12,7 @@ import {
   type PlatformError,
   READ_TIMEOUT_MILLIS,
   START_TIMEOUT_MILLIS,
+  type StartConfig,
   type WebSession,
 } from "../PlatformApi.ts"
 import { PushChannel } from "../PushChannel.ts"
@@ -77,7 +78,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
-    const { end, pageEnds, webhook } = api
+    const { end, pageEnds, relay, watch, webhook } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -97,6 +98,23 @@ const platform = Layer.effect(
           ),
         ({ campaign }) => ofCampaign(campaign),
       ),
+      ...(relay === undefined
+        ? {}
+        : {
+            relay: traced(
+              "PlatformApi.relay",
+              (config: StartConfig, offer: string, group: string) =>
+                withTimeLimit(
+                  "PlatformApi.relay",
+                  START_TIMEOUT_MILLIS + MARGIN_MILLIS,
+                  () => relay(config, offer, group),
+                  platformFailure(true),
+                ),
+              ({ campaign }) => ofCampaign(campaign),
+            ),
+          }),
+      // it lasts as long as the session
+      ...(watch === undefined ? {} : { watch }),
       concurrency: (campaign) => read("concurrency", campaign, () => api.concurrency(campaign)),
       sessionStatus: (campaign, sessionId) =>
         read("sessionStatus", campaign, () => api.sessionStatus(campaign, sessionId)),

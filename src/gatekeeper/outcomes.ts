@@ -6,6 +6,7 @@ import type { WebSession } from "../PlatformApi.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
   type Credential,
+  CredentialRefused,
   isoTime,
   NotYourTurn,
   Queued,
@@ -92,11 +93,42 @@ export const agentUnavailable = (queuePosition: number): NotYourTurn =>
       }),
   )
 
+/** The offer was made before, or its time has passed and the ticket waits again. */
+export const credentialUsed = (): CredentialRefused =>
+  stackless(() => new CredentialRefused({ code: "credential_used", message: messages.credentialUsed }))
+
+export const credentialForeign = (): CredentialRefused =>
+  stackless(() => new CredentialRefused({ code: "credential_refused", message: messages.credentialRefused }))
+
 /** The data that is bound to a live ticket, so that its holder can be answered again. */
 export const dataOf = ({ credential, webSocketUrl }: WebSession): Readonly<Record<string, string>> => ({
   ...(webSocketUrl === undefined ? {} : { url: webSocketUrl }),
   ...(credential === undefined ? {} : { credential: JSON.stringify(credential) }),
 })
+
+/**
+ * The same of a session that begins with its page's offer: with what its ticket has stored until then, and the whole address of the
+ * offer.
+ */
+export const awaitedDataOf = (session: WebSession, stored: string): Readonly<Record<string, string>> => ({
+  ...dataOf(session),
+  stored,
+})
+
+/** What the ticket of a session that begins with an offer has stored; undefined of any other session. */
+export const awaitedIn = (data: string): string | undefined => {
+  const session: { readonly stored?: string } = JSON.parse(data)
+  return session.stored
+}
+
+/** The path of a ticket's offer. */
+const relayPath = (ticket: string): string => `api/session/${ticket}/relay`
+
+/** The session with the whole address of its page's offer: the adapter knows the gate's address, not the ticket. */
+export const addressed = (ticket: string, session: WebSession): WebSession =>
+  session.credential?.shape === "sdp-relay"
+    ? { ...session, credential: { ...session.credential, url: session.credential.url + relayPath(ticket) } }
+    : session
 
 /** Parses the session data that was bound to a live ticket. */
 export const boundSessionOf = (data: string): WebSession => {

@@ -10,6 +10,7 @@ import type {
   PlatformUnavailable,
   PushEvent,
   Queued,
+  Relayed,
   Started,
   StoreUnavailable,
   TicketOver,
@@ -17,6 +18,7 @@ import type {
   TicketUnknown,
 } from "../Session.ts"
 import type { Internals } from "./internals.ts"
+import type { Relay } from "./relay.ts"
 import type { TraceOfTicket } from "./traces.ts"
 import type { ReceiveWebhook } from "./vendor-webhooks.ts"
 import { requestOf, type WebSessionConfig } from "./web-session.ts"
@@ -41,6 +43,8 @@ export class Gatekeeper extends Context.Service<
       Started,
       TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
     >
+    /** The page of a started ticket makes its SDP offer with the token of its credential; succeeds with the vendor's answer. */
+    readonly relay: (...offer: Parameters<Relay>) => Effect.Effect<Relayed, Effect.Error<ReturnType<Relay>> | Draining>
     /** Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. */
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
     /**

@@ -6,14 +6,21 @@ import { createHash } from "node:crypto"
 import { Effect, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
-import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
+import {
+  PlatformApi,
+  type PlatformError,
+  type RelayedSession,
+  type Unavailable,
+  type WebSession,
+} from "../PlatformApi.ts"
+import { refused } from "../platform-api/errors.ts"
 import { platformUnavailable } from "../refusals.ts"
 import { DOUBT_MILLIS } from "../rules/doubt.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
-import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
+import type { PlatformUnavailable, SessionConfig, StartConfig, Started, StoreUnavailable } from "../Session.ts"
 import type { FollowUp } from "./handover.ts"
-import { dataOf, startedFrom } from "./outcomes.ts"
+import { addressed, awaitedDataOf, dataOf, startedFrom } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Shutdown } from "./shutdown.ts"
 import type { Steps } from "./steps.ts"
@@ -25,6 +32,9 @@ const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
 const BIND_LATER = { schedule: Schedule.spaced(250), times: DOUBT_MILLIS / 250 }
 /** How a failed start is reported to the queue while the store is unavailable. */
 const FAIL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
+
+/** How a call is ended whose caller gets no answer, while the platform cannot be reached. */
+const END_RETRY = { schedule: Schedule.spaced(5_000), times: 12 }
 
 /** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
 export interface StoredConfig extends SessionConfig {
@@ -56,9 +66,28 @@ export type StartSession = (
   unplaced?: Effect.Effect<void>,
 ) => Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable | StoreUnavailable>
 
+/**
+ * Begins the session of a ticket with its page's offer; else as `StartSession`. Its end may also be reported by `session`, as it was named
+ * before the offer: also while the offer is under way, and then the call is ended at once.
+ */
+export type RelayOffer = (
+  at: CampaignContext,
+  ticket: string,
+  lease: string,
+  stored: StoredConfig,
+  offer: { readonly sdp: string; readonly session: string },
+) => Effect.Effect<Result.Result<RelayedSession, NotStarted>, PlatformUnavailable | StoreUnavailable>
+
+export interface Starts {
+  readonly startSession: StartSession
+  readonly relayOffer: RelayOffer
+}
+
 const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
 
 export const startFailed = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startFailed)
+
+const cannotRelay = (): PlatformError => refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")
 
 const misconfigured = (): PlatformUnavailable => platformUnavailable("rejected", messages.platformRejected, 60)
 
@@ -92,7 +121,7 @@ export const makeStartSession = (
   ids: SessionIds,
   { beforeDeadline, isPastDeadline }: Shutdown,
   followUp: FollowUp,
-): Effect.Effect<StartSession, never, FifoQueue | PlatformApi> =>
+): Effect.Effect<Starts, never, FifoQueue | PlatformApi> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
@@ -117,14 +146,15 @@ export const makeStartSession = (
       lease: string,
       campaign: string,
       session: WebSession,
+      data = dataOf(session),
     ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
-      bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data: dataOf(session) }).pipe(
+      bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data, offerMillis: session.offerMillis }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
             const [sessionId = "", ...others] = session.sessionIds
             const started = startedFrom(ticket, session)
             // the webhook may use another id; the caller does not wait for the lookup
-            return others.length > 0
+            return others.length > 0 || session.offerMillis !== undefined
               ? Effect.succeed(started)
               : Effect.as(followUp(ids.learn(at, campaign, sessionId)), started)
           }
@@ -210,12 +240,40 @@ export const makeStartSession = (
       }
     }
 
-    return (at, ticket, lease, { from = "", ...config }, unplaced) => {
-      const clientIdentifier = identifierOf(ticket, config)
-      const start = platform.initiate({ ...config, clientIdentifier, correlationId: correlationOf(ticket) }, from)
-      return Effect.matchEffect(beforeDeadline(start), {
-        onSuccess: (session) => Effect.map(bindStarted(at, ticket, lease, config.campaign, session), Result.succeed),
+    const configOf = (ticket: string, { from: _, ...config }: StoredConfig): StartConfig => ({
+      ...config,
+      clientIdentifier: identifierOf(ticket, config),
+      correlationId: correlationOf(ticket),
+    })
+
+    const startSession: StartSession = (at, ticket, lease, stored, unplaced) => {
+      const { campaign, from = "" } = stored
+      return Effect.matchEffect(beforeDeadline(platform.initiate(configOf(ticket, stored), from)), {
+        onSuccess: (minted) => {
+          const session = addressed(ticket, minted)
+          const data = session.offerMillis === undefined ? undefined : awaitedDataOf(session, JSON.stringify(stored))
+          return Effect.map(bindStarted(at, ticket, lease, campaign, session, data), Result.succeed)
+        },
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })
     }
+
+    /** Ends a call whose caller gets no answer. Otherwise it would run without anybody. */
+    const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
+      followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
+
+    const relayOffer: RelayOffer = (at, ticket, lease, stored, { sdp, session: before }) => {
+      const { campaign, from = "" } = stored
+      const begin = platform.relay?.(configOf(ticket, stored), sdp, from) ?? Effect.fail(cannotRelay())
+      return Effect.matchEffect(beforeDeadline(begin), {
+        onSuccess: (session) =>
+          bindStarted(at, ticket, lease, campaign, { ...session, sessionIds: [...session.sessionIds, before] }).pipe(
+            Effect.as(Result.succeed(session)),
+            Effect.tapError(() => endUnanswered(campaign, session)),
+          ),
+        onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, undefined), Result.fail),
+      })
+    }
+
+    return { startSession, relayOffer }
   })

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PushCommand, PushEvent, SessionRequest } from "../Session.ts"
-import { failures, requestProblems } from "./failures.ts"
+import { calledAgain, failures, requestProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
@@ -110,6 +110,37 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "Starts the session of a called ticket."),
+  HttpApiEndpoint.post("relay", "/api/session/:id/relay", {
+    params: id,
+    headers: {
+      authorization: Schema.optionalKey(
+        Schema.String.annotate({ description: "`Bearer` and the credential's `token`. Required." }),
+      ),
+    },
+    payload: Schema.String.annotate({ description: "The page's SDP offer, of at most 64 KiB." }).pipe(
+      HttpApiSchema.asText({ contentType: "application/sdp" }),
+    ),
+    success: succeeds(201, successes.SdpAnswer, successes.sdpHeaders),
+    error: refusals(
+      problems.invalidOffer,
+      problems.originNotAllowed,
+      ...failures.CredentialRefused.problems,
+      ...failures.TicketUnknown.problems,
+      calledAgain,
+      ...failures.TicketOver.problems,
+      problems.bodyTooLarge,
+      problems.unsupportedMediaType,
+      problems.askedTooOften,
+      problems.internalError,
+      problems.bodyAlreadyRead,
+      ...failures.Draining.problems,
+      ...failures.PlatformUnavailable.problems,
+      ...failures.StoreUnavailable.problems,
+    ),
+  }).annotate(
+    OpenApi.Description,
+    "Begins the session of an `sdp-relay` credential with the page's SDP offer, once, and answers the vendor's SDP answer.",
+  ),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
     success: succeeds(204, Schema.Void),

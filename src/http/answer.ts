@@ -4,7 +4,7 @@
  */
 import { accessOf } from "../credential.ts"
 import * as messages from "../messages.ts"
-import type { Queued, Started } from "../Session.ts"
+import type { Queued, Relayed, Started } from "../Session.ts"
 import { type Failure, toProblem } from "./failures.ts"
 import { type ProblemDetails, problems } from "./problems.ts"
 import { eventsUrl } from "./successes.ts"
@@ -20,6 +20,7 @@ export interface Answer {
 }
 
 const JSON_TYPE = "application/json; charset=utf-8"
+const SDP_TYPE = "application/sdp"
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8"
 
 export const json = (
@@ -91,6 +92,17 @@ export const started = (session: Started): Answer =>
     "started",
   )
 
+/** The vendor has answered the page's offer: 201, as the vendor answers. */
+export const relayed = ({ answer, callId }: Relayed): Answer => ({
+  status: 201,
+  headers: {
+    "content-type": SDP_TYPE,
+    ...(callId === undefined ? {} : { location: `/v1/realtime/calls/${callId}` }),
+  },
+  body: answer,
+  outcome: "relayed",
+})
+
 /** The ticket waits: 202. */
 const queued = (ticket: Queued, basePath: string): Answer => ({
   ...json(
@@ -144,6 +156,15 @@ export const bodyTooLarge = (maxBytes: number): Answer =>
 export const refusals = {
   notFound: refused(problems.notFound.make("There is nothing at this path.")),
   mediaType: refused(problems.unsupportedMediaType.make("content-type: Expected application/json.")),
+  notSdp: refused(problems.unsupportedMediaType.make("content-type: Expected application/sdp.")),
+  noOffer: refused(
+    problems.invalidOffer.make(
+      "invalid_request",
+      "body: Expected an SDP offer.",
+      { errors: [{ field: "body", message: "Expected an SDP offer" }] },
+      {},
+    ),
+  ),
   /** a host's body parser consumed the body and kept no usable copy */
   bodyTaken: refused(
     problems.bodyAlreadyRead.make(

@@ -15,7 +15,7 @@ import type { ServeDocument } from "./documents.ts"
 import type { Hub } from "./hub/hub.ts"
 import { collectBody, header, isJson } from "./incoming.ts"
 import { corsHeaders, type OriginCheck, type OriginVerdict, type Preflight, type PreflightFor } from "./origin.ts"
-import { EVENTS_PATH, NEGOTIATE_PATH, normalise, REQUEST_PATH, TICKETS_PATH } from "./paths.ts"
+import { EVENTS_PATH, NEGOTIATE_PATH, normalise, RELAY_PATH, REQUEST_PATH, TICKETS_PATH } from "./paths.ts"
 import type { Push } from "./push.ts"
 import { routedOutcome } from "./router.ts"
 import * as Routes from "./routes.ts"
@@ -50,6 +50,7 @@ export interface Dispatch {
 
 const preflightFor = (path: string, routedPath: string): PreflightFor => {
   if (path === NEGOTIATE_PATH) return "negotiation"
+  if (RELAY_PATH.test(path)) return "relay"
   return routedPath.startsWith("/api/session") || isDoorPath(routedPath) ? "session" : "other"
 }
 

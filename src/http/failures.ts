@@ -8,6 +8,7 @@ import type { TooManyConnections } from "../PushChannel.ts"
 import type { RequestRefusal } from "../refusals.ts"
 import {
   Blocked,
+  type CredentialRefused,
   type Draining,
   InvalidRequest,
   NotYourTurn,
@@ -83,6 +84,22 @@ const notYourTurn = problem("NotYourTurn", 409, NotYourTurn.fields.code.literals
   headers: {},
   remark: "after `agent_busy` and `agent_unavailable` the ticket keeps its place and will be called again",
 })
+const credentialRefused = problem("CredentialRefused", 401, ["credential_refused"], {
+  members: {},
+  headers: {},
+  remark: "no token, or one of another credential",
+})
+const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
+  members: {},
+  headers: {},
+  remark: "the offer was made before, whatever became of it",
+})
+/** What of `NotYourTurn` an offer may be answered with. */
+export const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {
+  members: { queuePosition: NotYourTurn.fields.queuePosition },
+  headers: {},
+  remark: "the ticket keeps its place and will be called again, with another credential",
+})
 const ticketOver = problem("TicketOver", 410, ["ticket_over"], {
   members: { state: TicketOver.fields.state },
   headers: {},
@@ -137,6 +154,11 @@ export const failures = {
   TicketUnknown: answered([ticketUnknown], ({ message }: TicketUnknown) => ticketUnknown.make(message)),
   NotYourTurn: answered([notYourTurn], ({ code, message, queuePosition }: NotYourTurn) =>
     notYourTurn.make(code, message, queuePosition === undefined ? {} : { queuePosition }, {}),
+  ),
+  CredentialRefused: answered([credentialRefused, credentialUsed], ({ code, message }: CredentialRefused) =>
+    code === "credential_used"
+      ? credentialUsed.make(code, message, {}, {})
+      : credentialRefused.make(code, message, {}, {}),
   ),
   TicketOver: answered([ticketOver], ({ message, state }: TicketOver) =>
     ticketOver.make("ticket_over", message, { state }, {}),

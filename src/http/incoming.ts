@@ -31,6 +31,14 @@ const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 /** Whether the request declares a JSON body. */
 export const isJson = (request: IncomingMessage): boolean => JSON_MEDIA_TYPE.test(header(request, "content-type") ?? "")
 
+/** Whether the request declares an SDP body. */
+export const isSdp = (request: IncomingMessage): boolean =>
+  /^application\/sdp\s*(?:;|$)/i.test(header(request, "content-type") ?? "")
+
+/** The bearer of a request's `Authorization`; empty if it has none. */
+export const bearerOf = (request: IncomingMessage): string =>
+  /^Bearer +(\S+) *$/i.exec(header(request, "authorization") ?? "")?.[1] ?? ""
+
 /**
  * The body of a request whose stream a body parser has already read, from `rawBody` (bytes or text) or `body`. A parsed `body` is
  * serialised again, which may not give the original bytes, so it is not used if `verbatim`.

@@ -43,15 +43,18 @@ const allowOrigin = (origin: string, verdict: OriginVerdict): Readonly<Record<st
 export const corsHeaders = (origin: string, verdict: OriginVerdict): Readonly<Record<string, string>> => ({
   ...allowOrigin(origin, verdict),
   // pages use the date to correct for clock differences when they show the gate's deadlines
-  "access-control-expose-headers": "date, retry-after, ratelimit, ratelimit-policy, x-request-id",
+  "access-control-expose-headers": "date, location, retry-after, ratelimit, ratelimit-policy, x-request-id",
   vary: "Origin",
 })
 
 /** The request headers that every client of the gate may send. */
 const OWN_HEADERS = ["content-type", "x-request-id", "x-requested-with", "x-signalr-user-agent"]
 
+/** The request headers of a page's offer: the credential's token, and what OpenAI's SDK adds. */
+const RELAY_HEADERS = ["authorization", "x-openai-agents-sdk"]
+
 /** What a preflight is for. A client of the hub without cookies sends a token with its negotiation. */
-export type PreflightFor = "session" | "negotiation" | "other"
+export type PreflightFor = "session" | "relay" | "negotiation" | "other"
 
 /** The headers of a preflight's answer. */
 export type Preflight = (origin: string, verdict: OriginVerdict, of: PreflightFor) => Readonly<Record<string, string>>
@@ -59,7 +62,12 @@ export type Preflight = (origin: string, verdict: OriginVerdict, of: PreflightFo
 /** @param more `Security.AllowedHeaders`, for session requests and the hub only */
 export const makePreflight = (more: ReadonlyArray<string>): Preflight => {
   const namesOf = (names: ReadonlyArray<string>): string => [...new Set([...OWN_HEADERS, ...names])].join(", ")
-  const allowed = { session: namesOf(more), negotiation: namesOf(["authorization", ...more]), other: namesOf([]) }
+  const allowed = {
+    session: namesOf(more),
+    relay: namesOf([...RELAY_HEADERS, ...more]),
+    negotiation: namesOf(["authorization", ...more]),
+    other: namesOf([]),
+  }
   return (origin, verdict, of) => ({
     ...allowOrigin(origin, verdict),
     "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",

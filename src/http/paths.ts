@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http"
 
 export const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
+export const RELAY_PATH = /^\/api\/session\/[^/]+\/relay$/
 export const REQUEST_PATH = "/api/session/request"
 export const TICKETS_PATH = "/api/session/"
 export const HUB_PATH = "/sessionHub"

@@ -93,6 +93,7 @@ export const wrongFields = {
 /** The problems of HTTP itself. Those of the gate's errors are in `failures.ts`. `Api.ts` lists the problems of each endpoint. */
 export const problems = {
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
+  invalidOffer: problem("InvalidOffer", 400, ["invalid_request"], wrongFields),
   malformedJson: plain("MalformedJson", 400, "malformed_json"),
   noClientAddress: plain("NoClientAddress", 400, "no_client_address"),
   webhookUnauthorized: plain("WebhookUnauthorized", 401, "webhook_unauthorized"),

@@ -45,6 +45,12 @@ const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
     handlers
       .handleRaw("status", ({ params }) => respond(routes.status(params.id), params.id))
       .handleRaw("start", ({ params }) => respond(routes.start(params.id), params.id))
+      .handleRaw("relay", ({ params }) =>
+        respond(
+          Effect.flatMap(incoming, (request) => routes.relay(params.id, request)),
+          params.id,
+        ),
+      )
       .handleRaw("leave", ({ params }) => respond(routes.leave(params.id), params.id))
       .handleRaw("leaveWithPage", ({ params }) => respond(routes.leave(params.id), params.id)),
   ),

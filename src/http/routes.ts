@@ -10,7 +10,7 @@ import { Store } from "../Store.ts"
 import { currentSettings } from "../settings/current.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { header, headersOf, isForwarded, parseJson, readBody } from "./incoming.ts"
+import { bearerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
@@ -28,6 +28,8 @@ export class Routes extends Context.Service<
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
     readonly status: (ticket: string) => Effect.Effect<Answer>
     readonly start: (ticket: string) => Effect.Effect<Answer>
+    /** Handles a page's SDP offer. A call whose answer does not reach the page is ended. */
+    readonly relay: (ticket: string, request: IncomingMessage) => Effect.Effect<Answer>
     readonly leave: (ticket: string) => Effect.Effect<Answer>
     readonly sessionEnded: (request: IncomingMessage) => Effect.Effect<Answer>
     readonly vendorWebhook: (platform: string, request: IncomingMessage) => Effect.Effect<Answer>
@@ -39,6 +41,9 @@ export class Routes extends Context.Service<
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/http/Routes") {}
+
+/** How an SDP begins (RFC 8866 §5). */
+const SDP = /^v=0\r?\n/
 
 const PING_EVERY_NANOS = 1_000_000_000n
 
@@ -139,6 +144,22 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             onSuccess: (status) => Effect.succeed(answers.json(200, status, status.state)),
           }),
         start: (ticket) => Effect.matchEffect(gatekeeper.start(ticket), toAnswer),
+        relay: (ticket, request) =>
+          Effect.gen(function* () {
+            if (!isSdp(request)) return answers.refusals.notSdp
+            const offer = yield* readBody(request, true)
+            if (!SDP.test(offer)) return answers.refusals.noOffer
+            const relayed = gatekeeper.relay(ticket, bearerOf(request), offer).pipe(
+              Effect.mapError((error) => answers.failed(error, basePath)),
+              // without the answer the page will never connect
+              Effect.tap(() =>
+                request.socket?.writable === false ? Effect.ignore(gatekeeper.leave(ticket)) : Effect.void,
+              ),
+              Effect.map(answers.relayed),
+            )
+            // a page that disconnects interrupts its request
+            return yield* Effect.uninterruptible(relayed)
+          }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         leave: (ticket) =>
           Effect.matchEffect(gatekeeper.leave(ticket), {
             onFailure: failed,

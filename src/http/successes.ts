@@ -1,5 +1,6 @@
 /** The schemas of the gate's successful answers. */
 import { Schema } from "effect"
+import { HttpApiSchema } from "effect/http-api"
 import { Queued, Started, TicketStatus } from "../Session.ts"
 
 /** 200: the session has started. */
@@ -25,6 +26,16 @@ export const QueuedAnswer = Schema.Struct({
 }).annotate({ identifier: "Queued" })
 
 export const TicketStatusAnswer = TicketStatus.annotate({ identifier: "TicketStatus" })
+
+/** 201: the vendor's answer to the page's offer. */
+export const SdpAnswer = Schema.String.annotate({ description: "The vendor's SDP answer." }).pipe(
+  HttpApiSchema.asText({ contentType: "application/sdp" }),
+)
+export const sdpHeaders = {
+  location: Schema.optionalKey(
+    Schema.String.annotate({ description: "Ends with the vendor's own id of the call, where the vendor names one." }),
+  ),
+}
 
 export const SessionEndedAnswer = Schema.Struct({
   released: Schema.Boolean.annotate({ description: "false for repeats and unknown sessions" }),

@@ -10,7 +10,7 @@ import type { Effect, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { PlatformError } from "./errors.ts"
-import type { Concurrency, Finding, SessionState, WebSession } from "./model.ts"
+import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./model.ts"
 import type { Call, Endpoint } from "./transport.ts"
 
 /** A webhook as it arrived. */
@@ -47,6 +47,16 @@ export interface Webhooks {
 export interface Adapter {
   /** Starts a session and returns its credential. Never repeated. `group` is the caller's, for the circuit breaker. */
   readonly mint: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
+  /**
+   * Begins the session of an `sdp-relay` credential with the page's SDP offer. Its sessions are minted with `offerMillis` and the id of
+   * their token (`offer-token.ts`). Never repeated.
+   */
+  readonly relay?: (config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>
+  /**
+   * Watches a running session: true when it is over, false when it cannot be watched. Ends it at the longest call. Interrupted when the
+   * gate stops; then another gate's audit watches it.
+   */
+  readonly watch?: (sessionId: string) => Effect.Effect<boolean, PlatformError>
   readonly webhooks?: Webhooks
   /** How many calls the account may have, and how many run. */
   readonly capacity?: Effect.Effect<Concurrency, PlatformError>

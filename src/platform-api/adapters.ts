@@ -10,6 +10,7 @@ import { generic } from "./generic.ts"
 import { hume } from "./hume.ts"
 import { iqra } from "./iqra.ts"
 import { livekit } from "./livekit.ts"
+import { openai } from "./openai.ts"
 import { pipecat } from "./pipecat.ts"
 import { retell } from "./retell.ts"
 import { ultravox } from "./ultravox.ts"
@@ -39,6 +40,7 @@ export const makeAdapter = (
   if (campaign.ElevenLabs !== undefined) return elevenlabs(campaign.ElevenLabs, context)
   if (campaign.Generic !== undefined) return generic(campaign.Generic, context)
   if (campaign.Ultravox !== undefined) return ultravox(campaign.Ultravox, context)
+  if (campaign.OpenAI !== undefined) return openai(campaign.OpenAI, context)
   if (campaign.Pipecat !== undefined) return pipecat(campaign.Pipecat, context)
   if (campaign.Daily !== undefined) return daily(campaign.Daily, context)
   if (campaign.Hume !== undefined) return hume(campaign.Hume, context)

@@ -125,6 +125,8 @@ export interface Answered {
   readonly body: string
   /** the header Retry-After */
   readonly retryAfter: string | undefined
+  /** the header Location */
+  readonly location?: string | undefined
 }
 
 /**

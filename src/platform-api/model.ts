@@ -9,6 +9,16 @@ export interface WebSession {
   readonly webSocketUrl?: string | undefined
   /** of any other vendor */
   readonly credential?: Credential | undefined
+  /** of a session that begins with its page's offer: how long the page has for it (ms) */
+  readonly offerMillis?: number | undefined
+}
+
+/** A session that began with its page's offer. */
+export interface RelayedSession extends WebSession {
+  /** the vendor's SDP answer */
+  readonly answer: string
+  /** the vendor's own id of the call; absent where its answer has none */
+  readonly callId?: string | undefined
 }
 
 /** The account's limit of concurrent calls, and how many run now. */

@@ -36,7 +36,9 @@ export interface Call {
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
-  /** a form in place of `body` */
+  /** fields of a `multipart/form-data` body, in place of `body` */
+  readonly multipart?: Readonly<Record<string, string>>
+  /** fields of an `application/x-www-form-urlencoded` body, in place of `body` */
   readonly form?: Readonly<Record<string, string>>
   /** what of the request its caller has chosen; a refusal may quote it */
   readonly fromCaller?: string
@@ -84,17 +86,28 @@ const transportFailure = (call: Call, host: string, error: HttpClientError.HttpC
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).host : "the platform")
 
+const requestOf = (
+  { body, form, method, multipart, path, url }: Call,
+  baseUrl: string,
+  authorisation: Readonly<Record<string, string>>,
+) => {
+  const address = url ?? baseUrl + path
+  const request = HttpClientRequest.make(method)
+  if (multipart !== undefined) {
+    return HttpClientRequest.bodyFormDataRecord(request(address, { headers: authorisation }), multipart)
+  }
+  const headers = { ...authorisation, ...(form === undefined ? { "content-type": "application/json" } : {}) }
+  const plain = request(address, { acceptJson: true, headers })
+  if (form !== undefined) return HttpClientRequest.bodyUrlParams(plain, form)
+  return body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, body)
+}
+
 /** Sends one call and returns the answer's data, not yet decoded. */
 export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, endpoint: Endpoint, call: Call) {
   const host = hostOf(endpoint.baseUrl)
   const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
   const authorisation = call.url === undefined ? yield* endpoint.authorise(call) : {}
-  const plain = HttpClientRequest.make(call.method)(call.url ?? endpoint.baseUrl + call.path, {
-    acceptJson: true,
-    headers: { ...authorisation, ...(call.form === undefined ? { "content-type": "application/json" } : {}) },
-  })
-  const withForm = call.form === undefined ? plain : HttpClientRequest.bodyUrlParams(plain, call.form)
-  const request = call.body === undefined ? withForm : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
+  const request = requestOf(call, endpoint.baseUrl, authorisation)
   // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames
   const executed = client.execute(request)
@@ -106,6 +119,7 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
         status: response.status,
         body,
         retryAfter: response.headers["retry-after"],
+        location: response.headers.location,
       })),
     ),
     withoutRedirects,

@@ -3,23 +3,28 @@
  * account, 404 the agent, 429 the rate of requests. What a vendor says in its own way is left to its adapter: above all, that every call
  * the account may have is running.
  */
-import { Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Option, Predicate, Redacted, Schema } from "effect"
 import { type Answered, malformed, retryAfterOf, safeText } from "./answer.ts"
 import { AtCapacity, KeyRateLimited, PlatformError, RequestRefused, refused, unavailable } from "./errors.ts"
 import type { Call } from "./transport.ts"
 
 /** The texts of an error under the names that vendors use. */
-const ErrorBody = Schema.fromJsonString(
-  Schema.Struct({
-    code: Schema.optionalKey(Schema.Unknown),
-    error: Schema.optionalKey(Schema.Unknown),
-    message: Schema.optionalKey(Schema.Unknown),
-    msg: Schema.optionalKey(Schema.Unknown),
-    detail: Schema.optionalKey(Schema.Unknown),
-  }),
-)
+const ErrorBody = Schema.Struct({
+  code: Schema.optionalKey(Schema.Unknown),
+  error: Schema.optionalKey(Schema.Unknown),
+  message: Schema.optionalKey(Schema.Unknown),
+  msg: Schema.optionalKey(Schema.Unknown),
+  detail: Schema.optionalKey(Schema.Unknown),
+})
 const decodeError = Schema.decodeUnknownOption(ErrorBody)
 const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+/** The error itself, which some vendors put below `error`. */
+const innermost = (error: unknown): unknown =>
+  Predicate.hasProperty(error, "error") && Predicate.isObject(error.error) ? error.error : error
+
+const decodeBody = (body: string): typeof ErrorBody.Type | undefined =>
+  Option.getOrUndefined(decodeError(Option.getOrUndefined(Option.map(decodeJson(body), innermost))))
 
 /** An answer that is not a success. */
 export interface VendorFailure {
@@ -37,6 +42,8 @@ export interface VendorAnswers {
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   /** Whether a failure says that every call which the account may have is running. */
   readonly isAtCapacity: (failure: VendorFailure) => boolean
+  /** Whether a failure blames the account, such as one without credit, whatever its status. None does if absent. */
+  readonly isRefusal?: (failure: VendorFailure) => boolean
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -44,7 +51,7 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 const REQUEST_STATUSES = new Set([400, 413, 422])
 
 export const readVendorAnswer =
-  ({ isAtCapacity, secrets, vendor }: VendorAnswers) =>
+  ({ isAtCapacity, isRefusal, secrets, vendor }: VendorAnswers) =>
   ({ fromCaller = "", kind }: Call, { body, retryAfter, status }: Answered): Effect.Effect<unknown, PlatformError> => {
     if (status >= 200 && status < 300) {
       if (body === "") return Effect.succeed({})
@@ -58,7 +65,7 @@ export const readVendorAnswer =
         secrets.reduce((shown, secret) => shown.replaceAll(Redacted.value(secret), "<redacted>"), text),
         "",
       )
-    const error = Option.getOrUndefined(decodeError(body))
+    const error = decodeBody(body)
     const code = safe(textOf(error?.code) || textOf(error?.error))
     const said = safe([error?.message, error?.msg, error?.detail].map(textOf).find((each) => each !== "") ?? "")
     const message = `${vendor} answered HTTP ${status}${said === "" ? "" : `: ${said}`}`
@@ -67,6 +74,7 @@ export const readVendorAnswer =
     if (!isEcho && isAtCapacity({ status, code, text: body })) {
       return Effect.fail(new PlatformError({ reason: new AtCapacity({ message }) }))
     }
+    if (isRefusal?.({ status, code, text: body }) === true) return Effect.fail(refused(status, code, message))
     if (status === 429) {
       const reason = new KeyRateLimited({ retryAfterMillis: retryAfterOf(retryAfter), message })
       return Effect.fail(new PlatformError({ reason }))

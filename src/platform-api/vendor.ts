@@ -37,6 +37,7 @@ interface VendorApi {
   readonly headers: Readonly<Record<string, string>>
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   readonly isAtCapacity: (failure: VendorFailure) => boolean
+  readonly isRefusal?: (failure: VendorFailure) => boolean
 }
 
 export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): Endpoint => ({

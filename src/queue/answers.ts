@@ -9,6 +9,7 @@ import type { TicketSnapshot } from "../rules/queue/attach.ts"
 import type { Cleared } from "../rules/queue/clear.ts"
 import type { Failed } from "../rules/queue/fail.ts"
 import type { Heartbeat } from "../rules/queue/heartbeat.ts"
+import type { Offered } from "../rules/queue/offer.ts"
 import type { Start } from "../rules/queue/start.ts"
 import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
@@ -64,6 +65,14 @@ export const started: Schema.Codec<Start> = Union([
   waiting,
   Struct({ _tag: Literal("busy") }),
   live,
+  ended,
+  unknown,
+])
+
+export const offered: Schema.Codec<Offered> = Union([
+  Struct({ _tag: Literal("starting"), lease: Text }),
+  Struct({ _tag: Literal("used") }),
+  Struct({ _tag: Literal("foreign") }),
   ended,
   unknown,
 ])

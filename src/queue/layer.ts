@@ -150,8 +150,20 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     const queue = FifoQueue.of({
       admit: (at, newcomer) => step(rules.admit, at, newcomerOf(newcomer), identity),
       start: (at, id) => step(rules.start, at, { id }, identity),
-      bind: (at, id, lease, { data, ids }) =>
-        step(rules.bind, at, { id, lease, data: JSON.stringify({ ...data, s: ids }), sessions: ids }, identity),
+      bind: (at, id, lease, { data, ids, offerMillis }) =>
+        step(
+          rules.bind,
+          at,
+          {
+            id,
+            lease,
+            data: JSON.stringify({ ...data, s: ids }),
+            sessions: ids,
+            ...(offerMillis === undefined ? {} : { offerMillis }),
+          },
+          identity,
+        ),
+      offer: (at, id, session, data) => step(rules.offer, at, { id, session, data }, identity),
       alias: (at, known, further) => step(rules.alias, at, { known, further }, identity),
       fail: (at, id, lease, why) => step(rules.fail, at, failureOf(id, lease, why), identity),
       doubts: (at, ageMillis, claimMillis) =>

@@ -15,6 +15,7 @@ import { fail } from "../rules/queue/fail.ts"
 import { gateGone, reportOutage } from "../rules/queue/gates.ts"
 import { heartbeat } from "../rules/queue/heartbeat.ts"
 import { leave } from "../rules/queue/leave.ts"
+import { offer } from "../rules/queue/offer.ts"
 import { start } from "../rules/queue/start.ts"
 import { sweep } from "../rules/queue/sweep.ts"
 import { traceOf } from "../rules/queue/trace.ts"
@@ -37,6 +38,7 @@ export const rules = {
   } satisfies typeof takeAndAdmit as typeof takeAndAdmit,
   start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.started)),
   bind: ruleOf("queue.bind", runQueue(bind), stepAnswer(Literals(["live", "ended", "stale"]))),
+  offer: ruleOf("queue.offer", runQueue(offer), stepAnswer(answers.offered)),
   alias: ruleOf("queue.alias", runQueue(alias), stepAnswer(Literals(["kept", "ended", "stale"]))),
   fail: ruleOf("queue.fail", runQueue(fail), stepAnswer(answers.failed)),
   doubts: ruleOf("queue.doubts", runQueue(doubts), stepAnswer(answers.doubts)),

@@ -19,6 +19,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
   return Gatekeeper.of({
     request: (body, caller) => using(({ gatekeeper }) => gatekeeper.request(body, caller)),
     start: (ticket) => using(({ gatekeeper }) => gatekeeper.start(ticket)),
+    relay: (ticket, token, offer) => using(({ gatekeeper }) => gatekeeper.relay(ticket, token, offer)),
     leave: (ticket) => using(({ gatekeeper }) => gatekeeper.leave(ticket)),
     withdraw: (ticket, caller) => using(({ gatekeeper }) => gatekeeper.withdraw(ticket, caller)),
     status: (ticket) => using(({ gatekeeper }) => gatekeeper.status(ticket)),

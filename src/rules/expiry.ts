@@ -6,6 +6,7 @@ import { dropDoubt, holdInDoubt } from "./doubt.ts"
 import { endSession, park, requeue } from "./line.ts"
 import { quarantine } from "./load.ts"
 import { LOWEST, wordsOf } from "./native.ts"
+import { isGracePeriod } from "./outage.ts"
 import type { Settlement, Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
@@ -15,11 +16,20 @@ export const MAX_PER_STEP = 200
 export const SETTLE_AFTER_MILLIS = 5_000
 
 /**
+ * The session of a live ticket has not begun, because its page has made no offer in time: its turn is missed. After an
+ * outage, in which the page could not make it, that costs nothing.
+ */
+export const missOffer = (s: Step, id: string, ticket: Ticket): void =>
+  endSession(s, id, ticket, "missed", isGracePeriod(s) ? "release" : "missed")
+
+/**
  * Handles a lease past its deadline, except a called one: a session that exceeded the longest call, a doubt, or a start
  * whose gate died.
  */
 export const expire = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
-  if (ticket.state === "live") {
+  if (ticket.state === "live" && ticket.offerBefore !== undefined) {
+    missOffer(s, id, ticket)
+  } else if (ticket.state === "live") {
     endSession(s, id, ticket, "reclaimed")
   } else if (ticket.state === "doubt") {
     dropDoubt(s, id, ticket)

@@ -77,6 +77,7 @@ export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, dead
   ticket.lease = lease
   ticket.since = s.now
   ticket.calledAt = undefined
+  ticket.offered = undefined
   save(s, id, ticket)
   s.db.zadd(s.keys.leases, deadline, id)
   countTicket(s, "h", ticket, 1)
@@ -162,14 +163,21 @@ export const endTicket = (
 }
 
 /** Ends the session of a live ticket: frees its slot, measures its length, and remembers its ids. */
-export const endSession = (s: Step, id: string, ticket: Ticket, state: EndState): void => {
+export const endSession = (
+  s: Step,
+  id: string,
+  ticket: Ticket,
+  state: EndState,
+  kind: SettlementKind = state === "failed" ? "refund" : "release",
+): void => {
   freeSlot(s, id, ticket)
   s.db.hincrby(s.keys.meta, "live", -1)
   for (const session of ticket.sessions ?? []) {
     s.db.hdel(s.keys.sessions, session)
     s.db.zadd(s.keys.endedSessions, s.now, session)
   }
-  if (state === "ended" && ticket.seq !== 0) {
+  // a session without an offer was no call
+  if (state === "ended" && ticket.seq !== 0 && ticket.offerBefore === undefined) {
     const average = meta(s, "averageMillis")
     // the clocks of two instances may differ by more than the length of a short call
     const length = Math.max(0, s.now - (ticket.since ?? s.now))
@@ -177,7 +185,7 @@ export const endSession = (s: Step, id: string, ticket: Ticket, state: EndState)
     s.db.hset(s.keys.meta, "averageMillis", `${updated}`)
   }
   ticket.sessions = undefined
-  endTicket(s, id, ticket, state, state === "failed" ? "refund" : "release")
+  endTicket(s, id, ticket, state, kind)
 }
 
 export const clearBackoff = (s: Step): void => {

@@ -38,6 +38,10 @@ export interface Ticket {
   calledAt?: number | undefined
   /** the ids of a live ticket's session */
   sessions?: ReadonlyArray<string> | undefined
+  /** of a live ticket whose session begins with its page's offer (`queue/offer.ts`): by when it must be made */
+  offerBefore?: number | undefined
+  /** under its lease the page has made its offer */
+  offered?: true | undefined
   /** the context of the caller's trace (W3C `traceparent`); only of tickets that a gate with a tracer has accepted */
   trace?: string | undefined
   /** of a start in doubt: its ticket, and how often the platform reported no such session */
@@ -86,6 +90,8 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.failures) &&
   isNumberOrNone(value.excusedTurns) &&
   isNumberOrNone(value.calledAt) &&
+  isNumberOrNone(value.offerBefore) &&
+  (value.offered === undefined || value.offered === true) &&
   isTextOrNone(value.trace) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&

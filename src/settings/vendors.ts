@@ -12,6 +12,7 @@ import {
   ElevenLabsSettings,
   HumeSettings,
   LiveKitSettings,
+  OpenAISettings,
   PipecatSettings,
   RetellSettings,
   UltravoxSettings,
@@ -88,6 +89,7 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ...byAgent(ElevenLabs),
   })),
   ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
+  openai: reading("OpenAI", OpenAISettings, (OpenAI) => ({ settings: { OpenAI }, ...byAgent(OpenAI) })),
   pipecat: reading("Pipecat", PipecatSettings, (Pipecat) => ({
     settings: { Pipecat },
     ...byAgent({ ...Pipecat, ApiKey: Pipecat.PrivateKey }),
@@ -118,6 +120,7 @@ const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
   "livekit",
   "vapi",
   "elevenlabs",
+  "openai",
   "daily",
   "hume",
   "deepgram",

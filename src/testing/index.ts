@@ -7,6 +7,8 @@
  *         …
  *       }).pipe(Effect.provide(layerTest())))
  */
+
+export { Sideband } from "../platform-api/sideband.ts"
 export { connect, type FakeCaller } from "./FakeCaller.ts"
 export { FakeIpIntel, layer as layerFakeIpIntel } from "./FakeIpIntel.ts"
 export { FakePlatform, type FakeSession, hangUp, layer as layerFakePlatform } from "./FakePlatform.ts"
@@ -19,6 +21,7 @@ export { makeFakeElevenLabs } from "./vendors/FakeElevenLabs.ts"
 export { makeFakeGeneric } from "./vendors/FakeGeneric.ts"
 export { makeFakeHume } from "./vendors/FakeHume.ts"
 export { makeFakeLiveKit } from "./vendors/FakeLiveKit.ts"
+export { FAKE_SDP_OFFER, type FakeOpenAI, makeFakeOpenAI } from "./vendors/FakeOpenAI.ts"
 export { makeFakePipecat } from "./vendors/FakePipecat.ts"
 export { makeFakeRetell } from "./vendors/FakeRetell.ts"
 export { makeFakeUltravox } from "./vendors/FakeUltravox.ts"

@@ -11,6 +11,7 @@ import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
 import { holds } from "./queue/holds.ts"
 import { networks } from "./queue/networks.ts"
+import { offers } from "./queue/offers.ts"
 import { operator } from "./queue/operator.ts"
 import { outages } from "./queue/outages.ts"
 import { presence } from "./queue/presence.ts"
@@ -26,6 +27,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   admission(test)
   calling(test)
   sessions(test)
+  offers(test)
   capacity(test)
   failures(test)
   doubts(test)

@@ -49,6 +49,11 @@ export const makeOpenApiCheck = () => {
     }
     const request = (body: unknown = {}, headers = {}) => ask("POST", REQUEST, { body, headers })
     const start = (ticket: string) => ask("POST", `/api/session/${ticket}/start`)
+    const relay = (ticket: string, token: string, body = "v=0\r\n") =>
+      ask("POST", `/api/session/${ticket}/relay`, {
+        body,
+        headers: { "content-type": "application/sdp", authorization: `Bearer ${token}` },
+      })
     const hangUp = (n: number) => ask("POST", WEBHOOK, { body: { WebSessionId: `web-${n}` }, headers: token })
     /** A ticket whose turn it is: what stood before it has ended. */
     const called = Effect.fnUntraced(function* () {
@@ -57,7 +62,7 @@ export const makeOpenApiCheck = () => {
       yield* hangUp(1)
       return ticket
     })
-    return { document, judge, ask, request, start, hangUp, called }
+    return { document, judge, ask, request, start, relay, hangUp, called }
   })
 
   return { check, seen, documents }

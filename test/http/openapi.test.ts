@@ -16,12 +16,22 @@ import { listen } from "../../src/http/server.ts"
 import { noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
 import { CONNECTIONS_PER_CALLER, PushChannel } from "../../src/PushChannel.ts"
+import { newOfferToken } from "../../src/platform-api/offer-token.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { gateOn, startPlatform } from "../embedded/support.ts"
-import { atCapacity, platformIsAway, platformRefuses, platformRefusesRequest, session } from "../support/gate.ts"
-import { eventStream, rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
+import {
+  atCapacity,
+  awaitedSession,
+  platformIsAway,
+  platformRefuses,
+  platformRefusesRequest,
+  relayedSession,
+  session,
+  type World,
+} from "../support/gate.ts"
+import { eventStream, type Reply, rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 import { codeOf, makeOpenApiCheck, ticketOf } from "./openapi-check.ts"
 import { DOORS, doors, REQUEST, shop, token, VENDOR_WEBHOOK, WEBHOOK } from "./support.ts"
 
@@ -35,6 +45,7 @@ const ENDPOINTS = [
   ["DELETE", `/api/session/${NOBODY}`],
   ["POST", `/api/session/${NOBODY}/leave`],
   ["POST", `/api/session/${NOBODY}/start`],
+  ["POST", `/api/session/${NOBODY}/relay`],
   ["GET", `/api/session/${NOBODY}/events`],
   ["POST", WEBHOOK],
   ["POST", VENDOR_WEBHOOK],
@@ -130,6 +141,59 @@ describe("the document says all of", () => {
       assert.deepInclude(long, { status: 200 })
     }),
   )
+
+  /** A caller whose page may make an offer. */
+  const awaits = (world: World, request: () => Effect.Effect<Pick<Reply, "body">>) =>
+    Effect.gen(function* () {
+      const awaited = awaitedSession(Date.now())
+      world.initiate = () => Effect.succeed(awaited)
+      const ticket = ticketOf(yield* request())
+      const { credential } = awaited
+      return { ticket, token: credential?.shape === "sdp-relay" ? credential.token : "" }
+    })
+
+  servedTest("an offer, and what is wrong with one", shop, ({ port, world }) =>
+    Effect.gen(function* () {
+      const { ask, relay, request } = yield* openapi.check(port)
+      const { ticket, token } = yield* awaits(world, request)
+      const path = `/api/session/${ticket}/relay`
+      const sdp = { "content-type": "application/sdp" }
+      assert.deepStrictEqual(codeOf(yield* ask("POST", path, { body: "v=0\r\n" })), [415, "unsupported_media_type"])
+      const large = yield* ask("POST", path, { body: `v=0\n${"x".repeat(MAX_BODY_BYTES)}`, headers: sdp })
+      assert.deepStrictEqual(codeOf(large), [413, "body_too_large"])
+      assert.deepStrictEqual(codeOf(yield* relay(ticket, token, "offer")), [400, "invalid_request"])
+      assert.deepStrictEqual(codeOf(yield* ask("POST", path, { body: "v=0\n", headers: sdp })), [
+        401,
+        "credential_refused",
+      ])
+      assert.deepStrictEqual(codeOf(yield* relay(NOBODY, token)), [404, "ticket_unknown"])
+      assert.deepStrictEqual(world.offers, [])
+      const { headers, status, text } = yield* relay(ticket, token)
+      assert.deepStrictEqual([status, text], [201, relayedSession(1).answer])
+      assert.strictEqual(headers.location, "/v1/realtime/calls/call-1")
+      assert.deepStrictEqual(codeOf(yield* relay(ticket, token)), [409, "credential_used"])
+      yield* ask("POST", WEBHOOK, { body: { WebSessionId: "call-1" }, headers: { "x-api-token": "the-webhook-token" } })
+      assert.deepStrictEqual(codeOf(yield* relay(ticket, token)), [410, "ticket_over"])
+    }),
+  )
+
+  for (const [status, code, how] of [
+    [409, "agent_busy", () => Effect.fail(atCapacity)],
+    [409, "agent_unavailable", () => Effect.fail(platformIsAway)],
+    [422, "request_refused", () => Effect.fail(platformRefusesRequest)],
+    [502, "platform_rejected", () => Effect.fail(platformRefuses)],
+    [503, "platform_unavailable", () => Effect.succeed({ ...relayedSession(1), sessionIds: ["web-7"] })],
+  ] as const) {
+    servedTest(`an offer that ends as ${code}`, shop, ({ port, world }) =>
+      Effect.gen(function* () {
+        const { hangUp, relay, request } = yield* openapi.check(port)
+        yield* hangUp(7)
+        const { ticket, token } = yield* awaits(world, request)
+        world.relay = how
+        assert.deepStrictEqual(codeOf(yield* relay(ticket, token)), [status, code])
+      }),
+    )
+  }
 
   servedTest("a push channel and its events", shop, ({ port, url }) =>
     Effect.gen(function* () {
@@ -238,7 +302,7 @@ describe("the document says all of", () => {
 
   servedTest("a start in progress, and a gate that drains", { ...shop, ...doors }, ({ drain, port, world }) =>
     Effect.gen(function* () {
-      const { ask, called, request, start } = yield* openapi.check(port)
+      const { ask, called, relay, request, start } = yield* openapi.check(port)
       const ticket = yield* called()
       const answer = yield* Deferred.make<void>()
       world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
@@ -248,6 +312,7 @@ describe("the document says all of", () => {
       yield* Deferred.succeed(answer, undefined)
       yield* Fiber.join(first)
       yield* drain
+      assert.deepStrictEqual(codeOf(yield* relay(ticket, "")), [503, "draining"])
       assert.deepStrictEqual(codeOf(yield* request()), [503, "draining"])
       for (const path of DOORS)
         assert.deepStrictEqual(codeOf(yield* ask("POST", path, { body: {} })), [503, "draining"])
@@ -281,7 +346,7 @@ describe("the document says all of", () => {
   servedTest("an address that sends too many requests", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
     Effect.gen(function* () {
       const { ask, request } = yield* openapi.check(port)
-      for (const [method, path] of ENDPOINTS.slice(1, 6)) {
+      for (const [method, path] of ENDPOINTS.slice(1, 7)) {
         yield* ask(method, path)
         assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
       }
@@ -315,7 +380,7 @@ describe("the document says all of", () => {
       { ...shop, ...doors },
       ({ port, world }) =>
         Effect.gen(function* () {
-          const { ask, hangUp, request, start } = yield* openapi.check(port)
+          const { ask, hangUp, relay, request, start } = yield* openapi.check(port)
           world.webhook = { _tag: "ended", sessions: [["web-1"]] }
           yield* request()
           const ticket = ticketOf(yield* request())
@@ -334,6 +399,7 @@ describe("the document says all of", () => {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
           const left = [yield* ask("DELETE", path), yield* ask("POST", `${path}/leave`)]
+          left.push(yield* relay(ticket, newOfferToken(1_800_000_000)))
           for (const reply of [yield* ask("GET", path), yield* start(ticket), ...left]) {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
@@ -359,9 +425,10 @@ describe("the document says all of", () => {
         ),
         (running) => Effect.sync(() => running.close().closeAllConnections()),
       )
-      const { ask, judge, request } = yield* openapi.check(yield* listen(server, "127.0.0.1", 0))
+      const { ask, judge, relay, request } = yield* openapi.check(yield* listen(server, "127.0.0.1", 0))
       assert.deepStrictEqual(codeOf(yield* request()), [500, "body_already_read"])
       for (const at of [WEBHOOK, VENDOR_WEBHOOK, ...DOORS]) yield* ask("POST", at, { body: {} })
+      assert.deepStrictEqual(codeOf(yield* relay(NOBODY, "")), [500, "body_already_read"])
       // a server on a socket file knows no addresses
       const socketPath = join(mkdtempSync(join(tmpdir(), "voicegate-")), "gate.sock")
       const local = createServer(gate.handler).listen(socketPath)

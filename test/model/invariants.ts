@@ -30,7 +30,8 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // to ended at once when the end was reported before the bind: that is a failed start
   // to left only if its caller never learnt of it
   starting: ["starting", "live", "waiting", "failed", "left", "removed"],
-  live: ["live", "ended", "reclaimed", "stopped"],
+  // to starting and missed only while the offer of its page is awaited
+  live: ["live", "ended", "reclaimed", "stopped", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }
@@ -293,7 +294,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
   if (disrupted && newlyCalled(change).length > 1) wrong.push("more than one is called to probe the platform")
 
   // I3: no ticket is lost, and every move is allowed
-  for (const [id, { excusedTurns, state, seq }] of before.tickets) {
+  for (const [id, { excusedTurns, offerBefore, state, seq }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined) {
       if (state === "doubt") continue
@@ -303,6 +304,10 @@ const moved = (change: Change): ReadonlyArray<string> => {
       wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
     } else if (TERMINAL.has(state) ? then.state !== state : NEXT[state]?.includes(then.state) !== true) {
       wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
+    } else if (state === "live" && then.state === "starting" && (offerBefore === 0 || offerBefore < now)) {
+      wrong.push(`I3: ${id} starts again, though no offer was awaited`)
+    } else if (state === "live" && then.state === "missed" && (offerBefore === 0 || offerBefore >= now)) {
+      wrong.push(`I3: ${id} missed its offer, though none was due`)
     } else if (state === "called" && then.state === "waiting" && before.meta.get("disrupted") !== 1) {
       wrong.push(`I3: ${id} lost its turn, though the platform can be reached`)
     } else if (
@@ -408,6 +413,14 @@ export const leftLate = (change: Change, id: string): boolean => {
   return before.tickets.get(id)?.state === "called" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
 }
 
+/** Whether the session of a ticket had not begun, and no outage kept its page from making its offer. */
+const missedOffer = ({ after, away, before, now }: Change, id: string): boolean => {
+  const swept = before.meta.get("sweptAt") ?? 0
+  const unattended = away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
+  const grace = Math.max(before.meta.get("graceUntil") ?? 0, after.meta.get("graceUntil") ?? 0)
+  return before.tickets.get(id)?.state !== "live" || (!unattended && grace <= now)
+}
+
 /** Whether an ended ticket leaves its units to its start, which is in doubt. */
 export const leftToDoubt = ({ after, before, clears }: Change, { lease }: Record): boolean =>
   (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "doubt"
@@ -436,7 +449,7 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
         (state === "failed" && change.refused !== true) ||
         (state === "left" && unknown) ||
         (state === "removed" && change.clears === true)
-      const missed = state === "missed" || (state === "left" && leftLate(change, id))
+      const missed = (state === "missed" && missedOffer(change, id)) || (state === "left" && leftLate(change, id))
       const kind = refund ? "refund" : missed ? "missed" : "release"
       return caller === "" || (kind === "release" && !holds) ? [] : [`${kind} ${id} ${caller}`]
     })

@@ -53,6 +53,8 @@ export interface Record {
   /** empty if the ticket has none */
   readonly network: string
   readonly sessions: ReadonlyArray<string>
+  /** by when the page must make the offer with which the session begins; 0 if it has begun */
+  readonly offerBefore: number
   readonly accepted: number
   /** 0 if no start of it failed, with a mark of -1 */
   readonly strikes: number
@@ -136,6 +138,7 @@ export const recordOf = (ticket: Ticket): Record => ({
   calledAt: ticket.calledAt ?? ticket.since ?? 0,
   network: ticket.network ?? "",
   sessions: ticket.sessions ?? [],
+  offerBefore: ticket.offerBefore ?? 0,
   accepted: ticket.accepted,
   strikes: ticket.strikes ?? 0,
   strikeMark: ticket.strikeMark ?? -1,

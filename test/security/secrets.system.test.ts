@@ -36,6 +36,7 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "ElevenLabs.WebhookSecret": ["SentinelElevenLabsWebhook01"],
   "Ultravox.ApiKey": ["SentinelUltravoxKey01"],
   "Ultravox.WebhookSecret": ["SentinelUltravoxWebhook01"],
+  "OpenAI.ApiKey": ["SentinelOpenAIKey01"],
   "Pipecat.PublicKey": ["SentinelPipecatPublic01"],
   "Pipecat.PrivateKey": ["SentinelPipecatPrivate01"],
   "Daily.ApiKey": ["SentinelDailyKey01"],
@@ -56,6 +57,7 @@ const VENDOR_CAMPAIGNS = [
   "vapi",
   "elevenlabs",
   "ultravox",
+  "openai",
   "pipecat",
   "daily",
   "hume",
@@ -71,6 +73,7 @@ const vendorSettings = (origin: string): Environment => {
     Vapi: { AssistantId: "agent-vapi" },
     ElevenLabs: { AgentId: "agent-elevenlabs" },
     Ultravox: { AgentId: "agent-ultravox" },
+    OpenAI: { AgentId: "agent-openai" },
     Pipecat: { AgentId: "agent-pipecat" },
     Daily: { AgentId: "agent-daily" },
     Hume: { ConfigId: "agent-hume" },
@@ -237,6 +240,11 @@ describe("a secret setting", () => {
         { campaignId },
       )
       const ticket = field(answer, "uniqueRequestId")
+      const [, offerToken] = /"token":"(ek_[^"]+)"/.exec(answer.text) ?? []
+      if (offerToken !== undefined) {
+        const offer = { "content-type": "application/sdp", authorization: `Bearer ${offerToken}` }
+        await record("POST", `/api/session/${ticket}/relay`, offer, "v=0\r\n")
+      }
       if (ticket !== undefined) await record("DELETE", `/api/session/${ticket}`)
       await record("POST", `/api/webhook/${campaignId}`, { "x-signature": "00", "x-webhook-secret": "no" }, { id: "c" })
     }

@@ -18,6 +18,7 @@ import {
   KeyRateLimited,
   PlatformApi,
   PlatformError,
+  type RelayedSession,
   RequestRefused,
   type SessionState,
   type WebhookVerdict,
@@ -25,6 +26,7 @@ import {
 } from "../../src/PlatformApi.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
+import { newOfferToken, sessionOfToken } from "../../src/platform-api/offer-token.ts"
 import { keysOf, type RateLimiter } from "../../src/RateLimiter.ts"
 import { HOUR, OPEN } from "../../src/rules/limits/units.ts"
 import type { PushEvent, SessionConfig, Started } from "../../src/Session.ts"
@@ -101,6 +103,23 @@ export const session = (n: number): WebSession & { readonly webSocketUrl: string
   webSocketUrl: `wss://agent.example/${n}?token=secret-${n}`,
 })
 
+/** A session that begins with its page's offer, within a minute from now (ms since 1970). */
+export const awaitedSession = (now: number): WebSession => {
+  const token = newOfferToken(Math.floor(now / 1000) + 60)
+  return {
+    sessionIds: [sessionOfToken(token) ?? ""],
+    credential: { shape: "sdp-relay", platform: "openai", url: "/", token },
+    offerMillis: 60_000,
+  }
+}
+
+/** The session that the n-th offer begins. */
+export const relayedSession = (n: number): RelayedSession => ({
+  sessionIds: [`call-${n}`, `other id of call-${n}`],
+  answer: `v=0\r\ns=answer ${n}\r\n`,
+  callId: `call-${n}`,
+})
+
 /** The scripted environment of a gate. Tests change the functions while it runs. */
 export interface World {
   readonly initiated: Array<SessionConfig>
@@ -108,6 +127,10 @@ export interface World {
   readonly groups: Array<string>
   /** answers the n-th start, counting from 1 */
   initiate: (n: number) => Effect.Effect<WebSession, PlatformError>
+  /** the offers that pages made */
+  readonly offers: Array<string>
+  /** answers the n-th offer, counting from 1 */
+  relay: (n: number) => Effect.Effect<RelayedSession, PlatformError>
   concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
   sessionStatus: (session: string) => Effect.Effect<SessionState["status"], PlatformError>
   /** the ids that the history names of a session */
@@ -137,6 +160,8 @@ export const makeWorld = (): World => ({
   initiated: [],
   groups: [],
   initiate: (n) => Effect.succeed(session(n)),
+  offers: [],
+  relay: (n) => Effect.succeed(relayedSession(n)),
   concurrency: () => Effect.fail(platformRefuses),
   sessionStatus: () => Effect.succeed("running"),
   sessionIds: () => [],
@@ -158,6 +183,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         world.groups.push(group)
         return world.initiate(world.initiated.push(config))
       }),
+    relay: (_config, offer) => Effect.suspend(() => world.relay(world.offers.push(offer))),
     concurrency: (campaign) => Effect.suspend(() => world.concurrency(campaign)),
     sessionStatus: (_campaign, id) =>
       Effect.suspend(() =>

@@ -235,10 +235,17 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       return step(queue().admit(at(), { id, caller, holds, network, data, ...more }), { admits: [id, caller] })
     },
     start: (id: string) => step(queue().start(at(), id)),
-    bind: (id: string, lease: string, ids: ReadonlyArray<string>, data: Readonly<Record<string, string>> = {}) => {
+    bind: (
+      id: string,
+      lease: string,
+      ids: ReadonlyArray<string>,
+      data: Readonly<Record<string, string>> = {},
+      offerMillis?: number,
+    ) => {
       for (const session of ids) sessions.add(session)
-      return step(queue().bind(at(), id, lease, { ids, data }))
+      return step(queue().bind(at(), id, lease, { ids, data, offerMillis }))
     },
+    offer: (id: string, session: string) => step(queue().offer(at(), id, session, `data of ${id}`)),
     alias: (known: string, ...further: ReadonlyArray<string>) => {
       for (const session of further) sessions.add(session)
       return step(queue().alias(at(), known, further))

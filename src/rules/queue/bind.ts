@@ -3,6 +3,9 @@
  * session's end was reported before. A repeated bind, after a lost answer, is still `live`. A bind that arrives after
  * the start was put in doubt resolves the doubt: the ticket becomes live if it still waits, else the slot is held until
  * the session ends.
+ *
+ * With `offerMillis` the session has not begun: it does with the offer that the page of the ticket makes within this
+ * time (`offer.ts`), and otherwise the slot is free again. That says nothing about the platform.
  */
 import { callNext, markPlatformReachable } from "../call-next.ts"
 import { closeDoubt, countDoubts, doubtOf } from "../doubt.ts"
@@ -18,6 +21,8 @@ export interface Bound {
   readonly data: string
   /** the ids of the session, at least one */
   readonly sessions: ReadonlyArray<string>
+  /** how long the page has for its offer, of a session that begins with it (ms) */
+  readonly offerMillis?: number
 }
 
 /** `stale`: the lease is no longer this ticket's. `ended`: the session's end was already reported. */
@@ -48,28 +53,35 @@ const holderOf = (
   return { id, ticket }
 }
 
-export const bind = (s: Step, { data, id, lease, sessions }: Bound): Binding => {
+export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound): Binding => {
   const known = load(s, id)
   if (known !== undefined && known.state === "live" && known.lease === lease) return "live"
+  // the page has used the session of this repeated bind
+  if (offerMillis !== undefined && known !== undefined && known.lease === lease && known.offered === true)
+    return "stale"
   const holder = holderOf(s, id, lease, known)
   if (holder === undefined) return "stale"
   const { db, keys } = s
   const { ticket } = holder
   ticket.state = "live"
   ticket.sessions = sessions
+  const deadline = s.now + (offerMillis ?? s.context.callMillis)
+  if (offerMillis !== undefined) ticket.offerBefore = deadline
   save(s, holder.id, ticket)
   db.hset(keys.data, holder.id, data)
-  db.zadd(keys.leases, s.now + s.context.callMillis, holder.id)
+  db.zadd(keys.leases, deadline, holder.id)
   db.hincrby(keys.meta, "live", 1)
-  db.hincrby(keys.meta, "started", 1)
-  clearBackoff(s)
+  if (offerMillis === undefined) {
+    db.hincrby(keys.meta, "started", 1)
+    clearBackoff(s)
+  }
   let ended = false
   for (const session of sessions) {
     db.hset(keys.sessions, session, holder.id)
     if (db.zscore(keys.endedSessions, session) !== undefined) ended = true
   }
   if (ended) endSession(s, holder.id, ticket, "failed")
-  const becameReachable = markPlatformReachable(s)
+  const becameReachable = offerMillis === undefined && markPlatformReachable(s)
   if (becameReachable || ended || holder.id !== id) callNext(s)
   if (holder.id !== id) return "stale"
   return ended ? "ended" : "live"

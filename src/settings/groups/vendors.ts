@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { baseUrl, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
-import { identifier, roomNamePart } from "../values.ts"
+import { identifier, jsonText, oneOf, roomNamePart, text } from "../values.ts"
 import { GenericSettings } from "./generic.ts"
 
 export const LiveKitSettings = Schema.Struct({
@@ -63,6 +63,36 @@ export const UltravoxSettings = Schema.Struct({
   }),
   GateUrl: optional(baseUrl, "the account's webhook is used", {
     description: "public address of the gate, which each call names for its webhook",
+  }),
+})
+
+export const OpenAISettings = Schema.Struct({
+  ...api("openai", "OpenAI", "https://api.openai.com/"),
+  AgentId: requiredWith("openai", identifier, {
+    own: true,
+    description: "a name of your own for the agent that these settings make",
+  }),
+  Api: withDefault(oneOf(["realtime", "live"]), "realtime", {
+    own: true,
+    description: "OpenAI's API of a call: `realtime`, or `live`, which needs a `Model` of its own",
+  }),
+  Model: withDefault(identifier, "gpt-realtime", { description: "the model of a session" }),
+  Voice: optional(identifier, "the model's", { own: true, description: "the voice of the agent" }),
+  Instructions: optional(text, "the model's, or those of the prompt", {
+    own: true,
+    description: "the agent's instructions",
+  }),
+  PromptId: optional(identifier, "none", {
+    own: true,
+    description: "a stored prompt, which gets the request's `dynamicVariables`",
+  }),
+  Session: optional(jsonText, "none", {
+    own: true,
+    description: "further fields of the session, such as `tools`, as a JSON object in a text",
+  }),
+  GateUrl: optional(baseUrl, "pages get a path", {
+    description:
+      "public address of the gate, which the credential names; needed where a host has mounted the gate below a path",
   }),
 })
 
@@ -125,6 +155,7 @@ export const VENDORS = [
   "vapi",
   "elevenlabs",
   "ultravox",
+  "openai",
   "pipecat",
   "daily",
   "hume",
@@ -142,6 +173,7 @@ export const vendorFields = {
   Vapi: VapiSettings,
   ElevenLabs: ElevenLabsSettings,
   Ultravox: UltravoxSettings,
+  OpenAI: OpenAISettings,
   Pipecat: PipecatSettings,
   Daily: DailySettings,
   Hume: HumeSettings,

@@ -36,7 +36,10 @@ export interface FakeVendor {
   readonly failNext: (...troubles: ReadonlyArray<VendorTrouble>) => void
   /** How many calls the account may have. No limit at first. */
   readonly setLimit: (limit: number) => void
-  /** A page joins with its credential. Returns the call's id; undefined when the vendor does not let it in. */
+  /**
+   * A page joins with its credential. Returns the call's id; undefined when the vendor does not let it in, or knows no credential
+   * because the page joins through the gate.
+   */
   readonly join: (credential: Credential) => string | undefined
   /** A page opens a call by its id, with a later credential from the vendor itself; absent where the vendor gives none. */
   readonly open?: (id: string) => void
@@ -49,6 +52,9 @@ export interface FakeVendor {
 }
 
 const bodyOf = async (request: Request): Promise<unknown> => {
+  if (request.headers.get("content-type")?.startsWith("multipart/form-data") === true) {
+    return Object.fromEntries(await request.formData())
+  }
   const text = await request.text()
   if (request.headers.get("content-type")?.startsWith("application/x-www-form-urlencoded")) {
     return Object.fromEntries(new URLSearchParams(text))

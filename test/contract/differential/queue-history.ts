@@ -201,6 +201,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       admit: 20,
       start: some(25, "called"),
       bind: some(25, "starting"),
+      offer: some(9, "live"),
       alias: some(7, "live"),
       fail: some(16, "starting"),
       doubts: some(3, "doubt"),
@@ -238,7 +239,14 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const known = random.percent(25) ? endedEarly() : undefined
         const ids = [...(random.percent(30) ? [newSession()] : []), known ?? newSession()]
         const data = JSON.stringify({ url: `wss://example/${id}`, s: ids })
-        return does(asked.bind, { id, lease: lease(id), data, sessions: ids })
+        const offerMillis = random.percent(35) ? { offerMillis: random.pick([1, 20_000, 60_000]) } : {}
+        return does(asked.bind, { id, lease: lease(id), data, sessions: ids, ...offerMillis })
+      }
+      case "offer": {
+        const id = ticket("live")
+        const own = random.maybe(state.tickets.get(id)?.sessions ?? [])
+        const session = (random.percent(90) ? own : random.maybe(sessions)) ?? "x?"
+        return does(asked.offer, { id, session, data: `{"of":"${id}"}` })
       }
       case "alias": {
         const known = random.maybe([...state.sessions.keys()]) ?? "x?"

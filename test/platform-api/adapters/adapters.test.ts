@@ -8,6 +8,7 @@ import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
 import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakeIqra } from "../../../src/testing/vendors/FakeIqra.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
+import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
@@ -118,6 +119,24 @@ adapterContract({
   lists: false,
   ends: false,
 })
+
+for (const api of ["realtime", "live"] as const) {
+  adapterContract({
+    platform: "openai",
+    name: `openai (${api})`,
+    fake: (now) => makeFakeOpenAI(now, api),
+    shape: "sdp-relay",
+    // the page's offer asks OpenAI: `relay.test.ts`
+    asksToStart: false,
+    atCapacity: [],
+    secrets: ["key-of-the-fake-openai"],
+    noticedAfterMinutes: 0.1,
+    unusedForMinutes: 0.5,
+    unusedState: "missed",
+    lists: false,
+    ends: true,
+  })
+}
 
 adapterContract({
   platform: "pipecat",

@@ -5,7 +5,7 @@ import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
-import { ask, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
+import { admitted, ask, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
 const START_WINDOW_MILLIS = 20_000
 
@@ -26,12 +26,13 @@ const credentials = (subject: Subject): void => {
   if (subject.shape !== undefined && subject.unboundedLifetime === undefined) {
     vendorTest("a credential is valid no longer than the start window", subject, (world) =>
       Effect.gen(function* () {
-        const { credential } = yield* ask(1)
+        const started = yield* ask(1)
+        const { credential } = started
         const expiresAt = Date.parse(credential?.expiresAt ?? "")
         assert.isAbove(expiresAt, BEGIN)
         assert.isAtMost(expiresAt, BEGIN + START_WINDOW_MILLIS)
         yield* world.pass(0.5)
-        assert.isUndefined(credential && world.fake.join(credential))
+        assert.isUndefined(yield* admitted(world, started))
       }),
     )
   }
@@ -55,7 +56,7 @@ const refusals = (subject: Subject): void => {
         Effect.gen(function* () {
           const gate = yield* Gatekeeper
           const talking = yield* ask(1)
-          const id = joined(world, talking)
+          const id = yield* joined(world, talking)
           world.fake.failNext(answer)
           const head = yield* waits(2)
           assert.strictEqual(head.queuePosition, 1)
@@ -184,7 +185,7 @@ const lostAnswers = (subject: Subject): void => {
           assert.lengthOf(starts(), 1)
           const started = yield* gate.start(uniqueRequestId)
           assert.lengthOf(starts(), 2)
-          assert.isTrue(world.fake.isRunning(joined(world, started)))
+          assert.isTrue(world.fake.isRunning(yield* joined(world, started)))
         }),
     )
   }
@@ -195,7 +196,7 @@ const ends = (subject: Subject): void => {
     Effect.gen(function* () {
       const started = yield* ask(1)
       const gate = yield* Gatekeeper
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       yield* untilUsed(world, subject)
       const next = yield* waits(2)
       assert.isTrue(yield* reportEnd(world, subject, id))
@@ -210,7 +211,7 @@ const ends = (subject: Subject): void => {
     vendorTest("an end that no webhook has reported is noticed", subject, (world) =>
       Effect.gen(function* () {
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         yield* world.pass(1)
         world.fake.hangUp(id)
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
@@ -225,7 +226,7 @@ const ends = (subject: Subject): void => {
       (world) =>
         Effect.gen(function* () {
           const started = yield* ask(1)
-          const id = joined(world, started)
+          const id = yield* joined(world, started)
           yield* world.pass(1)
           world.fake.hangUp(id)
           yield* world.pass(5)
@@ -244,7 +245,7 @@ const ends = (subject: Subject): void => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         const next = yield* waits(2)
         world.fake.hangUp(id)
         const requests = world.fake.requests.length
@@ -264,20 +265,20 @@ const ends = (subject: Subject): void => {
   vendorTest("a call that runs is not taken for over", subject, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       yield* world.pass(6)
       assert.isTrue(world.fake.isRunning(id))
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
     }),
   )
 
-  const { unusedForMinutes } = subject
+  const { unusedForMinutes, unusedState = "ended" } = subject
   if (unusedForMinutes !== undefined) {
     vendorTest("a credential that nobody has used gives its slot back after it has expired", subject, (world) =>
       Effect.gen(function* () {
         const { credential, uniqueRequestId } = yield* ask(1)
         yield* world.pass(unusedForMinutes)
-        assert.strictEqual(yield* stateOf(uniqueRequestId), "ended")
+        assert.strictEqual(yield* stateOf(uniqueRequestId), unusedState)
         assert.isAbove(BEGIN + unusedForMinutes * 60_000, Date.parse(credential?.expiresAt ?? ""))
       }),
     )
@@ -288,7 +289,7 @@ const ends = (subject: Subject): void => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         yield* gate.leave(started.uniqueRequestId)
         assert.isFalse(world.fake.isRunning(id))
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
@@ -303,7 +304,7 @@ const ends = (subject: Subject): void => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         yield* world.pass(1.5)
         assert.isTrue(world.fake.isRunning(id))
         yield* gate.leave(started.uniqueRequestId)
@@ -330,7 +331,7 @@ const webhooks = (subject: Subject): void => {
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       yield* untilUsed(world, subject)
       const authentic = world.fake.hangUp(id)
       assert.isDefined(authentic)
@@ -363,7 +364,7 @@ const webhooks = (subject: Subject): void => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         for (const body of [otherEvent(id), foreignEnd, {}, [], null, { event: 1 }, "text"]) {
           const outcome = yield* gate.vendorWebhook(platform, world.fake.webhook(body))
           assert.deepStrictEqual(outcome, { _tag: "accepted", released: false }, JSON.stringify(body))
@@ -410,7 +411,7 @@ const checks = (subject: Subject): void => {
 
 /** The whole contract for one vendor. */
 export const adapterContract = (subject: Subject): void => {
-  describe(`the adapter of ${subject.platform}`, () => {
+  describe(`the adapter of ${subject.name ?? subject.platform}`, () => {
     credentials(subject)
     refusals(subject)
     ends(subject)

@@ -85,7 +85,7 @@ describe("the key of one campaign", () => {
     (world) =>
       Effect.gen(function* () {
         const started = yield* ask(1, { campaignId: "named" })
-        const webhook = world.fake.hangUp(joined(world, started))
+        const webhook = world.fake.hangUp(yield* joined(world, started))
         assert.isDefined(webhook)
         if (webhook === undefined) return
         assert.deepStrictEqual(yield* Gatekeeper.use((gate) => gate.vendorWebhook("elevenlabs", webhook)), {
@@ -108,7 +108,7 @@ describe("a LiveKit room", () => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         const webhook = world.fake.hangUp(id)
         assert.isDefined(webhook)
         if (webhook === undefined) return
@@ -129,7 +129,7 @@ describe("a LiveKit room", () => {
   vendorTest("that closes early and stays closed gives its slot back when its token has expired", livekit, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
-      const webhook = world.fake.hangUp(joined(world, started))
+      const webhook = world.fake.hangUp(yield* joined(world, started))
       assert.isDefined(webhook)
       if (webhook === undefined) return
       yield* Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
@@ -152,13 +152,13 @@ describe("a LiveKit room that opens", () => {
   vendorTest("again after its end, with a token that the server has renewed, is closed", livekit, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
       assert.isTrue(world.fake.isRunning(id))
       yield* world.pass(2)
       assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
       const other = yield* ask(2)
-      const othersRoom = joined(world, other)
+      const othersRoom = yield* joined(world, other)
       yield* Effect.sync(() => world.fake.open?.(id))
       assert.isTrue(world.fake.isRunning(id))
       assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
@@ -184,7 +184,7 @@ describe("a Daily room", () => {
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       yield* world.pass(1)
       const ended = world.fake.hangUp(id)
       assert.isDefined(ended)
@@ -204,7 +204,7 @@ describe("a Daily room", () => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         yield* world.pass(1)
         const room = id.replace(/agent-fake$/, "agent-2")
         const webhook = world.fake.webhook({ type: "meeting.ended", payload: { room } })
@@ -220,7 +220,7 @@ describe("the word of a page", () => {
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const first = yield* ask(1)
-      joined(world, first)
+      yield* joined(world, first)
       yield* world.pass(1)
       yield* gate.leave(first.uniqueRequestId)
       const next = yield* ask(2)
@@ -237,7 +237,7 @@ describe("the word of a page", () => {
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       yield* gate.leave(started.uniqueRequestId)
       const webhook = world.fake.hangUp(id)
       assert.isDefined(webhook)

@@ -7,18 +7,23 @@ import { layerNoDeps } from "../../../src/Gate.ts"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { type PlatformApi, layer as platformLayer } from "../../../src/PlatformApi.ts"
 import { layerLocal } from "../../../src/PushChannel.ts"
+import { type OpenSideband, Sideband } from "../../../src/platform-api/sideband.ts"
 import type { Credential, Started } from "../../../src/Session.ts"
 import { Settings } from "../../../src/Settings.ts"
+import type { Store } from "../../../src/Store.ts"
 import { settingsFrom } from "../../../src/settings/given.ts"
 import * as memory from "../../../src/store/memory.ts"
 import { layer as ipIntelLayer } from "../../../src/testing/FakeIpIntel.ts"
+import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import type { FakeVendor, VendorAnswer } from "../../../src/testing/vendors/fake-vendor.ts"
 import { BEGIN } from "../../support/gate.ts"
 
 /** What a vendor does, and in which of its own ways. */
 export interface Subject {
   readonly platform: string
-  readonly fake: (now: () => number) => FakeVendor
+  /** in the names of tests; the platform if absent */
+  readonly name?: string
+  readonly fake: (now: () => number) => FakeVendor & { readonly sideband?: OpenSideband }
   /** undefined: the platform's sessions have a `webSocketUrl` */
   readonly shape: Credential["shape"] | undefined
   /** A start is a request to the vendor; else the gate makes the credential alone. */
@@ -45,6 +50,8 @@ export interface Subject {
   readonly noticedAfterMinutes?: number
   /** After so many minutes a credential that nobody has used holds no slot any more; absent where the vendor ends such calls itself. */
   readonly unusedForMinutes?: number
+  /** the state of such a ticket; `ended` if absent */
+  readonly unusedState?: "missed"
   /** The credential opens another call until it expires, so a call that was left before is not over. */
   readonly reusable?: true
   /** Such a call is over for good once the gate has ended it: its credential opens nothing any more. */
@@ -69,10 +76,13 @@ export interface World {
 
 type Services = Gatekeeper | PlatformApi | Settings
 
-const layerOf = (settings: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>>) =>
+type Parts = Readonly<Record<string, unknown>>
+
+/** A gate of one campaign; `more` overrides settings besides the campaign's. */
+export const layerOf = (settings: Parts, more: Parts, store: Layer.Layer<Store> = memory.layer) =>
   layerNoDeps.pipe(
     Layer.provideMerge(Layer.mergeAll(platformLayer, ipIntelLayer, layerLocal)),
-    Layer.provideMerge(memory.layer),
+    Layer.provideMerge(store),
     Layer.provideMerge(
       Layer.effect(
         Settings,
@@ -80,7 +90,8 @@ const layerOf = (settings: Readonly<Record<string, unknown>>, more: Readonly<Rec
           settingsFrom({
             StoreConnectionString: "memory:",
             Server: { Host: "127.0.0.1", Port: 0 },
-            Queue: { StartWindowSeconds: 20, ...more },
+            ...more,
+            Queue: { StartWindowSeconds: 20, ...Object(more.Queue) },
             VoiceAiPlatform: settings,
           }),
         ).pipe(
@@ -93,17 +104,19 @@ const layerOf = (settings: Readonly<Record<string, unknown>>, more: Readonly<Rec
   )
 
 /** Gives requests, whose promises do not depend on the test's clock, the time to complete. */
-const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve))).pipe(
+export const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve))).pipe(
   Effect.repeat({ times: 5 }),
 )
+
+const noSideband: OpenSideband = () => Effect.die(new Error("this vendor has no connections to calls"))
 
 /** One test of a gate on this vendor. `settings` override those of the campaign, `queue` those of the queue. */
 export const vendorTest = (
   name: string,
   subject: Subject,
   body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
-  settings: Readonly<Record<string, unknown>> = {},
-  queue: Readonly<Record<string, unknown>> = {},
+  settings: Parts = {},
+  queue: Parts = {},
 ): void => {
   it.effect(name, () =>
     Effect.gen(function* () {
@@ -123,8 +136,9 @@ export const vendorTest = (
         time += minutes * 60_000
       }
       yield* body({ fake, sessions: new Map(), pass, shiftVendor }).pipe(
-        Effect.provide(layerOf({ ...fake.settings, ...settings }, queue)),
+        Effect.provide(layerOf({ ...fake.settings, ...settings }, { Queue: queue })),
         Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
+        Effect.provideService(Sideband, fake.sideband ?? noSideband),
       )
     }),
   )
@@ -140,12 +154,22 @@ export const waits = (n: number) =>
     error._tag === "Queued" ? Effect.succeed(error) : Effect.die(new Error(`Expected a place, got ${error._tag}`)),
   )
 
-/** The page joins; the vendor's id of its call. */
-export const joined = ({ fake, sessions }: World, { credential, sessionId }: Started): string => {
-  const id = (credential === undefined ? undefined : fake.join(credential)) ?? sessionId
-  sessions.set(id, sessionId)
-  return id
+/** The page joins, through the gate where the credential says so. The vendor's id of its call; undefined if it is not let in. */
+export const admitted = ({ fake }: World, { credential, uniqueRequestId }: Started) => {
+  if (credential === undefined) return Effect.undefined
+  if (credential.shape !== "sdp-relay") return Effect.sync(() => fake.join(credential))
+  return Gatekeeper.use((gate) => gate.relay(uniqueRequestId, credential.token, FAKE_SDP_OFFER)).pipe(
+    Effect.match({ onSuccess: ({ callId }) => callId, onFailure: () => undefined }),
+  )
 }
+
+/** The page joins; the vendor's id of its call. */
+export const joined = (world: World, started: Started) =>
+  Effect.map(admitted(world, started), (admitted) => {
+    const id = admitted ?? started.sessionId
+    world.sessions.set(id, started.sessionId)
+    return id
+  })
 
 export const stateOf = (ticket: string) =>
   Gatekeeper.use((gate) => Effect.map(gate.status(ticket), ({ state }) => state))

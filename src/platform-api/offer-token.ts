@@ -1,0 +1,28 @@
+/**
+ * The token of an `sdp-relay` credential, with which the page makes its offer at the gate, once. The session that has not begun yet is
+ * named by the token's hash: so any gate on the same store finds by the token whether the offer may be made, and the store never has
+ * the token's name of a session.
+ *
+ * It begins with `ek_`, as the keys that OpenAI makes for pages: its SDK takes no other in a browser.
+ */
+import { randomBytes } from "node:crypto"
+import { sha256 } from "./signatures.ts"
+
+const TOKEN = /^ek_voicegate_(\d{10,11})_[\w-]{32}$/
+const SESSION = /^voicegate-offer-(\d{10,11})-[\w-]{22}$/
+
+/** A new token, which is valid until then (s since 1970). */
+export const newOfferToken = (untilSeconds: number): string =>
+  `ek_voicegate_${untilSeconds}_${randomBytes(24).toString("base64url")}`
+
+/** The session that begins with the offer; undefined if no gate has made this token. */
+export const sessionOfToken = (token: string): string | undefined => {
+  const seconds = TOKEN.exec(token)?.[1]
+  return seconds && `voicegate-offer-${seconds}-${sha256(`voicegate ${token}`, "base64url").slice(0, 22)}`
+}
+
+/** Until when the offer may be made (ms since 1970); undefined if the session has another name. */
+export const offerUntil = (sessionId: string): number | undefined => {
+  const seconds = SESSION.exec(sessionId)?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1000
+}

@@ -1,0 +1,79 @@
+/**
+ * The two APIs of OpenAI whose calls begin with an SDP offer. Realtime takes a form and answers the SDP itself, with the call's id in
+ * `Location`; Live takes and answers JSON. Each call has an address for its sideband connection and one to hang up.
+ */
+import { Effect, Schema } from "effect"
+import type { Send } from "./adapter.ts"
+import type { PlatformError } from "./errors.ts"
+import type { Call, Endpoint } from "./transport.ts"
+
+/** What OpenAI answers to an offer. */
+export interface BegunCall {
+  readonly sdp: string
+  /** undefined where the answer names none */
+  readonly call: string | undefined
+}
+
+export interface OpenAIApi {
+  /** what every session has, besides its settings */
+  readonly session: Readonly<Record<string, string>>
+  /** Sends the offer, once. */
+  readonly begin: (
+    session: object,
+    offer: string,
+    caller: Pick<Call, "fromCaller"> & { readonly group: string },
+  ) => Effect.Effect<BegunCall, PlatformError>
+  /** the path of a call's sideband connection */
+  readonly sideband: (call: string) => string
+  /** the path to hang a call up; with `:id`, as spans show it */
+  readonly hangUp: (call: string) => string
+}
+
+const Sdp = Schema.String.check(Schema.isStartingWith("v=0"))
+const RealtimeAnswer = Schema.Struct({ sdp: Sdp, location: Schema.UndefinedOr(Schema.String) })
+const LiveAnswer = Schema.Struct({
+  session: Schema.optionalKey(Schema.Struct({ id: Schema.optionalKey(Schema.String) })),
+  transport: Schema.Struct({ sdp: Sdp }),
+})
+
+/** The id of a call, at the end of an address or alone. */
+const CALL = /^(?:.*\/)?([\w-]{1,200})$/
+const callIn = (text = ""): string | undefined => CALL.exec(text.split(/[?#]/, 1)[0] ?? "")?.[1]
+
+export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
+  const endpoint: Endpoint = {
+    ...plain,
+    // the answer to an offer is no JSON
+    read: (call, answered) =>
+      answered.status >= 200 && answered.status < 300
+        ? Effect.succeed({ sdp: answered.body, location: answered.location })
+        : plain.read(call, answered),
+  }
+  return {
+    session: { type: "realtime" },
+    begin: (session, sdp, { group, ...caller }) => {
+      const multipart = { sdp, session: JSON.stringify(session) }
+      const call: Call = { kind: "start", method: "POST", path: "v1/realtime/calls", multipart, ...caller }
+      return Effect.map(send(endpoint, RealtimeAnswer, call, group), (answered) => ({
+        sdp: answered.sdp,
+        call: callIn(answered.location),
+      }))
+    },
+    sideband: (call) => `v1/realtime?call_id=${encodeURIComponent(call)}`,
+    hangUp: (call) => `v1/realtime/calls/${call}/hangup`,
+  }
+}
+
+export const liveApi = (endpoint: Endpoint, send: Send): OpenAIApi => ({
+  session: {},
+  begin: (session, sdp, { group, ...caller }) => {
+    const body = { session, transport: { type: "webrtc", sdp } }
+    const call: Call = { kind: "start", method: "POST", path: "v1/live/sessions", body, ...caller }
+    return Effect.map(send(endpoint, LiveAnswer, call, group), (answered) => ({
+      sdp: answered.transport.sdp,
+      call: callIn(answered.session?.id),
+    }))
+  },
+  sideband: (call) => `v1/live/sessions/${encodeURIComponent(call)}/attach`,
+  hangUp: (call) => `v1/live/sessions/${call}/hangup`,
+})

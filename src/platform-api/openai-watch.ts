@@ -1,0 +1,94 @@
+/**
+ * Watches calls by their sideband connections. A connection that closes does not prove that the call is over: it may have broken, or be
+ * moved. That the next one is refused with 404 does. A call that is taken for over is hung up, so that none runs without a slot.
+ */
+import { Clock, Effect, Schedule } from "effect"
+import type { PlatformError } from "./errors.ts"
+import { Sideband } from "./sideband.ts"
+
+/** How long after a connection has closed the next one is opened: at first, and at most, doubled while they do not last (ms). */
+export const REOPEN_MILLIS = 1_000
+export const MAX_REOPEN_MILLIS = 30_000
+/** A connection that was open for so long has lasted (ms). */
+const LASTING_MILLIS = 30_000
+/** A call that has just begun is refused so often before the gate gives up watching it. */
+const MAX_UNSEEN = 5
+/** A request to hang up that fails is repeated so often, at this distance (ms). */
+const HANG_UP = { times: 60, millis: 5_000 }
+
+export interface WatchedCalls {
+  /** the address of a call's sideband connection */
+  readonly url: (call: string) => string
+  readonly headers: Readonly<Record<string, string>>
+  /** True when the call is over. */
+  readonly hangUp: (call: string) => Effect.Effect<boolean, PlatformError>
+}
+
+export const makeCallWatch = ({ hangUp, headers, url }: WatchedCalls) => {
+  /** calls whose connection is open in this process */
+  const held = new Set<string>()
+
+  const hangUpSurely = (call: string) =>
+    Effect.retry(hangUp(call), { times: HANG_UP.times, schedule: Schedule.spaced(HANG_UP.millis) })
+
+  /** Opens a connection, for the scope. Fails with the status of a refusal. */
+  const attach = (call: string) => Effect.flatMap(Sideband, (open) => open(url(call), headers))
+
+  /** Holds a connection until it closes. Returns how long (ms), or fails with the status of a refusal. */
+  const hold = (call: string): Effect.Effect<number, number> =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const closed = yield* attach(call)
+        const from = yield* Clock.currentTimeMillis
+        held.add(call)
+        yield* Effect.ensuring(
+          closed,
+          Effect.sync(() => void held.delete(call)),
+        )
+        return (yield* Clock.currentTimeMillis) - from
+      }),
+    )
+
+  const untilOver = Effect.fnUntraced(function* (call: string) {
+    let seen = false
+    let unseen = 0
+    let pause = REOPEN_MILLIS
+    for (;;) {
+      const result = yield* Effect.match(hold(call), {
+        onSuccess: (millis) => ({ millis, status: 101 }),
+        onFailure: (status) => ({ millis: 0, status }),
+      })
+      if (result.status === 101) seen = true
+      if (result.status === 404 && seen) return yield* hangUpSurely(call)
+      if (result.status === 404 && ++unseen === MAX_UNSEEN) {
+        yield* Effect.logWarning(
+          "OpenAI does not know a call that it has just begun, so the gate notices its end late.",
+        )
+        return false
+      }
+      if (result.millis >= LASTING_MILLIS) pause = REOPEN_MILLIS
+      yield* Effect.sleep(pause)
+      pause = Math.min(pause * 2, MAX_REOPEN_MILLIS)
+    }
+  })
+
+  const atLongest = (call: string, endMillis: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(Math.max(0, endMillis - now))).pipe(
+      Effect.andThen(hangUpSurely(call)),
+    )
+
+  return {
+    /** Completes when the call is over, which it is at `endMillis` (since 1970) at the latest; false if it cannot be watched. */
+    watch: (call: string, endMillis: number): Effect.Effect<boolean, PlatformError> =>
+      Effect.raceFirst(untilOver(call), atLongest(call, endMillis)),
+    look: (call: string): Effect.Effect<"running" | "over" | "unknown", PlatformError> =>
+      Effect.suspend(() => {
+        if (held.has(call)) return Effect.succeed("running" as const)
+        return Effect.matchEffect(Effect.scoped(attach(call)), {
+          onSuccess: () => Effect.succeed("running" as const),
+          onFailure: (status) =>
+            status === 404 ? Effect.map(hangUp(call), () => "over" as const) : Effect.succeed("unknown" as const),
+        })
+      }),
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The page of a live ticket makes the offer with which its session begins, once: the ticket is starting again, so that
+ * the platform can be asked, and what became of that is `bind` or `fail` as of any start. The slot stays the same under the
+ * same lease; `offered` keeps a late repetition of the first `bind` from allowing a second offer.
+ */
+import { callNext } from "../call-next.ts"
+import { missOffer } from "../expiry.ts"
+import { load, save } from "../load.ts"
+import { clockLagMillis } from "../outage.ts"
+import type { Step } from "../step.ts"
+import { START_LEASE_MILLIS } from "./admit.ts"
+import type { Ended } from "./standing.ts"
+
+export interface Offer {
+  readonly id: string
+  /** the session that begins with the offer */
+  readonly session: string
+  /** stored with the ticket from now on, as before its start */
+  readonly data: string
+}
+
+export type Offered =
+  | { readonly _tag: "starting"; readonly lease: string }
+  /** the offer was made before, whatever became of it */
+  | { readonly _tag: "used" }
+  /** the session is not this ticket's */
+  | { readonly _tag: "foreign" }
+  | Ended
+  | { readonly _tag: "unknown" }
+
+export const offer = (s: Step, { data, id, session }: Offer): Offered => {
+  const ticket = load(s, id)
+  if (ticket === undefined || ticket.state === "doubt") return { _tag: "unknown" }
+  const { state } = ticket
+  if (state === "waiting" || state === "called" || state === "starting") return { _tag: "used" }
+  if (state !== "live") return { _tag: "ended", state }
+  const sessions = ticket.sessions ?? []
+  let isOwn = false
+  for (const each of sessions) if (each === session) isOwn = true
+  if (!isOwn) return { _tag: "foreign" }
+  if (ticket.offerBefore === undefined) return { _tag: "used" }
+  if (ticket.offerBefore < s.now) {
+    missOffer(s, id, ticket)
+    callNext(s)
+    return { _tag: "ended", state: "missed" }
+  }
+  for (const each of sessions) s.db.hdel(s.keys.sessions, each)
+  s.db.hincrby(s.keys.meta, "live", -1)
+  s.db.hset(s.keys.data, id, data)
+  s.db.zadd(s.keys.leases, s.now + START_LEASE_MILLIS + clockLagMillis(s), id)
+  ticket.state = "starting"
+  ticket.sessions = undefined
+  ticket.offerBefore = undefined
+  ticket.offered = true
+  save(s, id, ticket)
+  return { _tag: "starting", lease: ticket.lease ?? "" }
+}

@@ -1,0 +1,91 @@
+/** The connection to a running call, over a real WebSocket on loopback. */
+import { once } from "node:events"
+import { createServer, type IncomingMessage } from "node:http"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import { type WebSocket, WebSocketServer } from "ws"
+import { eventually } from "../../scripts/harness/process.ts"
+import { Sideband } from "../../src/platform-api/sideband.ts"
+
+/** A vendor's server; `refuse` is the status with which it refuses. */
+const serve = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const asked: Array<IncomingMessage> = []
+    const sockets: Array<WebSocket> = []
+    const state = { refuse: 0 }
+    const webSockets = new WebSocketServer({ noServer: true })
+    const server = createServer()
+    server.on("upgrade", (request, socket, head) => {
+      asked.push(request)
+      if (state.refuse > 0) {
+        socket.end(`HTTP/1.1 ${state.refuse} No\r\ncontent-length: 0\r\n\r\n`)
+        return
+      }
+      webSockets.handleUpgrade(request, socket, head, (opened) => sockets.push(opened))
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    return { asked, sockets, state, server, port, url: `ws://127.0.0.1:${port}/v1/realtime?call_id=rtc_1` }
+  }),
+  ({ server, sockets }) =>
+    Effect.sync(() => {
+      for (const socket of sockets) socket.terminate()
+      server.close()
+      server.closeAllConnections()
+    }),
+)
+
+const open = (url: string) => Effect.flatMap(Sideband, (sideband) => sideband(url, { authorization: "Bearer key" }))
+
+/** The status of a refusal. */
+const refusal = (url: string) => Effect.flip(Effect.scoped(Effect.asVoid(open(url))))
+
+describe("a sideband connection", () => {
+  it.live("is opened with the key, and completes when the vendor closes it", () =>
+    Effect.gen(function* () {
+      const vendor = yield* serve
+      const closed = yield* open(vendor.url)
+      assert.strictEqual(vendor.asked[0]?.headers.authorization, "Bearer key")
+      assert.strictEqual(vendor.asked[0]?.url, "/v1/realtime?call_id=rtc_1")
+      const waiting = yield* Effect.forkChild(closed)
+      // what the vendor says is not read, and ends nothing
+      vendor.sockets[0]?.send('{"type":"session.created"}')
+      assert.isUndefined(waiting.pollUnsafe())
+      vendor.sockets[0]?.close(1000)
+      yield* Fiber.join(waiting)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("that is refused fails with the status", () =>
+    Effect.gen(function* () {
+      const vendor = yield* serve
+      for (const status of [401, 404, 503, 302]) {
+        vendor.state.refuse = status
+        assert.strictEqual(yield* refusal(vendor.url), status)
+      }
+      assert.lengthOf(vendor.asked, 4)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("that nobody answers, or whose address is none, fails with 0", () =>
+    Effect.gen(function* () {
+      const vendor = yield* serve
+      yield* Effect.promise(() => new Promise((resolve) => vendor.server.close(resolve)))
+      assert.strictEqual(yield* refusal(vendor.url), 0)
+      assert.strictEqual(yield* refusal("no address"), 0)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is closed with its scope", () =>
+    Effect.gen(function* () {
+      const vendor = yield* serve
+      const scope = yield* Scope.make()
+      yield* Effect.asVoid(Scope.provide(open(vendor.url), scope))
+      yield* Effect.promise(() => eventually("it is open", () => vendor.sockets[0]?.readyState === 1))
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.promise(() => eventually("it is closed", () => vendor.sockets[0]?.readyState === 3))
+    }).pipe(Effect.scoped),
+  )
+})
