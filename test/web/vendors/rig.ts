@@ -1,6 +1,6 @@
 /** A gate whose campaign is of a vendor's fake, and a site whose pages call through it. */
 import { once } from "node:events"
-import { createServer, type IncomingMessage } from "node:http"
+import { createServer, type IncomingMessage, type RequestListener } from "node:http"
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -18,6 +18,7 @@ export type Files = Record<string, string | Buffer>
 export interface VendorRig {
   /** where the gate is reached; ends in a slash */
   readonly url: string
+  /** the origin of the pages, where the gate answers too */
   readonly site: string
   readonly files: Files
   /** the page's requests to the gate so far, as method and path; a ticket is `:id` */
@@ -35,8 +36,17 @@ export const startVendorRig = async (
 ): Promise<VendorRig> => {
   const files: Files = {}
   const asked: Array<string> = []
-  const site = await startSite(({ url = "/" }, response) => {
-    const content = files[url.split("?")[0] ?? ""]
+  const note = ({ method = "", url = "" }: IncomingMessage): void => {
+    if (method !== "OPTIONS" && url.startsWith("/api/")) asked.push(`${method} ${url.replace(CALLS, "/session/:id")}`)
+  }
+  let gateOf: RequestListener | undefined
+  const site = await startSite((request, response) => {
+    const content = files[request.url?.split("?")[0] ?? ""]
+    if (content === undefined && gateOf !== undefined) {
+      note(request)
+      gateOf(request, response)
+      return
+    }
     const type = String(content).startsWith("<") ? "text/html" : "text/javascript"
     response.writeHead(content === undefined ? 404 : 200, { "content-type": `${type}; charset=utf-8` }).end(content)
   })
@@ -68,9 +78,8 @@ export const startVendorRig = async (
   )
   const context = await Effect.runPromise(Layer.buildWithScope(gate, scope))
   const listeners = await Effect.runPromise(Effect.provide(Listeners.Listeners, context))
-  server.on("request", ({ method = "", url = "" }: IncomingMessage) => {
-    if (method !== "OPTIONS" && url.startsWith("/api/")) asked.push(`${method} ${url.replace(CALLS, "/session/:id")}`)
-  })
+  gateOf = listeners.request
+  server.on("request", note)
   server.on("request", listeners.request)
   server.on("upgrade", listeners.upgrade)
   return {
