@@ -14,6 +14,7 @@ import { Settings } from "../Settings.ts"
 import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
+import { DEMO_VENDORS } from "./demo-vendors.ts"
 import { campaign, reload, ticket } from "./operate.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
@@ -160,12 +161,20 @@ const voicegate = root.pipe(
           ),
           Flag.atLeast(0),
         ),
+        vendor: Flag.Literals("vendor", DEMO_VENDORS).pipe(
+          Flag.withDescription("an agent of another vendor, by a fake of it in this process"),
+          Flag.optional,
+        ),
       },
-      ({ allowOrigin, port }) =>
-        Effect.flatMap(
-          Effect.promise(() => import("./demo.ts")),
-          ({ demo }) => demo(port, allowOrigin),
-        ).pipe(
+      ({ allowOrigin, port, vendor }) =>
+        Effect.gen(function* () {
+          if (Option.isSome(vendor)) {
+            const { vendorDemo } = yield* Effect.promise(() => import("./demo-vendor.ts"))
+            return yield* vendorDemo(vendor.value, port, allowOrigin)
+          }
+          const { demo } = yield* Effect.promise(() => import("./demo.ts"))
+          return yield* demo(port, allowOrigin)
+        }).pipe(
           Effect.catchTag("SettingsInvalid", ({ message }) => Effect.andThen(Effect.logFatal(message), exitWith(1))),
         ),
     ).pipe(

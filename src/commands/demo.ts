@@ -14,21 +14,22 @@ import { makeStarterAccount } from "../platform/starter.ts"
 import { layerFrom } from "../settings/given.ts"
 import { server } from "./serve.ts"
 
-const SLOTS = 2
+export const SLOTS = 2
 const REGION = "local"
 const EMAIL = "demo@example.com"
 
 /** The pages may load only their own files, and open WebSockets to the gate and the platform. */
-const PAGE_HEADERS = {
+export const PAGE_HEADERS = {
   "content-security-policy":
     "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "permissions-policy": "microphone=(self)",
 }
 
-/** The built demo pages: one with the widget, and one in plain JavaScript with the headless client. */
+/** The built demo pages: one with the widget, unless `index` is false, and one in plain JavaScript with the headless client. */
 export const pages = (
   directory = new URL("../web/demo", import.meta.url),
+  { index = true }: { readonly index?: boolean } = {},
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.use((router) =>
     Effect.gen(function* () {
@@ -37,14 +38,13 @@ export const pages = (
         Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
         Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
       )
-      for (const path of ["/", "/headless.html", "/headless.js", "/headless.css", "/assets/*"] as const) {
-        yield* router.add("GET", path, answer)
-      }
+      const paths = ["/headless.html", "/headless.js", "/headless.css", "/demo-agent.js", "/assets/*"] as const
+      for (const path of index ? (["/", ...paths] as const) : paths) yield* router.add("GET", path, answer)
     }),
   ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 
 /** The preferred port, or any free one when it is in use. */
-const freePort = (wanted: number): Effect.Effect<number> => {
+export const freePort = (wanted: number): Effect.Effect<number> => {
   const probe = (port: number) =>
     Effect.callback<number | undefined>((resume) => {
       const server = createServer()
@@ -84,6 +84,38 @@ const announce = (password: Redacted.Redacted<string>, consoleToken: string) =>
     }),
   )
 
+/** The settings of a demo's gate. `platform` is its `VoiceAiPlatform`. */
+export const demoSettings = ({
+  allowedOrigins,
+  consoleToken,
+  platform,
+  port,
+  webhookToken,
+}: {
+  readonly allowedOrigins: ReadonlyArray<string>
+  readonly consoleToken: string
+  readonly platform: Readonly<Record<string, unknown>>
+  readonly port: number
+  readonly webhookToken: string
+}) => ({
+  StoreConnectionString: "memory:",
+  VoiceAiPlatform: platform,
+  Security: {
+    WebhookApiToken: webhookToken,
+    ConsoleToken: consoleToken,
+    AllowedOrigins: allowedOrigins,
+    // no provider is asked offline
+    BlockVpn: false,
+    BlockProxy: false,
+    BlockTor: false,
+    RateLimitHourly: 500,
+    RateLimitDaily: 1000,
+    // all tabs share one address
+    RateLimitConcurrency: 20,
+  },
+  Server: { Host: "127.0.0.1", Port: port },
+})
+
 /**
  * Runs the demo until it is stopped.
  * @param wanted the preferred port of its page
@@ -109,32 +141,23 @@ export const demo = (wanted: number, allowedOrigins: ReadonlyArray<string> = [])
             headers: { "X-Api-Token": webhookToken },
           },
         })
-        return layerFrom({
-          StoreConnectionString: "memory:",
-          VoiceAiPlatform: {
-            ApiSecretToken: account.secret,
-            BaseUrl: baseUrl,
-            BusinessId: account.businessId,
-            WebCampaignId: account.webCampaignId,
-            DefaultRegionId: account.regionId,
-            MaxConcurrency: SLOTS,
-          },
-          Security: {
-            WebhookApiToken: Redacted.value(webhookToken),
-            ConsoleToken: consoleToken,
+        return layerFrom(
+          demoSettings({
+            platform: {
+              ApiSecretToken: account.secret,
+              BaseUrl: baseUrl,
+              BusinessId: account.businessId,
+              WebCampaignId: account.webCampaignId,
+              DefaultRegionId: account.regionId,
+              MaxConcurrency: SLOTS,
+            },
+            port,
+            consoleToken,
+            webhookToken: Redacted.value(webhookToken),
             // the platform's dashboard previews the widget
-            AllowedOrigins: [origin, ...allowedOrigins],
-            // no provider is asked offline
-            BlockVpn: false,
-            BlockProxy: false,
-            BlockTor: false,
-            RateLimitHourly: 500,
-            RateLimitDaily: 1000,
-            // all tabs share one address
-            RateLimitConcurrency: 20,
-          },
-          Server: { Host: "127.0.0.1", Port: port },
-        })
+            allowedOrigins: [origin, ...allowedOrigins],
+          }),
+        )
       }),
     )
     return yield* Layer.launch(

@@ -27,6 +27,13 @@ const SCRIPTS = {
   "/widget/visit.js": "visit.js",
   "/widget/screens.js": "screens.js",
   "/widget/extras.js": "extras.js",
+  "/widget/vendors.js": "vendors.js",
+  "/widget/vendors/livekit.js": "vendors/livekit.js",
+  "/widget/vendors/retell.js": "vendors/retell.js",
+  "/widget/vendors/vapi.js": "vendors/vapi.js",
+  "/widget/vendors/elevenlabs.js": "vendors/elevenlabs.js",
+  "/widget/vendors/ultravox.js": "vendors/ultravox.js",
+  "/widget/vendors/openai.js": "vendors/openai.js",
   "/widget/audio.js": "audio.js",
 }
 

@@ -55,14 +55,16 @@ const script = (
 })
 
 /** The parts that the widget loads when they are needed; each is bundled with all that it uses. */
-const PARTS = ["visit", "screens", "extras"]
+const PARTS = ["visit", "screens", "extras", "vendors"]
+/** How `vendors.js` calls with each vendor's SDK; loaded by it. */
+const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"].map((name) => `vendors/${name}`)
 
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
 const partsAt = (address: (part: string) => string): Plugin => ({
   name: "voicegate-parts",
   enforce: "pre",
   resolveDynamicImport: (specifier) => {
-    const part = PARTS.find((each) => specifier === `./${each}.ts`)
+    const part = [...PARTS, ...VENDORS].find((each) => specifier === `./${each}.ts`)
     return part === undefined ? null : { id: address(part), external: true }
   },
 })
@@ -85,8 +87,10 @@ export const buildWidget = async (outDir: string): Promise<void> => {
   const write = (each: InlineConfig) => build({ ...each, build: { ...each.build, outDir } })
   await write(script("audio-entry.ts", "audio.js", "iife"))
   const digest = createHash("sha256")
-  for (const part of PARTS) {
-    await write(script(`${part}.ts`, `${part}.js`, "es"))
+  for (const part of [...VENDORS, ...PARTS]) {
+    // an address changes with the content
+    const besides = { plugins: [partsAt((other) => `./${other}.js?v=${digest.copy().digest("hex").slice(0, 8)}`)] }
+    await write(script(`${part}.ts`, `${part}.js`, "es", besides))
     digest.update(readFileSync(join(outDir, `${part}.js`)))
   }
   // A browser that has an earlier part in its cache must not use it with this widget.

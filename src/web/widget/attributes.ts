@@ -9,6 +9,8 @@ export interface Described extends HTMLElement {
   metadata: Readonly<Record<string, string>>
   /** replaces the microphone */
   source: (() => Promise<MediaStream>) | undefined
+  /** imports the vendor's SDK; overrides the attribute */
+  sdk: VoiceAgentOptions["sdk"]
 }
 
 /** Parses a format such as `pcm 16000 16` or `mulaw 8000`: encoding, sample rate and, for PCM, bits per sample. */
@@ -71,6 +73,9 @@ export const optionsOf = (element: Described): VoiceAgentOptions => {
     },
     get source() {
       return element.source
+    },
+    get sdk() {
+      return element.sdk ?? attribute("sdk")
     },
   }
 }

@@ -3,7 +3,6 @@
  * `closed`, once.
  */
 import type { Sound, Source } from "./audio.ts"
-import type { Session } from "./gate-client.ts"
 import { list, parse, text } from "./json.ts"
 import type { LineEnd, LineEvent } from "./line.ts"
 import { tellOwner } from "./owner.ts"
@@ -30,6 +29,8 @@ export interface Call {
   /** Sends a text of the caller. */
   readonly send: (text: string) => void
   readonly hangUp: () => void
+  /** Mutes what the microphone itself does not; absent where muting that is enough. */
+  readonly setMuted?: (muted: boolean) => void
 }
 
 /** Names that platforms give the caller's side. */
@@ -47,13 +48,13 @@ const turnOf = (message: string): Turn => {
  * @param probe a small file of the gate, which answers if the network does
  */
 export const openCall = (
-  session: Session,
+  webSocketUrl: string,
   probe: string,
   sound: Sound,
   source: Source,
   listener: CallListener,
 ): Call => {
-  const url = session.webSocketUrl.replace(/^http/, "ws")
+  const url = webSocketUrl.replace(/^http/, "ws")
   const { bytesPerSecond, capture, playback } = sound
   const report = (event: LineEvent): void => {
     switch (event.type) {

@@ -2,7 +2,7 @@
  * The headless client: `createVoiceAgent` requests a call, waits in the queue and connects it. It handles one visit at a time and reports
  * by typed events. What a visit needs is loaded when it begins.
  */
-import { Forbidden, loadVisit, type VisitPart } from "./load.ts"
+import { Forbidden, loadVendors, loadVisit, type VisitPart } from "./load.ts"
 import { storageKeyOf, type VoiceAgentOptions } from "./options.ts"
 import { tellOwner } from "./owner.ts"
 import type { VoiceAgentState } from "./state.ts"
@@ -84,6 +84,7 @@ export const createClient = (
     const mine: Visit = openVisit(
       { ...options },
       {
+        vendors: () => loadVendors(options),
         show: (next) => current(() => show(next)),
         turn: (turn) =>
           current(() => {

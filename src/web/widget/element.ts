@@ -1,5 +1,5 @@
 /**
- * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio, worklet,
+ * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio, worklet, sdk,
  * auto-start, notify, ring, push-to-talk, text-input, captions, check, mode, corner, open, theme, strings (JSON), lang, dir, languages. Events:
  * `statechange`, `message`, `turn`.
  */
@@ -85,10 +85,11 @@ export const defineVoiceAgent = (): void => {
 
   class Widget extends HTMLElement implements VoiceAgentElement {
     static readonly observedAttributes = ["strings", "lang", "dir", "languages", "mode", "open"]
-    private given: Pick<VoiceAgentElement, "dynamicVariables" | "metadata" | "source"> = {
+    private given: Pick<VoiceAgentElement, "dynamicVariables" | "metadata" | "source" | "sdk"> = {
       dynamicVariables: {},
       metadata: {},
       source: undefined,
+      sdk: undefined,
     }
     private readonly options = optionsOf(this)
     readonly agent = createClient(this.options, (options) => this.load(options))
@@ -166,6 +167,14 @@ export const defineVoiceAgent = (): void => {
 
     set source(source: VoiceAgentElement["source"]) {
       this.given = { ...this.given, source }
+    }
+
+    get sdk(): VoiceAgentElement["sdk"] {
+      return this.given.sdk
+    }
+
+    set sdk(sdk: VoiceAgentElement["sdk"]) {
+      this.given = { ...this.given, sdk }
     }
 
     get strings(): Strings {

@@ -2,7 +2,7 @@
  * Follows the push events of one ticket. Reconnects with growing delays, and polls the ticket's state while disconnected, so that no
  * change is missed.
  */
-import { type Gate, Refusal, type Session } from "./gate-client.ts"
+import { type Gate, Refusal, type Session, sessionIn } from "./gate-client.ts"
 import { parse, text } from "./json.ts"
 import type { Place } from "./state.ts"
 
@@ -81,8 +81,8 @@ export const follow = (
     else if (event.type === "error") listener.failed(text(event.code) ?? "", message)
     else if (event.type === "reconnect") socket?.close()
     else if (event.type === "session") {
-      const webSocketUrl = text(event.webSocketUrl)
-      if (webSocketUrl !== undefined) listener.session({ webSocketUrl, sessionId: text(event.sessionId) ?? "", ticket })
+      const session = sessionIn(event)
+      if (session !== undefined) listener.session({ ...session, ticket })
     }
   }
 

@@ -6,9 +6,9 @@ import { type Fields, fieldsOf, list, number, parse, text } from "./json.ts"
 import { audioConfiguration, gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { Place } from "./state.ts"
 
-/** A session to connect to. Its URL can be used once. */
+/** A session to connect to, once: at its URL, or with a vendor's credential. */
 export interface Session {
-  readonly webSocketUrl: string
+  readonly access: string | Fields
   readonly sessionId: string
   /** the ticket of the call, with which it can be left; undefined if the gate did not say */
   readonly ticket: string | undefined
@@ -69,10 +69,16 @@ const retryAfterOf = (response: Response, problem: Fields): number | undefined =
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1_000))
 }
 
+/** Undefined if there is none in these fields. */
+export const sessionIn = ({ credential, sessionId, uniqueRequestId, webSocketUrl }: Fields): Session | undefined => {
+  const access = text(webSocketUrl) ?? (credential === undefined ? undefined : fieldsOf(credential))
+  return access === undefined ? undefined : { access, sessionId: text(sessionId) ?? "", ticket: text(uniqueRequestId) }
+}
+
 const sessionOf = (fields: Fields): Session => {
-  const webSocketUrl = text(fields.webSocketUrl)
-  if (webSocketUrl === undefined) throw new Unreachable("the gate's answer names no session")
-  return { webSocketUrl, sessionId: text(fields.sessionId) ?? "", ticket: text(fields.uniqueRequestId) }
+  const session = sessionIn(fields)
+  if (session === undefined) throw new Unreachable("the gate's answer names no session")
+  return session
 }
 
 /** One gate, for one campaign. */

@@ -10,6 +10,7 @@ import { withBlobOf } from "./audio-script.ts"
 import type { extend } from "./extras.ts"
 import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { createScreens } from "./screens.ts"
+import type { VendorsPart } from "./vendors.ts"
 import type { openVisit } from "./visit.ts"
 
 /** `visit.js`: request, queue and call. */
@@ -82,4 +83,5 @@ const part = <Part extends object>(
 
 export const loadVisit = part<VisitPart>("visit", "openVisit", () => import("./visit.ts"))
 export const loadScreens = part<ScreensPart>("screens", "createScreens", () => import("./screens.ts"))
+export const loadVendors = part<VendorsPart>("vendors", "prepareCall", () => import("./vendors.ts"))
 export const loadExtras = part<ExtrasPart>("extras", "extend", () => import("./extras.ts"))

@@ -26,6 +26,10 @@ export interface VoiceAgentOptions {
   readonly textInput?: boolean | undefined
   /** replaces the microphone; its tracks are stopped at the end */
   readonly source?: (() => Promise<MediaStream>) | undefined
+  /**
+   * the SDK of the campaign's vendor, where it is not the default platform: the address of an ES module, or a function that imports it
+   */
+  readonly sdk?: string | (() => Promise<object>) | undefined
   /** distinguishes several widgets of one gate and campaign on a page, so that each keeps its own place over a reload */
   readonly key?: string | undefined
   /** whether `begin` asks for consent before the microphone; of the element only */

@@ -4,7 +4,7 @@
  * at the gate.
  */
 import { audioScriptUrl } from "./audio-script.ts"
-import { type Call, openCall } from "./call.ts"
+import { type Call, type CallListener, openCall } from "./call.ts"
 import { Equipment, type Ready } from "./equipment.ts"
 import { follow } from "./events.ts"
 import { Gate, Refusal, type Session } from "./gate-client.ts"
@@ -14,6 +14,7 @@ import { explainRefusal, isShutOut, watchPolicy } from "./owner.ts"
 import { FIRST_PLACE, type Notice, type Place, type VoiceAgentState } from "./state.ts"
 import * as tickets from "./ticket-store.ts"
 import type { Turn } from "./transcript.ts"
+import type { OpenVendorCall, VendorsPart } from "./vendors.ts"
 
 /** What a page has switched on for its visits (`extras.ts`). */
 export interface VisitExtras {
@@ -29,6 +30,8 @@ export interface VisitExtras {
 
 export interface Visitor {
   readonly extras?: VisitExtras
+  /** Loads what calls of another platform than the default one need; absent in a widget that is older than they are. */
+  readonly vendors?: () => Promise<VendorsPart>
   readonly show: (state: VoiceAgentState) => void
   readonly turn: (turn: Turn) => void
   readonly said: (loudness: number) => void
@@ -156,6 +159,12 @@ class Visit {
   /** Requests a session. */
   private async request(resumed: string | undefined): Promise<void> {
     this.show({ name: "connecting", to: "gate" })
+    // no slot is taken without the SDK that the page names
+    if (this.options.sdk !== undefined && (await (await this.visitor.vendors?.())?.hasSdk(this.options)) === false) {
+      this.discard(resumed)
+      return this.shutOut()
+    }
+    if (this.isOver) return
     const answer = await this.gate.request(resumed, neverAborted)
     if (this.isOver) this.discard(answer.status === "queued" ? answer.ticket : answer.session.ticket)
     else if (answer.status === "started") await this.connectOwn(answer.session)
@@ -316,14 +325,28 @@ class Visit {
       return
     }
     const { source, sound } = ready
-    const { ticket } = session
+    const { access, ticket } = session
+    let openVendorCall: OpenVendorCall | undefined
+    if (typeof access !== "string") {
+      try {
+        openVendorCall = await (await this.visitor.vendors?.())?.prepareCall(access, this.options)
+        if (openVendorCall === undefined) this.shutOut()
+      } catch {
+        this.end("unreached", "")
+      }
+      if (this.isOver) {
+        this.discard(ticket)
+        return
+      }
+    }
     let since: number | undefined
-    this.call = openCall(session, audioScriptUrl(this.options).href, sound, source, {
+    const listener: CallListener = {
       opened: () => {
         since = Date.now()
         if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
         const muted = this.options.pushToTalk === true
         source.setMuted(muted)
+        this.call?.setMuted?.(muted)
         const takesText = this.options.textInput === true
         this.show({ name: "in-call", since, muted, link: true, microphone: true, takesText })
       },
@@ -346,7 +369,11 @@ class Visit {
         // what could not be opened may be open on the other device
         if (!clean && !(since === undefined && this.isContested(ticket))) this.discard(ticket)
       },
-    })
+    }
+    this.call =
+      typeof access === "string"
+        ? openCall(access, audioScriptUrl(this.options).href, sound, source, listener)
+        : openVendorCall?.(ready, listener)
     if (ticket === undefined) return
     window.addEventListener("pagehide", () => this.leaveWithPage(ticket), { signal: this.visit.signal })
   }
@@ -364,6 +391,7 @@ class Visit {
   setMuted(muted: boolean): void {
     if (this.state.name !== "in-call") return
     this.equipment.setMuted(muted)
+    this.call?.setMuted?.(muted)
     this.show({ ...this.state, muted })
   }
 

@@ -35,6 +35,7 @@ export interface VoiceAgentProperties {
   dynamicVariables?: Readonly<Record<string, string>> | undefined
   metadata?: Readonly<Record<string, string>> | undefined
   source?: VoiceAgentElement["source"]
+  sdk?: VoiceAgentElement["sdk"]
   open?: boolean | undefined
 }
 

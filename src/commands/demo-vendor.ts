@@ -1,0 +1,125 @@
+/**
+ * The demo with an agent of another vendor: the gate speaks to that vendor's fake in this process, and the page joins the fake with the
+ * gate's credential. A call that ends sends the vendor's signed webhook to the gate.
+ */
+import { randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { Clock, Effect, Layer, Schema } from "effect"
+import { FetchHttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as Server from "../http/server.ts"
+import { Credential } from "../Session.ts"
+import { layerFrom } from "../settings/given.ts"
+import { makeFakeElevenLabs } from "../testing/vendors/FakeElevenLabs.ts"
+import { makeFakeGeneric } from "../testing/vendors/FakeGeneric.ts"
+import { makeFakeLiveKit } from "../testing/vendors/FakeLiveKit.ts"
+import { makeFakeRetell } from "../testing/vendors/FakeRetell.ts"
+import { makeFakeUltravox } from "../testing/vendors/FakeUltravox.ts"
+import { makeFakeVapi } from "../testing/vendors/FakeVapi.ts"
+import type { FakeVendor } from "../testing/vendors/fake-vendor.ts"
+import { demoSettings, freePort, PAGE_HEADERS, pages, SLOTS } from "./demo.ts"
+import type { DemoVendor } from "./demo-vendors.ts"
+import { server } from "./serve.ts"
+
+const FAKES: { readonly [Vendor in DemoVendor]: (now: () => number) => FakeVendor } = {
+  elevenlabs: makeFakeElevenLabs,
+  generic: makeFakeGeneric,
+  livekit: makeFakeLiveKit,
+  retell: makeFakeRetell,
+  ultravox: makeFakeUltravox,
+  vapi: makeFakeVapi,
+}
+
+const Call = Schema.Struct({ id: Schema.String })
+const refused = HttpServerResponse.empty({ status: 403 })
+
+/** The demo's page, whose widget takes the demo's agent as the vendor's SDK. */
+const indexWithAgent = (directory: URL) =>
+  Effect.map(
+    Effect.promise(() => readFile(new URL("index.html", `${directory.href}/`), "utf8")),
+    (html) => html.replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
+  )
+
+/** What the demo's agent asks of the vendor's fake: `join` with a credential, and `leave` with the call's id. */
+const vendorRoutes = (vendor: DemoVendor, fake: FakeVendor, gate: string, directory: URL) =>
+  HttpRouter.use((router) =>
+    Effect.gen(function* () {
+      const html = yield* indexWithAgent(directory)
+      yield* router.add("GET", "/", HttpServerResponse.html(html).pipe(HttpServerResponse.setHeaders(PAGE_HEADERS)))
+      const join = Effect.map(HttpServerRequest.schemaBodyJson(Credential), (credential) => fake.join(credential)).pipe(
+        Effect.flatMap((id) => (id === undefined ? Effect.succeed(refused) : HttpServerResponse.json({ id }))),
+        Effect.orElseSucceed(() => refused),
+      )
+      const leave = HttpServerRequest.schemaBodyJson(Call).pipe(
+        Effect.flatMap(({ id }) => {
+          const webhook = fake.hangUp(id)
+          if (webhook === undefined) return Effect.void
+          const { headers, rawBody } = webhook
+          return Effect.tryPromise(() =>
+            fetch(`${gate}/api/webhook/${vendor}`, { method: "POST", headers: { ...headers }, body: rawBody }),
+          )
+        }),
+        Effect.as(HttpServerResponse.empty()),
+        Effect.orElseSucceed(() => refused),
+      )
+      yield* router.add("POST", "/demo/join", join)
+      yield* router.add("POST", "/demo/leave", leave)
+    }),
+  )
+
+const announce = (vendor: DemoVendor, consoleToken: string) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { url } = yield* Server.GateServer
+      yield* Effect.sync(() =>
+        process.stdout.write(
+          [
+            "",
+            `  voicegate demo   ${url}/`,
+            "",
+            `  The agent is of ${vendor}: a fake of that vendor in this process. Nothing is sent to the vendor.`,
+            `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
+            `  Documentation    ${url}/docs/vendors`,
+            `  Console          ${url}/console   with the token ${consoleToken}`,
+            "  Stop with Ctrl-C.",
+            "",
+            "",
+          ].join("\n"),
+        ),
+      )
+    }),
+  )
+
+/** Runs it until it is stopped; the parameters are as of `demo`. */
+export const vendorDemo = (
+  vendor: DemoVendor,
+  wanted: number,
+  allowedOrigins: ReadonlyArray<string> = [],
+  directory = new URL("../web/demo", import.meta.url),
+) =>
+  Effect.gen(function* () {
+    const port = yield* freePort(wanted)
+    const clock = yield* Clock.Clock
+    const fake = FAKES[vendor](() => clock.currentTimeMillisUnsafe())
+    fake.setLimit(SLOTS)
+    const consoleToken = randomBytes(12).toString("base64url")
+    const settings = layerFrom(
+      demoSettings({
+        platform: { ...fake.settings, MaxConcurrency: SLOTS },
+        port,
+        consoleToken,
+        webhookToken: randomBytes(24).toString("base64url"),
+        allowedOrigins,
+      }),
+    )
+    const routes = Layer.merge(
+      vendorRoutes(vendor, fake, `http://127.0.0.1:${port}`, directory),
+      pages(directory, { index: false }),
+    )
+    return yield* Layer.launch(
+      announce(vendor, consoleToken).pipe(
+        Layer.provide(server({ routes })),
+        Layer.provide(settings),
+        Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fake.fetch)),
+      ),
+    )
+  })

@@ -1,0 +1,181 @@
+/**
+ * `vendors.js`: calls of a vendor's own, which begin with a credential instead of a WebSocket. The vendor's SDK is the page's: the widget
+ * neither has it nor loads it from anywhere that the site's owner has not named. Each vendor has a file of its own in `vendors`.
+ */
+import type { Call, CallEnd, CallListener } from "./call.ts"
+import type { Ready } from "./equipment.ts"
+import { type Fields, fieldsOf, text } from "./json.ts"
+import { measure } from "./loudness.ts"
+import { gateUrl, type VoiceAgentOptions } from "./options.ts"
+import { tellOwner } from "./owner.ts"
+import own from "./vendors/own.ts"
+import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
+
+/** Opens the call. The visitor's audio is as for any other. */
+export type OpenVendorCall = (ready: Ready, listener: CallListener) => Call
+
+/** A call that did not connect after this time is given up, in milliseconds. */
+const CONNECT_WITHIN = 15_000
+/** How long an SDK may take to hang up before the gate is told, in milliseconds. */
+const HANG_UP_WITHIN = 1_500
+
+type VendorFile = () => Promise<{ readonly default: Vendor }>
+
+const FILES: ReadonlyMap<string, VendorFile> = new Map<string, VendorFile>([
+  ["livekit", () => import("./vendors/livekit.ts")],
+  ["retell", () => import("./vendors/retell.ts")],
+  ["vapi", () => import("./vendors/vapi.ts")],
+  ["elevenlabs", () => import("./vendors/elevenlabs.ts")],
+  ["ultravox", () => import("./vendors/ultravox.ts")],
+])
+const relay: VendorFile = () => import("./vendors/openai.ts")
+
+/** The module of the page's SDK; undefined if it has none. The site's owner is told why. */
+const loadSdk = async ({ sdk }: VoiceAgentOptions): Promise<object | undefined> => {
+  if (sdk === undefined) return undefined
+  try {
+    const address = typeof sdk === "string" ? new URL(sdk, document.baseURI).href : ""
+    const module: unknown = await (typeof sdk === "string" ? import(/* @vite-ignore */ address) : sdk())
+    if (typeof module === "object" && module !== null) return module
+    tellOwner("the function sdk of the <voice-agent> must return the vendor's SDK, as import() does")
+  } catch (error) {
+    const from = typeof sdk === "string" ? ` from ${sdk}` : ""
+    tellOwner(`the vendor's SDK cannot be loaded${from}: ${error}. Correct the attribute or property sdk`)
+  }
+  return undefined
+}
+
+/** Whether the page's SDK can be loaded; before a place is taken. */
+export const hasSdk = async (options: VoiceAgentOptions): Promise<boolean> => (await loadSdk(options)) !== undefined
+
+const credentialOf = (fields: Fields, options: VoiceAgentOptions): VendorCredential => {
+  const shape = text(fields.shape) ?? ""
+  const [url, token] = [text(fields.url), text(fields.token)]
+  return {
+    platform: text(fields.platform) ?? "",
+    shape,
+    // the offer goes to the gate, which may say where by a path
+    ...(url === undefined ? {} : { url: shape === "sdp-relay" ? gateUrl(options, url.replace(/^\//, "")).href : url }),
+    ...(token === undefined ? {} : { token }),
+    details: fieldsOf(fields.details),
+  }
+}
+
+/**
+ * What opens the call of a credential; undefined if the page lacks the SDK, of which its owner is told. Fails if the vendor's file
+ * cannot be loaded.
+ */
+export const prepareCall = async (fields: Fields, options: VoiceAgentOptions): Promise<OpenVendorCall | undefined> => {
+  const credential = credentialOf(fields, options)
+  const { platform, shape } = credential
+  const relayed = shape === "sdp-relay"
+  const file = relayed ? relay : FILES.get(platform)
+  const [loaded, sdk] = await Promise.all([file?.(), relayed ? {} : loadSdk(options)])
+  const vendor = loaded?.default ?? own
+  // a page may connect the calls of any vendor by itself
+  const connect = sdk && (own.connector(sdk) ?? vendor.connector(sdk))
+  if (connect === undefined) {
+    // told already, where it could not be loaded
+    if (sdk !== undefined || options.sdk === undefined)
+      tellOwner(
+        `calls of the platform "${platform}" need ${vendor.sdk} on this page: name it with the attribute or property sdk of the <voice-agent>`,
+      )
+    return undefined
+  }
+  return (ready, listener) => open((caller) => connect(credential, caller), ready, options, listener)
+}
+
+const open = (
+  connect: (caller: Caller) => Promise<VendorCall>,
+  { sound, source }: Ready,
+  { dynamicVariables = {} }: VoiceAgentOptions,
+  listener: CallListener,
+): Call => {
+  // the sound of calls over the gate's own protocol is not needed
+  sound.close()
+  const context = new AudioContext()
+  context.resume().catch(() => {})
+  const players: Array<HTMLAudioElement> = []
+  let call: VendorCall | undefined
+  let ended = false
+  let muted: boolean | undefined
+
+  const finish = (how: CallEnd): void => {
+    if (ended) return
+    ended = true
+    window.clearTimeout(connecting)
+    for (const player of players) player.srcObject = null
+    void context.close()
+    listener.ended(how)
+    // The gate is told of every end: not every vendor tells it, and the vendor's own report may come later.
+    const tooLate = new Promise((resolve) => window.setTimeout(resolve, HANG_UP_WITHIN))
+    void Promise.race([hangUp(), tooLate]).then(() => listener.closed(false))
+  }
+  const hangUp = async (): Promise<void> => {
+    try {
+      await call?.hangUp()
+    } catch {
+      // over at the vendor too
+    }
+  }
+
+  const connecting = window.setTimeout(() => finish("unreached"), CONNECT_WITHIN)
+  const [track] = source.stream.getAudioTracks()
+  const whileOpen =
+    <Told>(tell: (told: Told) => void) =>
+    (told: Told): void => {
+      if (call !== undefined && !ended) tell(told)
+    }
+  const connected = connect({
+    microphone: source.stream,
+    deviceId: track?.getSettings().deviceId,
+    dynamicVariables,
+    turn: (turn) => {
+      if (!ended) listener.turn(turn)
+    },
+    play: (stream) => {
+      if (ended) return
+      const player = new Audio()
+      player.srcObject = stream
+      player.play().catch(() => {})
+      players.push(player)
+      measure(context, stream, listener.heard)
+    },
+    heard: whileOpen(listener.heard),
+    link: whileOpen(listener.link),
+    ended: (how) => finish(call === undefined ? "unreached" : how),
+  })
+  connected.then(
+    (opened) => {
+      call = opened
+      // given up meanwhile
+      if (ended) {
+        void hangUp()
+        return
+      }
+      window.clearTimeout(connecting)
+      measure(context, source.stream, listener.said)
+      listener.opened()
+      if (opened.send !== undefined) listener.takesText()
+    },
+    (error: unknown) => {
+      if (!ended) console.warn("voicegate: the vendor's SDK did not connect the call:", error)
+      finish("unreached")
+    },
+  )
+  return {
+    hangUp: () => finish("hung-up"),
+    send: (said) => void call?.send?.(said),
+    setMuted: (next) => {
+      if (muted === next) return
+      muted = next
+      void call?.setMuted?.(next)
+    },
+  }
+}
+
+/** `vendors.js`: calls of another platform than the default one. */
+export interface VendorsPart {
+  readonly hasSdk: typeof hasSdk
+  readonly prepareCall: typeof prepareCall
+}

@@ -1,0 +1,63 @@
+/** The demo with an agent of another vendor, as it is built: the page in a real browser calls by that vendor's fake. */
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { program } from "../../../scripts/harness/build.ts"
+import { eventually, start } from "../../../scripts/harness/process.ts"
+import { DEMO_VENDORS } from "../../../src/commands/demo-vendors.ts"
+import { launchBrowser } from "../../support/browser.ts"
+import { whenWebBuilt } from "../rig.ts"
+import { click, level, screen, see, visit } from "../visitor.ts"
+
+let browser: Browser
+beforeAll(async () => {
+  ;[, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+})
+afterAll(() => browser?.close())
+
+describe("the demo of a vendor", () => {
+  for (const vendor of DEMO_VENDORS) {
+    it(`calls by the fake of ${vendor}, and queues the third caller`, async () => {
+      const demo = await start(process.execPath, [program, "demo", "--port", "0", "--vendor", vendor], process.cwd())
+      const visitor = await visit(browser)
+      try {
+        const address = /voicegate demo +(http\S+)/
+        await eventually("the demo's address", () => address.test(demo.output()))
+        const url = address.exec(demo.output())?.[1] ?? ""
+        const [first, second, third] = [await visitor.open(url), await visitor.open(url), await visitor.open(url)]
+        for (const tab of [first, second]) {
+          await click(tab, "Start talking")
+          await screen(tab, "In call")
+          await see(tab, `Hello. I repeat what you say. This is a call of ${vendor}.`)
+        }
+        await eventually("the echo", async () => (await level(first, "Agent")) > 0.2)
+        await click(third, "Start talking")
+        await screen(third, "Your place in the queue")
+        const left = first.waitForResponse((response) => response.url().endsWith("/demo/leave"))
+        await click(first, "Hang up")
+        await screen(first, "Call ended")
+        expect((await left).status()).toBe(204)
+        // a slot of LiveKit is held until the token of its room has expired
+        if (vendor !== "livekit") await screen(third, "Your turn")
+        expect(visitor.complaints).toEqual([])
+      } finally {
+        await visitor.context.close()
+        await demo.stop()
+      }
+    })
+  }
+
+  it("is of a vendor that has a fake: another one is refused with the list, and the help has it", async () => {
+    const run = promisify(execFile)
+    const refused = await run(process.execPath, [program, "demo", "--vendor", "acme"]).then(
+      () => ({ code: 0, stderr: "", stdout: "" }),
+      (error: { readonly code: number; readonly stderr: string; readonly stdout: string }) => error,
+    )
+    expect(refused.code).toBe(2)
+    for (const vendor of DEMO_VENDORS) expect(refused.stderr + refused.stdout).toContain(vendor)
+    const help = await run(process.execPath, [program, "demo", "--help"])
+    expect(help.stdout).toContain("--vendor")
+    for (const vendor of DEMO_VENDORS) expect(help.stdout).toContain(vendor)
+  })
+})
