@@ -19,6 +19,7 @@ import { makeCapacity } from "./gatekeeper/capacity.ts"
 import type { CapacityUnknown } from "./gatekeeper/capacity-unknown.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
+import { makeEndDue } from "./gatekeeper/end-due.ts"
 import { makeEndLeft } from "./gatekeeper/end-left.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
@@ -72,6 +73,7 @@ export const layer: Layer.Layer<
     const shutdown = makeShutdown()
     const startSession = yield* makeStartSession(steps, sessionIds, shutdown, followUp)
     const doubts = yield* makeDoubts(steps)
+    const endDue = yield* makeEndDue(steps)
     const instance = yield* makeInstance
     const traces = yield* makeTraces(campaigns, steps)
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
@@ -127,7 +129,7 @@ export const layer: Layer.Layer<
     const { handover, status } = yield* inBackground(
       Effect.andThen(
         gates.start,
-        background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed, isTakenOver),
+        background(campaigns, capacity, steps, tickets, sessionIds, doubts, endDue, gates.removed, isTakenOver),
       ),
     )
     // registered last, so it runs before the background tasks stop

@@ -57,8 +57,10 @@ export class PlatformApi extends Context.Service<
       clientIdentifier: string,
       since: number,
     ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+    /** Whether the platform ends a call at `Queue.MaxCallMinutes` by itself. Without it, the gate ends such calls. */
+    readonly limitsCalls?: ((campaign: string) => boolean) | undefined
     /**
-     * Ends a session whose caller has left, or one that nobody has opened. True if it is over now; false if the platform cannot end it.
+     * Ends a session whose caller has left, one that nobody can open, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; false if the platform cannot end it.
      * Idempotent. A platform without it reports the ends of its sessions alone.
      */
     readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
@@ -119,6 +121,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       sessionsOf: using(
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
+      limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed(false)),
       pageEnds: using(({ pageEnds }, sessionId: string) => Effect.succeed(pageEnds?.(sessionId))),
       webhook: (platform, webhook) =>

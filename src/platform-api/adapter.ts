@@ -60,6 +60,8 @@ export interface Adapter {
     name: string,
     since: number,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+  /** The vendor ends a call at the longest length by itself; the gate then does not. */
+  readonly limitsCalls?: true
   /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */
   readonly end?: (session: WebSession) => Effect.Effect<boolean, PlatformError>
   /**

@@ -108,6 +108,7 @@ export const generic = (
       AtCapacity === undefined ? saysConcurrency(failure) : failure.status >= 400 && failure.text.includes(AtCapacity),
   })
   const limits = { agent: AgentId, lifetimeSeconds, longestCallSeconds }
+  const takesLimit = `${settings.StartPath}${StartBody}`.includes("{{longestCallSeconds}}")
   const isBounded = `${settings.StartPath}${StartBody}`.includes("{{lifetimeSeconds}}")
 
   const credentialOf = (answer: unknown, expiresAt: string): Credential | undefined => {
@@ -169,6 +170,7 @@ export const generic = (
               Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
             ),
         }),
+    ...(takesLimit ? { limitsCalls: true } : {}),
     ...(EndPath === undefined
       ? {}
       : {

@@ -153,6 +153,7 @@ export const retell = (
     mint,
     status,
     list,
+    limitsCalls: true,
     end,
     capacity: Effect.map(read(Concurrency, { method: "GET", path: "get-concurrency" }), (found) => ({
       limit: Math.floor(found.concurrency_limit),

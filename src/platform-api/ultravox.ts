@@ -124,6 +124,7 @@ export const ultravox = (
     mint,
     status,
     list,
+    limitsCalls: true,
     end,
     capacity: Effect.map(read(Account, { method: "GET", path: "api/accounts/me" }), (account) => ({
       limit: Math.floor(account.allowedConcurrentCalls),

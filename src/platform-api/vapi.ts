@@ -154,6 +154,7 @@ export const vapi = (
   return {
     mint,
     list,
+    limitsCalls: true,
     end,
     status: (id) =>
       callOf(id).pipe(

@@ -164,6 +164,7 @@ export const endTicket = (
 /** Ends the session of a live ticket: frees its slot, measures its length, and remembers its ids. */
 export const endSession = (s: Step, id: string, ticket: Ticket, state: EndState): void => {
   freeSlot(s, id, ticket)
+  s.db.zrem(s.keys.ending, id)
   s.db.hincrby(s.keys.meta, "live", -1)
   for (const session of ticket.sessions ?? []) {
     s.db.hdel(s.keys.sessions, session)

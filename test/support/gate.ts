@@ -120,6 +120,8 @@ export interface World {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** ends a session for a caller who has left; undefined on a platform that cannot */
   end: ((session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+  /** the platform itself ends calls at the longest length */
+  limitsCalls: boolean
   /** what a vendor's webhook says */
   webhook: WebhookVerdict
   /** the sessions that the platform was asked to end, by their first id */
@@ -143,6 +145,7 @@ export const makeWorld = (): World => ({
   sessionsOf: () => Effect.succeed([]),
   end: undefined,
   endings: [],
+  limitsCalls: false,
   webhook: { _tag: "unexpected" },
   lookup: () => Effect.succeed(noFacts),
   lookedUp: [],
@@ -169,6 +172,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         world.endings.push(session.sessionIds[0] ?? "")
         return world.end?.(session) ?? Effect.succeed(false)
       }),
+    limitsCalls: () => world.limitsCalls,
     webhook: () => Effect.sync(() => world.webhook),
     verify: () => Effect.succeed([]),
   })

@@ -4,8 +4,10 @@
  * the start was put in doubt resolves the doubt: the ticket becomes live if it still waits, else the slot is held until
  * the session ends.
  */
+
 import { callNext, markPlatformReachable } from "../call-next.ts"
 import { closeDoubt, countDoubts, doubtOf } from "../doubt.ts"
+import { endBeforeLease, endOrphan } from "../ending.ts"
 import { clearBackoff, dequeue, endSession } from "../line.ts"
 import { load, save } from "../load.ts"
 import type { Step } from "../step.ts"
@@ -60,6 +62,9 @@ export const bind = (s: Step, { data, id, lease, sessions }: Bound): Binding => 
   save(s, holder.id, ticket)
   db.hset(keys.data, holder.id, data)
   db.zadd(keys.leases, s.now + s.context.callMillis, holder.id)
+  // nobody has the credential of a session that is not its ticket's
+  if (holder.id === id) endBeforeLease(s, id)
+  else endOrphan(s, holder.id, ticket)
   db.hincrby(keys.meta, "live", 1)
   db.hincrby(keys.meta, "started", 1)
   clearBackoff(s)

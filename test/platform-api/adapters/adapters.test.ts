@@ -49,6 +49,7 @@ const anothersMetadata = { metadata: { program: "another" } }
 
 adapterContract({
   platform: "retell",
+  limit: '"max_call_duration_ms":600000',
   fake: makeFakeRetell,
   shape: "token",
   unboundedLifetime: true,
@@ -67,6 +68,7 @@ adapterContract({
 
 adapterContract({
   platform: "ultravox",
+  limit: '"maxDuration":"600s"',
   fake: makeFakeUltravox,
   shape: "url",
   asksToStart: true,
@@ -81,6 +83,7 @@ adapterContract({
 
 adapterContract({
   platform: "vapi",
+  limit: '"maxDurationSeconds":600',
   fake: makeFakeVapi,
   shape: "url",
   unboundedLifetime: true,

@@ -7,6 +7,9 @@ import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { ask, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
+/** The paths of requests that end a call, at every vendor. */
+const END_PATHS = /\/(end|stop-call\/[^/]+|control|send_data_message|livekit\.RoomService\/DeleteRoom)$/
+
 const START_WINDOW_MILLIS = 20_000
 
 /** Until the credential opens no other call. */
@@ -187,6 +190,21 @@ const lostAnswers = (subject: Subject): void => {
           assert.isTrue(world.fake.isRunning(joined(world, started)))
         }),
     )
+
+    vendorTest("the end of such a call is asked for until the vendor confirms it", subject, (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext("lost")
+        const { uniqueRequestId } = yield* waits(1)
+        world.refuse(END_PATHS)
+        for (let n = 0; n < 8; n++) {
+          yield* world.pass(0.25)
+          assert.strictEqual(yield* stateOf(uniqueRequestId), "waiting")
+        }
+        assert.isAtLeast(world.refuse(undefined), 4)
+        yield* world.pass(0.4)
+        assert.strictEqual(yield* stateOf(uniqueRequestId), "called")
+      }),
+    )
   }
 }
 
@@ -295,6 +313,48 @@ const ends = (subject: Subject): void => {
         yield* world.pass(5)
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
       }),
+    )
+  }
+
+  if (subject.ends && subject.limit === undefined) {
+    const longest = { MaxCallMinutes: 10 }
+    vendorTest(
+      "a call that lasts too long is ended at the vendor, and again if that has failed",
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const started = yield* ask(1)
+          const id = joined(world, started)
+          yield* world.pass(8.9)
+          assert.isTrue(world.fake.isRunning(id))
+          world.refuse(END_PATHS)
+          yield* world.pass(0.5)
+          assert.isTrue(world.fake.isRunning(id))
+          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+          assert.strictEqual(world.refuse(undefined), 2)
+          yield* world.pass(0.5)
+          assert.isFalse(world.fake.isRunning(id))
+          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+        }),
+      {},
+      longest,
+    )
+  }
+
+  const { limit } = subject
+  if (limit !== undefined) {
+    vendorTest(
+      "the longest call is set at the vendor, and left to it",
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const id = joined(world, yield* ask(1))
+          assert.include(JSON.stringify(world.fake.requests[0]?.body), limit)
+          yield* world.pass(9.9)
+          assert.isTrue(world.fake.isRunning(id))
+        }),
+      {},
+      { MaxCallMinutes: 10 },
     )
   }
 

@@ -53,6 +53,8 @@ export interface Subject {
   readonly unchecked?: true
   /** The vendor lists its calls, so that one whose start was not confirmed is found. */
   readonly lists: boolean
+  /** What of the start tells the vendor a longest call of ten minutes; absent where it takes none, and the gate ends such a call. */
+  readonly limit?: string
   /** The vendor ends a call for the gate. */
   readonly ends: boolean
 }
@@ -65,6 +67,8 @@ export interface World {
   readonly pass: (minutes: number) => Effect.Effect<void>
   /** moves the vendor's clock alone */
   readonly shiftVendor: (minutes: number) => void
+  /** From now on the vendor refuses requests of these paths; none if undefined. Returns how many it has refused. */
+  readonly refuse: (paths: RegExp | undefined) => number
 }
 
 type Services = Gatekeeper | PlatformApi | Settings
@@ -122,9 +126,20 @@ export const vendorTest = (
       const shiftVendor = (minutes: number): void => {
         time += minutes * 60_000
       }
-      yield* body({ fake, sessions: new Map(), pass, shiftVendor }).pipe(
+      let refusedPaths: RegExp | undefined
+      let refused = 0
+      const refuse = (paths: RegExp | undefined): number => {
+        refusedPaths = paths
+        return refused
+      }
+      const fetch: typeof globalThis.fetch = async (input, init) => {
+        if (refusedPaths?.test(new URL(new Request(input, init).url).pathname) !== true) return fake.fetch(input, init)
+        refused++
+        return Response.json({ message: "no" }, { status: 403 })
+      }
+      yield* body({ fake, sessions: new Map(), pass, refuse, shiftVendor }).pipe(
         Effect.provide(layerOf({ ...fake.settings, ...settings }, queue)),
-        Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
+        Effect.provideService(FetchHttpClient.Fetch, fetch),
       )
     }),
   )
