@@ -54,7 +54,7 @@ export interface Adapter {
   readonly status?: (sessionId: string) => Effect.Effect<SessionState, PlatformError>
   /**
    * The ids of each session that began after `since` (ms), of a client on the default platform, and with a vendor those with this
-   * `correlationId`; undefined when there is no usable list.
+   * `correlationId`; undefined when there is no usable list, or it is too long to be read back to `since`.
    */
   readonly list?: (
     name: string,

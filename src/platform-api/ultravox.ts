@@ -7,16 +7,20 @@ import { equal } from "../equal.ts"
 import type { StartConfig } from "../Session.ts"
 import type { UltravoxSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
+  CORRELATION,
   cannotList,
   checkAgent,
   chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
+  millisOf,
   SessionId,
   saysConcurrency,
   stateOf,
@@ -26,16 +30,18 @@ import {
 
 /** How far a webhook's time may differ (ms). */
 const TOLERANCE_MILLIS = 60_000
-/** How many of the newest calls are read to find one whose start was not confirmed. */
-const LIST_LIMIT = 100
 
 const Started = Schema.Struct({ callId: SessionId, joinUrl: Schema.NonEmptyString })
 const Known = Schema.Struct({
   callId: SessionId,
+  created: Schema.optionalKey(Schema.NullOr(Schema.String)),
   ended: Schema.optionalKey(Schema.NullOr(Schema.String)),
   metadata: Schema.optionalKey(Schema.Unknown),
 })
-const Calls = Schema.Struct({ results: Schema.Array(Known) })
+const Calls = Schema.Struct({
+  results: Schema.Array(Known),
+  next: Schema.optionalKey(Schema.NullOr(Schema.String)),
+})
 const Account = Schema.Struct({ activeCalls: Schema.Finite, allowedConcurrentCalls: Schema.Finite })
 
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: Known }))
@@ -84,10 +90,30 @@ export const ultravox = (
       Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
     )
 
-  const list = (correlationId: string) =>
-    read(Calls, { method: "GET", path: `api/calls?pageSize=${LIST_LIMIT}` }).pipe(
-      Effect.map(({ results }) =>
-        results.flatMap(({ callId, metadata }) => (correlationIn(metadata) === correlationId ? [[callId]] : [])),
+  const recentCalls = makeRecentCalls(
+    (correlationId, cursor) => {
+      const query = new URLSearchParams({
+        pageSize: String(PAGE_LIMIT),
+        [`metadata.${CORRELATION}`]: correlationId,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      return read(Calls, { method: "GET", path: `api/calls?${query}`, shownPath: "api/calls" }).pipe(
+        Effect.flatMap(({ next, results }) => {
+          if (!next) return Effect.succeed({ items: results })
+          // its cursor alone: the gate sends its key to no address that an answer names
+          const found = URL.parse(next, campaign.BaseUrl)?.searchParams.get("cursor")
+          return found
+            ? Effect.succeed({ items: results, next: found })
+            : malformed("read", "the next page of Ultravox's list has no cursor")
+        }),
+      )
+    },
+    ({ created }) => millisOf(created),
+  )
+  const list = (correlationId: string, since: number) =>
+    recentCalls(correlationId, since - CLOCK_DIFFERENCE_MILLIS).pipe(
+      Effect.map((calls) =>
+        calls?.flatMap(({ callId, metadata }) => (correlationIn(metadata) === correlationId ? [[callId]] : [])),
       ),
       Effect.catchIf(cannotList, () => Effect.undefined),
     )

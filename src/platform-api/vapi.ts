@@ -10,6 +10,7 @@ import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import { AtCapacity, PlatformError } from "./errors.ts"
 import type { WebSession } from "./model.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
@@ -19,6 +20,7 @@ import {
   correlationIn,
   isNotFound,
   metadataOf,
+  millisOf,
   SessionId,
   saysConcurrency,
   stateOf,
@@ -31,8 +33,6 @@ const TOLERANCE_MILLIS = 5 * 60_000
 /** Vapi's bounds of a call's length (s). */
 const SHORTEST_CALL_SECONDS = 10
 const LONGEST_CALL_SECONDS = 43_200
-/** How many of the newest calls are read to find one whose start was not confirmed. */
-const LIST_LIMIT = 100
 
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -45,6 +45,7 @@ const Started = Schema.Struct({
 const KnownCall = Schema.Struct({
   id: SessionId,
   status: maybe(Schema.String),
+  createdAt: maybe(Schema.String),
   assistantOverrides: maybe(Schema.Struct({ metadata: maybe(Schema.Unknown) })),
   monitor: maybe(Schema.Struct({ controlUrl: maybe(Schema.String) })),
 })
@@ -66,7 +67,7 @@ const isControl = (address: string, baseUrl: string): boolean => {
 }
 
 /** The time of a signature in ms; its header may be in seconds. */
-const millisOf = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
+const signatureMillis = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
 
 export const vapi = (
   { ApiKey, AssistantId, WebhookSecret }: typeof VapiSettings.Type,
@@ -107,12 +108,33 @@ export const vapi = (
   const callOf = (id: string) =>
     read(KnownCall, { method: "GET", path: `call/${encodeURIComponent(id)}`, shownPath: "call/:id" })
 
-  const list = (correlationId: string) =>
-    read(Schema.Array(KnownCall), {
-      method: "GET",
-      path: `call?assistantId=${encodeURIComponent(AssistantId)}&limit=${LIST_LIMIT}`,
-    }).pipe(
-      Effect.map((calls) => calls.flatMap((call) => (correlationOf(call) === correlationId ? [[call.id]] : []))),
+  /** Vapi has no pages: those after a full list are the calls up to the time of its oldest. */
+  const recentCalls = makeRecentCalls(
+    (_, upTo) => {
+      const query = new URLSearchParams({
+        assistantId: AssistantId,
+        limit: String(PAGE_LIMIT),
+        ...(upTo === undefined ? {} : { createdAtLe: upTo }),
+      })
+      return read(Schema.Array(KnownCall), { method: "GET", path: `call?${query}`, shownPath: "call" }).pipe(
+        Effect.flatMap((items) => {
+          if (items.length < PAGE_LIMIT) return Effect.succeed({ items })
+          const oldest = items.at(-1)?.createdAt
+          return oldest
+            ? Effect.succeed({ items, next: oldest })
+            : malformed("read", "the list of Vapi does not tell when a call was made")
+        }),
+      )
+    },
+    ({ createdAt }) => millisOf(createdAt),
+  )
+  const list = (correlationId: string, since: number) =>
+    recentCalls("", since - CLOCK_DIFFERENCE_MILLIS).pipe(
+      Effect.map((calls) => {
+        const ids = calls?.filter((call) => correlationOf(call) === correlationId).map(({ id }) => id)
+        // the pages overlap
+        return ids && [...new Set(ids)].map((id) => [id])
+      }),
       Effect.catchIf(cannotList, () => Effect.undefined),
     )
 
@@ -145,7 +167,7 @@ export const vapi = (
     }
     const time = headers["x-timestamp"] ?? ""
     if (!/^\d{1,15}$/.test(time)) return "x-timestamp: Expected the time of the signature."
-    if (Math.abs(millisOf(time) - now) > TOLERANCE_MILLIS) return "x-timestamp: It is too old or too new."
+    if (Math.abs(signatureMillis(time) - now) > TOLERANCE_MILLIS) return "x-timestamp: It is too old or too new."
     return equal(given, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
       ? undefined
       : "x-signature: It is not of Vapi.WebhookSecret."

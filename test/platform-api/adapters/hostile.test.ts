@@ -16,19 +16,8 @@ import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { sessionConfig } from "../../platform/support.ts"
-import { ask, joined, type Subject, stateOf, vendorTest, waits } from "./rig.ts"
+import { ask, joined, stateOf, subjectOf, vendorTest, waits } from "./rig.ts"
 
-const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
-  platform,
-  fake,
-  shape: undefined,
-  asksToStart: true,
-  atCapacity: [],
-  secrets: [],
-  noticedAfterMinutes: 4,
-  lists: false,
-  ends: true,
-})
 const generic = subjectOf("generic", makeFakeGeneric)
 const livekit = subjectOf("livekit", makeFakeLiveKit)
 const retell = subjectOf("retell", makeFakeRetell)

@@ -59,6 +59,19 @@ export interface Subject {
   readonly ends: boolean
 }
 
+/** A vendor of which a test needs no more than its fake. */
+export const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
+  platform,
+  fake,
+  shape: undefined,
+  asksToStart: true,
+  atCapacity: [],
+  secrets: [],
+  noticedAfterMinutes: 4,
+  lists: false,
+  ends: true,
+})
+
 export interface World {
   readonly fake: FakeVendor
   /** the gate's ids of sessions, by the vendor's */
