@@ -152,7 +152,9 @@ export const retell = (
       path: `v2/stop-call/${encodeURIComponent(id)}`,
       shownPath: "v2/stop-call/:id",
     }).pipe(
-      Effect.as(true),
+      // the token opens the call until it is over, which the call itself tells
+      Effect.andThen(status(id)),
+      Effect.map((state) => state.status === "over"),
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
 

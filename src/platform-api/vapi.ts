@@ -153,7 +153,11 @@ export const vapi = (
           shownPath: "control",
           body: { type: "end-call" },
         }
-        return Effect.as(send(endpoint, Schema.Unknown, control), true)
+        // the address opens the call until it is over, which the call itself tells
+        return Effect.map(
+          Effect.andThen(send(endpoint, Schema.Unknown, control), callOf(id)),
+          (call) => call.status === "ended",
+        )
       }),
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
@@ -198,7 +202,7 @@ export const vapi = (
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
       group: "Vapi",
       agent: "AssistantId",
-      bounds: "an address is for one call; how long it is valid, Vapi does not tell",
+      bounds: "an address is for one call and opens it until it is over; how long without a caller, Vapi does not tell",
     }),
   }
 }

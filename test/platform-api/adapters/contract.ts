@@ -5,10 +5,7 @@ import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
-import { ask, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
-
-/** The paths of requests that end a call, at every vendor. */
-const END_PATHS = /\/(end|stop-call\/[^/]+|control|send_data_message|livekit\.RoomService\/DeleteRoom)$/
+import { ask, END_PATHS, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
 const START_WINDOW_MILLIS = 20_000
 

@@ -80,9 +80,15 @@ export interface World {
   readonly pass: (minutes: number) => Effect.Effect<void>
   /** moves the vendor's clock alone */
   readonly shiftVendor: (minutes: number) => void
-  /** From now on the vendor refuses requests of these paths; none if undefined. Returns how many it has refused. */
-  readonly refuse: (paths: RegExp | undefined) => number
+  /**
+   * From now on requests of these paths are answered with this status and not carried out; none if undefined. 403 by default. Returns how
+   * many were.
+   */
+  readonly refuse: (paths: RegExp | undefined, status?: number) => number
 }
+
+/** The paths of requests that end a call, at every vendor. */
+export const END_PATHS = /\/(end|stop-call\/[^/]+|control|send_data_message|livekit\.RoomService\/DeleteRoom)$/
 
 type Services = Gatekeeper | PlatformApi | Settings
 
@@ -141,14 +147,16 @@ export const vendorTest = (
       }
       let refusedPaths: RegExp | undefined
       let refused = 0
-      const refuse = (paths: RegExp | undefined): number => {
+      let refusal = 403
+      const refuse = (paths: RegExp | undefined, status = 403): number => {
         refusedPaths = paths
+        refusal = status
         return refused
       }
       const fetch: typeof globalThis.fetch = async (input, init) => {
         if (refusedPaths?.test(new URL(new Request(input, init).url).pathname) !== true) return fake.fetch(input, init)
         refused++
-        return Response.json({ message: "no" }, { status: 403 })
+        return Response.json({ message: "no" }, { status: refusal })
       }
       yield* body({ fake, sessions: new Map(), pass, refuse, shiftVendor }).pipe(
         Effect.provide(layerOf({ ...fake.settings, ...settings }, queue)),
