@@ -12,7 +12,7 @@ import { AtCapacity, PlatformError } from "./errors.ts"
 import type { WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256 } from "./signatures.ts"
-import type { Call } from "./transport.ts"
+import type { Call, Endpoint } from "./transport.ts"
 import {
   cannotList,
   checkAgent,
@@ -57,13 +57,14 @@ const Webhook = Schema.Struct({
 const decodeWebhook = Schema.decodeUnknownOption(Webhook)
 
 /**
- * Whether a call may be controlled at this address. It comes with the vendor's answer, and the gate must not be sent to another host: in its own
- * network it reaches what others do not.
+ * The address at which a call is controlled; undefined if the gate must not ask it. It comes with the vendor's answer, and the gate must not
+ * be sent to another host: in its own network it reaches what others do not.
  */
-const isControl = (address: string, baseUrl: string): boolean => {
+const controlUrl = (address: string, baseUrl: string): URL | undefined => {
   const url = URL.parse(address)
-  if (url === null || url.username !== "" || url.password !== "") return false
-  return url.origin === URL.parse(baseUrl)?.origin || (url.protocol === "https:" && url.hostname.endsWith(".vapi.ai"))
+  if (url === null || url.username !== "" || url.password !== "") return undefined
+  const isVapi = url.protocol === "https:" && url.hostname.endsWith(".vapi.ai")
+  return isVapi || url.origin === URL.parse(baseUrl)?.origin ? url : undefined
 }
 
 /** The time of a signature in ms; its header may be in seconds. */
@@ -80,6 +81,13 @@ export const vapi = (
     headers: { authorization: `Bearer ${Redacted.value(ApiKey)}` },
     secrets: [ApiKey, WebhookSecret],
     isAtCapacity: saysConcurrency,
+  })
+  /** Another host, which knows the call by its address and must not learn the key. Its outage says nothing about the API's. */
+  const controlEndpoint = ({ origin }: URL): Endpoint => ({
+    ...endpoint,
+    baseUrl: `${origin}/`,
+    circuit: `${campaign.BaseUrl} control`,
+    authorise: () => Effect.succeed({}),
   })
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
   const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
@@ -142,20 +150,13 @@ export const vapi = (
     callOf(id).pipe(
       Effect.flatMap(({ monitor, status }) => {
         if (status === "ended") return Effect.succeed(true)
-        const url = monitor?.controlUrl
-        if (!url || !isControl(url, campaign.BaseUrl)) return Effect.succeed(false)
-        // another host, which knows the call by its address and must not learn the key
-        const control: Call = {
-          kind: "read",
-          method: "POST",
-          path: "",
-          url,
-          shownPath: "control",
-          body: { type: "end-call" },
-        }
+        const url = controlUrl(monitor?.controlUrl ?? "", campaign.BaseUrl)
+        if (url === undefined) return Effect.succeed(false)
+        const path = `${url.pathname.slice(1)}${url.search}`
+        const hangUp: Call = { kind: "read", method: "POST", path, shownPath: "control", body: { type: "end-call" } }
         // the address opens the call until it is over, which the call itself tells
         return Effect.map(
-          Effect.andThen(send(endpoint, Schema.Unknown, control), callOf(id)),
+          Effect.andThen(send(controlEndpoint(url), Schema.Unknown, hangUp), callOf(id)),
           (call) => call.status === "ended",
         )
       }),

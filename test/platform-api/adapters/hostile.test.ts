@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { CIRCUIT_FAILURES, PlatformApi } from "../../../src/PlatformApi.ts"
 import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
 import { hmacSha256 } from "../../../src/platform-api/signatures.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
@@ -16,7 +16,7 @@ import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { sessionConfig } from "../../platform/support.ts"
-import { ask, joined, stateOf, subjectOf, vendorTest, waits } from "./rig.ts"
+import { ask, END_PATHS, joined, stateOf, subjectOf, vendorTest, waits } from "./rig.ts"
 
 const generic = subjectOf("generic", makeFakeGeneric)
 const livekit = subjectOf("livekit", makeFakeLiveKit)
@@ -256,6 +256,25 @@ describe("the word of a page", () => {
       const webhook = world.fake.webhook(body)
       assert.deepStrictEqual(yield* gate.vendorWebhook("hume", webhook), { _tag: "accepted", released: false })
       assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
+    }),
+  )
+})
+
+describe("a vendor's other host", () => {
+  vendorTest("that cannot be reached stops no starts, and is not asked for a while", vapi, (world) =>
+    Effect.gen(function* () {
+      const end = PlatformApi.use((api) => api.end?.("default", { sessionIds: ["call-1"] }) ?? Effect.void)
+      yield* initiate()
+      world.refuse(END_PATHS, "unreachable")
+      const calls = 2 * CIRCUIT_FAILURES
+      const errors = yield* Effect.forEach(Array.from({ length: calls }), () => Effect.flip(end), {
+        concurrency: "unbounded",
+      })
+      assert.deepInclude(errors.at(-1)?.reason, { _tag: "Unavailable" })
+      const asked = world.refuse(END_PATHS, "unreachable")
+      assert.deepInclude((yield* Effect.flip(end)).reason, { reason: "circuit_open" })
+      assert.strictEqual(world.refuse(undefined), asked)
+      assert.deepStrictEqual((yield* initiate()).sessionIds, ["call-2"])
     }),
   )
 })

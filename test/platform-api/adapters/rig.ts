@@ -81,10 +81,10 @@ export interface World {
   /** moves the vendor's clock alone */
   readonly shiftVendor: (minutes: number) => void
   /**
-   * From now on requests of these paths are answered with this status and not carried out; none if undefined. 403 by default. Returns how
-   * many were.
+   * From now on requests of these paths are answered with this status and not carried out, or find no connection; none if undefined. 403 by
+   * default. Returns how many were.
    */
-  readonly refuse: (paths: RegExp | undefined, status?: number) => number
+  readonly refuse: (paths: RegExp | undefined, status?: number | "unreachable") => number
 }
 
 /** The paths of requests that end a call, at every vendor. */
@@ -147,8 +147,8 @@ export const vendorTest = (
       }
       let refusedPaths: RegExp | undefined
       let refused = 0
-      let refusal = 403
-      const refuse = (paths: RegExp | undefined, status = 403): number => {
+      let refusal: number | "unreachable" = 403
+      const refuse: World["refuse"] = (paths, status = 403) => {
         refusedPaths = paths
         refusal = status
         return refused
@@ -156,6 +156,9 @@ export const vendorTest = (
       const fetch: typeof globalThis.fetch = async (input, init) => {
         if (refusedPaths?.test(new URL(new Request(input, init).url).pathname) !== true) return fake.fetch(input, init)
         refused++
+        if (refusal === "unreachable") {
+          throw new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) })
+        }
         return Response.json({ message: "no" }, { status: refusal })
       }
       yield* body({ fake, sessions: new Map(), pass, refuse, shiftVendor }).pipe(
