@@ -41,7 +41,7 @@ import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
 import { makeReceiveWebhook } from "./gatekeeper/vendor-webhooks.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
-import type { PlatformApi } from "./PlatformApi.ts"
+import { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import { type RequestRefusal, refusalOutcomes } from "./refusals.ts"
@@ -80,6 +80,7 @@ export const layer: Layer.Layer<
     const tickets = yield* makeTickets(campaigns, steps, startSession, yield* makeEndLeft(steps), gates.removed)
     const names = yield* CallerNames
     const shadow = yield* makeShadow(campaigns.all, settings)
+    const { webhookRefusal } = yield* PlatformApi
     const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow)
     const traced = yield* tracing
     const checks = traceChecks(traced, {
@@ -151,6 +152,7 @@ export const layer: Layer.Layer<
       attach: traces.inTicketTrace("Gatekeeper.attach", tickets.attach),
       sessionEnded: (sessionIds) => sessionEnded(sessionIds),
       vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook({ ...tickets, sessionEnded })),
+      vendorWebhookRefusal: (platform, headers) => webhookRefusal?.(platform, headers) ?? Effect.undefined,
       traceOf: traces.ofTicket,
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {

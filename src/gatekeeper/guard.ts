@@ -77,7 +77,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
-    const { end, limitsCalls, pageEnds, webhook } = api
+    const { end, limitsCalls, pageEnds, webhook, webhookRefusal } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -130,6 +130,7 @@ const platform = Layer.effect(
               ),
           }),
       ...(webhook === undefined ? {} : { webhook }),
+      ...(webhookRefusal === undefined ? {} : { webhookRefusal }),
       ...(limitsCalls === undefined ? {} : { limitsCalls }),
       verify: (campaign) =>
         inSpan(

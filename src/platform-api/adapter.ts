@@ -38,6 +38,13 @@ export type WebhookMeaning =
 
 /** How an adapter authenticates and reads its vendor's webhooks. */
 export interface Webhooks {
+  /**
+   * Why a webhook is refused whatever its body is, naming the header; undefined if only the body tells. Then its body is not read. Without
+   * it, the body of every webhook is.
+   */
+  readonly refuses?: (headers: VendorWebhook["headers"], now: number) => string | undefined
+  /** Campaigns of a platform with the same text authenticate alike, so that one of them does it for all. Contains the key. */
+  readonly proof?: string
   /** Returns why a webhook is refused, naming the setting to check; undefined if it is authentic. `now` is in ms since 1970. */
   readonly verify: (webhook: VendorWebhook, now: number) => string | undefined
   /** Reads the parsed body of an authentic webhook. */

@@ -62,30 +62,42 @@ const headersOf = (lines: Settings["Headers"]) =>
     }),
   )
 
-const webhooksOf = (settings: Settings, secret: string): Webhooks => ({
-  verify: ({ headers, rawBody }: VendorWebhook, now) => {
-    const { WebhookHeader: name, WebhookScheme: scheme, WebhookTimeHeader: timeName } = settings
-    const given = (headers[name] ?? "").replace(/^sha256=/, "")
-    const time = timeName === undefined ? undefined : (headers[timeName] ?? "")
-    if (time !== undefined) {
+const webhooksOf = (settings: Settings, secret: string): Webhooks => {
+  const { WebhookHeader: name, WebhookScheme: scheme, WebhookTimeHeader: timeName } = settings
+  const notOurs = `${name}: It is not of Generic.WebhookSecret.`
+  const givenIn = (headers: VendorWebhook["headers"]): string => (headers[name] ?? "").replace(/^sha256=/, "")
+
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    if (timeName !== undefined) {
+      const time = headers[timeName] ?? ""
       const millis = time.length > 11 ? Number(time) : Number(time) * 1000
       if (!/^\d{1,15}$/.test(time)) return `${timeName}: Expected the time of the signature.`
       if (Math.abs(millis - now) > TOLERANCE_MILLIS) return `${timeName}: It is too old or too new.`
     }
-    const signed = time === undefined ? rawBody : `${time}.${rawBody}`
-    const expected = scheme === "token" ? secret : hmacSha256(secret, signed, scheme)
-    return equal(given, expected) ? undefined : `${name}: It is not of Generic.WebhookSecret.`
-  },
-  ended: (body) => {
-    const { WebhookEndEvents, WebhookEventField, WebhookIdField } = settings
-    if (typeof body !== "object" || body === null) return { _tag: "malformed" }
-    const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
-    if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
-    if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
-    const id = textAt(body, WebhookIdField)
-    return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
-  },
-})
+    const given = givenIn(headers)
+    return given === "" || (scheme === "token" && !equal(given, secret)) ? notOurs : undefined
+  }
+
+  return {
+    proof: JSON.stringify([secret, name, scheme, timeName]),
+    refuses,
+    verify: ({ headers, rawBody }, now) => {
+      const refusal = refuses(headers, now)
+      if (refusal !== undefined || scheme === "token") return refusal
+      const signed = timeName === undefined ? rawBody : `${headers[timeName]}.${rawBody}`
+      return equal(givenIn(headers), hmacSha256(secret, signed, scheme)) ? undefined : notOurs
+    },
+    ended: (body) => {
+      const { WebhookEndEvents, WebhookEventField, WebhookIdField } = settings
+      if (typeof body !== "object" || body === null) return { _tag: "malformed" }
+      const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
+      if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
+      if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
+      const id = textAt(body, WebhookIdField)
+      return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
+    },
+  }
+}
 
 export const generic = (
   settings: Settings,

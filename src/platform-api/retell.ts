@@ -158,10 +158,16 @@ export const retell = (
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const [, time = "", digest = ""] = SIGNATURE.exec(headers["x-retell-signature"] ?? "") ?? []
+  const signatureIn = (headers: VendorWebhook["headers"]) => SIGNATURE.exec(headers["x-retell-signature"] ?? "") ?? []
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const [, time = ""] = signatureIn(headers)
     if (time === "") return "x-retell-signature: Expected v=<milliseconds>,d=<hexadecimal>."
-    if (Math.abs(Number(time) - now) > TOLERANCE_MILLIS) return "x-retell-signature: It is too old or too new."
+    return Math.abs(Number(time) - now) > TOLERANCE_MILLIS ? "x-retell-signature: It is too old or too new." : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    if (refusal !== undefined) return refusal
+    const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(key, rawBody + time, "hex"))
       ? undefined
       : "x-retell-signature: It is not of Retell.ApiKey."
@@ -178,6 +184,8 @@ export const retell = (
       inUse: Math.ceil(found.current_concurrency),
     })),
     webhooks: {
+      proof: key,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

@@ -129,15 +129,25 @@ export const ultravox = (
     return (yield* status(id)).status === "over"
   })
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const time = headers["x-ultravox-webhook-timestamp"] ?? ""
-    const given = headers["x-ultravox-webhook-signature"] ?? ""
+  const signedIn = (headers: VendorWebhook["headers"]) => ({
+    time: headers["x-ultravox-webhook-timestamp"] ?? "",
+    given: headers["x-ultravox-webhook-signature"] ?? "",
+  })
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const { given, time } = signedIn(headers)
     // a time without a zone is in UTC
     const millis = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(time) ? time : `${time}Z`)
     if (given === "" || Number.isNaN(millis)) {
       return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
     }
-    if (Math.abs(millis - now) > TOLERANCE_MILLIS) return "x-ultravox-webhook-timestamp: It is too old or too new."
+    return Math.abs(millis - now) > TOLERANCE_MILLIS
+      ? "x-ultravox-webhook-timestamp: It is too old or too new."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    if (refusal !== undefined) return refusal
+    const { given, time } = signedIn(headers)
     const expected = hmacSha256(secret, rawBody + time, "hex")
     const matches = given
       .split(",")
@@ -157,6 +167,8 @@ export const ultravox = (
       inUse: Math.ceil(account.activeCalls),
     })),
     webhooks: {
+      proof: secret,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

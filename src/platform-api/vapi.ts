@@ -163,17 +163,23 @@ export const vapi = (
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const given = headers["x-signature"]
-    if (given === undefined) {
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const time = headers["x-timestamp"] ?? ""
+    if (headers["x-signature"] === undefined) {
       return equal(headers["x-vapi-secret"] ?? "", secret)
         ? undefined
         : "x-vapi-secret: Expected the secret of Vapi.WebhookSecret, or x-signature and x-timestamp."
     }
-    const time = headers["x-timestamp"] ?? ""
     if (!/^\d{1,15}$/.test(time)) return "x-timestamp: Expected the time of the signature."
-    if (Math.abs(signatureMillis(time) - now) > TOLERANCE_MILLIS) return "x-timestamp: It is too old or too new."
-    return equal(given, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
+    return Math.abs(signatureMillis(time) - now) > TOLERANCE_MILLIS
+      ? "x-timestamp: It is too old or too new."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    const given = headers["x-signature"]
+    if (refusal !== undefined || given === undefined) return refusal
+    return equal(given, hmacSha256(secret, `${headers["x-timestamp"]}.${rawBody}`, "hex"))
       ? undefined
       : "x-signature: It is not of Vapi.WebhookSecret."
   }
@@ -189,6 +195,8 @@ export const vapi = (
         Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
       ),
     webhooks: {
+      proof: secret,
+      refuses,
       verify,
       ended: (body) => {
         const message = Option.getOrUndefined(decodeWebhook(body))?.message

@@ -20,6 +20,7 @@ import {
   PlatformError,
   RequestRefused,
   type SessionState,
+  type UnreadVerdict,
   type WebhookVerdict,
   type WebSession,
 } from "../../src/PlatformApi.ts"
@@ -124,6 +125,8 @@ export interface World {
   limitsCalls: boolean
   /** what a vendor's webhook says */
   webhook: WebhookVerdict
+  /** why a vendor's webhook is refused whatever its body is */
+  webhookRefusal: UnreadVerdict | undefined
   /** the sessions that the platform was asked to end, by their first id */
   readonly endings: Array<string>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
@@ -147,6 +150,7 @@ export const makeWorld = (): World => ({
   endings: [],
   limitsCalls: false,
   webhook: { _tag: "unexpected" },
+  webhookRefusal: undefined,
   lookup: () => Effect.succeed(noFacts),
   lookedUp: [],
   send: () => Effect.void,
@@ -174,6 +178,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
       }),
     limitsCalls: () => world.limitsCalls,
     webhook: () => Effect.sync(() => world.webhook),
+    webhookRefusal: () => Effect.sync(() => world.webhookRefusal),
     verify: () => Effect.succeed([]),
   })
 

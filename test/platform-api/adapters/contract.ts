@@ -409,7 +409,22 @@ const webhooks = (subject: Subject): void => {
         world.shiftVendor(minutes)
         const late = world.fake.webhook(otherEvent(id))
         assert.strictEqual((yield* gate.vendorWebhook(platform, late))._tag, "refused", `${minutes}`)
+        assert.strictEqual((yield* gate.vendorWebhookRefusal(platform, late.headers))?._tag, "refused", `${minutes}`)
       }
+    }),
+  )
+
+  vendorTest("a webhook that its headers alone disprove is refused before its body is read", subject, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const { headers } = world.fake.webhook(otherEvent("any"))
+      assert.isUndefined(yield* gate.vendorWebhookRefusal(platform, headers))
+      const names = Object.keys(headers).filter((name) => name !== "content-type")
+      for (const name of names) {
+        const refusal = yield* gate.vendorWebhookRefusal(platform, { ...headers, [name]: undefined })
+        assert.strictEqual(refusal?._tag, "refused", name)
+      }
+      assert.strictEqual((yield* gate.vendorWebhookRefusal("nobody", headers))?._tag, "unexpected")
     }),
   )
 
