@@ -9,6 +9,7 @@ import type { Started } from "../Session.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { currentSettings, derived } from "../settings/current.ts"
+import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
 import { callerOf, header, headersOf, isForwarded, parseJson, readBody } from "./incoming.ts"
@@ -155,7 +156,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }),
         sessionEnded: (request) =>
           Effect.gen(function* () {
-            const { Security } = settings()
+            const { Security, ...tree } = settings()
             const apiToken = header(request, "x-api-token")
             const byToken = apiToken !== undefined && Security.WebhookApiToken.length > 0
             const rawBody = yield* readBody(request, !byToken && Security.WebhookSigningSecret.length > 0)
@@ -171,6 +172,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
                 forwarded: isForwarded(request),
               },
               yield* store.now,
+              hasDefaultPlatform(tree),
             )
             if (refusal !== undefined) {
               yield* warnOfRefusedWebhook(refusal)

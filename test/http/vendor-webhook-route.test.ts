@@ -6,8 +6,8 @@ import { Effect } from "effect"
 import { MAX_WEBHOOK_BYTES } from "../../src/http/answer.ts"
 import { REFUSED_WEBHOOKS_PER_MINUTE } from "../../src/http/routes.ts"
 import { readWebhook } from "../../src/platform-api/webhooks.ts"
-import { call, servedTest } from "../support/gate-server.ts"
-import { shop, VENDOR_WEBHOOK } from "./support.ts"
+import { call, post, servedTest } from "../support/gate-server.ts"
+import { REQUEST, shop, VENDOR_WEBHOOK, WEBHOOK } from "./support.ts"
 
 const MISSING = { _tag: "refused", reason: "The signature is missing." } as const
 const WRONG = { _tag: "refused", reason: "The signature is wrong." } as const
@@ -92,3 +92,21 @@ describe("a vendor's webhook", () => {
     assert.deepStrictEqual(verified, ["1", "3", "5"])
   })
 })
+
+servedTest(
+  "the default platform's webhook ends nothing at a gate of vendors alone that has no token for it",
+  {
+    VoiceAiPlatform: {
+      Platform: "retell",
+      MaxConcurrency: 1,
+      Retell: { ApiKey: "key-of-retell-1", AgentId: "agent-1" },
+    },
+  },
+  ({ url }) =>
+    Effect.gen(function* () {
+      yield* post(url + REQUEST)
+      const body = { conversationSessionId: "conversation-1" }
+      const refused = yield* post(url + WEBHOOK, body)
+      assert.deepStrictEqual([refused.status, refused.body.code], [401, "webhook_unauthorized"])
+    }),
+)
