@@ -6,6 +6,7 @@ import { Clock, DateTime, Effect, Predicate, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { Credential, StartConfig } from "../Session.ts"
 import type { GenericSettings } from "../settings/groups/generic.ts"
+import { secretParts } from "../settings/masking.ts"
 import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import { PlatformError, RequestRefused } from "./errors.ts"
@@ -104,24 +105,25 @@ export const generic = (
   { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
   const { AgentId, AtCapacity, EndPath, OverStatuses, StartBody, StatusField, StatusPath, WebhookSecret } = settings
+  const startBody = StartBody && Redacted.value(StartBody)
   const endpoint = vendorEndpoint({
     vendor: "the vendor",
     campaign,
     headers: headersOf(settings.Headers),
     // a vendor may echo the key without the words before it
-    secrets: settings.Headers.flatMap((line) => [
-      line,
-      ...Redacted.value(line)
-        .split(/[:\s]+/)
-        .filter((part) => part.length >= 8)
-        .map((part) => Redacted.make(part)),
-    ]),
+    secrets: [
+      ...settings.Headers.flatMap((line) => {
+        const text = Redacted.value(line)
+        return [text, ...text.split(/[:\s]+/).filter((part) => part.length >= 8)]
+      }),
+      ...secretParts(startBody ?? ""),
+    ].map((part) => Redacted.make(part)),
     isAtCapacity: (failure) =>
       AtCapacity === undefined ? saysConcurrency(failure) : failure.status >= 400 && failure.text.includes(AtCapacity),
   })
   const limits = { agent: AgentId, lifetimeSeconds, longestCallSeconds }
-  const takesLimit = `${settings.StartPath}${StartBody}`.includes("{{longestCallSeconds}}")
-  const isBounded = `${settings.StartPath}${StartBody}`.includes("{{lifetimeSeconds}}")
+  const takesLimit = `${settings.StartPath}${startBody}`.includes("{{longestCallSeconds}}")
+  const isBounded = `${settings.StartPath}${startBody}`.includes("{{lifetimeSeconds}}")
 
   const credentialOf = (answer: unknown, expiresAt: string): Credential | undefined => {
     const { SingleUse, TokenField, UrlField } = settings
@@ -147,7 +149,7 @@ export const generic = (
       method: ({ post: "POST", get: "GET", put: "PUT" } as const)[settings.StartMethod],
       path,
       fromCaller: chosenIn(config),
-      ...(StartBody === undefined ? {} : { body: filled(JSON.parse(StartBody), values) }),
+      ...(startBody === undefined ? {} : { body: filled(JSON.parse(startBody), values) }),
     }
     const answer = yield* send(endpoint, Schema.Unknown, start, group)
     const id = textAt(answer, settings.SessionIdField)

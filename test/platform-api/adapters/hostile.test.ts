@@ -328,6 +328,20 @@ describe("a hostile vendor", () => {
     }),
   )
 
+  vendorTest(
+    "that repeats a key of the start's body does not bring it into a message",
+    generic,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 401, body: { message: "no such key: body-key-of-the-vendor" } })
+        const { message } = yield* Effect.flip(initiate())
+        assert.include(message, "no such key")
+        assert.notInclude(message, "body-key-of-the-vendor")
+        assert.include(JSON.stringify(world.fake.requests[0]?.body), "body-key-of-the-vendor")
+      }),
+    { Generic: { ...Object(GENERIC), StartBody: '{"key":"body-key-of-the-vendor"}' } },
+  )
+
   for (const expires_at of [1e300, -1e300, 0]) {
     vendorTest(`that names no possible time of expiry (${expires_at}) fails no start`, retell, (world) =>
       Effect.gen(function* () {
