@@ -140,6 +140,8 @@ adapterContract({
 
 adapterContract({
   platform: "daily",
+  limit: '"eject_at_room_exp":true',
+  readsEveryWebhook: true,
   fake: makeFakeDaily,
   shape: "url+token",
   asksToStart: true,

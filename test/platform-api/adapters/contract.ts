@@ -328,7 +328,7 @@ const ends = (subject: Subject): void => {
           yield* world.pass(0.5)
           assert.isTrue(world.fake.isRunning(id))
           assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
-          assert.strictEqual(world.refuse(undefined), 2)
+          assert.isAtLeast(world.refuse(undefined), 2)
           yield* world.pass(0.5)
           assert.isFalse(world.fake.isRunning(id))
           assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
@@ -409,7 +409,8 @@ const webhooks = (subject: Subject): void => {
         world.shiftVendor(minutes)
         const late = world.fake.webhook(otherEvent(id))
         assert.strictEqual((yield* gate.vendorWebhook(platform, late))._tag, "refused", `${minutes}`)
-        assert.strictEqual((yield* gate.vendorWebhookRefusal(platform, late.headers))?._tag, "refused", `${minutes}`)
+        const unread = yield* gate.vendorWebhookRefusal(platform, late.headers)
+        assert.strictEqual(unread?._tag, subject.readsEveryWebhook ? undefined : "refused", `${minutes}`)
       }
     }),
   )
@@ -422,7 +423,7 @@ const webhooks = (subject: Subject): void => {
       const names = Object.keys(headers).filter((name) => name !== "content-type")
       for (const name of names) {
         const refusal = yield* gate.vendorWebhookRefusal(platform, { ...headers, [name]: undefined })
-        assert.strictEqual(refusal?._tag, "refused", name)
+        assert.strictEqual(refusal?._tag, subject.readsEveryWebhook ? undefined : "refused", name)
       }
       assert.strictEqual((yield* gate.vendorWebhookRefusal("nobody", headers))?._tag, "unexpected")
     }),

@@ -55,6 +55,8 @@ export interface Subject {
   readonly lists: boolean
   /** What of the start tells the vendor a longest call of ten minutes; absent where it takes none, and the gate ends such a call. */
   readonly limit?: string
+  /** A message without a signature is accepted, by its body, so every webhook is read. */
+  readonly readsEveryWebhook?: true
   /** The vendor ends a call for the gate. */
   readonly ends: boolean
 }
@@ -88,7 +90,8 @@ export interface World {
 }
 
 /** The paths of requests that end a call, at every vendor. */
-export const END_PATHS = /\/(end|stop-call\/[^/]+|control|send_data_message|livekit\.RoomService\/DeleteRoom)$/
+export const END_PATHS =
+  /\/(end|stop-call\/[^/]+|control|send_data_message|livekit\.RoomService\/DeleteRoom|agents\/[^/]+\/sessions\/[^/]+)$/
 
 type Services = Gatekeeper | PlatformApi | Settings
 
