@@ -144,12 +144,14 @@ export class FifoQueue extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
     /**
      * Resolves a start in doubt by the sessions that the platform reports for it, each by its ids. A session that belongs to no ticket
-     * holds the slot until it ends. When none was reported twice, the slot is freed.
+     * holds the slot until it ends; with `ends` it is this start's alone, and is to be ended (`dueEnds`). When none was reported twice, the
+     * slot is freed.
      */
     readonly resolve: (
       at: CampaignContext,
       doubt: string,
       sessions: ReadonlyArray<ReadonlyArray<string>>,
+      ends?: boolean,
     ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended; any of its ids. */
     readonly end: (at: CampaignContext, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
@@ -198,6 +200,16 @@ export class FifoQueue extends Context.Service<
       at: CampaignContext,
       subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
     ) => Step<string>
+    /**
+     * The running sessions that are to be ended at the platform now, as their data was bound: those without a caller and, with `all`,
+     * those whose lease is about to end. Each is claimed for `claimMillis`: until then no other instance is given it, and then any, if it
+     * still runs.
+     */
+    readonly dueEnds: (
+      at: CampaignContext,
+      which: "all" | "orphans",
+      claimMillis: number,
+    ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /** What an operator sees and does. */
     readonly operator: OperatorQueue
   }

@@ -19,6 +19,7 @@ import { makeCapacity } from "./gatekeeper/capacity.ts"
 import type { CapacityUnknown } from "./gatekeeper/capacity-unknown.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
+import { makeEndDue } from "./gatekeeper/end-due.ts"
 import { makeEndLeft } from "./gatekeeper/end-left.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
@@ -42,7 +43,7 @@ import { makeReceiveWebhook } from "./gatekeeper/vendor-webhooks.ts"
 import { makeWatchCall } from "./gatekeeper/watch-calls.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
-import type { PlatformApi } from "./PlatformApi.ts"
+import { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import { type RequestRefusal, refusalOutcomes } from "./refusals.ts"
@@ -76,12 +77,14 @@ export const layer: Layer.Layer<
     const watchCall = yield* makeWatchCall(steps)
     const relay = yield* makeRelay(campaigns, steps, relayOffer, watchCall)
     const doubts = yield* makeDoubts(steps)
+    const endDue = yield* makeEndDue(steps)
     const instance = yield* makeInstance
     const traces = yield* makeTraces(campaigns, steps)
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
     const tickets = yield* makeTickets(campaigns, steps, startSession, yield* makeEndLeft(steps), gates.removed)
     const names = yield* CallerNames
     const shadow = yield* makeShadow(campaigns.all, settings)
+    const { webhookRefusal } = yield* PlatformApi
     const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow)
     const traced = yield* tracing
     const checks = traceChecks(traced, {
@@ -131,7 +134,18 @@ export const layer: Layer.Layer<
     const { handover, status } = yield* inBackground(
       Effect.andThen(
         gates.start,
-        background(campaigns, capacity, steps, tickets, sessionIds, doubts, watchCall, gates.removed, isTakenOver),
+        background(
+          campaigns,
+          capacity,
+          steps,
+          tickets,
+          sessionIds,
+          doubts,
+          watchCall,
+          endDue,
+          gates.removed,
+          isTakenOver,
+        ),
       ),
     )
     // registered last, so it runs before the background tasks stop
@@ -154,6 +168,7 @@ export const layer: Layer.Layer<
       attach: traces.inTicketTrace("Gatekeeper.attach", tickets.attach),
       sessionEnded: (sessionIds) => sessionEnded(sessionIds),
       vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook({ ...tickets, sessionEnded })),
+      vendorWebhookRefusal: (platform, headers) => webhookRefusal?.(platform, headers) ?? Effect.undefined,
       traceOf: traces.ofTicket,
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {

@@ -15,7 +15,13 @@ import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
 import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./platform-api/model.ts"
 import { makeSend } from "./platform-api/requests.ts"
-import { readWebhook, type WebhookVerdict } from "./platform-api/webhooks.ts"
+import {
+  readWebhook,
+  refuseUnread,
+  type UnreadVerdict,
+  type WebhookReader,
+  type WebhookVerdict,
+} from "./platform-api/webhooks.ts"
 import type { StartConfig } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 
@@ -31,7 +37,7 @@ export {
 } from "./platform-api/errors.ts"
 export type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./platform-api/model.ts"
 export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
-export type { WebhookVerdict } from "./platform-api/webhooks.ts"
+export type { UnreadVerdict, WebhookVerdict } from "./platform-api/webhooks.ts"
 export type { StartConfig } from "./Session.ts"
 
 export class PlatformApi extends Context.Service<
@@ -50,8 +56,7 @@ export class PlatformApi extends Context.Service<
       | ((config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>)
       | undefined
     /**
-     * Watches a running session, and ends it at the longest call: true when it is over, false when it cannot be watched. It may take as
-     * long as the session. A platform without it reports ends otherwise.
+     * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform without it reports ends otherwise.
      */
     readonly watch?: ((campaign: string, sessionId: string) => Effect.Effect<boolean, PlatformError>) | undefined
     /**
@@ -69,8 +74,10 @@ export class PlatformApi extends Context.Service<
       clientIdentifier: string,
       since: number,
     ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+    /** Whether the platform ends a call at `Queue.MaxCallMinutes` by itself. Without it, the gate ends such calls. */
+    readonly limitsCalls?: ((campaign: string) => boolean) | undefined
     /**
-     * Ends a session whose caller has left, or one that nobody has opened. True if it is over now; false if the platform cannot end it.
+     * Ends a session whose caller has left, one that nobody can open, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; false if the platform cannot end it.
      * Idempotent. A platform without it reports the ends of its sessions alone.
      */
     readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
@@ -86,6 +93,10 @@ export class PlatformApi extends Context.Service<
      * calls `Gatekeeper.sessionEnded` itself.
      */
     readonly webhook?: ((platform: string, webhook: VendorWebhook) => Effect.Effect<WebhookVerdict>) | undefined
+    /** Why `webhook` refuses a webhook with these headers whatever its body is; undefined if it needs the body. */
+    readonly webhookRefusal?:
+      | ((platform: string, headers: VendorWebhook["headers"]) => Effect.Effect<UnreadVerdict | undefined>)
+      | undefined
     /**
      * Checks the campaign's settings with harmless reads, for `check`, the start and the console. What the platform does not
      * reveal is reported as not checked.
@@ -118,6 +129,12 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       (campaign: string, ...args: Args): Effect.Effect<A, PlatformError> =>
         Effect.flatMap(adapterOf(campaign), (adapter) => use(adapter, ...args))
 
+    const readersOf = (platform: string): ReadonlyArray<WebhookReader> =>
+      settings.Campaigns.filter(({ Platform }) => Platform === platform).flatMap(({ name: campaign }) => {
+        const webhooks = adapters.get(campaign)?.webhooks
+        return webhooks === undefined ? [] : [{ campaign, ...webhooks }]
+      })
+
     return PlatformApi.of({
       initiate: (config, group) => Effect.flatMap(adapterOf(config.campaign), ({ mint }) => mint(config, group)),
       relay: (config, offer, group) =>
@@ -139,17 +156,13 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       sessionsOf: using(
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
+      limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed(false)),
       pageEnds: using(({ pageEnds }, sessionId: string) => Effect.succeed(pageEnds?.(sessionId))),
       webhook: (platform, webhook) =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
-          const campaigns = settings.Campaigns.filter(({ Platform }) => Platform === platform)
-          const readers = campaigns.flatMap(({ name: campaign }) => {
-            const webhooks = adapters.get(campaign)?.webhooks
-            return webhooks === undefined ? [] : [{ campaign, ...webhooks }]
-          })
-          return readWebhook(readers, webhook, now)
-        }),
+        Effect.map(Clock.currentTimeMillis, (now) => readWebhook(readersOf(platform), webhook, now)),
+      webhookRefusal: (platform, headers) =>
+        Effect.map(Clock.currentTimeMillis, (now) => refuseUnread(readersOf(platform), headers, now)),
       verify: (campaign) =>
         Effect.matchEffect(adapterOf(campaign), {
           onFailure: ({ message }) =>

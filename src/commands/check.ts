@@ -10,6 +10,7 @@ import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
+import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import type { SettingProblem } from "../settings/problems.ts"
 import * as StoreLayer from "../store/layer.ts"
@@ -135,13 +136,17 @@ const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding
         }),
       )
 
-const webhookFinding = ({ Security }: SettingsTree): Finding => {
+const webhookFinding = ({ Security, ...tree }: SettingsTree): Finding => {
   const proofs = [
     ...(Security.WebhookApiToken.length > 0 ? ["the header X-Api-Token with a token of Security.WebhookApiToken"] : []),
     ...(Security.WebhookSigningSecret.length > 0
       ? ["a Standard Webhooks signature by a secret of Security.WebhookSigningSecret"]
       : []),
   ]
+  if (proofs.length === 0 && !hasDefaultPlatform(tree)) {
+    const message = "whether the vendors' webhooks arrive here; each needs its vendor's own signature"
+    return { name: "webhook", status: "not_checked", message }
+  }
   const accepted = proofs.length === 0 ? "is accepted from this machine only" : `needs ${proofs.join(", or ")}`
   return {
     name: "webhook",

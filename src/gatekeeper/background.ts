@@ -1,6 +1,6 @@
 /**
  * Background tasks: the sweep that enforces deadlines and recovers lost wake-ups, the heartbeat that keeps connected tickets
- * present and pushes their position, and the audit of sessions whose webhook was lost.
+ * present and pushes their position, the audit of sessions whose webhook was lost, and the end of calls that last too long.
  */
 import { Effect, Exit, Metric, type Scope } from "effect"
 import {
@@ -20,6 +20,7 @@ import { runEvery } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, POLL_MILLIS } from "./capacity.ts"
 import { DOUBT_CHECK_MILLIS, type Doubts } from "./doubts.ts"
+import { DUE_CHECK_MILLIS, type EndDue } from "./end-due.ts"
 import * as metrics from "./metrics.ts"
 import { estimateSeconds, hindrances } from "./outcomes.ts"
 import { makeQuarantined } from "./quarantined.ts"
@@ -61,6 +62,7 @@ export const background = (
   ids: SessionIds,
   doubts: Doubts,
   watchCall: WatchCall,
+  endDue: EndDue,
   removed: RemovedCampaigns,
   isTakenOver: (campaign: Campaign) => boolean,
 ): Effect.Effect<BackgroundStatus, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
@@ -208,6 +210,16 @@ export const background = (
           return known === undefined || known.doubts === 0 ? Effect.void : doubts.check(campaign, known.live)
         },
         { discard: true },
+      ),
+    )
+
+    yield* runEvery(
+      DUE_CHECK_MILLIS,
+      "end of calls at their longest length",
+      Effect.forEach(
+        campaigns.all,
+        (campaign) => ((running.get(campaign.name)?.live ?? 0) === 0 ? Effect.void : endDue(campaign)),
+        { concurrency: "unbounded", discard: true },
       ),
     )
 

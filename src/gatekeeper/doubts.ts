@@ -30,15 +30,9 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
 
+    /** At a vendor the session is this ticket's alone, whose caller has no credential for it: it is ended (`end-due.ts`). */
     const resolve = (campaign: Campaign, { id }: Doubt, sessions: ReadonlyArray<ReadonlyArray<string>>) =>
-      step(at(campaign), queue.resolve(at(campaign), id, sessions))
-
-    /** Ends a session whose start was not confirmed: its caller has no credential for it. It is this ticket's alone. */
-    const endOrphan = Effect.fnUntraced(function* (campaign: Campaign, sessionIds: ReadonlyArray<string>) {
-      yield* Effect.logWarning("The vendor runs a call whose start it did not confirm. It has no caller, and is ended.")
-      const isOver = yield* platform.end?.(campaign.name, { sessionIds }) ?? Effect.succeed(false)
-      if (isOver) yield* step(at(campaign), queue.end(at(campaign), sessionIds))
-    })
+      step(at(campaign), queue.resolve(at(campaign), id, sessions, isVendors(campaign)))
 
     const askHistory = Effect.fnUntraced(function* (campaign: Campaign, doubt: Doubt) {
       const config = storedConfigOf(doubt.data)
@@ -47,11 +41,11 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
       const sessions = yield* platform.sessionsOf(campaign.name, name, doubt.since)
       if (sessions === undefined) return false
       const result = yield* resolve(campaign, doubt, sessions)
-      if (result === "running" && isVendors(campaign)) {
-        yield* Effect.forEach(sessions, (sessionIds) => endOrphan(campaign, sessionIds), { discard: true })
-      } else if (result === "running") {
+      if (result === "running") {
         yield* Effect.logWarning(
-          "The platform runs a session whose start it did not confirm. It has no caller; its slot is held until it ends.",
+          isVendors(campaign)
+            ? "The vendor runs a call whose start it did not confirm. It has no caller, and is ended."
+            : "The platform runs a session whose start it did not confirm. It has no caller; its slot is held until it ends.",
         )
       }
       return true

@@ -78,7 +78,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
-    const { end, pageEnds, relay, watch, webhook } = api
+    const { end, limitsCalls, pageEnds, relay, watch, webhook, webhookRefusal } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -148,6 +148,8 @@ const platform = Layer.effect(
               ),
           }),
       ...(webhook === undefined ? {} : { webhook }),
+      ...(webhookRefusal === undefined ? {} : { webhookRefusal }),
+      ...(limitsCalls === undefined ? {} : { limitsCalls }),
       verify: (campaign) =>
         inSpan(
           "PlatformApi.verify",

@@ -3,6 +3,7 @@
  * pipeline when it builds the layer.
  */
 import { Context, Effect } from "effect"
+import type { VendorWebhook } from "../PlatformApi.ts"
 import type { RequestRefusal } from "../refusals.ts"
 import type {
   Draining,
@@ -20,7 +21,7 @@ import type {
 import type { Internals } from "./internals.ts"
 import type { Relay } from "./relay.ts"
 import type { TraceOfTicket } from "./traces.ts"
-import type { ReceiveWebhook } from "./vendor-webhooks.ts"
+import type { ReceiveWebhook, UnreadOutcome } from "./vendor-webhooks.ts"
 import { requestOf, type WebSessionConfig } from "./web-session.ts"
 
 /** The client's address in canonical form. */
@@ -62,6 +63,11 @@ export class Gatekeeper extends Context.Service<
     readonly vendorWebhook: ReceiveWebhook
     /** The span that a ticket's trace goes on from; undefined without a tracer, and of a ticket without a trace. */
     readonly traceOf: TraceOfTicket
+    /** Why `vendorWebhook` refuses a webhook with these headers, whatever its body is; undefined if it needs the body. */
+    readonly vendorWebhookRefusal: (
+      platform: string,
+      headers: VendorWebhook["headers"],
+    ) => Effect.Effect<UnreadOutcome | undefined>
     /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** The campaign whose last sweep failed, as a public message; undefined if none. */

@@ -18,6 +18,9 @@ export type WebhookOutcome =
   /** No campaign has this platform, or the platform sends no webhooks. */
   | { readonly _tag: "unexpected" }
 
+/** What becomes of a webhook whose body need not be read. */
+export type UnreadOutcome = Exclude<WebhookOutcome, { readonly _tag: "accepted" }>
+
 export type ReceiveWebhook = (
   platform: string,
   webhook: VendorWebhook,

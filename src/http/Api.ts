@@ -199,6 +199,7 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
     success: succeeds(200, successes.SessionEndedAnswer),
     error: refusals(
       problems.webhookUnauthorized,
+      problems.askedTooOften,
       problems.notFound,
       problems.bodyTooLarge,
       problems.internalError,

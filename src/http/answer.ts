@@ -148,10 +148,10 @@ export const methodNotAllowed = (allowed: string): Answer =>
   refused(problems.methodNotAllowed.make("method_not_allowed", `method: Expected ${allowed}.`, {}, { allow: allowed }))
 
 /** Closes the connection instead of reading the rest of the body. */
+export const unread = (answer: Answer): Answer => withHeaders(answer, { connection: "close" })
+
 export const bodyTooLarge = (maxBytes: number): Answer =>
-  withHeaders(refused(problems.bodyTooLarge.make(`The body is larger than ${maxBytes} bytes.`)), {
-    connection: "close",
-  })
+  unread(refused(problems.bodyTooLarge.make(`The body is larger than ${maxBytes} bytes.`)))
 
 export const refusals = {
   notFound: refused(problems.notFound.make("There is nothing at this path.")),

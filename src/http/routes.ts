@@ -3,14 +3,16 @@ import type { IncomingMessage } from "node:http"
 import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { invalid } from "../gatekeeper/validate.ts"
+import { trustedProxies } from "../ip-intel/client-address.ts"
 import { noSlot } from "../refusals.ts"
 import type { Started } from "../Session.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
-import { currentSettings } from "../settings/current.ts"
+import { currentSettings, derived } from "../settings/current.ts"
+import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { bearerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
+import { bearerOf, callerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
@@ -45,6 +47,12 @@ export class Routes extends Context.Service<
 /** How an SDP begins (RFC 8866 §5). */
 const SDP = /^v=0\r?\n/
 
+/**
+ * After so many refused webhooks of vendors in a minute, an address gets 429 for the rest of it, and no body of its webhooks is read: a
+ * forged one of 1 MiB costs as much as a hundred requests.
+ */
+export const REFUSED_WEBHOOKS_PER_MINUTE = 60
+
 const PING_EVERY_NANOS = 1_000_000_000n
 
 /**
@@ -64,6 +72,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const store = yield* Store
       const clock = yield* Clock.Clock
       const rejoinLimit = yield* localRateLimit(() => settings().Security.StatusPerMinute)
+      const trusted = derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies))
+      const refusedWebhooks = yield* localRateLimit(() => REFUSED_WEBHOOKS_PER_MINUTE)
       const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false
       const [lastPing, invalidatePing] = yield* Effect.cachedInvalidateWithTTL(
@@ -167,7 +177,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }),
         sessionEnded: (request) =>
           Effect.gen(function* () {
-            const { Security } = settings()
+            const { Security, ...tree } = settings()
             const apiToken = header(request, "x-api-token")
             const byToken = apiToken !== undefined && Security.WebhookApiToken.length > 0
             const rawBody = yield* readBody(request, !byToken && Security.WebhookSigningSecret.length > 0)
@@ -183,6 +193,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
                 forwarded: isForwarded(request),
               },
               yield* store.now,
+              hasDefaultPlatform(tree),
             )
             if (refusal !== undefined) {
               yield* warnOfRefusedWebhook(refusal)
@@ -202,21 +213,32 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         vendorWebhook: (platform, request) =>
           Effect.gen(function* () {
-            const rawBody = yield* readBody(request, true, answers.MAX_WEBHOOK_BYTES)
-            const outcome = yield* Effect.mapError(
-              gatekeeper.vendorWebhook(platform, { headers: headersOf(request), rawBody }),
-              (error) => answers.failed(error, basePath),
-            )
+            const address = callerOf(request, trusted()) ?? ""
+            const seconds = refusedWebhooks.retryAfter(address, clock.currentTimeMillisUnsafe())
+            if (seconds > 0) return answers.unread(answers.askedTooOften(seconds))
+            const headers = headersOf(request)
+            const refusal = yield* gatekeeper.vendorWebhookRefusal(platform, headers)
+            const outcome =
+              refusal ??
+              (yield* Effect.mapError(
+                gatekeeper.vendorWebhook(platform, {
+                  headers,
+                  rawBody: yield* readBody(request, true, answers.MAX_WEBHOOK_BYTES),
+                }),
+                (error) => answers.failed(error, basePath),
+              ))
+            const refused = (answer: Answer): Answer => (refusal === undefined ? answer : answers.unread(answer))
             switch (outcome._tag) {
               case "accepted": {
                 const { released } = outcome
                 return answers.json(200, { released }, released ? "released" : "not_released")
               }
               case "refused":
+                refusedWebhooks.take(address, clock.currentTimeMillisUnsafe())
                 yield* warnOfRefusedWebhook(outcome.reason)
-                return answers.refused(problems.webhookUnauthorized.make(outcome.reason))
+                return refused(answers.refused(problems.webhookUnauthorized.make(outcome.reason)))
               case "unexpected":
-                return answers.refusals.notFound
+                return refused(answers.refusals.notFound)
             }
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),

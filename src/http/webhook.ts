@@ -42,17 +42,26 @@ export const sign = (secret: string, id: string, timestamp: string, body: string
 /** Why a webhook is refused: a message that says what to change. */
 export type Refusal = string
 
-/** Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated. */
+/**
+ * Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated.
+ *
+ * @param isUsed a campaign is of the default platform, whose webhook this is. Otherwise the settings allow an exposed gate without a secret,
+ *   and without one nothing is accepted
+ */
 export const verifyWebhook = (
   security: Pick<SettingsTree["Security"], "WebhookApiToken" | "WebhookSigningSecret">,
   request: SignedRequest,
   nowMillis: number,
+  isUsed = true,
 ): Refusal | undefined => {
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
   // The settings allow to omit the secret if the gate serves loopback only. Requests through a proxy on this machine come from
   // outside: a caller could report the end of his own session, keep talking and let the next one in as well.
   if (tokens.length === 0 && secrets.length === 0) {
+    if (!isUsed) {
+      return "No campaign is of the default platform, whose webhook this is. To use it all the same, set Security.WebhookApiToken."
+    }
     return isLoopback(request.socketAddress) && !request.forwarded
       ? undefined
       : "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are accepted from this machine only."

@@ -38,6 +38,13 @@ export type WebhookMeaning =
 
 /** How an adapter authenticates and reads its vendor's webhooks. */
 export interface Webhooks {
+  /**
+   * Why a webhook is refused whatever its body is, naming the header; undefined if only the body tells. Then its body is not read. Without
+   * it, the body of every webhook is.
+   */
+  readonly refuses?: (headers: VendorWebhook["headers"], now: number) => string | undefined
+  /** Campaigns of a platform with the same text authenticate alike, so that one of them does it for all. Contains the key. */
+  readonly proof?: string
   /** Returns why a webhook is refused, naming the setting to check; undefined if it is authentic. `now` is in ms since 1970. */
   readonly verify: (webhook: VendorWebhook, now: number) => string | undefined
   /** Reads the parsed body of an authentic webhook. */
@@ -53,7 +60,7 @@ export interface Adapter {
    */
   readonly relay?: (config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>
   /**
-   * Watches a running session: true when it is over, false when it cannot be watched. Ends it at the longest call. Interrupted when the
+   * Watches a running session: true when it is over, false when it cannot be watched. Interrupted when the
    * gate stops; then another gate's audit watches it.
    */
   readonly watch?: (sessionId: string) => Effect.Effect<boolean, PlatformError>
@@ -64,12 +71,14 @@ export interface Adapter {
   readonly status?: (sessionId: string) => Effect.Effect<SessionState, PlatformError>
   /**
    * The ids of each session that began after `since` (ms), of a client on the default platform, and with a vendor those with this
-   * `correlationId`; undefined when there is no usable list.
+   * `correlationId`; undefined when there is no usable list, or it is too long to be read back to `since`.
    */
   readonly list?: (
     name: string,
     since: number,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+  /** The vendor ends a call at the longest length by itself; the gate then does not. */
+  readonly limitsCalls?: true
   /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */
   readonly end?: (session: WebSession) => Effect.Effect<boolean, PlatformError>
   /**

@@ -7,7 +7,7 @@ import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { StartConfig } from "../Session.ts"
 import type { CartesiaSettings } from "../settings/groups/vendors.ts"
-import type { Adapter, AdapterContext } from "./adapter.ts"
+import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import type { WebSession } from "./model.ts"
 import { expiryOf, newSessionId } from "./own-session.ts"
 import type { Call } from "./transport.ts"
@@ -60,14 +60,16 @@ export const cartesia = (
     return session
   })
 
+  const refuses = (headers: VendorWebhook["headers"]): string | undefined =>
+    equal(headers["x-webhook-secret"] ?? "", secret) ? undefined : "x-webhook-secret: It is not Cartesia.WebhookSecret."
+
   return {
     mint,
     pageEnds: (id) => expiryOf(id) ?? 0,
     webhooks: {
-      verify: ({ headers }) =>
-        equal(headers["x-webhook-secret"] ?? "", secret)
-          ? undefined
-          : "x-webhook-secret: It is not Cartesia.WebhookSecret.",
+      refuses,
+      // the header proves it, whatever the body is
+      verify: ({ headers }) => refuses(headers),
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }

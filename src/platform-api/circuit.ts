@@ -19,9 +19,9 @@ export const CIRCUIT_OPEN_MILLIS = 5_000
 
 const openDuration = Schedule.min([Schedule.exponential(`${CIRCUIT_OPEN_MILLIS} millis`), Schedule.spaced("1 minute")])
 
-/** Runs a call unless the circuit of this address is open; `group` is the caller's group, undefined for the gate's own calls. */
+/** Runs a call unless the circuit of this name is open, such as the platform's address; `group` is the caller's group, undefined for the gate's own calls. */
 export type Circuit = <A>(
-  baseUrl: string,
+  name: string,
   group: string | undefined,
   call: Effect.Effect<A, PlatformError>,
 ) => Effect.Effect<A, PlatformError>
@@ -70,9 +70,9 @@ export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBr
     // the streaks decide; a single failure that they report opens the circuit
     const breaker = yield* CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(1), openDuration })
     const streaks = new Map<string, FailureStreak>()
-    const streakOf = (baseUrl: string): FailureStreak => {
-      const streak = streaks.get(baseUrl) ?? new FailureStreak()
-      streaks.set(baseUrl, streak)
+    const streakOf = (name: string): FailureStreak => {
+      const streak = streaks.get(name) ?? new FailureStreak()
+      streaks.set(name, streak)
       return streak
     }
 
@@ -97,11 +97,11 @@ export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBr
       }
     }
 
-    return (baseUrl, group, call) =>
+    return (name, group, call) =>
       breaker
         .execute(call, {
-          key: baseUrl,
-          classify: (exit) => judge(streakOf(baseUrl), group, Option.getOrUndefined(Exit.findErrorOption(exit))),
+          key: name,
+          classify: (exit) => judge(streakOf(name), group, Option.getOrUndefined(Exit.findErrorOption(exit))),
         })
         .pipe(Effect.catchTag("CircuitBreakerError", (error) => Effect.fail(circuitOpen(error))))
   },

@@ -114,6 +114,7 @@ export const daily = (
   return {
     mint: (config, group) => startsNothing(mint(config, group)),
     status,
+    limitsCalls: true,
     end,
     webhooks: {
       verify,

@@ -90,11 +90,18 @@ export const elevenlabs = (
     )
   }
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const [, time = "", digest = ""] = SIGNATURE.exec(headers["elevenlabs-signature"] ?? "") ?? []
+  const signatureIn = (headers: VendorWebhook["headers"]) => SIGNATURE.exec(headers["elevenlabs-signature"] ?? "") ?? []
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const [, time = ""] = signatureIn(headers)
     if (time === "") return "elevenlabs-signature: Expected t=<seconds>,v0=<hexadecimal>."
-    if (Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS)
-      return "elevenlabs-signature: It is too old or too new."
+    return Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS
+      ? "elevenlabs-signature: It is too old or too new."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    if (refusal !== undefined) return refusal
+    const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
       ? undefined
       : "elevenlabs-signature: It is not of ElevenLabs.WebhookSecret."
@@ -104,6 +111,8 @@ export const elevenlabs = (
     mint,
     status,
     webhooks: {
+      proof: secret,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

@@ -6,6 +6,7 @@ import { Clock, DateTime, Effect, Predicate, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { Credential, StartConfig } from "../Session.ts"
 import type { GenericSettings } from "../settings/groups/generic.ts"
+import { secretParts } from "../settings/masking.ts"
 import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import { PlatformError, RequestRefused } from "./errors.ts"
@@ -62,53 +63,67 @@ const headersOf = (lines: Settings["Headers"]) =>
     }),
   )
 
-const webhooksOf = (settings: Settings, secret: string): Webhooks => ({
-  verify: ({ headers, rawBody }: VendorWebhook, now) => {
-    const { WebhookHeader: name, WebhookScheme: scheme, WebhookTimeHeader: timeName } = settings
-    const given = (headers[name] ?? "").replace(/^sha256=/, "")
-    const time = timeName === undefined ? undefined : (headers[timeName] ?? "")
-    if (time !== undefined) {
+const webhooksOf = (settings: Settings, secret: string): Webhooks => {
+  const { WebhookHeader: name, WebhookScheme: scheme, WebhookTimeHeader: timeName } = settings
+  const notOurs = `${name}: It is not of Generic.WebhookSecret.`
+  const givenIn = (headers: VendorWebhook["headers"]): string => (headers[name] ?? "").replace(/^sha256=/, "")
+
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    if (timeName !== undefined) {
+      const time = headers[timeName] ?? ""
       const millis = time.length > 11 ? Number(time) : Number(time) * 1000
       if (!/^\d{1,15}$/.test(time)) return `${timeName}: Expected the time of the signature.`
       if (Math.abs(millis - now) > TOLERANCE_MILLIS) return `${timeName}: It is too old or too new.`
     }
-    const signed = time === undefined ? rawBody : `${time}.${rawBody}`
-    const expected = scheme === "token" ? secret : hmacSha256(secret, signed, scheme)
-    return equal(given, expected) ? undefined : `${name}: It is not of Generic.WebhookSecret.`
-  },
-  ended: (body) => {
-    const { WebhookEndEvents, WebhookEventField, WebhookIdField } = settings
-    if (typeof body !== "object" || body === null) return { _tag: "malformed" }
-    const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
-    if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
-    if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
-    const id = textAt(body, WebhookIdField)
-    return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
-  },
-})
+    const given = givenIn(headers)
+    return given === "" || (scheme === "token" && !equal(given, secret)) ? notOurs : undefined
+  }
+
+  return {
+    proof: JSON.stringify([secret, name, scheme, timeName]),
+    refuses,
+    verify: ({ headers, rawBody }, now) => {
+      const refusal = refuses(headers, now)
+      if (refusal !== undefined || scheme === "token") return refusal
+      const signed = timeName === undefined ? rawBody : `${headers[timeName]}.${rawBody}`
+      return equal(givenIn(headers), hmacSha256(secret, signed, scheme)) ? undefined : notOurs
+    },
+    ended: (body) => {
+      const { WebhookEndEvents, WebhookEventField, WebhookIdField } = settings
+      if (typeof body !== "object" || body === null) return { _tag: "malformed" }
+      const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
+      if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
+      if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
+      const id = textAt(body, WebhookIdField)
+      return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
+    },
+  }
+}
 
 export const generic = (
   settings: Settings,
   { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
   const { AgentId, AtCapacity, EndPath, OverStatuses, StartBody, StatusField, StatusPath, WebhookSecret } = settings
+  const startBody = StartBody && Redacted.value(StartBody)
   const endpoint = vendorEndpoint({
     vendor: "the vendor",
     campaign,
     headers: headersOf(settings.Headers),
     // a vendor may echo the key without the words before it
-    secrets: settings.Headers.flatMap((line) => [
-      line,
-      ...Redacted.value(line)
-        .split(/[:\s]+/)
-        .filter((part) => part.length >= 8)
-        .map((part) => Redacted.make(part)),
-    ]),
+    secrets: [
+      ...settings.Headers.flatMap((line) => {
+        const text = Redacted.value(line)
+        return [text, ...text.split(/[:\s]+/).filter((part) => part.length >= 8)]
+      }),
+      ...secretParts(startBody ?? ""),
+    ].map((part) => Redacted.make(part)),
     isAtCapacity: (failure) =>
       AtCapacity === undefined ? saysConcurrency(failure) : failure.status >= 400 && failure.text.includes(AtCapacity),
   })
   const limits = { agent: AgentId, lifetimeSeconds, longestCallSeconds }
-  const isBounded = `${settings.StartPath}${StartBody}`.includes("{{lifetimeSeconds}}")
+  const takesLimit = `${settings.StartPath}${startBody}`.includes("{{longestCallSeconds}}")
+  const isBounded = `${settings.StartPath}${startBody}`.includes("{{lifetimeSeconds}}")
 
   const credentialOf = (answer: unknown, expiresAt: string): Credential | undefined => {
     const { SingleUse, TokenField, UrlField } = settings
@@ -134,7 +149,7 @@ export const generic = (
       method: ({ post: "POST", get: "GET", put: "PUT" } as const)[settings.StartMethod],
       path,
       fromCaller: chosenIn(config),
-      ...(StartBody === undefined ? {} : { body: filled(JSON.parse(StartBody), values) }),
+      ...(startBody === undefined ? {} : { body: filled(JSON.parse(startBody), values) }),
     }
     const answer = yield* send(endpoint, Schema.Unknown, start, group)
     const id = textAt(answer, settings.SessionIdField)
@@ -169,6 +184,7 @@ export const generic = (
               Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
             ),
         }),
+    ...(takesLimit ? { limitsCalls: true } : {}),
     ...(EndPath === undefined
       ? {}
       : {

@@ -80,12 +80,20 @@ export const hume = (
     return session
   })
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
     const time = headers["x-hume-ai-webhook-timestamp"] ?? ""
     if (!/^\d{1,12}$/.test(time)) return "x-hume-ai-webhook-timestamp: Expected the time of the signature, in seconds."
     if (Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS)
       return "x-hume-ai-webhook-timestamp: It is too old or too new."
-    return equal(headers["x-hume-ai-webhook-signature"] ?? "", hmacSha256(secret, `${rawBody}.${time}`, "hex"))
+    return headers["x-hume-ai-webhook-signature"] === undefined
+      ? "x-hume-ai-webhook-signature: Expected the signature."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    if (refusal !== undefined) return refusal
+    const signed = `${rawBody}.${headers["x-hume-ai-webhook-timestamp"]}`
+    return equal(headers["x-hume-ai-webhook-signature"] ?? "", hmacSha256(secret, signed, "hex"))
       ? undefined
       : "x-hume-ai-webhook-signature: It is not of Hume.WebhookSecret."
   }
@@ -99,6 +107,8 @@ export const hume = (
     // a slot that waits for its token to expire would bound nothing: the token opens several chats at once
     pageEnds: () => 0,
     webhooks: {
+      proof: secret,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

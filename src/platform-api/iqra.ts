@@ -2,13 +2,13 @@
  * The default platform: IqraAI's REST API, whose documents and drift between versions are known. A session is opened with its WebSocket
  * URL. Its end is reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
  */
-import { Effect, Redacted, Schema } from "effect"
+import { DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import { malformed, readAnswer } from "./answer.ts"
 import type { PlatformError } from "./errors.ts"
 import type { Concurrency, SessionState, WebSession } from "./model.ts"
-import { makeRecentSessions, PAGE_LIMIT } from "./recent-sessions.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import type { Call, Endpoint } from "./transport.ts"
 import { closeUnopened } from "./unopened.ts"
 import { verifyWith } from "./verify.ts"
@@ -24,9 +24,6 @@ import {
   statusOf,
   UsageData,
 } from "./wire.ts"
-
-/** How far the platform's clock may be behind this machine's (ms). */
-const CLOCK_DIFFERENCE_MILLIS = 60_000
 
 /** The platform has no such endpoint, or no such session. */
 const cannotBeAsked = ({ reason }: PlatformError): boolean =>
@@ -88,14 +85,18 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
     )
   }
 
-  const recentSessions = makeRecentSessions((_, cursor) => {
-    const body = { limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { nextCursor: cursor }) }
-    return call(HistoryPage, { kind: "read", method: "POST", path: history, body })
-  })
+  const recentSessions = makeRecentCalls(
+    (_, cursor) => {
+      const body = { limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { nextCursor: cursor }) }
+      const page = call(HistoryPage, { kind: "read", method: "POST", path: history, body })
+      return Effect.map(page, ({ items, nextCursor }) => ({ items, next: nextCursor ?? undefined }))
+    },
+    ({ createdAt }) => DateTime.toEpochMillis(createdAt),
+  )
 
   const list = Effect.fnUntraced(function* (clientIdentifier: string, since: number) {
     const from = since - CLOCK_DIFFERENCE_MILLIS
-    const found = yield* Effect.catchIf(recentSessions(campaign, from), cannotList, () => Effect.undefined)
+    const found = yield* Effect.catchIf(recentSessions("", from), cannotList, () => Effect.undefined)
     return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
   })
 

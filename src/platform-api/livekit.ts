@@ -114,17 +114,24 @@ export const livekit = (
     return yield* isExpired(room)
   })
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const token = headers.authorization?.replace(/^Bearer /i, "")
-    if (token === undefined) return "authorization: Expected the token with which LiveKit signs its webhooks."
-    const claims = verifyJwt(token, secret, now)
-    if (claims?.iss !== key || typeof claims.sha256 !== "string") {
-      return "authorization: The token is not of LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
-    }
-    return equal(claims.sha256, sha256(rawBody, "base64"))
-      ? undefined
-      : "authorization: The token is for another body than this one."
+  /** The digest of the body that the token of a webhook names; undefined if the token is not LiveKit's. */
+  const digestIn = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const claims = verifyJwt(headers.authorization?.replace(/^Bearer /i, "") ?? "", secret, now)
+    return claims?.iss === key && typeof claims.sha256 === "string" ? claims.sha256 : undefined
   }
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    if (headers.authorization === undefined) {
+      return "authorization: Expected the token with which LiveKit signs its webhooks."
+    }
+    return digestIn(headers, now) === undefined
+      ? "authorization: The token is not of LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined =>
+    refuses(headers, now) ??
+    (equal(digestIn(headers, now) ?? "", sha256(rawBody, "base64"))
+      ? undefined
+      : "authorization: The token is for another body than this one.")
 
   const bounds: Finding = {
     subject: "credential",
@@ -156,6 +163,8 @@ export const livekit = (
     status,
     end,
     webhooks: {
+      proof: `${key} ${secret}`,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

@@ -72,15 +72,9 @@ export const makeCallWatch = ({ hangUp, headers, url }: WatchedCalls) => {
     }
   })
 
-  const atLongest = (call: string, endMillis: number) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(Math.max(0, endMillis - now))).pipe(
-      Effect.andThen(hangUpSurely(call)),
-    )
-
   return {
-    /** Completes when the call is over, which it is at `endMillis` (since 1970) at the latest; false if it cannot be watched. */
-    watch: (call: string, endMillis: number): Effect.Effect<boolean, PlatformError> =>
-      Effect.raceFirst(untilOver(call), atLongest(call, endMillis)),
+    /** Completes when the call is over; false if it cannot be watched. */
+    watch: untilOver,
     look: (call: string): Effect.Effect<"running" | "over" | "unknown", PlatformError> =>
       Effect.suspend(() => {
         if (held.has(call)) return Effect.succeed("running" as const)

@@ -3,7 +3,7 @@
  * and the session's configuration, so that the page has neither. OpenAI's answer names the call.
  *
  * OpenAI sends no webhooks about such calls and has no list of them. A call is over when its sideband connection closes and cannot be
- * opened again (404). Whichever gate holds that connection ends the call at the longest call, so the first id of a session has that time.
+ * opened again (404). The first id of a session has the time of the longest call, at which it counts as over.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
@@ -126,7 +126,7 @@ export const openai = (
     status,
     watch: (id) => {
       const named = namedIn(id)
-      return named === undefined ? Effect.succeed(false) : calls.watch(named.call, named.endMillis)
+      return named === undefined ? Effect.succeed(false) : calls.watch(named.call)
     },
     end: ({ sessionIds: [id = ""] }) => {
       // a session that has not begun runs nowhere; the queue lets its page make no offer any more

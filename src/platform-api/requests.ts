@@ -1,5 +1,5 @@
 /**
- * Sends the calls of every adapter: each in a span and measured, through the circuit breaker of its address. A start is never
+ * Sends the calls of every adapter: each in a span and measured, through the circuit breaker of its endpoint. A start is never
  * retried, because it may have been carried out. A read is tried twice.
  */
 import { Effect, Schema } from "effect"
@@ -31,5 +31,5 @@ export const makeSend =
       Effect.flatMap((answer) => decode(call.kind, data, answer)),
     )
     const attempts = call.kind === "read" ? Effect.retry(once, { times: 1, while: isUnavailable }) : once
-    return circuit(endpoint.baseUrl, group, attempts)
+    return circuit(endpoint.circuit ?? endpoint.baseUrl, group, attempts)
   }

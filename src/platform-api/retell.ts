@@ -7,10 +7,13 @@ import { equal } from "../equal.ts"
 import type { Credential, StartConfig } from "../Session.ts"
 import type { RetellSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
+import { makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
+  CORRELATION,
   cannotList,
   checkAgent,
   chosenIn,
@@ -29,8 +32,6 @@ const TOLERANCE_MILLIS = 5 * 60_000
 /** Retell's bounds of a call's length (ms). */
 const SHORTEST_CALL_MILLIS = 60_000
 const LONGEST_CALL_MILLIS = 2 * 60 * 60_000
-/** How many of the newest calls are read to find one whose start was not confirmed. */
-const LIST_LIMIT = 100
 
 const WebCall = Schema.Struct({
   call_id: SessionId,
@@ -46,13 +47,11 @@ const KnownCall = Schema.Struct({
   call_status: Schema.optionalKey(Schema.String),
   metadata: Schema.optionalKey(Schema.Unknown),
 })
-const Calls = Schema.Union([
-  Schema.Array(KnownCall),
-  Schema.Struct({ items: Schema.Array(KnownCall) }),
-  Schema.Struct({ calls: Schema.Array(KnownCall) }),
-])
-const callsIn = (calls: typeof Calls.Type): ReadonlyArray<typeof KnownCall.Type> =>
-  "items" in calls ? calls.items : "calls" in calls ? calls.calls : calls
+const Calls = Schema.Struct({
+  items: Schema.Array(KnownCall),
+  has_more: Schema.optionalKey(Schema.NullOr(Schema.Boolean)),
+  pagination_key: Schema.optionalKey(Schema.NullOr(Schema.String)),
+})
 
 const Concurrency = Schema.Struct({ current_concurrency: Schema.Finite, concurrency_limit: Schema.Finite })
 
@@ -120,12 +119,29 @@ export const retell = (
       Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
     )
 
-  const list = (correlationId: string) =>
-    read(Calls, { method: "POST", path: "v3/list-calls", body: { limit: LIST_LIMIT } }).pipe(
-      Effect.map((calls) =>
-        callsIn(calls).flatMap(({ call_id, metadata }) =>
-          correlationIn(metadata) === correlationId ? [[call_id]] : [],
+  /** By the gate's id of a start, and not by time: a call that nobody has joined has no time of its start. */
+  const recentCalls = makeRecentCalls(
+    (correlationId, next) => {
+      const metadata = [{ type: "string", op: "eq", key: CORRELATION, value: correlationId }]
+      const body = {
+        filter_criteria: { metadata },
+        limit: PAGE_LIMIT,
+        ...(next === undefined ? {} : { pagination_key: next }),
+      }
+      return read(Calls, { method: "POST", path: "v3/list-calls", body }).pipe(
+        Effect.flatMap(({ has_more, items, pagination_key }) =>
+          has_more === true && !pagination_key
+            ? malformed("read", "the list of Retell has more pages, and does not say how to read them")
+            : Effect.succeed({ items, next: has_more === true ? (pagination_key ?? undefined) : undefined }),
         ),
+      )
+    },
+    () => undefined,
+  )
+  const list = (correlationId: string, since: number) =>
+    recentCalls(correlationId, since).pipe(
+      Effect.map((calls) =>
+        calls?.flatMap(({ call_id, metadata }) => (correlationIn(metadata) === correlationId ? [[call_id]] : [])),
       ),
       Effect.catchIf(cannotList, () => Effect.undefined),
     )
@@ -136,14 +152,22 @@ export const retell = (
       path: `v2/stop-call/${encodeURIComponent(id)}`,
       shownPath: "v2/stop-call/:id",
     }).pipe(
-      Effect.as(true),
+      // the token opens the call until it is over, which the call itself tells
+      Effect.andThen(status(id)),
+      Effect.map((state) => state.status === "over"),
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const [, time = "", digest = ""] = SIGNATURE.exec(headers["x-retell-signature"] ?? "") ?? []
+  const signatureIn = (headers: VendorWebhook["headers"]) => SIGNATURE.exec(headers["x-retell-signature"] ?? "") ?? []
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const [, time = ""] = signatureIn(headers)
     if (time === "") return "x-retell-signature: Expected v=<milliseconds>,d=<hexadecimal>."
-    if (Math.abs(Number(time) - now) > TOLERANCE_MILLIS) return "x-retell-signature: It is too old or too new."
+    return Math.abs(Number(time) - now) > TOLERANCE_MILLIS ? "x-retell-signature: It is too old or too new." : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    if (refusal !== undefined) return refusal
+    const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(key, rawBody + time, "hex"))
       ? undefined
       : "x-retell-signature: It is not of Retell.ApiKey."
@@ -153,12 +177,15 @@ export const retell = (
     mint,
     status,
     list,
+    limitsCalls: true,
     end,
     capacity: Effect.map(read(Concurrency, { method: "GET", path: "get-concurrency" }), (found) => ({
       limit: Math.floor(found.concurrency_limit),
       inUse: Math.ceil(found.current_concurrency),
     })),
     webhooks: {
+      proof: key,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

@@ -18,8 +18,10 @@ export const READ_TIMEOUT_MILLIS = 5_000
 export interface Endpoint {
   /** the campaign's name */
   readonly campaign: string
-  /** with a slash at its end; campaigns with the same one share a circuit breaker */
+  /** with a slash at its end */
   readonly baseUrl: string
+  /** Endpoints with the same name share a circuit breaker; the base URL if absent. */
+  readonly circuit?: string
   /** The headers that authorise a call. */
   readonly authorise: (call: Call) => Effect.Effect<Readonly<Record<string, string>>>
   /** Reads an answer: the data that the call asked for, or a failure. */
@@ -31,8 +33,6 @@ export interface Call {
   readonly kind: CallKind
   readonly method: "GET" | "POST" | "DELETE" | "PATCH" | "PUT"
   readonly path: string
-  /** a whole address in place of base URL and path, which gets no key */
-  readonly url?: string
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
@@ -87,11 +87,11 @@ const transportFailure = (call: Call, host: string, error: HttpClientError.HttpC
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).host : "the platform")
 
 const requestOf = (
-  { body, form, method, multipart, path, url }: Call,
+  { body, form, method, multipart, path }: Call,
   baseUrl: string,
   authorisation: Readonly<Record<string, string>>,
 ) => {
-  const address = url ?? baseUrl + path
+  const address = baseUrl + path
   const request = HttpClientRequest.make(method)
   if (multipart !== undefined) {
     return HttpClientRequest.bodyFormDataRecord(request(address, { headers: authorisation }), multipart)
@@ -106,7 +106,7 @@ const requestOf = (
 export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, endpoint: Endpoint, call: Call) {
   const host = hostOf(endpoint.baseUrl)
   const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
-  const authorisation = call.url === undefined ? yield* endpoint.authorise(call) : {}
+  const authorisation = yield* endpoint.authorise(call)
   const request = requestOf(call, endpoint.baseUrl, authorisation)
   // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames

@@ -7,16 +7,20 @@ import { equal } from "../equal.ts"
 import type { StartConfig } from "../Session.ts"
 import type { UltravoxSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
+  CORRELATION,
   cannotList,
   checkAgent,
   chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
+  millisOf,
   SessionId,
   saysConcurrency,
   stateOf,
@@ -26,16 +30,18 @@ import {
 
 /** How far a webhook's time may differ (ms). */
 const TOLERANCE_MILLIS = 60_000
-/** How many of the newest calls are read to find one whose start was not confirmed. */
-const LIST_LIMIT = 100
 
 const Started = Schema.Struct({ callId: SessionId, joinUrl: Schema.NonEmptyString })
 const Known = Schema.Struct({
   callId: SessionId,
+  created: Schema.optionalKey(Schema.NullOr(Schema.String)),
   ended: Schema.optionalKey(Schema.NullOr(Schema.String)),
   metadata: Schema.optionalKey(Schema.Unknown),
 })
-const Calls = Schema.Struct({ results: Schema.Array(Known) })
+const Calls = Schema.Struct({
+  results: Schema.Array(Known),
+  next: Schema.optionalKey(Schema.NullOr(Schema.String)),
+})
 const Account = Schema.Struct({ activeCalls: Schema.Finite, allowedConcurrentCalls: Schema.Finite })
 
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: Known }))
@@ -84,10 +90,30 @@ export const ultravox = (
       Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
     )
 
-  const list = (correlationId: string) =>
-    read(Calls, { method: "GET", path: `api/calls?pageSize=${LIST_LIMIT}` }).pipe(
-      Effect.map(({ results }) =>
-        results.flatMap(({ callId, metadata }) => (correlationIn(metadata) === correlationId ? [[callId]] : [])),
+  const recentCalls = makeRecentCalls(
+    (correlationId, cursor) => {
+      const query = new URLSearchParams({
+        pageSize: String(PAGE_LIMIT),
+        [`metadata.${CORRELATION}`]: correlationId,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      return read(Calls, { method: "GET", path: `api/calls?${query}`, shownPath: "api/calls" }).pipe(
+        Effect.flatMap(({ next, results }) => {
+          if (!next) return Effect.succeed({ items: results })
+          // its cursor alone: the gate sends its key to no address that an answer names
+          const found = URL.parse(next, campaign.BaseUrl)?.searchParams.get("cursor")
+          return found
+            ? Effect.succeed({ items: results, next: found })
+            : malformed("read", "the next page of Ultravox's list has no cursor")
+        }),
+      )
+    },
+    ({ created }) => millisOf(created),
+  )
+  const list = (correlationId: string, since: number) =>
+    recentCalls(correlationId, since - CLOCK_DIFFERENCE_MILLIS).pipe(
+      Effect.map((calls) =>
+        calls?.flatMap(({ callId, metadata }) => (correlationIn(metadata) === correlationId ? [[callId]] : [])),
       ),
       Effect.catchIf(cannotList, () => Effect.undefined),
     )
@@ -103,15 +129,25 @@ export const ultravox = (
     return (yield* status(id)).status === "over"
   })
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const time = headers["x-ultravox-webhook-timestamp"] ?? ""
-    const given = headers["x-ultravox-webhook-signature"] ?? ""
+  const signedIn = (headers: VendorWebhook["headers"]) => ({
+    time: headers["x-ultravox-webhook-timestamp"] ?? "",
+    given: headers["x-ultravox-webhook-signature"] ?? "",
+  })
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const { given, time } = signedIn(headers)
     // a time without a zone is in UTC
     const millis = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(time) ? time : `${time}Z`)
     if (given === "" || Number.isNaN(millis)) {
       return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
     }
-    if (Math.abs(millis - now) > TOLERANCE_MILLIS) return "x-ultravox-webhook-timestamp: It is too old or too new."
+    return Math.abs(millis - now) > TOLERANCE_MILLIS
+      ? "x-ultravox-webhook-timestamp: It is too old or too new."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    if (refusal !== undefined) return refusal
+    const { given, time } = signedIn(headers)
     const expected = hmacSha256(secret, rawBody + time, "hex")
     const matches = given
       .split(",")
@@ -124,12 +160,15 @@ export const ultravox = (
     mint,
     status,
     list,
+    limitsCalls: true,
     end,
     capacity: Effect.map(read(Account, { method: "GET", path: "api/accounts/me" }), (account) => ({
       limit: Math.floor(account.allowedConcurrentCalls),
       inUse: Math.ceil(account.activeCalls),
     })),
     webhooks: {
+      proof: secret,
+      refuses,
       verify,
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))

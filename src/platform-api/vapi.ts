@@ -10,8 +10,9 @@ import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import { AtCapacity, PlatformError } from "./errors.ts"
 import type { WebSession } from "./model.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256 } from "./signatures.ts"
-import type { Call } from "./transport.ts"
+import type { Call, Endpoint } from "./transport.ts"
 import {
   cannotList,
   checkAgent,
@@ -19,6 +20,7 @@ import {
   correlationIn,
   isNotFound,
   metadataOf,
+  millisOf,
   SessionId,
   saysConcurrency,
   stateOf,
@@ -31,8 +33,6 @@ const TOLERANCE_MILLIS = 5 * 60_000
 /** Vapi's bounds of a call's length (s). */
 const SHORTEST_CALL_SECONDS = 10
 const LONGEST_CALL_SECONDS = 43_200
-/** How many of the newest calls are read to find one whose start was not confirmed. */
-const LIST_LIMIT = 100
 
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -45,6 +45,7 @@ const Started = Schema.Struct({
 const KnownCall = Schema.Struct({
   id: SessionId,
   status: maybe(Schema.String),
+  createdAt: maybe(Schema.String),
   assistantOverrides: maybe(Schema.Struct({ metadata: maybe(Schema.Unknown) })),
   monitor: maybe(Schema.Struct({ controlUrl: maybe(Schema.String) })),
 })
@@ -56,17 +57,18 @@ const Webhook = Schema.Struct({
 const decodeWebhook = Schema.decodeUnknownOption(Webhook)
 
 /**
- * Whether a call may be controlled at this address. It comes with the vendor's answer, and the gate must not be sent to another host: in its own
- * network it reaches what others do not.
+ * The address at which a call is controlled; undefined if the gate must not ask it. It comes with the vendor's answer, and the gate must not
+ * be sent to another host: in its own network it reaches what others do not.
  */
-const isControl = (address: string, baseUrl: string): boolean => {
+const controlUrl = (address: string, baseUrl: string): URL | undefined => {
   const url = URL.parse(address)
-  if (url === null || url.username !== "" || url.password !== "") return false
-  return url.origin === URL.parse(baseUrl)?.origin || (url.protocol === "https:" && url.hostname.endsWith(".vapi.ai"))
+  if (url === null || url.username !== "" || url.password !== "") return undefined
+  const isVapi = url.protocol === "https:" && url.hostname.endsWith(".vapi.ai")
+  return isVapi || url.origin === URL.parse(baseUrl)?.origin ? url : undefined
 }
 
 /** The time of a signature in ms; its header may be in seconds. */
-const millisOf = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
+const signatureMillis = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
 
 export const vapi = (
   { ApiKey, AssistantId, WebhookSecret }: typeof VapiSettings.Type,
@@ -79,6 +81,13 @@ export const vapi = (
     headers: { authorization: `Bearer ${Redacted.value(ApiKey)}` },
     secrets: [ApiKey, WebhookSecret],
     isAtCapacity: saysConcurrency,
+  })
+  /** Another host, which knows the call by its address and must not learn the key. Its outage says nothing about the API's. */
+  const controlEndpoint = ({ origin }: URL): Endpoint => ({
+    ...endpoint,
+    baseUrl: `${origin}/`,
+    circuit: `${campaign.BaseUrl} control`,
+    authorise: () => Effect.succeed({}),
   })
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
   const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
@@ -107,12 +116,33 @@ export const vapi = (
   const callOf = (id: string) =>
     read(KnownCall, { method: "GET", path: `call/${encodeURIComponent(id)}`, shownPath: "call/:id" })
 
-  const list = (correlationId: string) =>
-    read(Schema.Array(KnownCall), {
-      method: "GET",
-      path: `call?assistantId=${encodeURIComponent(AssistantId)}&limit=${LIST_LIMIT}`,
-    }).pipe(
-      Effect.map((calls) => calls.flatMap((call) => (correlationOf(call) === correlationId ? [[call.id]] : []))),
+  /** Vapi has no pages: those after a full list are the calls up to the time of its oldest. */
+  const recentCalls = makeRecentCalls(
+    (_, upTo) => {
+      const query = new URLSearchParams({
+        assistantId: AssistantId,
+        limit: String(PAGE_LIMIT),
+        ...(upTo === undefined ? {} : { createdAtLe: upTo }),
+      })
+      return read(Schema.Array(KnownCall), { method: "GET", path: `call?${query}`, shownPath: "call" }).pipe(
+        Effect.flatMap((items) => {
+          if (items.length < PAGE_LIMIT) return Effect.succeed({ items })
+          const oldest = items.at(-1)?.createdAt
+          return oldest
+            ? Effect.succeed({ items, next: oldest })
+            : malformed("read", "the list of Vapi does not tell when a call was made")
+        }),
+      )
+    },
+    ({ createdAt }) => millisOf(createdAt),
+  )
+  const list = (correlationId: string, since: number) =>
+    recentCalls("", since - CLOCK_DIFFERENCE_MILLIS).pipe(
+      Effect.map((calls) => {
+        const ids = calls?.filter((call) => correlationOf(call) === correlationId).map(({ id }) => id)
+        // the pages overlap
+        return ids && [...new Set(ids)].map((id) => [id])
+      }),
       Effect.catchIf(cannotList, () => Effect.undefined),
     )
 
@@ -120,33 +150,36 @@ export const vapi = (
     callOf(id).pipe(
       Effect.flatMap(({ monitor, status }) => {
         if (status === "ended") return Effect.succeed(true)
-        const url = monitor?.controlUrl
-        if (!url || !isControl(url, campaign.BaseUrl)) return Effect.succeed(false)
-        // another host, which knows the call by its address and must not learn the key
-        const control: Call = {
-          kind: "read",
-          method: "POST",
-          path: "",
-          url,
-          shownPath: "control",
-          body: { type: "end-call" },
-        }
-        return Effect.as(send(endpoint, Schema.Unknown, control), true)
+        const url = controlUrl(monitor?.controlUrl ?? "", campaign.BaseUrl)
+        if (url === undefined) return Effect.succeed(false)
+        const path = `${url.pathname.slice(1)}${url.search}`
+        const hangUp: Call = { kind: "read", method: "POST", path, shownPath: "control", body: { type: "end-call" } }
+        // the address opens the call until it is over, which the call itself tells
+        return Effect.map(
+          Effect.andThen(send(controlEndpoint(url), Schema.Unknown, hangUp), callOf(id)),
+          (call) => call.status === "ended",
+        )
       }),
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const given = headers["x-signature"]
-    if (given === undefined) {
+  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
+    const time = headers["x-timestamp"] ?? ""
+    if (headers["x-signature"] === undefined) {
       return equal(headers["x-vapi-secret"] ?? "", secret)
         ? undefined
         : "x-vapi-secret: Expected the secret of Vapi.WebhookSecret, or x-signature and x-timestamp."
     }
-    const time = headers["x-timestamp"] ?? ""
     if (!/^\d{1,15}$/.test(time)) return "x-timestamp: Expected the time of the signature."
-    if (Math.abs(millisOf(time) - now) > TOLERANCE_MILLIS) return "x-timestamp: It is too old or too new."
-    return equal(given, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
+    return Math.abs(signatureMillis(time) - now) > TOLERANCE_MILLIS
+      ? "x-timestamp: It is too old or too new."
+      : undefined
+  }
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const refusal = refuses(headers, now)
+    const given = headers["x-signature"]
+    if (refusal !== undefined || given === undefined) return refusal
+    return equal(given, hmacSha256(secret, `${headers["x-timestamp"]}.${rawBody}`, "hex"))
       ? undefined
       : "x-signature: It is not of Vapi.WebhookSecret."
   }
@@ -154,6 +187,7 @@ export const vapi = (
   return {
     mint,
     list,
+    limitsCalls: true,
     end,
     status: (id) =>
       callOf(id).pipe(
@@ -161,6 +195,8 @@ export const vapi = (
         Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
       ),
     webhooks: {
+      proof: secret,
+      refuses,
       verify,
       ended: (body) => {
         const message = Option.getOrUndefined(decodeWebhook(body))?.message
@@ -175,7 +211,7 @@ export const vapi = (
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
       group: "Vapi",
       agent: "AssistantId",
-      bounds: "an address is for one call; how long it is valid, Vapi does not tell",
+      bounds: "an address is for one call and opens it until it is over; how long without a caller, Vapi does not tell",
     }),
   }
 }

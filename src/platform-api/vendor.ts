@@ -27,6 +27,12 @@ export const correlationIn = (metadata: unknown): string | undefined =>
     ? metadata[CORRELATION]
     : undefined
 
+/** A vendor's time in ms since 1970; undefined if it is none. */
+export const millisOf = (time: string | null | undefined): number | undefined => {
+  const millis = Date.parse(time ?? "")
+  return Number.isNaN(millis) ? undefined : millis
+}
+
 /** A vendor's id of a session: one segment of a path, and text that every store keeps as it is. */
 export const SessionId = Schema.String.check(Schema.isPattern(/^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/))
 
@@ -63,7 +69,7 @@ export const isNotFound = ({ reason }: PlatformError): boolean => reason._tag ==
 
 /** The list cannot be read with this key, or has another shape than documented. */
 export const cannotList = ({ reason }: PlatformError): boolean =>
-  (reason._tag === "Refused" && [403, 404, 405].includes(reason.status)) ||
+  (reason._tag === "Refused" && [400, 403, 404, 405, 422].includes(reason.status)) ||
   (reason._tag === "Unavailable" && reason.reason === "malformed")
 
 export const stateOf = (sessionId: string, isOver: boolean): SessionState => ({

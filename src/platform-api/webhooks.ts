@@ -20,6 +20,34 @@ export type WebhookVerdict =
   /** No campaign has this platform, or the platform sends no webhooks. */
   | { readonly _tag: "unexpected" }
 
+/** The verdicts that need no body. */
+export type UnreadVerdict = Extract<WebhookVerdict, { readonly _tag: "refused" | "unexpected" }>
+
+/**
+ * Why a webhook with these headers is refused whatever its body is, which is then not read: anyone can send a large one. Undefined if the
+ * body must be read.
+ */
+export const refuseUnread = (
+  readers: ReadonlyArray<WebhookReader>,
+  headers: VendorWebhook["headers"],
+  now: number,
+): UnreadVerdict | undefined => {
+  const refusals = readers.map(({ refuses }) => refuses?.(headers, now))
+  if (refusals.includes(undefined)) return undefined
+  const reason = refusals.at(-1)
+  return reason === undefined ? { _tag: "unexpected" } : { _tag: "refused", reason }
+}
+
+/** Authenticates with each key once: the signature of a large body costs more than all else. */
+const verifyOnce = (webhook: VendorWebhook, now: number): ((reader: WebhookReader) => string | undefined) => {
+  const verdicts = new Map<string, string | undefined>()
+  return ({ proof, verify }) => {
+    if (proof === undefined) return verify(webhook, now)
+    if (!verdicts.has(proof)) verdicts.set(proof, verify(webhook, now))
+    return verdicts.get(proof)
+  }
+}
+
 const parsed = (text: string): { readonly body: unknown } | undefined => {
   try {
     return { body: JSON.parse(text) }
@@ -39,8 +67,9 @@ export const readWebhook = (
   now: number,
 ): WebhookVerdict => {
   let reason: string | undefined
-  const authentic = readers.filter(({ verify }) => {
-    const refusal = verify(webhook, now)
+  const refusalOf = verifyOnce(webhook, now)
+  const authentic = readers.filter((reader) => {
+    const refusal = refusalOf(reader)
     reason = refusal ?? reason
     return refusal === undefined
   })

@@ -141,6 +141,8 @@ export const doubts = Struct({
   doubts: optionalKey(List(Struct({ id: Text, ticket: Text, since: Finite, data: Text }))),
 })
 
+export const dueEnds = Struct({ sessions: optionalKey(List(Text)) })
+
 export const audited = Struct({ sessions: optionalKey(List(Text)) })
 
 export const usage: Schema.Codec<Usage> = Struct({

@@ -2,7 +2,7 @@
 
 const NAMES: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "endedSessions"],
-  ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog"],
+  ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog", "ending"],
 ]
 
 /**

@@ -171,8 +171,13 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           step(rules.doubts, at, { ageMillis, claimMillis }, ({ doubts = [] }) => doubts),
           ({ result }) => result,
         ),
-      resolve: (at, id, candidates) =>
-        step(rules.resolve, at, candidates.length === 0 ? { id } : { id, candidates }, identity),
+      resolve: (at, id, candidates, ends = false) =>
+        step(
+          rules.resolve,
+          at,
+          { id, ...(candidates.length === 0 ? {} : { candidates }), ...(ends ? { ends } : {}) },
+          identity,
+        ),
       end: (at, sessions) => step(rules.end, at, { sessions }, identity),
       leave: (at, id) => step(rules.leave, at, { id }, identity),
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
@@ -218,6 +223,16 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           ({ result }) => result,
         ),
       traceOf: (at, subject) => step(rules.traceOf, at, subject, identity),
+      dueEnds: (at, which, claimMillis) =>
+        Effect.map(
+          step(
+            rules.dueEnds,
+            at,
+            which === "orphans" ? { claimMillis, orphansOnly: true } : { claimMillis },
+            ({ sessions = [] }) => sessions,
+          ),
+          ({ result }) => result,
+        ),
       operator: makeOperatorQueue(step),
     })
     registerAdmissionPort(queue, {

@@ -10,6 +10,7 @@ import { audit } from "../rules/queue/audit.ts"
 import { bind } from "../rules/queue/bind.ts"
 import { clear } from "../rules/queue/clear.ts"
 import { doubts, resolve } from "../rules/queue/doubts.ts"
+import { dueEnds } from "../rules/queue/due-ends.ts"
 import { endOfSession } from "../rules/queue/end.ts"
 import { fail } from "../rules/queue/fail.ts"
 import { gateGone, reportOutage } from "../rules/queue/gates.ts"
@@ -52,6 +53,7 @@ export const rules = {
   clear: ruleOf("queue.clear", runQueue(clear), stepAnswer(answers.cleared)),
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
   audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.audited)),
+  dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.dueEnds)),
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
   traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),
   gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),

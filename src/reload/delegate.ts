@@ -27,6 +27,8 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
     vendorWebhook: (platform, webhook) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(platform, webhook)),
     traceOf: (ticket) => using(({ gatekeeper }) => gatekeeper.traceOf(ticket)),
+    vendorWebhookRefusal: (platform, headers) =>
+      using(({ gatekeeper }) => gatekeeper.vendorWebhookRefusal(platform, headers)),
     capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
     queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
     get internals() {

@@ -29,6 +29,7 @@
  *   gates          zset    gates by the time of their last sweep or report (`outage.ts`)
  *   quarantine     zset    invalid records, by number (`load.ts`)
  *   auditLog       zset    actions of operators, by a counter: JSON
+ *   ending         zset    ids of live tickets by the time from which a gate ends their session at the platform (`ending.ts`)
  */
 export interface QueueKeys {
   readonly meta: string
@@ -47,10 +48,11 @@ export interface QueueKeys {
   readonly gates: string
   readonly quarantine: string
   readonly auditLog: string
+  readonly ending: string
 }
 
 /** The number of keys of a campaign. */
-export const QUEUE_KEY_COUNT = 16
+export const QUEUE_KEY_COUNT = 17
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -70,4 +72,5 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   gates: keys[13] as string,
   quarantine: keys[14] as string,
   auditLog: keys[15] as string,
+  ending: keys[16] as string,
 })

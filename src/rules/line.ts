@@ -171,6 +171,7 @@ export const endSession = (
   kind: SettlementKind = state === "failed" ? "refund" : "release",
 ): void => {
   freeSlot(s, id, ticket)
+  s.db.zrem(s.keys.ending, id)
   s.db.hincrby(s.keys.meta, "live", -1)
   for (const session of ticket.sessions ?? []) {
     s.db.hdel(s.keys.sessions, session)

@@ -63,6 +63,7 @@ export const loadHolder = (s: Step, id: string): Ticket | undefined => {
   const ticket = load(s, id)
   if (ticket !== undefined && holdsSlot(ticket.state)) return ticket
   s.db.zrem(s.keys.leases, id)
+  s.db.zrem(s.keys.ending, id)
   quarantine(s, "leases", id, ticket === undefined ? "" : ticket.state)
   return undefined
 }

@@ -47,6 +47,8 @@ export interface Ticket {
   /** of a start in doubt: its ticket, and how often the platform reported no such session */
   ticket?: string
   looks?: number
+  /** a live session without a caller, which the gate ends */
+  orphan?: true
 }
 
 export const holdsSlot = (state: string): boolean =>
@@ -95,6 +97,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isTextOrNone(value.trace) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
+  (value.orphan === undefined || value.orphan === true) &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))
 

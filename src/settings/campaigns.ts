@@ -4,6 +4,7 @@
  */
 import { Schema, Struct } from "effect"
 import type { Campaign } from "../Settings.ts"
+import { DEFAULT_PLATFORM } from "./default-platform.ts"
 import type { Flat } from "./flat.ts"
 import {
   CampaignName,
@@ -111,7 +112,7 @@ const readCampaign = (read: Reader, name: string, base: string): CampaignRead =>
   })
   // a problem with the platform is reported; the other settings are then not read, since it is not known which they are
   if (valid === undefined) return { campaign: undefined, identity: undefined }
-  return valid.Platform === "iqra"
+  return valid.Platform === DEFAULT_PLATFORM
     ? readPlatformCampaign(read, name, base, inheritFrom)
     : readVendorCampaign(read, valid.Platform, name, base, inheritFrom)
 }
@@ -125,6 +126,18 @@ const namesIn = (flat: Flat): ReadonlyArray<string> => {
     if (lower !== undefined && written !== undefined && !names.has(lower)) names.set(lower, written)
   }
   return [...names.values()]
+}
+
+/**
+ * Whether a campaign is of the default platform, whose webhook is proven by the gate's own token or secret. Told from the texts, so that it is
+ * known although other settings have problems.
+ */
+export const usesDefaultPlatform = (flat: Flat): boolean => {
+  const platformAt = (base: string): string | undefined =>
+    flat.get(`${base}.platform`.toLowerCase())?.text.trim().toLowerCase() || undefined
+  const first = platformAt(ROOT) ?? DEFAULT_PLATFORM
+  const others = namesIn(flat).map((name) => platformAt(`${ROOT}.Campaigns.${name}`) ?? first)
+  return [first, ...others].includes(DEFAULT_PLATFORM)
 }
 
 /** All campaigns, the default first; undefined when one has a problem, which is then in the reader's list. */
@@ -144,7 +157,7 @@ export const readCampaigns = (
     const { campaign, identity } = readCampaign(read, name, base)
     const other = identity && seen.get(identity)
     if (other !== undefined) {
-      const isVendors = campaign !== undefined && campaign.Platform !== "iqra"
+      const isVendors = campaign !== undefined && campaign.Platform !== DEFAULT_PLATFORM
       const expected = `a different ${isVendors ? "agent" : "web campaign"}: ${other} has the same one, so its slots would be counted twice`
       read.reportInvalid(isVendors ? base : `${base}.WebCampaignId`, expected)
     }

@@ -2,12 +2,34 @@
 import type { Flat, Given } from "./flat.ts"
 import { settingAt, settingRows } from "./table.ts"
 
+const wordsIn = (text: string): ReadonlyArray<string> => text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6)
+
+const PLACEHOLDER = /\{\{\w+\}\}/g
+
+/** The texts among the values of a JSON text, without placeholders; undefined if it is none. Names of fields are no secrets. */
+const textsOfJson = (text: string): ReadonlyArray<string> | undefined => {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  const texts: Array<string> = []
+  try {
+    JSON.parse(text, (_name, value: unknown) => {
+      if (typeof value === "string") texts.push(value.replace(PLACEHOLDER, " "))
+      return value
+    })
+  } catch {
+    return undefined
+  }
+  return texts
+}
+
 /**
- * The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. None of an empty
- * text, which stands for an absent key and is part of every text.
+ * The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string, a value in JSON. None
+ * of an empty text, which stands for an absent key and is part of every text.
  */
-export const secretParts = (text: string): ReadonlyArray<string> =>
-  [text, ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6)].filter((part) => part !== "")
+export const secretParts = (text: string): ReadonlyArray<string> => {
+  const texts = textsOfJson(text)
+  const values = texts?.map((value) => value.trim()).filter((value) => value.length >= 6) ?? []
+  return [text, ...values, ...(texts ?? [text]).flatMap(wordsIn)].filter((part) => part !== "")
+}
 
 const secretNames = new Set(
   settingRows.filter(({ secret }) => secret).map(({ path }) => path.slice(path.lastIndexOf(".") + 1).toLowerCase()),

@@ -6,8 +6,9 @@ import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
 import { GeneralSettings, type IpProvider, type SettingsTree } from "../Settings.ts"
 import { loopbackNames } from "../serving/hosts.ts"
-import { readCampaigns } from "./campaigns.ts"
+import { readCampaigns, usesDefaultPlatform } from "./campaigns.ts"
 import { parseConnectionString } from "./connection-string.ts"
+import { hasDefaultPlatform } from "./default-platform.ts"
 import { type Flat, flatten } from "./flat.ts"
 import { isHttpProvider, needsKey } from "./groups/ip-intel.ts"
 import { placeholders } from "./placeholders.ts"
@@ -105,7 +106,8 @@ const warn = ({ has, warnings }: Reader, tree: SettingsTree): void => {
   ) {
     warnings.push("IpIntel.Provider is none: addresses are not looked up, so Security.Block… refuses nobody.")
   }
-  if (Security.WebhookApiToken.length + Security.WebhookSigningSecret.length === 0) {
+  const isProven = Security.WebhookApiToken.length + Security.WebhookSigningSecret.length > 0
+  if (!isProven && hasDefaultPlatform(tree)) {
     warnings.push(`Anyone who can reach ${Server.Host} can end sessions: no Security.WebhookApiToken is set.`)
   }
   if (Security.AllowedOrigins.includes("*")) {
@@ -137,7 +139,9 @@ const checkPrivatePort = (
   read.reportInvalid("Server.PrivatePort", `a port other than Server.Port, which is also ${Port}`)
 }
 
-const checkWebhookProof = (read: Reader, { Server }: General, place: Place): void => {
+/** The webhooks of vendors are proven by the vendors' own keys. */
+const checkWebhookProof = (flat: Flat, read: Reader, { Server }: General, place: Place): void => {
+  if (!usesDefaultPlatform(flat)) return
   const exposure = exposureOf(read, Server.Host, place)
   if (exposure === undefined || read.has("Security.WebhookApiToken") || read.has("Security.WebhookSigningSecret"))
     return
@@ -150,7 +154,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
   // a required setting is missing
   if (general === undefined) return undefined
   const { IpIntel, Server } = general
-  checkWebhookProof(read, general, place)
+  checkWebhookProof(flat, read, general, place)
   if (place.embedded !== true) checkPrivatePort(read, Server)
   const resolved = {
     ...general,

@@ -1,7 +1,7 @@
 /** Schemas of secret values, which are never shown. */
 import { type Redacted, Result, Schema } from "effect"
 import { parseConnectionString } from "./connection-string.ts"
-import { pattern, type Text } from "./values.ts"
+import { jsonText, pattern, type Text } from "./values.ts"
 
 const secret = (expected: string, schema: Text<string>): Text<Redacted.Redacted<string>> =>
   Schema.RedactedFromValue(schema).annotate({ expected, voicegate: { secret: true } })
@@ -38,6 +38,9 @@ export const headerLine = secret(
   "a header such as Authorization: Bearer key; one a list item",
   pattern(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}:\s*[\x20-\x7e]{1,4096}$/u),
 )
+
+/** JSON, written as a text. Any value in it may be a key. */
+export const secretJson = secret("JSON in a text of at most 4096 characters", jsonText)
 
 export const providerKey = secret(
   "a key or secret of ASCII characters, without spaces",

@@ -1,5 +1,5 @@
 /** Sessions end by a webhook, or by an audit that asks the platform. */
-import { describe, expect } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -11,11 +11,13 @@ import {
   figures,
   gateTest,
   hangUp,
+  makeWorld,
   platformIsAway,
   remaining,
   start,
   stateOf,
 } from "../support/gate.ts"
+import { makeStore, startGate } from "../support/gates.ts"
 import { delayStarts, inBackground } from "./ticket-support.ts"
 
 describe("a session-ended webhook", () => {
@@ -104,6 +106,78 @@ describe("the audit of old sessions", () => {
       }),
     )
   }
+})
+
+describe("the longest call", () => {
+  const longest = { Queue: { MaxCallMinutes: 2 } }
+
+  gateTest(
+    "is ended at the platform shortly before its slot is freed, and the next caller is called",
+    longest,
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        const { uniqueRequestId } = yield* begin()
+        const next = yield* enqueue(caller(1))
+        world.connected.add(next)
+        yield* TestClock.adjust("105 seconds")
+        expect(world.endings).toEqual([])
+        yield* TestClock.adjust("10 seconds")
+        expect(world.endings).toEqual(["web-1"])
+        expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+        expect(yield* stateOf(next)).toBe("called")
+      }),
+  )
+
+  gateTest(
+    "is asked for again while the platform does not confirm its end",
+    { Queue: { MaxCallMinutes: 10 } },
+    (world) =>
+      Effect.gen(function* () {
+        const answers = [Effect.fail(platformIsAway), Effect.succeed(false), Effect.succeed(true)]
+        world.end = () => answers.shift() ?? Effect.die("asked too often")
+        const { uniqueRequestId } = yield* begin()
+        yield* TestClock.adjust("9 minutes")
+        yield* TestClock.adjust("20 seconds")
+        expect(yield* stateOf(uniqueRequestId)).toBe("live")
+        yield* TestClock.adjust("39 seconds")
+        expect(world.endings).toEqual(["web-1", "web-1", "web-1"])
+        expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+      }),
+  )
+
+  gateTest("is left to a platform that limits calls itself", longest, (world) =>
+    Effect.gen(function* () {
+      world.limitsCalls = true
+      const { uniqueRequestId } = yield* begin()
+      yield* TestClock.adjust("3 minutes")
+      expect(world.endings).toEqual([])
+      expect(yield* stateOf(uniqueRequestId)).toBe("reclaimed")
+    }),
+  )
+
+  it.effect("is ended once by two gates, and by the other one if the first dies meanwhile", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const store = yield* makeStore
+      const given = { Queue: { MaxCallMinutes: 10 } }
+      const [first, second] = [yield* startGate(world, store, given), yield* startGate(world, store, given)]
+      const died: Array<string> = []
+      world.end = ({ sessionIds: [id = ""] }) => {
+        died.push(id)
+        return died.length === 1 ? Effect.never : Effect.succeed(true)
+      }
+      const { uniqueRequestId } = yield* first.on(begin())
+      yield* TestClock.adjust("9 minutes")
+      yield* TestClock.adjust("15 seconds")
+      expect(world.endings).toEqual(["web-1"])
+      // whichever of them is asking
+      yield* first.stop
+      yield* TestClock.adjust("30 seconds")
+      expect(world.endings).toEqual(["web-1", "web-1"])
+      expect(yield* second.on(stateOf(uniqueRequestId))).toBe("ended")
+    }),
+  )
 })
 
 gateTest("one slot serves three callers in turn: each is queued, called, started and ended", {}, (world) =>

@@ -12,15 +12,17 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import type { Answered } from "../../scripts/harness/wire-document.ts"
 import { MAX_BODY_BYTES, MAX_WEBHOOK_BYTES } from "../../src/http/answer.ts"
+import { REFUSED_WEBHOOKS_PER_MINUTE } from "../../src/http/routes.ts"
 import { listen } from "../../src/http/server.ts"
 import { noFacts } from "../../src/IpIntel.ts"
+import { createGate } from "../../src/index.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
 import { CONNECTIONS_PER_CALLER, PushChannel } from "../../src/PushChannel.ts"
 import { newOfferToken } from "../../src/platform-api/offer-token.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
-import { gateOn, startPlatform } from "../embedded/support.ts"
+import { settingsFor, startPlatform } from "../embedded/support.ts"
 import {
   atCapacity,
   awaitedSession,
@@ -136,6 +138,18 @@ describe("the document says all of", () => {
       const ended = { _tag: "ended", sessions: [session(1).sessionIds] } as const
       assert.deepInclude(yield* receive(ended), { status: 200, body: { released: true } })
       assert.deepInclude(yield* receive(ended), { status: 200, body: { released: false } })
+      world.webhookRefusal = { _tag: "refused", reason: "The signature is missing." }
+      assert.deepStrictEqual(codeOf(yield* receive(ended)), [401, "webhook_unauthorized"])
+      for (let n = 2; n < REFUSED_WEBHOOKS_PER_MINUTE; n++) yield* receive(ended)
+      world.webhookRefusal = undefined
+      assert.deepStrictEqual(codeOf(yield* receive(ended)), [429, "rate_limited"])
+    }),
+  )
+
+  servedTest("a vendor's long webhook", shop, ({ port, world }) =>
+    Effect.gen(function* () {
+      const { ask } = yield* openapi.check(port)
+      world.webhook = { _tag: "ignored" }
       // with the transcript of a long call
       const long = yield* ask("POST", VENDOR_WEBHOOK, { body: { transcript: "x".repeat(MAX_BODY_BYTES * 4) } })
       assert.deepInclude(long, { status: 200 })
@@ -415,7 +429,10 @@ describe("the document says all of", () => {
   it.live("a gate that is mounted behind a body parser, and then closed", () =>
     Effect.gen(function* () {
       const platform = yield* Effect.acquireRelease(Effect.promise(startPlatform), ({ close }) => Effect.promise(close))
-      const gate = yield* Effect.promise(() => gateOn(platform))
+      const settings = settingsFor(platform)
+      const retell = { Platform: "retell", MaxConcurrency: 1, Retell: { ApiKey: "key-of-retell", AgentId: "agent" } }
+      const VoiceAiPlatform = { ...settings.VoiceAiPlatform, Campaigns: { retell } }
+      const gate = yield* Effect.promise(() => createGate({ ...settings, VoiceAiPlatform }, { log: () => {} }))
       const server = yield* Effect.acquireRelease(
         Effect.sync(() =>
           createServer((request, response) => {
@@ -427,7 +444,9 @@ describe("the document says all of", () => {
       )
       const { ask, judge, relay, request } = yield* openapi.check(yield* listen(server, "127.0.0.1", 0))
       assert.deepStrictEqual(codeOf(yield* request()), [500, "body_already_read"])
-      for (const at of [WEBHOOK, VENDOR_WEBHOOK, ...DOORS]) yield* ask("POST", at, { body: {} })
+      const signature = { "x-retell-signature": `v=${Date.now()},d=${"0".repeat(64)}` }
+      const paths = [WEBHOOK, "/api/webhook/retell", ...DOORS]
+      for (const at of paths) yield* ask("POST", at, { body: {}, headers: signature })
       assert.deepStrictEqual(codeOf(yield* relay(NOBODY, "")), [500, "body_already_read"])
       // a server on a socket file knows no addresses
       const socketPath = join(mkdtempSync(join(tmpdir(), "voicegate-")), "gate.sock")

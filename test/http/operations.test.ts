@@ -21,6 +21,7 @@ describe("operations", () => {
         "/api/session/{id}",
         "/api/session/{id}/events",
         "/api/session/{id}/leave",
+        "/api/session/{id}/relay",
         "/api/session/{id}/start",
         "/api/vendors/livekit/{campaign}/token",
         "/api/vendors/pipecat/{campaign}/start",

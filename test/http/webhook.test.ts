@@ -25,6 +25,17 @@ const signed = security({ secrets: [secret] })
 const verify = (request: Partial<SignedRequest>, settings = signed, seconds = signedAt) =>
   verifyWebhook(settings, { ...vector, ...request }, seconds * 1000)
 
+it("without a campaign of the default platform, no webhook is accepted that nothing proves, not even this machine's", () => {
+  const none = security({})
+  const verifyUnused = (settings: typeof none, request: Partial<SignedRequest> = {}) =>
+    verifyWebhook(settings, { ...vector, ...request }, signedAt * 1000, false)
+  expect(verify({}, none)).toBeUndefined()
+  expect(verifyUnused(none)).toMatch(/^No campaign is of the default platform/)
+  expect(verifyUnused(signed)).toBeUndefined()
+  const tokens = security({ tokens: ["the-token-of-the-owner"] })
+  expect(verifyUnused(tokens, { apiToken: "the-token-of-the-owner" })).toBeUndefined()
+})
+
 describe("a signature", () => {
   it("of the standard's test vector passes at its own time", () => {
     expect(verify({})).toBeUndefined()

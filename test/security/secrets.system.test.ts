@@ -49,6 +49,7 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Cartesia.ApiKey": ["SentinelCartesiaKey01"],
   "Cartesia.WebhookSecret": ["SentinelCartesiaWebhook01"],
   "Generic.Headers": ["x-api-key: SentinelGenericKey01"],
+  "Generic.StartBody": ['{"auth":{"key":"SentinelGenericBody01"},"id":"{{correlationId}}"}'],
   "Generic.WebhookSecret": ["SentinelGenericWebhook01"],
 }
 /** The campaigns of vendors, whose APIs are at `origin`; LiveKit's credential names its key, so none is started. */
@@ -105,7 +106,7 @@ const sentinel = (setting: string, n = 0): string => {
 const forbidden = Object.values(SENTINELS)
   .flat()
   .flatMap((secret) => {
-    const bare = secret.replace(/^whsec_|^x-api-key: /, "")
+    const bare = /"key":"([^"]+)"/.exec(secret)?.[1] ?? secret.replace(/^whsec_|^x-api-key: /, "")
     return [bare, encodeURIComponent(bare), Buffer.from(secret).toString("base64").slice(0, -4)]
   })
 

@@ -78,6 +78,19 @@ describe("the values of changed settings", () => {
     ])
   })
 
+  it("hide a body that may contain keys", () => {
+    const withBody = (key: string): Json => {
+      const Generic = {
+        ...{ BaseUrl: "https://vendor.example/", AgentId: "agent-1", StartPath: "calls", SessionIdField: "id" },
+        ...{ UrlField: "url", StartBody: JSON.stringify({ key }) },
+      }
+      return withPlatform({ Campaigns: { open: { Platform: "generic", MaxConcurrency: 1, Generic } } })
+    }
+    assert.deepStrictEqual(valuesOf(withBody("secret-two"), withBody("secret-one")), [
+      ["VoiceAiPlatform.Campaigns.open.Generic.StartBody", "***", "***"],
+    ])
+  })
+
   it("are shown beside a campaign whose vendor needs no key", () => {
     const Generic = {
       BaseUrl: "https://vendor.example/",

@@ -21,6 +21,32 @@ describe("the list of settings", () => {
     assert.deepStrictEqual(at("Security.AllowedOrigins"), ["not set", "default: none"])
   })
 
+  it("shows nothing of a body that may contain keys, nor its values in another setting", () => {
+    const text = listingText(
+      listSettings(
+        flatten(
+          {
+            VoiceAiPlatform: {
+              Generic: {
+                StartBody: '{"auth":["pass-9f2c"],"plan":"{{agent}} gold-member"}',
+                StartPath: "calls?key=pass-9f2c",
+                AgentId: "agent-pass-9f2c",
+                SessionIdField: "auth.id",
+              },
+            },
+          },
+          variablesOf({ VoiceAiPlatform__Campaigns__named__Generic__StartBody: '["pass-77aa"]' }),
+          [],
+        ),
+      ),
+    )
+    assert.notMatch(text, /pass-9f2c|gold-member|pass-77aa/)
+    assert.match(text, /Generic\.StartBody +\*\*\* +in the settings file/)
+    assert.match(text, /named\.Generic\.StartBody +\*\*\* +in the environment/i)
+    // the names of its fields are no secrets
+    assert.match(text, /Generic\.SessionIdField +"auth\.id"/)
+  })
+
   it("shows values that are given or are the default", () => {
     assert.deepStrictEqual(at("VoiceAiPlatform.BusinessId")[0], '"b1"')
     assert.deepStrictEqual(at("Security.TrustedProxies.0")[0], '"10.0.0.1"')

@@ -61,6 +61,41 @@ describe("the webhook's credentials", () => {
     assert.isTrue(Result.isSuccess(settingsFrom(minimal, { embedded: true })))
   })
 
+  describe("of a gate whose campaigns are all of vendors", () => {
+    const retell = { Platform: "retell", MaxConcurrency: 1, Retell: { ApiKey: "key-of-retell-1", AgentId: "agent-1" } }
+    const named = { ...retell, Retell: { AgentId: "agent-2" } }
+
+    it("are not required, and nothing warns of them", () => {
+      for (const VoiceAiPlatform of [
+        retell,
+        { ...retell, Campaigns: { named: { MaxConcurrency: 1, Retell: named.Retell } } },
+      ]) {
+        for (const Host of ["0.0.0.0", "127.0.0.1"]) {
+          const { warnings } = valid({ VoiceAiPlatform, Server: { Host } })
+          assert.deepStrictEqual(
+            warnings.filter((warning) => warning.includes("WebhookApiToken")),
+            [],
+          )
+        }
+      }
+      const embedded = settingsFrom({ VoiceAiPlatform: retell }, { embedded: true })
+      assert.isTrue(Result.isSuccess(embedded))
+    })
+
+    it("are required as soon as one is of the default platform, whatever else is wrong", () => {
+      const { MaxConcurrency: _, ...web } = { ...platform, MaxConcurrency: 1 }
+      for (const VoiceAiPlatform of [
+        { ...retell, Campaigns: { web: { Platform: "iqra", ...web } } },
+        { ...platform, Campaigns: { named } },
+        { ...retell, Campaigns: { web: { Platform: "IQRA", ...web, MaxConcurrency: "many" } } },
+      ]) {
+        assert.include(pathsOf({ VoiceAiPlatform, Server: { Host: "0.0.0.0" } }), "Security.WebhookApiToken")
+      }
+      const wrong = { ...retell, MaxConcurrency: "many" }
+      assert.notInclude(pathsOf({ VoiceAiPlatform: wrong }), "Security.WebhookApiToken")
+    })
+  })
+
   it("may be one text or a list, for rotation", () => {
     const tree = treeOf(withSecurity({ WebhookApiToken: [TOKEN, `${TOKEN}-new`], WebhookSigningSecret: SIGNING }))
     assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [TOKEN, `${TOKEN}-new`])

@@ -21,6 +21,7 @@ import {
   type RelayedSession,
   RequestRefused,
   type SessionState,
+  type UnreadVerdict,
   type WebhookVerdict,
   type WebSession,
 } from "../../src/PlatformApi.ts"
@@ -143,8 +144,12 @@ export interface World {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** ends a session for a caller who has left; undefined on a platform that cannot */
   end: ((session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+  /** the platform itself ends calls at the longest length */
+  limitsCalls: boolean
   /** what a vendor's webhook says */
   webhook: WebhookVerdict
+  /** why a vendor's webhook is refused whatever its body is */
+  webhookRefusal: UnreadVerdict | undefined
   /** the sessions that the platform was asked to end, by their first id */
   readonly endings: Array<string>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
@@ -168,7 +173,9 @@ export const makeWorld = (): World => ({
   sessionsOf: () => Effect.succeed([]),
   end: undefined,
   endings: [],
+  limitsCalls: false,
   webhook: { _tag: "unexpected" },
+  webhookRefusal: undefined,
   lookup: () => Effect.succeed(noFacts),
   lookedUp: [],
   send: () => Effect.void,
@@ -195,7 +202,9 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         world.endings.push(session.sessionIds[0] ?? "")
         return world.end?.(session) ?? Effect.succeed(false)
       }),
+    limitsCalls: () => world.limitsCalls,
     webhook: () => Effect.sync(() => world.webhook),
+    webhookRefusal: () => Effect.sync(() => world.webhookRefusal),
     verify: () => Effect.succeed([]),
   })
 

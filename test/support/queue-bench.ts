@@ -259,10 +259,13 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
           state = after
         }),
       ),
-    resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = []) => {
+    resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = [], ends = false) => {
       for (const session of found.flat()) sessions.add(session)
-      return step(queue().resolve(at(), doubt, found))
+      return step(queue().resolve(at(), doubt, found, ends))
     },
+    /** the first ids of the sessions that are to be ended */
+    dueEnds: (which: "all" | "orphans", claimMillis: number) =>
+      Effect.map(queue().dueEnds(at(), which, claimMillis), (due) => due.map((data) => JSON.parse(data).s[0])),
     rest: (id: string, lease: string, millis?: number) =>
       step(queue().fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),
     fail: (id: string, lease: string, refund = true) =>

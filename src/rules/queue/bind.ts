@@ -7,8 +7,10 @@
  * With `offerMillis` the session has not begun: it does with the offer that the page of the ticket makes within this
  * time (`offer.ts`), and otherwise the slot is free again. That says nothing about the platform.
  */
+
 import { callNext, markPlatformReachable } from "../call-next.ts"
 import { closeDoubt, countDoubts, doubtOf } from "../doubt.ts"
+import { endBeforeLease, endOrphan } from "../ending.ts"
 import { clearBackoff, dequeue, endSession } from "../line.ts"
 import { load, save } from "../load.ts"
 import type { Step } from "../step.ts"
@@ -70,6 +72,9 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
   save(s, holder.id, ticket)
   db.hset(keys.data, holder.id, data)
   db.zadd(keys.leases, deadline, holder.id)
+  // nobody has the credential of a session that is not its ticket's; one that awaits its offer does not run yet
+  if (holder.id !== id) endOrphan(s, holder.id, ticket)
+  else if (offerMillis === undefined) endBeforeLease(s, id)
   db.hincrby(keys.meta, "live", 1)
   if (offerMillis === undefined) {
     db.hincrby(keys.meta, "started", 1)

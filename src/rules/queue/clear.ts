@@ -92,6 +92,7 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
     // records without any ticket left
     db.del(keys.endedSessions)
     db.del(keys.tickets)
+    db.del(keys.ending)
     db.del(keys.data)
   }
   return {

@@ -1,6 +1,8 @@
 /** Starts in doubt: lists them, and resolves one by what the platform reports. */
+
 import { callNext } from "../call-next.ts"
 import { closeDoubt, countDoubts, dropDoubt } from "../doubt.ts"
+import { endBeforeLease, endOrphan } from "../ending.ts"
 import { load, loadHolder, save } from "../load.ts"
 import { ALL, beginsWith, encode } from "../native.ts"
 import { meta, type Step } from "../step.ts"
@@ -44,6 +46,8 @@ export const doubts = (
 
 export interface PlatformFindings {
   readonly id: string
+  /** a session of this start alone, which has no caller, is to be ended */
+  readonly ends?: true
   /** sessions that may belong to the start, each by its ids; absent when there are none */
   readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
 }
@@ -72,7 +76,7 @@ const isAnyStarting = (s: Step): boolean => {
  * it ends. When the platform has twice reported none, the slot is freed. While another start is in flight, an
  * unassigned session resolves nothing: callers may share a client identifier, so the session may be that start's.
  */
-export const resolve = (s: Step, { candidates, id }: PlatformFindings): Resolved => {
+export const resolve = (s: Step, { candidates, ends, id }: PlatformFindings): Resolved => {
   const doubt = load(s, id)
   if (doubt === undefined || doubt.state !== "doubt") return "stale"
   for (const sessions of candidates ?? []) {
@@ -85,6 +89,8 @@ export const resolve = (s: Step, { candidates, id }: PlatformFindings): Resolved
       save(s, id, doubt)
       s.db.hset(s.keys.data, id, encode({ s: sessions }))
       s.db.zadd(s.keys.leases, s.now + s.context.callMillis, id)
+      if (ends === true) endOrphan(s, id, doubt)
+      else endBeforeLease(s, id)
       s.db.hincrby(s.keys.meta, "live", 1)
       for (const session of sessions) s.db.hset(s.keys.sessions, session, id)
       callNext(s)

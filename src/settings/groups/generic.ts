@@ -5,9 +5,9 @@
  */
 import { Schema } from "effect"
 import { baseUrl, headerName } from "../network-values.ts"
-import { headerLine, providerKey } from "../secret-values.ts"
+import { headerLine, providerKey, secretJson } from "../secret-values.ts"
 import { listWithDefault, optional, requiredWith, withDefault } from "../setting.ts"
-import { flag, identifier, jsonText, list, oneOf, text } from "../values.ts"
+import { flag, identifier, list, oneOf, text } from "../values.ts"
 
 const needed = (value: Schema.Codec<string>, description: string, own = false) =>
   requiredWith("generic", value, { description, own })
@@ -20,9 +20,10 @@ export const GenericSettings = Schema.Struct({
   }),
   StartMethod: withDefault(oneOf(["post", "get", "put"]), "post", { description: "method of a start" }),
   StartPath: needed(text, "template of a start's path below `BaseUrl`, such as `agents/{{agent}}/calls`"),
-  StartBody: optional(jsonText, "none", {
+  StartBody: optional(secretJson, "none", {
     description: "template of a start's body, as JSON in a text",
-    documentation: 'A text that is only `"{{variables}}"` or `"{{metadata}}"` becomes the object',
+    documentation:
+      'A text that is only `"{{variables}}"` or `"{{metadata}}"` becomes the object. It may contain keys, so it is shown nowhere',
   }),
   SessionIdField: needed(text, "where the answer has the session's id, such as `data.id`"),
   UrlField: optional(text, "no address", { description: "where the answer has the address; this or `TokenField`" }),

@@ -16,7 +16,8 @@ export const QueueSettings = Schema.Struct({
   }),
   StartWindowSeconds: withDefault(seconds, 30, { description: "how long a called caller has to start the call" }),
   MaxCallMinutes: withDefault(wholeNumber(1, 1440), 120, {
-    description: "the longest call; after that, its slot is reclaimed",
+    description:
+      "the longest call: in its last minute the gate ends it where the platform can end calls; after that, its slot is reclaimed",
   }),
   MaxTicketBytes: withDefault(wholeNumber(256, 65_536), 8192, {
     description:

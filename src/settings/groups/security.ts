@@ -23,17 +23,17 @@ export const SecuritySettings = Schema.Struct({
   WebhookApiToken: listWithDefault(
     list(webhookToken),
     [],
-    "required, unless `WebhookSigningSecret` is set or only loopback is served",
+    "required with the default platform, unless `WebhookSigningSecret` is set or only loopback is served",
     {
       description: "the value of `X-Api-Token` of the platform's webhook, at least 16 characters; several for rotation",
       documentation:
-        "Only loopback is served when `Server.Host` is a loopback address and `TrustedProxies` is empty. Without token and secret, webhooks are accepted from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two",
+        "Only loopback is served when `Server.Host` is a loopback address and `TrustedProxies` is empty. Without token and secret, webhooks are accepted from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two. A gate whose campaigns are all of [vendors](vendors.md) needs neither: their webhooks have signatures of their own, and without token and secret this one is refused",
     },
   ),
   WebhookSigningSecret: listWithDefault(
     list(signingSecret),
     [],
-    "required, unless `WebhookApiToken` is set or only loopback is served",
+    "required with the default platform, unless `WebhookApiToken` is set or only loopback is served",
     {
       description: "secret of Standard Webhooks (`whsec_…`); several for rotation",
     },

@@ -6,12 +6,16 @@ const KEY = "key-of-the-fake-elevenlabs"
 const SECRET = "webhook-secret-of-the-fake-elevenlabs"
 const AGENT = "agent_fake"
 
+/** How long a signed address may be opened (ms). */
+const ADDRESS_MILLIS = 15 * 60_000
+
 const refusal = (status: number, message: string): VendorAnswer => ({ status, body: { detail: message } })
 
 /** @param now the time in ms since 1970, of the test's clock */
 export const makeFakeElevenLabs = (now: () => number): FakeVendor => {
   const calls = fakeCalls("conv_")
   const opened = new Set<string>()
+  const openBefore = new Map<string, number>()
 
   const answer = ({ headers, path, query }: VendorRequest): VendorAnswer => {
     if (headers.get("xi-api-key") !== KEY) return refusal(401, "invalid_api_key")
@@ -20,6 +24,7 @@ export const makeFakeElevenLabs = (now: () => number): FakeVendor => {
     if (path === "/v1/convai/conversation/get-signed-url" && query.get("agent_id") === AGENT) {
       const call = calls.start({})
       if (call === undefined) return refusal(429, "Too many concurrent requests")
+      openBefore.set(call.id, now() + ADDRESS_MILLIS)
       const address = new URL("wss://api.elevenlabs.example/v1/convai/conversation")
       address.searchParams.set("agent_id", AGENT)
       if (query.get("include_conversation_id") === "true") address.searchParams.set("conversation_id", call.id)
@@ -47,7 +52,7 @@ export const makeFakeElevenLabs = (now: () => number): FakeVendor => {
     setLimit: calls.setLimit,
     join: (credential) => {
       const id = credential.shape === "url" ? calls.opened(credential.url) : undefined
-      if (id === undefined || opened.has(id)) return undefined
+      if (id === undefined || opened.has(id) || now() >= (openBefore.get(id) ?? 0)) return undefined
       opened.add(id)
       return id
     },

@@ -1,6 +1,14 @@
 /** Retell's API in memory, with its webhooks. */
 import { hmacSha256 } from "../../platform-api/signatures.ts"
-import { type FakeVendor, fakeApi, fakeCalls, field, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
+import {
+  type FakeVendor,
+  fakeApi,
+  fakeCalls,
+  field,
+  pageOf,
+  type VendorAnswer,
+  type VendorRequest,
+} from "./fake-vendor.ts"
 
 const KEY = "key_of_the_fake_retell"
 const AGENT = "agent_fake"
@@ -44,8 +52,13 @@ export const makeFakeRetell = (now: () => number): FakeVendor => {
           },
         }
       }
-      case "POST /v3/list-calls":
-        return { status: 200, body: { items: calls.newestFirst().map(shown), has_more: false } }
+      case "POST /v3/list-calls": {
+        const { key, value } = Object(field(body, "filter_criteria", "metadata", "0"))
+        const found = calls.newestFirst().filter(({ metadata }) => key === undefined || field(metadata, key) === value)
+        const { items, next } = pageOf(found, Number(field(body, "limit")), field(body, "pagination_key"))
+        const more = next === undefined ? {} : { pagination_key: next }
+        return { status: 200, body: { items: items.map(shown), has_more: next !== undefined, ...more } }
+      }
       case "GET get-call":
         return call === undefined ? refusal(404, "call not found") : { status: 200, body: shown(call) }
       case "POST stop-call":

@@ -7,6 +7,7 @@ import {
   fakeApi,
   fakeCalls,
   field,
+  pageOf,
   type VendorAnswer,
   type VendorRequest,
 } from "./fake-vendor.ts"
@@ -22,9 +23,15 @@ export const makeFakeUltravox = (now: () => number): FakeVendor => {
   const calls = fakeCalls("call-")
   const joinBefore = new Map<string, number>()
   const isoNow = (): string => DateTime.formatIso(DateTime.makeUnsafe(now()))
-  const shown = ({ id, metadata, running }: FakeCall) => ({ callId: id, ended: running ? null : isoNow(), metadata })
+  const created = new Map<string, string>()
+  const shown = ({ id, metadata, running }: FakeCall) => ({
+    callId: id,
+    created: created.get(id),
+    ended: running ? null : isoNow(),
+    metadata,
+  })
 
-  const answer = ({ body, headers, method, path }: VendorRequest): VendorAnswer => {
+  const answer = ({ body, headers, method, path, query }: VendorRequest): VendorAnswer => {
     if (headers.get("x-api-key") !== KEY) return refusal(401, "Invalid API key")
     const [, id = "", message] = /^\/api\/calls\/([^/]+)(\/send_data_message)?$/.exec(path) ?? []
     const call = calls.find(id)
@@ -38,11 +45,21 @@ export const makeFakeUltravox = (now: () => number): FakeVendor => {
         return { status: 200, body: { agentId: AGENT } }
       case "GET /api/accounts/me":
         return { status: 200, body: { activeCalls: calls.inUse(), allowedConcurrentCalls: calls.limit() } }
-      case "GET /api/calls":
-        return { status: 200, body: { results: calls.newestFirst().map(shown), next: null } }
+      case "GET /api/calls": {
+        const wanted = [...query].flatMap(([name, value]) =>
+          name.startsWith("metadata.") ? [[name.slice(9), value]] : [],
+        )
+        const found = calls
+          .newestFirst()
+          .filter(({ metadata }) => wanted.every(([name = "", value]) => field(metadata, name) === value))
+        const { items, next } = pageOf(found, Number(query.get("pageSize")), query.get("cursor"))
+        const address = next === undefined ? null : `https://api.ultravox.ai/api/calls?cursor=${next}`
+        return { status: 200, body: { results: items.map(shown), next: address, previous: null } }
+      }
       case `POST /api/agents/${AGENT}/calls`: {
         const started = calls.start(field(body, "metadata"))
         if (started === undefined) return refusal(429, "Concurrent call limit reached")
+        created.set(started.id, isoNow())
         joinBefore.set(started.id, now() + Number.parseInt(String(field(body, "joinTimeout")), 10) * 1000)
         const joinUrl = `wss://ultravox.example/calls/${started.id}?token=${started.bearer}`
         return { status: 201, body: { ...shown(started), joinUrl } }

@@ -1,4 +1,5 @@
 /** Vapi's API in memory, with its webhooks. */
+import { DateTime } from "effect"
 import { hmacSha256 } from "../../platform-api/signatures.ts"
 import {
   type FakeCall,
@@ -22,8 +23,10 @@ const refusal = (status: number, message: string): VendorAnswer => ({
 /** @param now the time in ms since 1970, of the test's clock */
 export const makeFakeVapi = (now: () => number): FakeVendor => {
   const calls = fakeCalls("call-")
+  const created = new Map<string, string>()
   const shown = ({ bearer, id, metadata, running }: FakeCall) => ({
     id,
+    createdAt: created.get(id),
     type: "webCall",
     status: running ? "in-progress" : "ended",
     assistantId: ASSISTANT,
@@ -32,7 +35,7 @@ export const makeFakeVapi = (now: () => number): FakeVendor => {
     monitor: { controlUrl: `https://control.vapi.ai/${id}/control` },
   })
 
-  const answer = ({ body, headers, method, path }: VendorRequest): VendorAnswer => {
+  const answer = ({ body, headers, method, path, query }: VendorRequest): VendorAnswer => {
     const [, controlled] = /^\/([^/]+)\/control$/.exec(path) ?? []
     if (controlled !== undefined) {
       // the control address is another host's, and must not get the key
@@ -45,11 +48,16 @@ export const makeFakeVapi = (now: () => number): FakeVendor => {
     switch (`${method} ${path}`) {
       case `GET /assistant/${ASSISTANT}`:
         return { status: 200, body: { id: ASSISTANT } }
-      case "GET /call":
-        return { status: 200, body: calls.newestFirst().map(shown) }
+      case "GET /call": {
+        const upTo = query.get("createdAtLe") ?? undefined
+        const found = calls.newestFirst().filter(({ id }) => upTo === undefined || (created.get(id) ?? "") <= upTo)
+        return { status: 200, body: found.slice(0, Number(query.get("limit"))).map(shown) }
+      }
       case "POST /call/web": {
         const started = calls.start(field(body, "assistantOverrides", "metadata"))
-        return started === undefined ? refusal(400, "Over Concurrency Limit.") : { status: 201, body: shown(started) }
+        if (started === undefined) return refusal(400, "Over Concurrency Limit.")
+        created.set(started.id, DateTime.formatIso(DateTime.makeUnsafe(now())))
+        return { status: 201, body: shown(started) }
       }
       default: {
         const call = calls.find(id)

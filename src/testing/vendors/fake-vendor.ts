@@ -98,6 +98,17 @@ export const fakeApi = (answer: (request: VendorRequest) => VendorAnswer) => {
 export const field = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((found, name) => Object(found)[name], value)
 
+/** A page of a list: at most `limit` items, after the page that had this `next`. */
+export const pageOf = <A>(
+  list: ReadonlyArray<A>,
+  limit: number,
+  after: unknown,
+): { readonly items: ReadonlyArray<A>; readonly next: string | undefined } => {
+  const from = Number(after ?? 0)
+  const to = from + limit
+  return { items: list.slice(from, to), next: to < list.length ? String(to) : undefined }
+}
+
 /** A call of a fake whose vendor has a list of calls. */
 export interface FakeCall {
   readonly id: string

@@ -217,6 +217,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       clear: 1,
       acknowledge: 2,
       audit: 2,
+      dueEnds: some(3, "live"),
       reportOutage: some(3, "called"),
       gateGone: 1,
       snapshot: operated ? 3 : 0,
@@ -278,7 +279,8 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
           ...(random.percent(35) ? [some()] : []),
         ]
         const id = ticket("doubt")
-        return does(asked.resolve, candidates.length === 0 ? { id } : { id, candidates })
+        const ends = random.percent(50) ? { ends: true as const } : {}
+        return does(asked.resolve, { id, ...(candidates.length === 0 ? {} : { candidates }), ...ends })
       }
       case "end": {
         if (random.percent(15)) {
@@ -319,6 +321,11 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       }
       case "audit":
         return does(asked.audit, { ageMillis: random.pick([0, 60_000]), claimMillis: 30_000 })
+      case "dueEnds":
+        return does(asked.dueEnds, {
+          claimMillis: 20_000,
+          ...(random.percent(30) ? { orphansOnly: true as const } : {}),
+        })
       case "snapshot":
         return does(asked.campaignSnapshot, {
           firstSlot: random.below(3),

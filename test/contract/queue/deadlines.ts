@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
 import { DOUBT_MILLIS } from "../../../src/rules/doubt.ts"
+import { MAX_EARLY_MILLIS } from "../../../src/rules/ending.ts"
 import { SETTLE_AFTER_MILLIS } from "../../../src/rules/expiry.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
@@ -193,6 +194,57 @@ export const deadlines = (test: QueueTest): void => {
       yield* q.acknowledge(q.settlements())
       yield* TestClock.adjust(SETTLE_AFTER_MILLIS)
       assert.deepStrictEqual((yield* q.sweep).owed, [])
+    }),
+  )
+
+  test("a session that nears the end of its lease is ended by one instance at a time", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(1_000)
+      yield* q.enter("t2")
+      yield* TestClock.adjust(LONGEST_CALL - MAX_EARLY_MILLIS - 1_001)
+      assert.deepStrictEqual(yield* q.dueEnds("all", 20_000), [])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* q.dueEnds("all", 20_000), ["session of t1"])
+      q.on(q.there)
+      yield* TestClock.adjust(19_999)
+      assert.deepStrictEqual(yield* q.dueEnds("all", 20_000), ["session of t2"])
+      // the instance that claimed it has died, or the platform has not confirmed the end
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* q.dueEnds("all", 20_000), ["session of t1"])
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(20_000)
+      assert.deepStrictEqual(yield* q.dueEnds("all", 20_000), ["session of t2"])
+      yield* TestClock.adjust(60_000)
+      yield* q.sweep
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2")], ["ended", "reclaimed"])
+      assert.deepStrictEqual(yield* q.dueEnds("all", 20_000), [])
+    }),
+  )
+
+  test("where the platform limits calls, only sessions without a caller are to be ended", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      const admitted = yield* q.admit("t2")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      yield* q.startFails("t2", lease, "doubt")
+      assert.strictEqual(yield* q.resolve(`?${lease}`, [["orphan"]], true), "running")
+      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), ["orphan"])
+      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), [])
+      yield* TestClock.adjust(LONGEST_CALL - 1_000)
+      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), ["orphan"])
+      assert.strictEqual(yield* q.end("orphan"), "released")
+    }),
+  )
+
+  test("a session whose start is bound after its ticket has left is to be ended at once", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      yield* q.startFails("t1", lease, "doubt")
+      yield* q.leave("t1")
+      assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")
+      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), ["late"])
     }),
   )
 

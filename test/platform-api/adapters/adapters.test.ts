@@ -50,6 +50,7 @@ const anothersMetadata = { metadata: { program: "another" } }
 
 adapterContract({
   platform: "retell",
+  limit: '"max_call_duration_ms":600000',
   fake: makeFakeRetell,
   shape: "token",
   unboundedLifetime: true,
@@ -68,6 +69,7 @@ adapterContract({
 
 adapterContract({
   platform: "ultravox",
+  limit: '"maxDuration":"600s"',
   fake: makeFakeUltravox,
   shape: "url",
   asksToStart: true,
@@ -82,6 +84,7 @@ adapterContract({
 
 adapterContract({
   platform: "vapi",
+  limit: '"maxDurationSeconds":600',
   fake: makeFakeVapi,
   shape: "url",
   unboundedLifetime: true,
@@ -156,6 +159,8 @@ adapterContract({
 
 adapterContract({
   platform: "daily",
+  limit: '"eject_at_room_exp":true',
+  readsEveryWebhook: true,
   fake: makeFakeDaily,
   shape: "url+token",
   asksToStart: true,

@@ -5,7 +5,18 @@ import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
-import { admitted, ask, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
+import {
+  admitted,
+  ask,
+  END_PATHS,
+  joined,
+  reportEnd,
+  type Subject,
+  stateOf,
+  vendorTest,
+  type World,
+  waits,
+} from "./rig.ts"
 
 const START_WINDOW_MILLIS = 20_000
 
@@ -188,6 +199,21 @@ const lostAnswers = (subject: Subject): void => {
           assert.isTrue(world.fake.isRunning(yield* joined(world, started)))
         }),
     )
+
+    vendorTest("the end of such a call is asked for until the vendor confirms it", subject, (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext("lost")
+        const { uniqueRequestId } = yield* waits(1)
+        world.refuse(END_PATHS)
+        for (let n = 0; n < 8; n++) {
+          yield* world.pass(0.25)
+          assert.strictEqual(yield* stateOf(uniqueRequestId), "waiting")
+        }
+        assert.isAtLeast(world.refuse(undefined), 4)
+        yield* world.pass(0.4)
+        assert.strictEqual(yield* stateOf(uniqueRequestId), "called")
+      }),
+    )
   }
 }
 
@@ -299,6 +325,48 @@ const ends = (subject: Subject): void => {
     )
   }
 
+  if (subject.ends && subject.limit === undefined) {
+    const longest = { MaxCallMinutes: 10 }
+    vendorTest(
+      "a call that lasts too long is ended at the vendor, and again if that has failed",
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const started = yield* ask(1)
+          const id = yield* joined(world, started)
+          yield* world.pass(8.9)
+          assert.isTrue(world.fake.isRunning(id))
+          world.refuse(END_PATHS)
+          yield* world.pass(0.5)
+          assert.isTrue(world.fake.isRunning(id))
+          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+          assert.isAtLeast(world.refuse(undefined), 2)
+          yield* world.pass(0.5)
+          assert.isFalse(world.fake.isRunning(id))
+          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+        }),
+      {},
+      longest,
+    )
+  }
+
+  const { limit } = subject
+  if (limit !== undefined) {
+    vendorTest(
+      "the longest call is set at the vendor, and left to it",
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const id = yield* joined(world, yield* ask(1))
+          assert.include(JSON.stringify(world.fake.requests[0]?.body), limit)
+          yield* world.pass(9.9)
+          assert.isTrue(world.fake.isRunning(id))
+        }),
+      {},
+      { MaxCallMinutes: 10 },
+    )
+  }
+
   if (subject.ends) {
     vendorTest("a call whose caller has left is ended at the vendor", subject, (world) =>
       Effect.gen(function* () {
@@ -353,7 +421,23 @@ const webhooks = (subject: Subject): void => {
         world.shiftVendor(minutes)
         const late = world.fake.webhook(otherEvent(id))
         assert.strictEqual((yield* gate.vendorWebhook(platform, late))._tag, "refused", `${minutes}`)
+        const unread = yield* gate.vendorWebhookRefusal(platform, late.headers)
+        assert.strictEqual(unread?._tag, subject.readsEveryWebhook ? undefined : "refused", `${minutes}`)
       }
+    }),
+  )
+
+  vendorTest("a webhook that its headers alone disprove is refused before its body is read", subject, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const { headers } = world.fake.webhook(otherEvent("any"))
+      assert.isUndefined(yield* gate.vendorWebhookRefusal(platform, headers))
+      const names = Object.keys(headers).filter((name) => name !== "content-type")
+      for (const name of names) {
+        const refusal = yield* gate.vendorWebhookRefusal(platform, { ...headers, [name]: undefined })
+        assert.strictEqual(refusal?._tag, subject.readsEveryWebhook ? undefined : "refused", name)
+      }
+      assert.strictEqual((yield* gate.vendorWebhookRefusal("nobody", headers))?._tag, "unexpected")
     }),
   )
 

@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { CIRCUIT_FAILURES, PlatformApi } from "../../../src/PlatformApi.ts"
 import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
 import { hmacSha256 } from "../../../src/platform-api/signatures.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
@@ -16,19 +16,8 @@ import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { sessionConfig } from "../../platform/support.ts"
-import { ask, joined, type Subject, stateOf, vendorTest, waits } from "./rig.ts"
+import { ask, END_PATHS, joined, stateOf, subjectOf, vendorTest, waits } from "./rig.ts"
 
-const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
-  platform,
-  fake,
-  shape: undefined,
-  asksToStart: true,
-  atCapacity: [],
-  secrets: [],
-  noticedAfterMinutes: 4,
-  lists: false,
-  ends: true,
-})
 const generic = subjectOf("generic", makeFakeGeneric)
 const livekit = subjectOf("livekit", makeFakeLiveKit)
 const retell = subjectOf("retell", makeFakeRetell)
@@ -271,6 +260,25 @@ describe("the word of a page", () => {
   )
 })
 
+describe("a vendor's other host", () => {
+  vendorTest("that cannot be reached stops no starts, and is not asked for a while", vapi, (world) =>
+    Effect.gen(function* () {
+      const end = PlatformApi.use((api) => api.end?.("default", { sessionIds: ["call-1"] }) ?? Effect.void)
+      yield* initiate()
+      world.refuse(END_PATHS, "unreachable")
+      const calls = 2 * CIRCUIT_FAILURES
+      const errors = yield* Effect.forEach(Array.from({ length: calls }), () => Effect.flip(end), {
+        concurrency: "unbounded",
+      })
+      assert.deepInclude(errors.at(-1)?.reason, { _tag: "Unavailable" })
+      const asked = world.refuse(END_PATHS, "unreachable")
+      assert.deepInclude((yield* Effect.flip(end)).reason, { reason: "circuit_open" })
+      assert.strictEqual(world.refuse(undefined), asked)
+      assert.deepStrictEqual((yield* initiate()).sessionIds, ["call-2"])
+    }),
+  )
+})
+
 describe("a hostile vendor", () => {
   for (const expires_in of [1e300, -1, 0, "1800"]) {
     vendorTest(`that names no possible lifetime (${expires_in}) has made no token`, hume, (world) =>
@@ -318,6 +326,20 @@ describe("a hostile vendor", () => {
         assert.lengthOf(world.fake.requests, before + 1, controlUrl)
       }
     }),
+  )
+
+  vendorTest(
+    "that repeats a key of the start's body does not bring it into a message",
+    generic,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 401, body: { message: "no such key: body-key-of-the-vendor" } })
+        const { message } = yield* Effect.flip(initiate())
+        assert.include(message, "no such key")
+        assert.notInclude(message, "body-key-of-the-vendor")
+        assert.include(JSON.stringify(world.fake.requests[0]?.body), "body-key-of-the-vendor")
+      }),
+    { Generic: { ...Object(GENERIC), StartBody: '{"key":"body-key-of-the-vendor"}' } },
   )
 
   for (const expires_at of [1e300, -1e300, 0]) {

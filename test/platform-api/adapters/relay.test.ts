@@ -488,11 +488,11 @@ describe("a call", () => {
       Effect.gen(function* () {
         const started = yield* ask(1)
         const id = yield* begins(started)
-        yield* pass(4.9)
+        yield* pass(4.4)
         assert.isTrue(fake.isRunning(id))
         // a read is tried twice
         fake.failNext({ status: 503 }, { status: 503 })
-        yield* pass(0.3)
+        yield* pass(0.6)
         assert.isFalse(fake.isRunning(id))
         assert.isAtLeast(hangUpsIn(fake).length, 3)
         assert.notStrictEqual(yield* stateOf(started.uniqueRequestId), "live")
@@ -595,7 +595,7 @@ describe("two gates on one store", () => {
         const started = yield* first.request({}, from)
         const { callId = "" } = yield* first.relay(started.uniqueRequestId, tokenOf(started), FAKE_SDP_OFFER)
         yield* stopFirst
-        yield* pass(9.8)
+        yield* pass(8.9)
         assert.isTrue(fake.isRunning(callId))
         yield* pass(0.3)
         assert.isFalse(fake.isRunning(callId))

@@ -60,9 +60,26 @@ export interface Subject {
   readonly unchecked?: true
   /** The vendor lists its calls, so that one whose start was not confirmed is found. */
   readonly lists: boolean
+  /** What of the start tells the vendor a longest call of ten minutes; absent where it takes none, and the gate ends such a call. */
+  readonly limit?: string
+  /** A message without a signature is accepted, by its body, so every webhook is read. */
+  readonly readsEveryWebhook?: true
   /** The vendor ends a call for the gate. */
   readonly ends: boolean
 }
+
+/** A vendor of which a test needs no more than its fake. */
+export const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
+  platform,
+  fake,
+  shape: undefined,
+  asksToStart: true,
+  atCapacity: [],
+  secrets: [],
+  noticedAfterMinutes: 4,
+  lists: false,
+  ends: true,
+})
 
 export interface World {
   readonly fake: FakeVendor
@@ -72,7 +89,16 @@ export interface World {
   readonly pass: (minutes: number) => Effect.Effect<void>
   /** moves the vendor's clock alone */
   readonly shiftVendor: (minutes: number) => void
+  /**
+   * From now on requests of these paths are answered with this status and not carried out, or find no connection; none if undefined. 403 by
+   * default. Returns how many were.
+   */
+  readonly refuse: (paths: RegExp | undefined, status?: number | "unreachable") => number
 }
+
+/** The paths of requests that end a call, at every vendor. */
+export const END_PATHS =
+  /\/(end|stop-call\/[^/]+|control|send_data_message|livekit\.RoomService\/DeleteRoom|agents\/[^/]+\/sessions\/[^/]+|[^/]+\/hangup)$/
 
 type Services = Gatekeeper | PlatformApi | Settings
 
@@ -135,9 +161,25 @@ export const vendorTest = (
       const shiftVendor = (minutes: number): void => {
         time += minutes * 60_000
       }
-      yield* body({ fake, sessions: new Map(), pass, shiftVendor }).pipe(
+      let refusedPaths: RegExp | undefined
+      let refused = 0
+      let refusal: number | "unreachable" = 403
+      const refuse: World["refuse"] = (paths, status = 403) => {
+        refusedPaths = paths
+        refusal = status
+        return refused
+      }
+      const fetch: typeof globalThis.fetch = async (input, init) => {
+        if (refusedPaths?.test(new URL(new Request(input, init).url).pathname) !== true) return fake.fetch(input, init)
+        refused++
+        if (refusal === "unreachable") {
+          throw new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) })
+        }
+        return Response.json({ message: "no" }, { status: refusal })
+      }
+      yield* body({ fake, sessions: new Map(), pass, refuse, shiftVendor }).pipe(
         Effect.provide(layerOf({ ...fake.settings, ...settings }, { Queue: queue })),
-        Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
+        Effect.provideService(FetchHttpClient.Fetch, fetch),
         Effect.provideService(Sideband, fake.sideband ?? noSideband),
       )
     }),

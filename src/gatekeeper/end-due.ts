@@ -1,0 +1,54 @@
+/**
+ * Ends running sessions at the platform: those whose lease is about to end, where the platform does not itself end a call at the longest
+ * length, and those without a caller. Afterwards their slot is free. If the platform cannot be reached, or does not confirm the end, it
+ * is asked again until the lease ends; then the slot is free as without this, and the call may go on without one.
+ *
+ * The store gives a session to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`.
+ */
+import { Effect } from "effect"
+import { FifoQueue } from "../FifoQueue.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import type { StoreUnavailable } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import { boundSessionOf } from "./outcomes.ts"
+import type { Steps } from "./steps.ts"
+
+/** How often a gate looks for sessions to end (ms). */
+export const DUE_CHECK_MILLIS = 5_000
+/** How long a gate has to end a session before another one may try (ms); an `end` is at most two requests, each sent at most twice. */
+export const CLAIM_MILLIS = 20_000
+/** Sessions that a gate ends at once. */
+const AT_ONCE = 10
+
+/** Ends the sessions of a campaign that are due. */
+export type EndDue = (campaign: Campaign) => Effect.Effect<void, StoreUnavailable>
+
+export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, FifoQueue | PlatformApi> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const platform = yield* PlatformApi
+    const { end } = platform
+    // such a platform reports the ends of its sessions alone
+    if (end === undefined) return () => Effect.void
+
+    const endOne = Effect.fnUntraced(function* (campaign: Campaign, data: string) {
+      const session = boundSessionOf(data)
+      const isOver = yield* Effect.catch(end(campaign.name, session), ({ message }) =>
+        Effect.as(
+          Effect.logWarning(`A call at its longest length, or without a caller, could not be ended: ${message}`),
+          false,
+        ),
+      )
+      if (isOver) yield* step(at(campaign), queue.end(at(campaign), session.sessionIds))
+    })
+
+    return Effect.fnUntraced(function* (campaign) {
+      const which = platform.limitsCalls?.(campaign.name) === true ? "orphans" : "all"
+      const due = yield* queue.dueEnds(at(campaign), which, CLAIM_MILLIS)
+      yield* Effect.forEach(
+        due.filter((data) => data !== ""),
+        (data) => endOne(campaign, data),
+        { concurrency: AT_ONCE, discard: true },
+      )
+    })
+  })

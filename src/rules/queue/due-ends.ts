@@ -1,0 +1,38 @@
+/** Returns the running sessions that are to be ended at the platform now, and claims them for the asking gate (`../ending.ts`). */
+import { earlyMillis } from "../ending.ts"
+import { MAX_PER_STEP } from "../expiry.ts"
+import { load } from "../load.ts"
+import { LOWEST } from "../native.ts"
+import type { Step } from "../step.ts"
+
+export interface DueEnds {
+  /** how long the asking gate may take to end them, before any gate is given them again (ms) */
+  readonly claimMillis: number
+  /** the platform itself ends calls at the longest length */
+  readonly orphansOnly?: true
+}
+
+/** What was bound to each session, JSON. */
+export const dueEnds = (
+  s: Step,
+  { claimMillis, orphansOnly }: DueEnds,
+): { readonly sessions?: ReadonlyArray<string> } => {
+  const { db, keys } = s
+  const found: Array<string> = []
+  for (const id of db.zrangebyscore(keys.ending, LOWEST, s.now, MAX_PER_STEP)) {
+    const ticket = load(s, id)
+    const early = (db.zscore(keys.leases, id) ?? 0) - earlyMillis(s.context.callMillis)
+    if (ticket === undefined || ticket.state !== "live") {
+      db.zrem(keys.ending, id)
+    } else if (ticket.orphan !== true && early > s.now) {
+      // the settings of the longest call have changed since
+      db.zadd(keys.ending, early, id)
+    } else if (ticket.orphan !== true && orphansOnly === true) {
+      db.zrem(keys.ending, id)
+    } else {
+      db.zadd(keys.ending, s.now + claimMillis, id)
+      found.push(db.hget(keys.data, id) ?? "")
+    }
+  }
+  return found.length === 0 ? {} : { sessions: found }
+}

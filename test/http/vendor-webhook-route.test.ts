@@ -1,0 +1,112 @@
+/** `POST /api/webhook/<Platform>` over a real server: what a webhook costs that anyone can send. */
+import { once } from "node:events"
+import { request as nodeRequest } from "node:http"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { MAX_WEBHOOK_BYTES } from "../../src/http/answer.ts"
+import { REFUSED_WEBHOOKS_PER_MINUTE } from "../../src/http/routes.ts"
+import { readWebhook } from "../../src/platform-api/webhooks.ts"
+import { call, post, servedTest } from "../support/gate-server.ts"
+import { REQUEST, shop, VENDOR_WEBHOOK, WEBHOOK } from "./support.ts"
+
+const MISSING = { _tag: "refused", reason: "The signature is missing." } as const
+const WRONG = { _tag: "refused", reason: "The signature is wrong." } as const
+
+/** A client that announces a large body, sends none of it, and waits for the answer. */
+const announce = (port: number, path: string) =>
+  Effect.promise(async () => {
+    const request = nodeRequest({
+      host: "127.0.0.1",
+      port,
+      path,
+      method: "POST",
+      agent: false,
+      headers: { "content-length": MAX_WEBHOOK_BYTES },
+    })
+    // the gate closes the connection although the body was not sent
+    request.on("error", () => {})
+    request.flushHeaders()
+    const [response] = await once(request, "response")
+    response.resume()
+    await once(response, "close")
+    request.destroy()
+    return { status: response.statusCode, connection: response.headers.connection }
+  })
+
+const from = (address: string) => ({ "x-forwarded-for": address })
+
+describe("a vendor's webhook", () => {
+  servedTest("that its headers disprove is refused without reading its body", shop, ({ port, world }) =>
+    Effect.gen(function* () {
+      world.webhookRefusal = MISSING
+      assert.deepStrictEqual(yield* announce(port, VENDOR_WEBHOOK), { status: 401, connection: "close" })
+      world.webhookRefusal = { _tag: "unexpected" }
+      assert.deepStrictEqual(yield* announce(port, "/api/webhook/nobody"), { status: 404, connection: "close" })
+    }),
+  )
+
+  servedTest(
+    "of an address that has sent many refused ones gets 429 without reading its body, and others do not",
+    { Security: { ...shop.Security, TrustedProxies: ["127.0.0.1"], RateLimitConcurrency: 0 } },
+    ({ port, url, world }) =>
+      Effect.gen(function* () {
+        const send = (address: string) =>
+          Effect.map(
+            call(url + VENDOR_WEBHOOK, { method: "POST", headers: from(address), body: "{}" }),
+            ({ body, headers, status }) => ({ status, code: body.code, after: Number(headers.get("retry-after")) }),
+          )
+        for (let n = 0; n < REFUSED_WEBHOOKS_PER_MINUTE; n++) {
+          // refused by its headers, or by its body
+          world.webhookRefusal = n % 2 === 0 ? MISSING : undefined
+          world.webhook = WRONG
+          assert.strictEqual((yield* send("203.0.113.1")).status, 401)
+        }
+        world.webhookRefusal = undefined
+        world.webhook = { _tag: "ignored" }
+        const limited = yield* send("203.0.113.1")
+        assert.deepInclude(limited, { status: 429, code: "rate_limited" })
+        assert.isAbove(limited.after, 0)
+        assert.strictEqual((yield* send("203.0.113.2")).status, 200)
+        assert.strictEqual((yield* send("2001:db8::1")).status, 200)
+        assert.strictEqual(
+          (yield* announce(port, VENDOR_WEBHOOK).pipe(Effect.timeoutOption("100 millis")))._tag,
+          "None",
+        )
+      }),
+  )
+
+  it("of which campaigns share the key is authenticated once", () => {
+    const verified: Array<string> = []
+    const reader = (campaign: string, proof: string | undefined) => ({
+      campaign,
+      ...(proof === undefined ? {} : { proof }),
+      verify: () => {
+        verified.push(campaign)
+        return proof === "b" ? "wrong" : undefined
+      },
+      ended: () => ({ _tag: "ended", sessions: [["s"]] }) as const,
+    })
+    const readers = [reader("1", "a"), reader("2", "a"), reader("3", "b"), reader("4", "b"), reader("5", undefined)]
+    const verdict = readWebhook(readers, { headers: {}, rawBody: "{}" }, 0)
+    assert.deepInclude(verdict, { _tag: "ended", campaigns: ["1", "2", "5"] })
+    assert.deepStrictEqual(verified, ["1", "3", "5"])
+  })
+})
+
+servedTest(
+  "the default platform's webhook ends nothing at a gate of vendors alone that has no token for it",
+  {
+    VoiceAiPlatform: {
+      Platform: "retell",
+      MaxConcurrency: 1,
+      Retell: { ApiKey: "key-of-retell-1", AgentId: "agent-1" },
+    },
+  },
+  ({ url }) =>
+    Effect.gen(function* () {
+      yield* post(url + REQUEST)
+      const body = { conversationSessionId: "conversation-1" }
+      const refused = yield* post(url + WEBHOOK, body)
+      assert.deepStrictEqual([refused.status, refused.body.code], [401, "webhook_unauthorized"])
+    }),
+)
