@@ -30,7 +30,8 @@ export type Offered =
 
 export const offer = (s: Step, { data, id, session }: Offer): Offered => {
   const ticket = load(s, id)
-  if (ticket === undefined || ticket.state === "doubt") return { _tag: "unknown" }
+  // a start in doubt, or its session, is nobody's to begin
+  if (ticket === undefined || ticket.state === "doubt" || ticket.seq === 0) return { _tag: "unknown" }
   const { state } = ticket
   if (state === "waiting" || state === "called" || state === "starting") return { _tag: "used" }
   if (state !== "live") return { _tag: "ended", state }

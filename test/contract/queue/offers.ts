@@ -52,6 +52,19 @@ export const offers = (test: QueueTest): void => {
     }),
   )
 
+  test("the session of a start in doubt, whose ticket has left, is nobody's to begin", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      yield* q.startFails("t1", lease, "doubt")
+      yield* q.leave("t1")
+      assert.strictEqual(yield* q.bind("t1", lease, ["offer of t1"], {}, LIFETIME), "stale")
+      assert.strictEqual(q.stateOf(`?${lease}`), "live")
+      assert.deepStrictEqual(yield* q.offer(`?${lease}`, "offer of t1"), { _tag: "unknown" })
+      assert.strictEqual(q.stateOf(`?${lease}`), "live")
+    }),
+  )
+
   test("the offer of another session, of a session that has begun, or of nobody starts nothing", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* enter(q, "t1")
