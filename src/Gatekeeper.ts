@@ -156,7 +156,9 @@ export const layer: Layer.Layer<
         Effect.matchEffect(request(body, caller), withCount(body)),
       ),
       start: traces.inTicketTrace("Gatekeeper.start", (ticket) => shutdown.track(tickets.start(ticket))),
-      relay: traced("Gatekeeper.relay", (...offer: Parameters<typeof relay>) => shutdown.track(relay(...offer))),
+      relay: traces.inTicketTrace("Gatekeeper.relay", (...offer: Parameters<typeof relay>) =>
+        shutdown.track(relay(...offer)),
+      ),
       leave: traces.inTicketTrace("Gatekeeper.leave", tickets.leave),
       withdraw: traced("Gatekeeper.withdraw", (ticket: string, { address }: Caller) => {
         const campaign = campaigns.ofTicket(ticket)

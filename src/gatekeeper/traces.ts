@@ -22,7 +22,7 @@ const MAX_REMEMBERED = 10_000
 type TraceOf = Effect.Effect<Tracer.ExternalSpan | undefined>
 export type TraceOfTicket = (ticket: string) => TraceOf
 
-type OnTicket<A, E, R> = (ticket: string) => Effect.Effect<A, E, R>
+type OnTicket<More extends Array<unknown>, A, E, R> = (ticket: string, ...more: More) => Effect.Effect<A, E, R>
 type OnSession<A, E, R> = (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<A, E, R>
 
 export interface Traces {
@@ -31,7 +31,10 @@ export interface Traces {
   /** The trace of a ticket. */
   readonly ofTicket: TraceOfTicket
   /** Gives an operation on a ticket a span in the ticket's trace. */
-  readonly inTicketTrace: <A, E, R>(name: string, call: OnTicket<A, E, R>) => OnTicket<A, E, R>
+  readonly inTicketTrace: <More extends Array<unknown>, A, E, R>(
+    name: string,
+    call: OnTicket<More, A, E, R>,
+  ) => OnTicket<More, A, E, R>
   /** Gives an operation on a session a span in the trace of the ticket that has it. */
   readonly inSessionTrace: <A, E, R>(name: string, call: OnSession<A, E, R>) => OnSession<A, E, R>
 }
@@ -86,10 +89,12 @@ export const makeTraces = (campaigns: Campaigns, { at, step }: Steps): Effect.Ef
         Effect.succeed(span === undefined ? undefined : traceparentOf(span)),
       ),
       ofTicket,
-      inTicketTrace: (name, call) => (ticket) =>
-        Effect.flatMap(ofTicket(ticket), (continues) =>
-          inSpan(name, { continues })(Effect.suspend(() => call(ticket))),
-        ),
+      inTicketTrace:
+        (name, call) =>
+        (ticket, ...more) =>
+          Effect.flatMap(ofTicket(ticket), (continues) =>
+            inSpan(name, { continues })(Effect.suspend(() => call(ticket, ...more))),
+          ),
       inSessionTrace: (name, call) => (sessionIds, by) =>
         Effect.flatMap(ofSession(sessionIds), (continues) =>
           inSpan(name, { continues })(Effect.suspend(() => call(sessionIds, by))),
