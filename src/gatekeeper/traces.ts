@@ -90,7 +90,7 @@ export const makeTraces = (campaigns: Campaigns, { at, step }: Steps): Effect.Ef
       ),
       ofTicket,
       inTicketTrace:
-        (name, call) =>
+        <More extends Array<unknown>, A, E, R>(name: string, call: OnTicket<More, A, E, R>): OnTicket<More, A, E, R> =>
         (ticket, ...more) =>
           Effect.flatMap(ofTicket(ticket), (continues) =>
             inSpan(name, { continues })(Effect.suspend(() => call(ticket, ...more))),
