@@ -5,8 +5,8 @@
 
 import type { RequestError } from "../Gatekeeper.ts"
 import { type CodeOf, toProblem } from "../http/failures.ts"
+import { eventsUrl } from "../http/paths.ts"
 import { type ProblemDetails, problems } from "../http/problems.ts"
-import { eventsUrl } from "../http/successes.ts"
 import type {
   Blocked,
   Draining,

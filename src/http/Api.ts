@@ -8,6 +8,9 @@ import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
 import { VendorDoors } from "./vendor-door-api.ts"
 
+/** An SDP offer or answer as the body. */
+const asSdp = HttpApiSchema.asText({ contentType: "application/sdp" })
+
 const id = { id: Schema.String.annotate({ description: "The ticket's uniqueRequestId." }) }
 
 /** The session request. It bypasses the router and runs as a single effect, because it is the hot path. */
@@ -117,10 +120,8 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
         Schema.String.annotate({ description: "`Bearer` and the credential's `token`. Required." }),
       ),
     },
-    payload: Schema.String.annotate({ description: "The page's SDP offer, of at most 64 KiB." }).pipe(
-      HttpApiSchema.asText({ contentType: "application/sdp" }),
-    ),
-    success: succeeds(201, successes.SdpAnswer, successes.sdpHeaders),
+    payload: Schema.String.annotate({ description: "The page's SDP offer, of at most 64 KiB." }).pipe(asSdp),
+    success: succeeds(201, successes.SdpAnswer.pipe(asSdp), successes.sdpHeaders),
     error: refusals(
       problems.invalidOffer,
       problems.originNotAllowed,

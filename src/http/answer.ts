@@ -6,8 +6,8 @@ import { accessOf } from "../credential.ts"
 import * as messages from "../messages.ts"
 import type { Queued, Relayed, Started } from "../Session.ts"
 import { type Failure, toProblem } from "./failures.ts"
+import { eventsUrl } from "./paths.ts"
 import { type ProblemDetails, problems } from "./problems.ts"
-import { eventsUrl } from "./successes.ts"
 
 export interface Answer {
   readonly status: number

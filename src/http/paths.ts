@@ -8,6 +8,9 @@ export const TICKETS_PATH = "/api/session/"
 export const HUB_PATH = "/sessionHub"
 export const NEGOTIATE_PATH = "/sessionHub/negotiate"
 
+/** The path of a ticket's events, including the gate's base path. */
+export const eventsUrl = (basePath: string, ticket: string): string => `${basePath}${TICKETS_PATH}${ticket}/events`
+
 /** A request's path and query, also from the absolute form that proxies send (RFC 9112 §3.2.2). */
 export const targetOf = ({ url = "/" }: IncomingMessage): string =>
   url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "") || "/"

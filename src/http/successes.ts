@@ -1,6 +1,5 @@
 /** The schemas of the gate's successful answers. */
 import { Schema } from "effect"
-import { HttpApiSchema } from "effect/http-api"
 import { Queued, Started, TicketStatus } from "../Session.ts"
 
 /** 200: the session has started. */
@@ -28,9 +27,7 @@ export const QueuedAnswer = Schema.Struct({
 export const TicketStatusAnswer = TicketStatus.annotate({ identifier: "TicketStatus" })
 
 /** 201: the vendor's answer to the page's offer. */
-export const SdpAnswer = Schema.String.annotate({ description: "The vendor's SDP answer." }).pipe(
-  HttpApiSchema.asText({ contentType: "application/sdp" }),
-)
+export const SdpAnswer = Schema.String.annotate({ description: "The vendor's SDP answer." })
 export const sdpHeaders = {
   location: Schema.optionalKey(
     Schema.String.annotate({ description: "Ends with the vendor's own id of the call, where the vendor names one." }),
@@ -47,6 +44,3 @@ export const LiveAnswer = Schema.Struct({
 export const ReadyAnswer = Schema.Struct({
   status: Schema.Literal("ready").annotate({ description: "The gate accepts callers." }),
 })
-
-/** The path of a ticket's events, including the gate's base path. */
-export const eventsUrl = (basePath: string, ticket: string): string => `${basePath}/api/session/${ticket}/events`
