@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** The longest first. */
-const CHECKS = ["types", "build", "lint", "rules -- --check"]
+const CHECKS = ["types", "build -- --if-needed", "lint", "rules -- --check"]
 
 const run = (check) =>
   new Promise((resolve) => {
