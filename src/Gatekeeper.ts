@@ -63,8 +63,8 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Gatekeeper,
   Effect.gen(function* () {
-    yield* metrics.registered
     const settings = yield* Settings
+    yield* metrics.register(settings.Campaigns.map(({ name }) => name))
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
     const memory = makeMemory(settings.Queue.NetworkShare)

@@ -1,16 +1,16 @@
 /** How long requests to other services take: histograms in seconds, shown by `/metrics`. */
 import { Duration, Effect, Metric } from "effect"
+import { campaignSeries } from "./campaign-series.ts"
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-const platformRequest = (kind: string): Metric.Histogram<number> =>
-  Metric.withAttributes(
-    Metric.histogram("voicegate_platform_request_seconds", {
-      description: "How long requests to the platform took, by kind",
-      boundaries: SECONDS,
-    }),
-    { kind },
-  )
+const platformRequestSeconds = Metric.histogram("voicegate_platform_request_seconds", {
+  description: "How long requests to the platform took, by campaign and kind",
+  boundaries: SECONDS,
+})
+
+const platformRequest = (kind: string) =>
+  campaignSeries((campaign) => Metric.withAttributes(platformRequestSeconds, { campaign, kind }))
 
 /** Requests to the platform that were sent, one for each try. */
 export const platformRequests = { start: platformRequest("start"), read: platformRequest("read") } as const

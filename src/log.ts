@@ -1,9 +1,10 @@
 /**
  * The log: one stream and one format for log statements and the access log. Every line has a time (UTC, ISO 8601), a level and
- * a message, and keeps annotations, spans and the cause of a failure. A line is readable text on a terminal, else one JSON
+ * a message, and keeps annotations, spans, the trace and the cause of a failure. A line is readable text on a terminal, else one JSON
  * object.
  */
 import { Cause, DateTime, Formatter, type Layer, Logger, References } from "effect"
+import { type TraceFields, traceFieldsOf } from "./spans.ts"
 
 /** The format of a line. */
 export type Format = "json" | "text"
@@ -15,7 +16,7 @@ export const formatFor = (stream: { readonly isTTY?: boolean }): Format => (stre
 export type Fields = Readonly<Record<string, unknown>>
 
 /** What a log statement carries besides its message; a field is absent when there is nothing. */
-export interface LogDetails {
+export interface LogDetails extends Partial<TraceFields> {
   readonly annotations?: Readonly<Record<string, unknown>>
   /** milliseconds since the start of each span */
   readonly spans?: Readonly<Record<string, number>>
@@ -63,6 +64,7 @@ export const detailsOf = ({ cause, date, fiber }: Logger.Options<unknown>): LogD
     ...(spans.length === 0
       ? {}
       : { spans: Object.fromEntries(spans.map(([name, since]) => [name, date.getTime() - since])) }),
+    ...traceFieldsOf(fiber),
     ...(cause.reasons.length === 0 ? {} : { cause: Cause.pretty(cause) }),
   }
 }

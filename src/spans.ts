@@ -24,6 +24,8 @@ export interface SpanOptions<A> {
   readonly link?: Tracer.AnySpan | undefined
   /** attributes of a success */
   readonly result?: (value: A) => Attributes
+  /** told of the span when it begins */
+  readonly begun?: ((span: Tracer.Span) => void) | undefined
 }
 
 /** Failures of a request that are no answer to its caller. */
@@ -40,6 +42,22 @@ const REFUSALS: ReadonlySet<string> = new Set([
 
 const isTraced = ({ cache: { tracer, tracerEnabled } }: Fiber.Fiber<unknown, unknown>): boolean =>
   tracerEnabled && tracer !== undefined && tracer !== Tracer.nativeTracer
+
+/** What joins a line of the log to a trace, as OpenTelemetry names it in logs that are not its own. */
+export interface TraceFields {
+  readonly trace_id: string
+  readonly span_id: string
+}
+
+/** The fields of a span; undefined for one that is not sampled, since nobody can find it. */
+export const traceFields = ({ sampled, spanId, traceId }: Tracer.AnySpan): TraceFields | undefined =>
+  sampled ? { trace_id: traceId.padStart(32, "0"), span_id: spanId } : undefined
+
+/** The fields of the span in which a fiber is, if it has a tracer. */
+export const traceFieldsOf = (fiber: Fiber.Fiber<unknown, unknown>): TraceFields | undefined => {
+  const { span } = fiber.cache
+  return span === undefined || !isTraced(fiber) ? undefined : traceFields(span)
+}
 
 const tagOf = (error: unknown): string =>
   Predicate.hasProperty(error, "_tag") && typeof error._tag === "string" ? error._tag : "unknown"
@@ -83,7 +101,10 @@ const addTo = (span: Tracer.Span, attributes: Attributes): void => {
 
 /** Runs an effect in a span, if its fiber has a tracer. For what is not on the hot path. */
 export const inSpan =
-  <A>(name: string, { attributes, continues, kind = "internal", link, result, root = false }: SpanOptions<A> = {}) =>
+  <A>(
+    name: string,
+    { attributes, begun, continues, kind = "internal", link, result, root = false }: SpanOptions<A> = {},
+  ) =>
   <B extends A, E, R>(effect: Effect.Effect<B, E, R>): Effect.Effect<B, E, R> =>
     Effect.withFiber((fiber) => {
       if (!isTraced(fiber)) return effect
@@ -92,16 +113,17 @@ export const inSpan =
       const links = [link, parent === undefined ? undefined : current]
         .filter((span) => span !== undefined)
         .map((span) => ({ span, attributes: {} }))
-      return Effect.useSpan(name, { kind, root, parent, links, attributes }, (span) =>
-        Effect.onExit(asChildOf(span)(effect), (exit) =>
+      return Effect.useSpan(name, { kind, root, parent, links, attributes }, (span) => {
+        begun?.(span)
+        return Effect.onExit(asChildOf(span)(effect), (exit) =>
           Effect.map(Clock.Clock, (clock) => {
             const [end, outcome] = endOf(exit, result)
             addTo(span, outcome)
             // the first end counts, so `useSpan` does not end it with the effect's own exit
             span.end(clock.currentTimeNanosUnsafe(), end)
           }),
-        ),
-      )
+        )
+      })
     })
 
 const asChildOf =

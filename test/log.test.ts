@@ -1,8 +1,9 @@
 /** The log format: what every line contains, and that no value can start a new line. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import { formatFor, formatLine, layer } from "../src/log.ts"
+import { recorder } from "./support/span-recorder.ts"
 
 const written = (form: "json" | "text", effect: Effect.Effect<void>) =>
   Effect.gen(function* () {
@@ -40,6 +41,22 @@ describe("a line of the log", () => {
       const failed = JSON.parse(second)
       assert.deepStrictEqual([failed.level, failed.message], ["error", "failed"])
       assert.include(failed.cause, "broken")
+    }),
+  )
+
+  it.effect("names the span in which it is, where that is sent to a tracer", () =>
+    Effect.gen(function* () {
+      const { spans, tracer } = recorder()
+      const inside = Effect.withSpan(Effect.logInfo("hello"), "one")
+      const notSampled = Effect.withSpan(Effect.logInfo("hello"), "two", { sampled: false })
+      const [sent = "", dropped = ""] = yield* written("json", Effect.andThen(inside, notSampled)).pipe(
+        Effect.provideService(Tracer.Tracer, tracer),
+      )
+      const { trace_id, span_id } = JSON.parse(sent)
+      assert.deepStrictEqual([trace_id, span_id], [spans[0]?.traceId, spans[0]?.spanId])
+      assert.notInclude(dropped, "trace_id")
+      const [untraced = ""] = yield* written("json", inside)
+      assert.notInclude(untraced, "span_id")
     }),
   )
 

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { glob } from "node:fs/promises"
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Layer, Option, Tracer } from "effect"
+import { eventually } from "../scripts/harness/process.ts"
 import { noFacts } from "../src/IpIntel.ts"
 import { StoreUnavailable } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
@@ -114,6 +115,24 @@ describe("the spans of a session request", () => {
       expect(attributesOf(lastTrace(spans, REQUEST), "Store.run")).toEqual({ "voicegate.rule": "takeAndAdmit" })
       expect(attributesOf(lastTrace(spans, REQUEST), "Gatekeeper.request")).toEqual({ "voicegate.outcome": "Queued" })
       assert.isUndefined(errorOf(lastTrace(spans, REQUEST), "Gatekeeper.request"), "a place in the queue is no error")
+    }),
+  )
+
+  tracedTest("join the requests' lines in the log to their traces", (served, spans) =>
+    Effect.gen(function* () {
+      const ticket = textField(yield* requestFrom(served, 1), "uniqueRequestId")
+      assert.strictEqual((yield* call(`${served.url}/api/session/${ticket}`)).status, 200)
+      yield* Effect.promise(() => eventually("both are logged", () => served.log().split("\n").length > 2))
+      const lines = served
+        .log()
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+      const requests = [REQUEST, "GET /api/session/:id"].map((name) => spanOf(spans, name))
+      assert.deepStrictEqual(
+        lines.map(({ span_id, trace_id }) => [trace_id, span_id]),
+        requests.map(({ spanId, traceId }) => [traceId, spanId]),
+      )
     }),
   )
 

@@ -52,12 +52,15 @@ export interface Campaigns {
   readonly tag: (campaign: Campaign) => string
   /** identifies the campaign in the store; the same on every instance, even if their settings name it differently */
   readonly key: (campaign: Campaign) => string
+  /** its name in the settings by its key; the key of a campaign that the settings do not have */
+  readonly nameOf: (key: string) => string
 }
 
 export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns => {
   const all = settings.Campaigns
   const keys = new Map(all.map((campaign) => [campaign, `${campaign.BusinessId}/${campaign.WebCampaignId}`]))
   const key = (campaign: Campaign): string => keys.get(campaign) ?? ""
+  const names = new Map(all.map((campaign) => [key(campaign), campaign.name]))
   const byTag = new Map<string, Campaign>()
   const tags = new Map<string, string>()
   // in order of their keys, so that all instances resolve a collision in the same way
@@ -84,5 +87,6 @@ export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campai
     newTicket: (campaign, secret) => secret + tags.get(campaign.name),
     tag: (campaign) => tags.get(campaign.name) ?? "",
     key,
+    nameOf: (of) => names.get(of) ?? of,
   }
 }

@@ -1,5 +1,6 @@
 /** The gate's metrics, with their Prometheus names. */
 import { Effect, Metric, Record } from "effect"
+import { type CampaignSeries, campaignSeries } from "../campaign-series.ts"
 import { addressLookup, platformRequests } from "../durations.ts"
 import type { IpIntelFailed } from "../IpIntel.ts"
 import { type RequestRefusal, refusalOutcomes } from "../refusals.ts"
@@ -114,7 +115,7 @@ export const nearLimit = (campaign: string, limit: NearLimit): Metric.Counter<nu
   return counter
 }
 
-/** Makes `/metrics` show the zeros of these campaigns from the first scrape. */
+/** Makes `/metrics` show the zeros of what is watched in these campaigns from the first scrape. */
 export const registerWatched = (
   campaigns: ReadonlyArray<string>,
   reasons: ReadonlyArray<ShadowReason>,
@@ -155,36 +156,49 @@ const uncheckedBy = (outcome: string): Readonly<Record<UncheckedReason, Metric.C
 /** One counter for each decision of `IpIntel.OnError` and reason. */
 export const unchecked = { let_through: uncheckedBy("let_through"), blocked: uncheckedBy("blocked") } as const
 
-/** From a ticket's acceptance to its start call, of tickets that started, in seconds. */
-export const waited = Metric.histogram("voicegate_wait_seconds", {
+const waitSeconds = Metric.histogram("voicegate_wait_seconds", {
   description: "How long tickets waited for their start call",
   boundaries: [1, 5, 15, 30, 60, 120, 300, 600, 1200, 3600],
 })
 
-/** From a start call to its caller's start, in seconds. */
-export const pickedUp = Metric.histogram("voicegate_start_call_seconds", {
+/** From a ticket's acceptance to its start call, of tickets that started, in seconds. */
+export const waited = campaignSeries((campaign) => Metric.withAttributes(waitSeconds, { campaign }))
+
+const startCallSeconds = Metric.histogram("voicegate_start_call_seconds", {
   description: "How long called tickets took to start",
   boundaries: [0.5, 1, 2, 5, 10, 15, 20, 30, 60],
 })
 
-/** Tickets called by steps of this instance. */
-export const called = Metric.counter("voicegate_called_total", {
+/** From a start call to its caller's start, in seconds. */
+export const pickedUp = campaignSeries((campaign) => Metric.withAttributes(startCallSeconds, { campaign }))
+
+const calledTotal = Metric.counter("voicegate_called_total", {
   description: "Tickets called to a free slot",
   incremental: true,
 })
 
+/** Tickets called by steps of this instance. */
+export const called = campaignSeries((campaign) => Metric.withAttributes(calledTotal, { campaign }))
+
 /** Webhooks by what they did: freed a slot, named an ended call, or named no call of this gate. */
 export const WEBHOOK_RESULTS = ["released", "repeat", "unknown"] as const
 
+const overTotal = Metric.counter("voicegate_over_total", {
+  description: "Ended tickets by terminal state",
+  incremental: true,
+})
+
+const overByState = new Map<TicketState, CampaignSeries<Metric.Counter<number>>>()
+
+const overOf = (state: TicketState): CampaignSeries<Metric.Counter<number>> => {
+  const series =
+    overByState.get(state) ?? campaignSeries((campaign) => Metric.withAttributes(overTotal, { campaign, state }))
+  overByState.set(state, series)
+  return series
+}
+
 /** Tickets ended by steps of this instance, by terminal state. */
-export const over = (state: string): Metric.Counter<number> =>
-  Metric.withAttributes(
-    Metric.counter("voicegate_over_total", {
-      description: "Ended tickets by terminal state",
-      incremental: true,
-    }),
-    { state },
-  )
+export const over = (campaign: string, state: TicketState): Metric.Counter<number> => overOf(state).of(campaign)
 
 /** Webhooks of vendors that end no session: about something else, or in a shape that is not documented. */
 const IGNORED_WEBHOOKS = ["ignored", "malformed"] as const
@@ -213,27 +227,22 @@ export const slots = gauge("voicegate_slots", "Slots of the campaign")
 const TERMINAL_STATES = TicketState.literals.filter(isTerminal)
 
 /** Every series whose labels are known in advance, so that `/metrics` shows its zero from the first scrape. */
-export const registered: Effect.Effect<void> = Effect.forEach(
-  [
+export const register = (campaigns: ReadonlyArray<string>): Effect.Effect<void> => {
+  const counters = [
     ...Object.values(requests),
     ...Object.values(blocked),
     ...Object.values(unchecked).flatMap((by) => Object.values(by)),
-    called,
-    ...TERMINAL_STATES.map(over),
+    ...campaigns.flatMap((name) => [called.of(name), ...TERMINAL_STATES.map((state) => over(name, state))]),
     ...[...WEBHOOK_RESULTS, ...IGNORED_WEBHOOKS].map(webhooks),
     connectionsRefused,
-  ],
+  ]
+  const histograms = [
+    addressLookup,
+    ...[waited, pickedUp, ...Object.values(platformRequests)].flatMap(({ of }) => campaigns.map(of)),
+  ]
   // reading a series registers it
-  (counter) => Metric.value(counter),
-  { discard: true },
-).pipe(
-  Effect.andThen(
-    Effect.forEach(
-      [waited, pickedUp, addressLookup, ...Object.values(platformRequests)],
-      (each) => Metric.value(each),
-      {
-        discard: true,
-      },
-    ),
-  ),
-)
+  return Effect.andThen(
+    Effect.forEach(counters, (each) => Metric.value(each), { discard: true }),
+    Effect.forEach(histograms, (each) => Metric.value(each), { discard: true }),
+  )
+}

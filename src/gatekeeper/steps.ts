@@ -40,15 +40,19 @@ export const makeSteps = (
         Effect.catch(() => Effect.void),
       )
 
-    const send = (signal: Signal): Effect.Effect<void> =>
+    const send = (campaign: string, signal: Signal): Effect.Effect<void> =>
       Effect.andThen(
-        Metric.update(signal.kind._tag === "called" ? metrics.called : metrics.over(signal.kind.state), 1),
+        Metric.update(
+          signal.kind._tag === "called" ? metrics.called.of(campaign) : metrics.over(campaign, signal.kind.state),
+          1,
+        ),
         inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))),
       )
 
     const carryOut = <A>(at: CampaignContext, { result, settlements, signals }: StepResult<A>): Effect.Effect<A> => {
       if (signals.length === 0 && settlements.length === 0) return Effect.succeed(result)
-      return Effect.forEach(signals, send, { discard: true }).pipe(
+      const campaign = campaigns.nameOf(at.campaign)
+      return Effect.forEach(signals, (signal) => send(campaign, signal), { discard: true }).pipe(
         Effect.andThen(settlements.length === 0 ? Effect.void : settle(at, settlements)),
         Effect.as(result),
       )

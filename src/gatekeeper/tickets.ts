@@ -109,13 +109,14 @@ const statusOf = (
 
 /** Records how long a ticket waited for its start call, and how long its caller took to start. */
 const startCallTimes = (
+  campaign: string,
   { acceptedAt, calledAt }: Extract<Start, { _tag: "starting" }>,
   now: number,
 ): Effect.Effect<void> => {
-  const recordStart = Metric.update(metrics.pickedUp, Math.max(0, now - calledAt) / 1000)
+  const recordStart = Metric.update(metrics.pickedUp.of(campaign), Math.max(0, now - calledAt) / 1000)
   return acceptedAt === 0
     ? recordStart
-    : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
+    : Effect.andThen(Metric.update(metrics.waited.of(campaign), Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
 }
 
 /** A gate learns by its next heartbeat that a campaign was removed. */
@@ -161,7 +162,7 @@ export const makeTickets = (
         yield* step(where, queue.fail(where, ticket, taken.lease, { _tag: "failed" }))
         return yield* Effect.fail(startFailed())
       }
-      yield* startCallTimes(taken, yield* store.now)
+      yield* startCallTimes(campaign, taken, yield* store.now)
       // the stored name may differ, because instances may name the campaign differently
       return yield* startSession(where, ticket, taken.lease, { ...config, campaign })
     })
@@ -235,7 +236,7 @@ export const makeTickets = (
           Effect.flatMap((where) =>
             Effect.flatMap(step(where, queue.leave(where, ticket)), (result) => {
               const campaign = campaigns.ofTicket(ticket)
-              if (result === "left") return Metric.update(metrics.over("left"), 1)
+              if (result === "left") return Metric.update(metrics.over(campaigns.nameOf(where.campaign), "left"), 1)
               return result === "busy" && campaign !== undefined ? endLeft(where, campaign.name, ticket) : Effect.void
             }),
           ),

@@ -68,7 +68,7 @@ export const makeMemory = (share: number): Memory => {
         const entry = remembered.get(id)
         if (entry !== undefined) entry.ticket = false
       }
-      return ended > 0 ? Metric.update(metrics.over("left"), ended) : Effect.void
+      return ended > 0 ? Metric.update(metrics.over(campaign.name, "left"), ended) : Effect.void
     },
   })
 

@@ -6,6 +6,7 @@
 import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
 import { type Format, formatLine } from "../log.ts"
+import type { TraceFields } from "../spans.ts"
 import { makeRefusalLogLimit } from "./refusal-log-limit.ts"
 
 export interface Entry {
@@ -17,6 +18,8 @@ export interface Entry {
   readonly outcome: string
   readonly address: string
   readonly millis: number
+  /** the request's span, where it has one that is sampled */
+  readonly trace?: TraceFields | undefined
 }
 
 const FLUSH_MILLIS = 250
@@ -93,11 +96,11 @@ export const layer = (sink: (lines: string) => void, form: Format = "json"): Lay
       yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(logOmitted), flush))
       return {
         now: () => clock.currentTimeMillisUnsafe(),
-        write: ({ address, id, method, millis, outcome, path, status }) => {
+        write: ({ address, id, method, millis, outcome, path, status, trace }) => {
           const now = clock.currentTimeMillisUnsafe()
           if ((status >= 400 || status === 0) && !refusalLimit.admits(address, now)) return
           const time = timeAt(now)
-          const fields = { id, method, path: maskedPath(path), status, outcome, address, millis }
+          const fields = { id, method, path: maskedPath(path), status, outcome, address, millis, ...trace }
           // hot path: `JSON.stringify` suffices, because none of these texts needs the further escaping of `line`
           lines +=
             form === "json"

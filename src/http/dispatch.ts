@@ -20,7 +20,7 @@ import type { Push } from "./push.ts"
 import { routedOutcome } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { makeRunAnswer } from "./run-answer.ts"
-import { inEventsSpan, inServerSpan, type ReadTrace, serverSpan } from "./spans.ts"
+import { inEventsSpan, inServerSpan, type ReadTrace, serverSpan, traceFieldsFor } from "./spans.ts"
 import { makeStatic } from "./static.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
 import { type Door, doorAt, isDoorPath } from "./vendor-doors.ts"
@@ -139,6 +139,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
           outcome,
           address: address ?? "",
           millis: log.now() - startedAt,
+          trace: traceFieldsFor(request),
         })
       }
       let outcome: string | undefined

@@ -15,7 +15,7 @@ import type { TraceOfTicket } from "../gatekeeper/traces.ts"
 import { parseAddress } from "../ip-intel/address.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
 import { currentSettings, derived } from "../settings/current.ts"
-import { hasTracer, inSpan, type SpanOptions } from "../spans.ts"
+import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../spans.ts"
 import { spanFrom } from "../trace-context.ts"
 import type { Answer } from "./answer.ts"
 
@@ -33,6 +33,8 @@ interface Sent {
 interface Arrival {
   readonly sent: Sent | undefined
   readonly traceOf: TraceOfTicket
+  /** the request's own span, once it has begun */
+  span?: Tracer.Span
 }
 
 /** The traces of requests in progress; none without a tracer. */
@@ -59,6 +61,12 @@ export const makeReadTrace = Effect.gen(function* () {
   return (yield* hasTracer) ? read : () => {}
 })
 
+/** What joins the request's line of the access log to its trace; undefined where there is none. */
+export const traceFieldsFor = (request: IncomingMessage): TraceFields | undefined => {
+  const span = arrivals.get(request)?.span
+  return span === undefined ? undefined : traceFields(span)
+}
+
 /** The options of a request's span; `route` is the path with its parameters' names, as in `/api/session/:id`. */
 export const serverSpan = (
   method: string,
@@ -66,7 +74,8 @@ export const serverSpan = (
   request?: IncomingMessage,
   ticketTrace?: Tracer.ExternalSpan,
 ): SpanOptions<Answer | undefined> => {
-  const sent = request === undefined ? undefined : arrivals.get(request)?.sent
+  const arrival = request === undefined ? undefined : arrivals.get(request)
+  const sent = arrival?.sent
   const continues = ticketTrace ?? (sent?.isTrusted === true ? sent.span : undefined)
   return {
     kind: "server",
@@ -75,6 +84,12 @@ export const serverSpan = (
     link: sent?.span === continues ? undefined : sent?.span,
     attributes: { "http.request.method": method, "http.route": route },
     result: resultOf,
+    begun:
+      arrival === undefined
+        ? undefined
+        : (span) => {
+            arrival.span = span
+          },
   }
 }
 

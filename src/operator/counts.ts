@@ -1,5 +1,6 @@
 /** Reads what this instance has counted, for the charts of the console. The numbers are those of the metrics in `/metrics`. */
 import { Effect, Metric } from "effect"
+import type { CampaignSeries } from "../campaign-series.ts"
 import * as metrics from "../gatekeeper/metrics.ts"
 import type { CountName } from "./shapes.ts"
 
@@ -8,10 +9,20 @@ export type CountsByName = Readonly<Record<string, number>>
 
 const count = (counter: Metric.Counter<number>): Effect.Effect<number> =>
   Effect.map(Metric.value(counter), (state) => state.count)
-const observations = (histogram: Metric.Histogram<number>): Effect.Effect<number> =>
-  Effect.map(Metric.value(histogram), (state) => state.count)
-const totalMillis = (histogram: Metric.Histogram<number>): Effect.Effect<number> =>
-  Effect.map(Metric.value(histogram), (state) => Math.round(state.sum * 1000))
+const sumOf = <M>(of: ReadonlyArray<M>, read: (each: M) => Effect.Effect<number>): Effect.Effect<number> =>
+  Effect.map(Effect.forEach(of, read), (numbers) => numbers.reduce((sum, number) => sum + number, 0))
+
+type Histograms = CampaignSeries<Metric.Histogram<number>>
+
+const observations = ({ all }: Histograms): Effect.Effect<number> =>
+  Effect.suspend(() => sumOf(all(), (each) => Effect.map(Metric.value(each), (state) => state.count)))
+const totalMillis = ({ all }: Histograms): Effect.Effect<number> =>
+  Effect.suspend(() =>
+    Effect.map(
+      sumOf(all(), (each) => Effect.map(Metric.value(each), (state) => state.sum)),
+      (seconds) => Math.round(seconds * 1000),
+    ),
+  )
 
 const { blocked: _, queued, started, ...refusals } = metrics.requests
 
@@ -28,12 +39,7 @@ const totals: ReadonlyArray<readonly [name: CountName, total: Effect.Effect<numb
   ["waitedMillis", totalMillis(metrics.waited)],
   ["pickedUp", observations(metrics.pickedUp)],
   ["pickedUpMillis", totalMillis(metrics.pickedUp)],
-  [
-    "letThroughUnchecked",
-    Effect.map(Effect.all(Object.values(metrics.unchecked.let_through).map(count)), (counts) =>
-      counts.reduce((sum, number) => sum + number, 0),
-    ),
-  ],
+  ["letThroughUnchecked", sumOf(Object.values(metrics.unchecked.let_through), count)],
 ]
 
 /** Refusals by `<reason> <campaign>`, and those that would have been by `shadow.<reason> <campaign>`. */

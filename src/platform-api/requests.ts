@@ -24,7 +24,7 @@ export const makeSend =
   (client: HttpClient.HttpClient, circuit: Circuit): Send =>
   (endpoint, data, call, group) => {
     const once = exchange(client, endpoint, call).pipe(
-      recorded(platformRequests[call.kind]),
+      recorded(platformRequests[call.kind].of(endpoint.campaign)),
       inSpan("PlatformApi.request", {
         attributes: { "voicegate.campaign": endpoint.campaign, "voicegate.kind": call.kind },
       }),

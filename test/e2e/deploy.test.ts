@@ -136,7 +136,8 @@ describe("the rules and the dashboard", () => {
     withBench(async ({ gate, own }) => {
       const redis = own(await startRedis())
       const platform = own(await startPlatform())
-      const served = await gate(settingsFor(platform, { StoreConnectionString: redis.url }))
+      const more = { StoreConnectionString: redis.url, Security__Shadow__BlockDatacenter: "true" }
+      const served = await gate(settingsFor(platform, more))
       const scraped = (await served.ask("GET", "/metrics")).text
       const dashboard: {
         readonly panels: ReadonlyArray<{ readonly targets: ReadonlyArray<{ readonly expr: string }> }>
@@ -145,6 +146,9 @@ describe("the rules and the dashboard", () => {
       assert.isAbove(queries.length, 20)
       for (const name of new Set([...expressions, ...queries].flatMap(metricNames))) {
         assert.match(scraped, new RegExp(`^${name}[{ ]`, "m"))
+      }
+      for (const [, name] of queries.join("\n").matchAll(/(\w+)\{campaign=/g)) {
+        assert.match(scraped, new RegExp(`^${name}\\{campaign="default"`, "m"))
       }
       for (const [label] of expressions.join("\n").matchAll(/\b(?:outcome|state|result)="\w+"/g)) {
         assert.include(scraped, label)

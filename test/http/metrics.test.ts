@@ -1,6 +1,7 @@
 /** `/metrics` from the first scrape on, and the sum of the metrics of several processes. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
+import { campaignSeries } from "../../src/campaign-series.ts"
 import { sumMetrics } from "../../src/serving/sum-metrics.ts"
 import { call, servedTest } from "../support/gate-server.ts"
 
@@ -12,15 +13,15 @@ describe("the metrics", () => {
         'voicegate_requests_total{outcome="started"}',
         'voicegate_blocked_total{reason="tor"}',
         'voicegate_unchecked_total{outcome="blocked",reason="timeout"}',
-        "voicegate_called_total",
+        'voicegate_called_total{campaign="default"}',
         ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"].map(
-          (state) => `voicegate_over_total{state="${state}"}`,
+          (state) => `voicegate_over_total{campaign="default",state="${state}"}`,
         ),
         ...["released", "repeat", "unknown"].map((result) => `voicegate_webhooks_total{result="${result}"}`),
         "voicegate_connections_refused_total",
-        "voicegate_wait_seconds_count",
-        "voicegate_start_call_seconds_count",
-        'voicegate_platform_request_seconds_count{kind="start"}',
+        'voicegate_wait_seconds_count{campaign="default"}',
+        'voicegate_start_call_seconds_count{campaign="default"}',
+        'voicegate_platform_request_seconds_count{campaign="default",kind="start"}',
         "voicegate_address_lookup_seconds_count",
       ]) {
         assert.isTrue(
@@ -31,6 +32,24 @@ describe("the metrics", () => {
       // a label with a state that is not terminal would never count
       assert.notInclude(text, 'state="waiting"')
     }),
+  )
+})
+
+describe("the series of campaigns", () => {
+  it.effect("are bounded in number: campaigns beyond share one", () =>
+    Effect.gen(function* () {
+      const counter = Metric.counter("voicegate_test_total", { incremental: true })
+      const series = campaignSeries((campaign) => Metric.withAttributes(counter, { campaign }))
+      for (const tries of [1, 2]) {
+        for (let n = 0; n < 1000; n++) yield* Metric.update(series.of(`campaign ${n}`), 1)
+        const counts = yield* Effect.forEach(series.all(), (each) => Metric.value(each))
+        assert.lengthOf(counts, 201)
+        assert.strictEqual(
+          counts.reduce((sum, { count }) => sum + count, 0),
+          1000 * tries,
+        )
+      }
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map())),
   )
 })
 
