@@ -52,6 +52,11 @@ export interface HeartbeatEntry {
   readonly lease: string
 }
 
+/** Where tickets stand, and the queue that they wait in. */
+export interface Heartbeat extends Omit<Place, "position"> {
+  readonly tickets: ReadonlyArray<HeartbeatEntry>
+}
+
 /**
  * Why a start failed (`rules/queue/fail.ts`). After `capacity`, `limited`, `elsewhere` and `disrupted` the ticket keeps its place and the
  * campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt` the slot stays
@@ -168,7 +173,7 @@ export class FifoQueue extends Context.Service<
     readonly heartbeat: (
       at: CampaignContext,
       ids: ReadonlyArray<string>,
-    ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<HeartbeatEntry> }>
+    ) => Step<Heartbeat>
     /**
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by default: none
      * of them counts as absent if it was present until later.

@@ -66,6 +66,10 @@ export class PushChannel extends Context.Service<
     readonly address: string
     /** Delivers to the ticket's connections on this instance; does nothing when it has none. */
     readonly send: (ticket: string, event: PushEvent) => Effect.Effect<void>
+    /**
+     * The same for the tickets of a heartbeat, which may be ten thousand, with the event of each. Without it, `send` is called for each.
+     */
+    readonly sendAll?: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => Effect.Effect<void>
     /** The tickets with a connection here. They are kept present and sent their position. */
     readonly tickets: Effect.Effect<ReadonlyArray<string>>
     /** Adds a connection of a ticket. */
@@ -218,6 +222,10 @@ const serve = (
     PushChannel.of({
       address,
       send: (ticket, event) => Effect.sync(() => table.deliver(ticket, event)),
+      sendAll: (events) =>
+        Effect.sync(() => {
+          for (const [ticket, event] of events) table.deliver(ticket, event)
+        }),
       tickets: Effect.sync(table.tickets),
       open: (ticket, caller, connection) =>
         Effect.suspend(() => {
