@@ -148,10 +148,7 @@ export const background = (
       if (ticket.state === undefined) return lostEvent
       return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
     }
-    function* eventsOf(
-      slots: number,
-      answer: Heartbeat,
-    ): Generator<readonly [ticket: string, event: PushEvent]> {
+    function* eventsOf(slots: number, answer: Heartbeat): Generator<readonly [ticket: string, event: PushEvent]> {
       for (const entry of answer.tickets) {
         const event = eventOf(slots, entry, answer)
         if (event !== undefined) yield [entry.ticket, event]

@@ -65,10 +65,7 @@ const fields: ReadonlyMap<string, Check> = new Map<keyof SessionRequest, Check>(
   ["campaignId", isId],
   ["regionId", isId],
   ["transportType", isOneOf(0, 1)],
-  [
-    "clientIdentifier",
-    (value) => isAbsent(value) || (value !== "" && isPlain(value, 256) && !SLASH.test(value)),
-  ],
+  ["clientIdentifier", (value) => isAbsent(value) || (value !== "" && isPlain(value, 256) && !SLASH.test(value))],
   ["dynamicVariables", areVariables],
   ["metadata", areVariables],
   ["audioConfiguration", isAudio],
@@ -76,5 +73,4 @@ const fields: ReadonlyMap<string, Check> = new Map<keyof SessionRequest, Check>(
 ])
 
 /** Whether a body is a valid request without fields that the schema would leave out. */
-export const isPlainRequest = (body: unknown): body is SessionRequest =>
-  passes(body, fields)
+export const isPlainRequest = (body: unknown): body is SessionRequest => passes(body, fields)
