@@ -52,6 +52,11 @@ export interface HeartbeatEntry {
   readonly lease: string
 }
 
+/** Where tickets stand, and the queue that they wait in. */
+export interface Heartbeat extends Omit<Place, "position"> {
+  readonly tickets: ReadonlyArray<HeartbeatEntry>
+}
+
 /**
  * Why a start failed (`rules/queue/fail.ts`). After `capacity`, `limited`, `elsewhere` and `disrupted` the ticket keeps its place and the
  * campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt` the slot stays
@@ -165,10 +170,7 @@ export class FifoQueue extends Context.Service<
     /** Returns a ticket's state, keeps it present, and records where its connection is. */
     readonly attach: (at: CampaignContext, id: string, connected: boolean) => Step<TicketSnapshot>
     /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
-    readonly heartbeat: (
-      at: CampaignContext,
-      ids: ReadonlyArray<string>,
-    ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<HeartbeatEntry> }>
+    readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<Heartbeat>
     /**
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by default: none
      * of them counts as absent if it was present until later.

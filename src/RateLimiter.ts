@@ -137,6 +137,22 @@ export const takeRequestsOf = (
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
 
+/** How long the seconds until the resets stay the same (ms). */
+const millisToNextSecond = ({ dayReset, hourReset }: Usage, now: number): number => {
+  const left = (reset: number): number => (reset > now ? ((reset - now - 1) % 1000) + 1 : 1000)
+  return Math.min(left(hourReset), left(dayReset))
+}
+
+/** A refusal that is repeated: its figures, and its error, which is the same object until one of its seconds changes. */
+interface RememberedRefusal {
+  readonly usage: Usage
+  /** how long the figures hold (ms since 1970) */
+  readonly until: number
+  error: RateLimited | undefined
+  since: number
+  sameUntil: number
+}
+
 /** How the units of a caller are given back. */
 const giveBackOf = (
   { concurrent, daily, hourly }: Budgets,
@@ -212,8 +228,8 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       return rateLimited(limit, Math.max(1, resetSeconds), limits)
     }
 
-    /** The figures of a refusal and how long it holds, by the caller's first key. */
-    const refused = boundedCache<{ readonly usage: Usage; readonly until: number }>(MAX_REMEMBERED_REFUSALS)
+    /** By the caller's first key. */
+    const refused = boundedCache<RememberedRefusal>(MAX_REMEMBERED_REFUSALS)
     yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
 
     /** How long a refusal's figures hold: until the first unit of any budget expires. */
@@ -240,7 +256,13 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     /** The caller's refusal, while it holds; `log` is the caller's first key. */
     const knownRefusal = (log: string, now: number): RateLimited | undefined => {
       const last = refused.get(log)
-      return last !== undefined && now < last.until ? refuse(limitStates(last.usage, now)) : undefined
+      if (last === undefined || now >= last.until) return undefined
+      if (last.error === undefined || now < last.since || now >= last.sameUntil) {
+        last.error = refuse(limitStates(last.usage, now))
+        last.since = now
+        last.sameUntil = now + millisToNextSecond(last.usage, now)
+      }
+      return last.error
     }
 
     const makeRequest = (
@@ -259,7 +281,8 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
         shadow,
         take: omitUsage ? { token, omitUsage } : { token },
         refusal: (usage) => {
-          refused.set(log, { usage, until: Math.min(holdsUntil(usage), now + REPEAT_MILLIS) })
+          const until = Math.min(holdsUntil(usage), now + REPEAT_MILLIS)
+          refused.set(log, { usage, until, error: undefined, since: now, sameUntil: now })
           return refuse(limitStates(usage, now))
         },
       })

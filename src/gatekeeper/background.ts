@@ -6,6 +6,7 @@ import { Effect, Exit, Metric, type Scope } from "effect"
 import {
   type CampaignContext,
   FifoQueue,
+  type Heartbeat,
   type HeartbeatEntry,
   type Place,
   type Swept,
@@ -129,6 +130,10 @@ export const background = (
       })
     }
 
+    const sendAll =
+      push.sendAll ??
+      ((events: Iterable<readonly [string, PushEvent]>) =>
+        Effect.forEach(events, ([ticket, event]) => push.send(ticket, event), { discard: true }))
     const eventOf = (slots: number, ticket: HeartbeatEntry, queue: Omit<Place, "position">): PushEvent | undefined => {
       if (ticket.state === "waiting") {
         return {
@@ -143,6 +148,12 @@ export const background = (
       if (ticket.state === undefined) return lostEvent
       return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
     }
+    function* eventsOf(slots: number, answer: Heartbeat): Generator<readonly [ticket: string, event: PushEvent]> {
+      for (const entry of answer.tickets) {
+        const event = eventOf(slots, entry, answer)
+        if (event !== undefined) yield [entry.ticket, event]
+      }
+    }
     const heartbeatOf = (at: CampaignContext, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         for (let from = 0; from < tickets.length; from += MAX_TICKETS_PER_HEARTBEAT) {
@@ -150,10 +161,7 @@ export const background = (
             at,
             queue.heartbeat(at, tickets.slice(from, from + MAX_TICKETS_PER_HEARTBEAT)),
           )
-          for (const ticket of answer.tickets) {
-            const event = eventOf(at.slots, ticket, answer)
-            if (event !== undefined) yield* push.send(ticket.ticket, event)
-          }
+          yield* sendAll(eventsOf(at.slots, answer))
         }
       })
     yield* runEvery(

@@ -195,25 +195,25 @@ const ipIntel = Layer.effect(
 
 const push = Layer.effect(
   PushChannel,
-  Effect.map(PushChannel, (channel) =>
-    PushChannel.of({
+  Effect.map(PushChannel, (channel) => {
+    // the next heartbeat delivers the state again
+    const sending = (send: () => Effect.Effect<void>): Effect.Effect<void> =>
+      withTimeLimit("PushChannel.send", PUSH_MILLIS, send, () => Exit.void)
+    const { sendAll } = channel
+    return PushChannel.of({
       ...channel,
-      // the next heartbeat delivers the state again
-      send: (ticket, event) =>
-        withTimeLimit(
-          "PushChannel.send",
-          PUSH_MILLIS,
-          () => channel.send(ticket, event),
-          () => Exit.void,
-        ),
+      send: (ticket, event) => sending(() => channel.send(ticket, event)),
+      ...(sendAll === undefined
+        ? {}
+        : { sendAll: (events: Parameters<typeof sendAll>[0]) => sending(() => sendAll(events)) }),
       tickets: withTimeLimit(
         "PushChannel.tickets",
         PUSH_MILLIS,
         () => channel.tickets,
         () => Exit.succeed([]),
       ),
-    }),
-  ),
+    })
+  }),
 )
 
 /** The services of a host or of the gate, each under its time limit. */

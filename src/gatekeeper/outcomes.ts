@@ -42,17 +42,23 @@ export const hindrances = ({
   ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }),
 })
 
+/** Hot path: nothing is checked again, because the store's answer was. */
+const UNCHECKED = { disableChecks: true }
+
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
-  new Queued({
-    uniqueRequestId: ticket,
-    queuePosition: place.position,
-    queueLength: place.length,
-    estimatedWaitSeconds: estimateSeconds(place, slots),
-    disrupted: place.disrupted,
-    paused: place.paused === true,
-    pausedUntil: place.pausedUntil === undefined ? null : isoTime(place.pausedUntil),
-    called,
-  })
+  new Queued(
+    {
+      uniqueRequestId: ticket,
+      queuePosition: place.position,
+      queueLength: place.length,
+      estimatedWaitSeconds: estimateSeconds(place, slots),
+      disrupted: place.disrupted,
+      paused: place.paused === true,
+      pausedUntil: place.pausedUntil === undefined ? null : isoTime(place.pausedUntil),
+      called,
+    },
+    UNCHECKED,
+  )
 
 export const ticketUnknown = (): TicketUnknown =>
   stackless(() => new TicketUnknown({ message: messages.ticketUnknown }))

@@ -3,6 +3,7 @@ import { Result, Schema, SchemaIssue } from "effect"
 import { type FieldIssue, InvalidRequest, type SessionConfig, SessionRequest, stackless } from "../Session.ts"
 import { type Campaign, type SettingsTree, TRANSPORTS } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
+import { isPlainRequest } from "./plain-request.ts"
 
 export interface Validated {
   readonly campaign: Campaign
@@ -67,13 +68,21 @@ export const campaignOf = (campaigns: Campaigns, body: unknown): Campaign | unde
   return id === undefined || id === null || typeof id === "string" ? campaigns.find(id) : undefined
 }
 
+/** As the schema does: what a host changes in its body later is not part of the request. */
+const copyOf = ({ audioConfiguration, dynamicVariables, metadata, ...texts }: SessionRequest): SessionRequest => ({
+  ...texts,
+  dynamicVariables: { ...dynamicVariables },
+  metadata: { ...metadata },
+  audioConfiguration: { ...audioConfiguration },
+})
+
 /** Validates a body against the schema and the settings. */
 export const validate = (
   campaigns: Campaigns,
   { MaxTicketBytes }: TextLimits,
   body: unknown,
 ): Result.Result<Validated, InvalidRequest> => {
-  const decoded = decode(body)
+  const decoded = isPlainRequest(body) ? Result.succeed(copyOf(body)) : decode(body)
   if (Result.isFailure(decoded)) {
     const { issues } = formatIssue(decoded.failure.issue)
     return Result.fail(

@@ -41,6 +41,10 @@ const maskedPath = (path: string): string =>
     ? path
     : path.replace(TICKET, "/api/session/{ticket}").replace(SECRET, "{ticket}").slice(0, MAX_PATH)
 
+const REQUEST_PATH_JSON = JSON.stringify(REQUEST_PATH)
+const jsonPath = (path: string): string =>
+  path === REQUEST_PATH ? REQUEST_PATH_JSON : JSON.stringify(maskedPath(path))
+
 export interface AccessLogService {
   readonly now: () => number
   readonly write: (entry: Entry) => void
@@ -100,12 +104,15 @@ export const layer = (sink: (lines: string) => void, form: Format = "json"): Lay
           const now = clock.currentTimeMillisUnsafe()
           if ((status >= 400 || status === 0) && !refusalLimit.admits(address, now)) return
           const time = timeAt(now)
-          const fields = { id, method, path: maskedPath(path), status, outcome, address, millis, ...trace }
-          // hot path: `JSON.stringify` suffices, because none of these texts needs the further escaping of `line`
-          lines +=
-            form === "json"
-              ? `${JSON.stringify({ time, level: "info", message: "request", ...fields })}\n`
-              : formatLine(form, time, "info", "request", fields)
+          if (form === "json" && trace === undefined) {
+            // hot path: only a path may have characters that JSON escapes
+            lines +=
+              `{"time":"${time}","level":"info","message":"request","id":"${id}","method":"${method}","path":${jsonPath(path)},` +
+              `"status":${status},"outcome":"${outcome}","address":"${address}","millis":${millis}}\n`
+          } else {
+            const fields = { id, method, path: maskedPath(path), status, outcome, address, millis, ...trace }
+            lines += formatLine(form, time, "info", "request", fields)
+          }
           if (lines.length >= FLUSH_LENGTH) writeOut()
         },
       }

@@ -4,7 +4,7 @@
  */
 import { accessOf } from "../credential.ts"
 import * as messages from "../messages.ts"
-import type { Queued, Relayed, Started } from "../Session.ts"
+import type { Queued, RateLimited, Relayed, Started } from "../Session.ts"
 import { type Failure, toProblem } from "./failures.ts"
 import { eventsUrl } from "./paths.ts"
 import { type ProblemDetails, problems } from "./problems.ts"
@@ -122,9 +122,19 @@ const queued = (ticket: Queued, basePath: string): Answer => ({
   newTicket: ticket.uniqueRequestId,
 })
 
+/** The answers of refusals that are repeated, with the same error, to a caller who asks much too often. */
+const repeated = new WeakMap<RateLimited, Answer>()
+const rateLimited = (error: RateLimited): Answer => {
+  const answer = repeated.get(error) ?? refused(toProblem(error))
+  repeated.set(error, answer)
+  return answer
+}
+
 /** The answer for any outcome of a request or ticket other than success. */
-export const failed = (error: Failure | Queued, basePath: string): Answer =>
-  error._tag === "Queued" ? queued(error, basePath) : refused(toProblem(error))
+export const failed = (error: Failure | Queued, basePath: string): Answer => {
+  if (error._tag === "Queued") return queued(error, basePath)
+  return error._tag === "RateLimited" ? rateLimited(error) : refused(toProblem(error))
+}
 
 /** An address has exceeded `Security.StatusPerMinute`; nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>

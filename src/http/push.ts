@@ -5,157 +5,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Effect, Exit } from "effect"
-import { WebSocket, WebSocketServer } from "ws"
+import { WebSocketServer } from "ws"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import * as messages from "../messages.ts"
-import { type CloseReason, type Connection, type Opened, PushChannel, sessionEvent } from "../PushChannel.ts"
+import { type Opened, PushChannel, sessionEvent } from "../PushChannel.ts"
 import type { PushEvent } from "../Session.ts"
 import { type Answer, failed } from "./answer.ts"
 import { awaitStart } from "./await-start.ts"
+import { BufferedConnection } from "./buffered-connection.ts"
 import { toProblem } from "./failures.ts"
+import { type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-transport.ts"
 
-/** WebSocket close codes (RFC 6455 §7.4): 1000 normal, 1001 going away, 1008 policy, 1013 try again later. */
-const closeCodes: Record<CloseReason, number> = {
-  over: 1000,
-  shutdown: 1001,
-  lagging: 1013,
-  dead: 1001,
-  replaced: 1008,
-}
 /** A client's messages are `{"type":"start"}` and `{"type":"leave"}`; none is longer. */
 const MAX_MESSAGE_BYTES = 1024
-/** Maximum messages of a client on one connection. */
-const MAX_MESSAGES = 100
-/** Maximum pings of a client between two heartbeats. */
-const MAX_PINGS = 100
 /** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MILLIS = 2_000
 
-/** The transport of an open connection. */
-interface Transport {
-  readonly write: (event: PushEvent, text: string) => void
-  readonly backlog: () => number
-  readonly ping: () => boolean
-  readonly close: (reason: CloseReason) => void
-}
-
-/**
- * A connection that buffers events until its transport is open. This and the next are classes, because closures would take twice the
- * memory, and there may be ten thousand of them.
- */
-class BufferedConnection implements Connection {
-  private transport: Transport | undefined = undefined
-  private closed: CloseReason | undefined = undefined
-  private buffer: Array<readonly [PushEvent, string]> | undefined = []
-  /** starts that the client has requested and that are not answered yet */
-  private pendingStarts = 0
-  /** closes when they are answered */
-  private draining = false
-
-  send(event: PushEvent, text: string): void {
-    if (event.type === "reconnect" && this.pendingStarts > 0) this.buffer = [...(this.buffer ?? []), [event, text]]
-    else if (this.transport === undefined) this.buffer?.push([event, text])
-    else this.transport.write(event, text)
-  }
-
-  backlog(): number {
-    return this.transport?.backlog() ?? 0
-  }
-
-  ping(): boolean {
-    return this.transport?.ping() ?? true
-  }
-
-  close(reason: CloseReason): void {
-    if (reason === "shutdown" && this.pendingStarts > 0) {
-      this.draining = true
-      return
-    }
-    this.closed = reason
-    this.transport?.close(reason)
-  }
-
-  open(to: Transport): void {
-    this.transport = to
-    this.flush(to)
-    if (this.closed !== undefined) to.close(this.closed)
-  }
-
-  /** Keeps the connection open until this start is answered, because the client waits for the answer on it. */
-  whileStarting(start: Effect.Effect<void>): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.pendingStarts++
-      return Effect.ensuring(
-        start,
-        Effect.sync(() => {
-          if (--this.pendingStarts > 0 || !this.draining) return
-          if (this.transport !== undefined) this.flush(this.transport)
-          this.close("shutdown")
-        }),
-      )
-    })
-  }
-
-  private flush(to: Transport): void {
-    for (const [event, text] of this.buffer ?? []) to.write(event, text)
-    this.buffer = undefined
-  }
-}
-
-/** An open WebSocket as a transport. */
-class WebSocketTransport implements Transport {
-  private readonly ws: WebSocket
-  /** it has answered since the last heartbeat */
-  alive = true
-  private messages = 0
-  private pings = 0
-  private limitExceeded = false
-
-  constructor(ws: WebSocket) {
-    this.ws = ws
-  }
-
-  write(_event: PushEvent, text: string): void {
-    this.ws.send(text)
-  }
-
-  backlog(): number {
-    return this.ws.bufferedAmount
-  }
-
-  ping(): boolean {
-    if (!this.alive || this.ws.readyState !== WebSocket.OPEN) return false
-    this.alive = false
-    this.pings = 0
-    this.ws.ping()
-    return true
-  }
-
-  /** Counts a message or ping of the client. Beyond the limit the connection is closed and read no further. */
-  admits(what: "message" | "ping"): boolean {
-    if (this.limitExceeded) return false
-    const admitted = what === "ping" ? ++this.pings <= MAX_PINGS : ++this.messages <= MAX_MESSAGES
-    if (!admitted) {
-      this.limitExceeded = true
-      this.ws.close(closeCodes.replaced, "too many messages")
-      this.ws.pause()
-    }
-    return admitted
-  }
-
-  close(reason: CloseReason): void {
-    if (reason === "dead") this.ws.terminate()
-    else this.ws.close(closeCodes[reason], reason)
-  }
-}
-
-function terminateThis(this: WebSocket): void {
-  this.terminate()
-}
-
 const SERVER_OPTIONS = {
   noServer: true,
+  WebSocket: TicketSocket,
   clientTracking: false,
   perMessageDeflate: false,
   maxPayload: MAX_MESSAGE_BYTES,
@@ -230,19 +99,20 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')
     }
 
-    /** Serves an open WebSocket. A separate function, so that no closure keeps the upgrade's request in memory. */
-    const serve = (ws: WebSocket, ticket: string, opened: Opened, connection: BufferedConnection): void => {
-      const transport = new WebSocketTransport(ws)
-      ws.on("pong", () => {
-        transport.alive = true
-      })
-      ws.on("ping", () => transport.admits("ping"))
-      ws.on("error", terminateThis)
-      ws.on("message", (data, isBinary) => {
-        if (!transport.admits("message")) return
-        transport.alive = true
-        run(handleCommand(ticket, opened, connection, isBinary ? "" : commandOf(String(data))))
-      })
+    const onCommand: OnCommand = ({ connection, opened, ticket }, command) => {
+      run(handleCommand(ticket, opened, connection, command))
+    }
+
+    /** Serves an open WebSocket. Without closures, which would keep the upgrade's request in memory. */
+    const serve = (
+      ws: TicketSocket,
+      socket: Duplex,
+      ticket: string,
+      opened: Opened,
+      connection: BufferedConnection,
+    ): void => {
+      const transport = new WebSocketTransport(ws, socket, ticket, opened, connection, onCommand)
+      ws.serve(transport)
       connection.open(transport)
     }
 
@@ -255,7 +125,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           (opened, connection) => {
             // the socket's close also covers a handshake that ws refuses, for which the callback is never called
             socket.on("close", opened.close)
-            server.handleUpgrade(request, socket, head, (ws) => serve(ws, ticket, opened, connection))
+            server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, ticket, opened, connection))
           },
         ),
       events: (response, ticket, address) =>
@@ -284,15 +154,3 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
         ),
     }
   })
-
-/** The command in a client's message; empty if there is none. */
-const commandOf = (text: string): string => {
-  try {
-    const message: unknown = JSON.parse(text)
-    return typeof message === "object" && message !== null && "type" in message && typeof message.type === "string"
-      ? message.type
-      : ""
-  } catch {
-    return ""
-  }
-}

@@ -29,6 +29,11 @@ export interface UpgradeOptions {
   readonly readTrace: ReadTrace
 }
 
+/** Without a closure, which would keep the upgrade's request in memory as long as its connection. */
+function destroyThis(this: Duplex): void {
+  this.destroy()
+}
+
 export const makeUpgrade = ({
   arrivals: { addressOf, logRefusal, pathOf, requestIdOf },
   basePath,
@@ -60,7 +65,7 @@ export const makeUpgrade = ({
         } else if (verdict === "foreign") {
           refuse(refusals.origin)
         } else {
-          socket.on("error", () => socket.destroy())
+          socket.on("error", destroyThis)
           const refusal = ticket === undefined ? limits.hubConnection(address) : limits.tooManyUnknown(address)
           if (refusal !== undefined) {
             refuse(refusal)

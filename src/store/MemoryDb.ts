@@ -47,7 +47,8 @@ export class MemoryDb implements Db {
   }
 
   hgetMany(key: string, fields: ReadonlyArray<string>): ReadonlyArray<string> {
-    return fields.map((field) => this.hget(key, field) ?? "")
+    const value = this.live(key)
+    return fields.map((field) => (value instanceof Map ? (value.get(field) ?? "") : ""))
   }
 
   hset(key: string, field: string, value: string): void {
@@ -55,8 +56,9 @@ export class MemoryDb implements Db {
   }
 
   hsetMany(key: string, fieldsAndValues: ReadonlyArray<string>): void {
+    const hash = this.hash(key)
     for (let i = 0; i < fieldsAndValues.length; i += 2) {
-      this.hset(key, fieldsAndValues[i] ?? "", fieldsAndValues[i + 1] ?? "")
+      hash.set(fieldsAndValues[i] ?? "", fieldsAndValues[i + 1] ?? "")
     }
   }
 
@@ -83,8 +85,9 @@ export class MemoryDb implements Db {
   }
 
   zaddMany(key: string, scoresAndMembers: ReadonlyArray<number | string>): void {
+    const set = this.sorted(key)
     for (let i = 0; i < scoresAndMembers.length; i += 2) {
-      this.zadd(key, Number(scoresAndMembers[i]), String(scoresAndMembers[i + 1]))
+      set.add(Number(scoresAndMembers[i]), String(scoresAndMembers[i + 1]))
     }
   }
 

@@ -43,18 +43,26 @@ export class SortedSet {
     if (old !== undefined) this.remove(member)
     this.scores.set(member, score)
     const entry: Entry = { score, member }
+    if (this.append(entry)) return
     const at = Math.min(this.runOf(entry), this.runs.length - 1)
     const run = this.runs[at]
-    if (run === undefined) {
-      this.runs.push([entry])
-      return
-    }
+    if (run === undefined) return
     run.splice(
       firstIndex(run, (e) => before(entry, e)),
       0,
       entry,
     )
     if (run.length > RUN) this.runs.splice(at + 1, 0, run.splice(RUN >>> 1))
+  }
+
+  /** Adds an entry behind all others, as most are: queues and logs grow at their end. False if it belongs elsewhere. */
+  private append(entry: Entry): boolean {
+    const run = this.runs[this.runs.length - 1]
+    const last = run?.[run.length - 1]
+    if (last !== undefined && before(entry, last)) return false
+    if (run === undefined || run.length >= RUN) this.runs.push([entry])
+    else run.push(entry)
+    return true
   }
 
   remove(member: string): boolean {

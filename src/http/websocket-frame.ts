@@ -1,0 +1,15 @@
+/** A frame of a WebSocket server (RFC 6455 §5.2), for texts of ASCII that are sent to thousands of connections. */
+
+/** FIN, and the opcode of a text. */
+const FINAL_TEXT = "\x81"
+/** A longer text has its length in the next two bytes. */
+const MAX_SHORT = 125
+const TWO_BYTES = "\x7e"
+
+/** The frame of a text of ASCII, shorter than 64 KB: one byte for each character, as `latin1` writes them. */
+export const textFrame = (text: string): string => {
+  const { length } = text
+  return length <= MAX_SHORT
+    ? FINAL_TEXT + String.fromCharCode(length) + text
+    : FINAL_TEXT + TWO_BYTES + String.fromCharCode(length >> 8, length & 255) + text
+}

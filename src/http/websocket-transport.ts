@@ -1,0 +1,142 @@
+/** A ticket's open WebSocket as a transport of the push channel. */
+import type { Duplex } from "node:stream"
+import { type RawData, WebSocket } from "ws"
+import type { CloseReason, Opened } from "../PushChannel.ts"
+import type { PushEvent } from "../Session.ts"
+import type { BufferedConnection, Transport } from "./buffered-connection.ts"
+import { textFrame } from "./websocket-frame.ts"
+
+/** WebSocket close codes (RFC 6455 §7.4): 1000 normal, 1001 going away, 1008 policy, 1013 try again later. */
+const closeCodes: Record<CloseReason, number> = {
+  over: 1000,
+  shutdown: 1001,
+  lagging: 1013,
+  dead: 1001,
+  replaced: 1008,
+}
+/** Maximum messages of a client on one connection. */
+const MAX_MESSAGES = 100
+/** Maximum pings of a client between two heartbeats. */
+const MAX_PINGS = 100
+
+/** What a connection's client asks for. */
+export type OnCommand = (transport: WebSocketTransport, command: string) => void
+
+/** An open WebSocket as a transport. */
+export class WebSocketTransport implements Transport {
+  private readonly ws: WebSocket
+  /** the same connection, below `ws` */
+  private readonly socket: Duplex
+  readonly ticket: string
+  readonly opened: Opened
+  readonly connection: BufferedConnection
+  readonly onCommand: OnCommand
+  /** it has answered since the last heartbeat */
+  alive = true
+  private messages = 0
+  private pings = 0
+  private limitExceeded = false
+
+  constructor(
+    ws: WebSocket,
+    socket: Duplex,
+    ticket: string,
+    opened: Opened,
+    connection: BufferedConnection,
+    onCommand: OnCommand,
+  ) {
+    this.ws = ws
+    this.socket = socket
+    this.ticket = ticket
+    this.opened = opened
+    this.connection = connection
+    this.onCommand = onCommand
+  }
+
+  write(event: PushEvent, text: string): void {
+    // thousands of these are sent in a row, and `ws` would write each in two parts
+    if (event.type === "position" && this.ws.readyState === WebSocket.OPEN) {
+      this.socket.write(textFrame(text), "latin1")
+    } else {
+      this.ws.send(text)
+    }
+  }
+
+  backlog(): number {
+    return this.ws.bufferedAmount
+  }
+
+  ping(): boolean {
+    if (!this.alive || this.ws.readyState !== WebSocket.OPEN) return false
+    this.alive = false
+    this.pings = 0
+    this.ws.ping()
+    return true
+  }
+
+  /** Counts a message or ping of the client. Beyond the limit the connection is closed and read no further. */
+  admits(what: "message" | "ping"): boolean {
+    if (this.limitExceeded) return false
+    const admitted = what === "ping" ? ++this.pings <= MAX_PINGS : ++this.messages <= MAX_MESSAGES
+    if (!admitted) {
+      this.limitExceeded = true
+      this.ws.close(closeCodes.replaced, "too many messages")
+      this.ws.pause()
+    }
+    return admitted
+  }
+
+  close(reason: CloseReason): void {
+    if (reason === "dead") this.ws.terminate()
+    else this.ws.close(closeCodes[reason], reason)
+  }
+}
+
+/** A WebSocket that knows its transport, so that the listeners of thousands are the same functions. */
+export class TicketSocket extends WebSocket {
+  transport: WebSocketTransport | undefined = undefined
+
+  /** Handles what the client sends. */
+  serve(transport: WebSocketTransport): void {
+    this.transport = transport
+    this.on("pong", onPong)
+    this.on("ping", onPing)
+    this.on("error", onError)
+    this.on("message", onMessage)
+  }
+}
+
+const transportOf = (ws: WebSocket): WebSocketTransport | undefined =>
+  ws instanceof TicketSocket ? ws.transport : undefined
+
+function onError(this: WebSocket): void {
+  this.terminate()
+}
+
+function onPing(this: WebSocket): void {
+  transportOf(this)?.admits("ping")
+}
+
+function onPong(this: WebSocket): void {
+  const transport = transportOf(this)
+  if (transport !== undefined) transport.alive = true
+}
+
+function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+  const transport = transportOf(this)
+  if (transport?.admits("message") !== true) return
+  transport.alive = true
+  transport.onCommand(transport, isBinary ? "" : commandOf(String(data)))
+}
+
+/** The command in a client's message; empty if there is none. */
+const commandOf = (text: string): string => {
+  try {
+    const message: unknown = JSON.parse(text)
+    return typeof message === "object" && message !== null && "type" in message && typeof message.type === "string"
+      ? message.type
+      : ""
+  } catch {
+    return ""
+  }
+}
