@@ -206,30 +206,21 @@ export const background = (
           yield* sessionEnded([session], { campaigns: [campaign.name] })
         }
       })
-    yield* runEvery(AUDIT_MILLIS, "audit", Effect.forEach(campaigns.all, auditOf, { discard: true }))
+    const checkDoubtsOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.suspend(() => {
+        const known = running.get(campaign.name)
+        return known === undefined || known.doubts === 0 ? Effect.void : doubts.check(campaign, known.live)
+      })
+    const endDueOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.suspend(() => ((running.get(campaign.name)?.live ?? 0) === 0 ? Effect.void : endDue(campaign)))
 
-    yield* runEvery(
-      DOUBT_CHECK_MILLIS,
-      "check of starts in doubt",
-      Effect.forEach(
-        campaigns.all,
-        (campaign) => {
-          const known = running.get(campaign.name)
-          return known === undefined || known.doubts === 0 ? Effect.void : doubts.check(campaign, known.live)
-        },
-        { discard: true },
-      ),
-    )
-
-    yield* runEvery(
-      DUE_CHECK_MILLIS,
-      "end of calls at their longest length",
-      Effect.forEach(
-        campaigns.all,
-        (campaign) => ((running.get(campaign.name)?.live ?? 0) === 0 ? Effect.void : endDue(campaign)),
-        { concurrency: "unbounded", discard: true },
-      ),
-    )
+    // one task a campaign: a platform that answers slowly must not hold up those of the others
+    for (const campaign of campaigns.all) {
+      const ofCampaign = { attributes: { "voicegate.campaign": campaign.name } }
+      yield* runEvery(AUDIT_MILLIS, "audit", auditOf(campaign), ofCampaign)
+      yield* runEvery(DOUBT_CHECK_MILLIS, "check of starts in doubt", checkDoubtsOf(campaign), ofCampaign)
+      yield* runEvery(DUE_CHECK_MILLIS, "end of calls at their longest length", endDueOf(campaign), ofCampaign)
+    }
 
     yield* runEvery(
       POLL_MILLIS,

@@ -124,9 +124,11 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
         )
       },
       refresh: (live) =>
-        // one campaign's refusal must not leave the others with old figures
+        // one campaign's refusal, or a platform that answers slowly, must not leave the others with old figures
         Effect.flatMap(
-          Effect.forEach(asked, (campaign) => Effect.result(read(campaign, live?.(campaign)))),
+          Effect.forEach(asked, (campaign) => Effect.result(read(campaign, live?.(campaign))), {
+            concurrency: "unbounded",
+          }),
           (results) => Effect.fromResult(results.find(Result.isFailure) ?? Result.void),
         ),
     }

@@ -1,6 +1,9 @@
 /**
  * Watches calls by their sideband connections. A connection that closes does not prove that the call is over: it may have broken, or be
  * moved. That the next one is refused with 404 does. A call that is taken for over is hung up, so that none runs without a slot.
+ *
+ * A call is watched until the longest call has passed, and hung up then. Otherwise calls whose connections are refused in another way, as by
+ * a proxy without WebSockets, would be watched forever.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { PlatformError } from "./errors.ts"
@@ -73,8 +76,14 @@ export const makeCallWatch = ({ hangUp, headers, url }: WatchedCalls) => {
   })
 
   return {
-    /** Completes when the call is over; false if it cannot be watched. */
-    watch: untilOver,
+    /** Completes when the call is over, at the latest at `until` (ms since 1970); false if it cannot be watched. */
+    watch: (call: string, until: number): Effect.Effect<boolean, PlatformError> =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.timeoutOrElse(untilOver(call), {
+          duration: Math.max(0, until - now),
+          orElse: () => hangUpSurely(call),
+        }),
+      ),
     look: (call: string): Effect.Effect<"running" | "over" | "unknown", PlatformError> =>
       Effect.suspend(() => {
         if (held.has(call)) return Effect.succeed("running" as const)

@@ -126,7 +126,7 @@ export const openai = (
     status,
     watch: (id) => {
       const named = namedIn(id)
-      return named === undefined ? Effect.succeed(false) : calls.watch(named.call)
+      return named === undefined ? Effect.succeed(false) : calls.watch(named.call, named.endMillis)
     },
     end: ({ sessionIds: [id = ""] }) => {
       // a session that has not begun runs nowhere; the queue lets its page make no offer any more

@@ -155,14 +155,17 @@ describe("the platform's concurrency", () => {
     }).pipe(Effect.provide(gateLayer(world, asked).pipe(Layer.provideMerge(logger))))
   })
 
-  it.effect("of one campaign is still read when the key of another is refused", () => {
+  it.effect.each([
+    ["key of another is refused", Effect.fail(platformRefuses)],
+    ["platform of another does not answer", Effect.never],
+  ] as const)("of one campaign is still read when the %s", ([, trouble]) => {
     const world = makeWorld()
     const given: Given = {
       VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },
     }
     world.concurrency = () => account(1, 0)
     return Effect.gen(function* () {
-      world.concurrency = (name) => (name === "default" ? Effect.fail(platformRefuses) : account(2, 0))
+      world.concurrency = (name) => (name === "default" ? trouble : account(2, 0))
       yield* TestClock.adjust("11 seconds")
       yield* begin(caller(1), { campaignId: "sales" })
       yield* begin(caller(2), { campaignId: "sales" })

@@ -180,6 +180,40 @@ describe("the longest call", () => {
   )
 })
 
+describe("a platform that does not answer", () => {
+  const SLOW = 10
+  const two = {
+    VoiceAiPlatform: { MaxConcurrency: SLOW, Campaigns: { other: { WebCampaignId: "other", MaxConcurrency: 1 } } },
+    Queue: { MaxCallMinutes: 8 },
+  }
+  const isSlow = (id = ""): boolean => id !== `web-${SLOW + 1}`
+  /** Calls of the slow platform, and a later one of the other campaign's. */
+  const beginAll = Effect.gen(function* () {
+    for (let n = 0; n < SLOW; n++) yield* begin(caller(n))
+    yield* TestClock.adjust("10 seconds")
+    return yield* begin(caller(SLOW), { campaignId: "other" })
+  })
+
+  gateTest("delays the audit of its own campaign alone", two, (world) =>
+    Effect.gen(function* () {
+      world.sessionStatus = (id) => (isSlow(id) ? Effect.never : Effect.succeed("over"))
+      const { uniqueRequestId } = yield* beginAll
+      yield* TestClock.adjust("4 minutes")
+      expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+    }),
+  )
+
+  gateTest("delays the end of its own calls alone", two, (world) =>
+    Effect.gen(function* () {
+      world.end = ({ sessionIds: [id] }) => (isSlow(id) ? Effect.never : Effect.succeed(true))
+      const { uniqueRequestId } = yield* beginAll
+      // 48 s before the longest call
+      yield* TestClock.adjust("440 seconds")
+      expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+    }),
+  )
+})
+
 gateTest("one slot serves three callers in turn: each is queued, called, started and ended", {}, (world) =>
   Effect.gen(function* () {
     yield* begin(caller(1))

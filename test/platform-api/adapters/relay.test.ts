@@ -4,7 +4,7 @@ import { Context, Effect, Exit, Fiber, Layer, type Result, Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { Sideband } from "../../../src/platform-api/sideband.ts"
+import { type OpenSideband, Sideband } from "../../../src/platform-api/sideband.ts"
 import type { Started } from "../../../src/Session.ts"
 import { Store } from "../../../src/Store.ts"
 import * as memory from "../../../src/store/memory.ts"
@@ -496,6 +496,28 @@ describe("a call", () => {
         assert.isFalse(fake.isRunning(id))
         assert.isAtLeast(hangUpsIn(fake).length, 3)
         assert.notStrictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      }),
+    {},
+    { MaxCallMinutes: 5 },
+  )
+
+  relayed(
+    "whose connections are refused is watched no longer than the longest call",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        let asked = 0
+        const refusing: OpenSideband = () => {
+          asked++
+          return Effect.fail(403)
+        }
+        const started = yield* ask(1)
+        yield* Effect.provideService(begins(started), Sideband, refusing)
+        yield* pass(6)
+        assert.isAbove(asked, 5)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+        const before = asked
+        yield* pass(3)
+        assert.strictEqual(asked, before)
       }),
     {},
     { MaxCallMinutes: 5 },
