@@ -94,14 +94,25 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
     status,
     message,
   })
-  if (campaign.MaxConcurrency !== undefined) {
+  const { Account } = campaign
+  if (Account?.MaxConcurrency !== undefined) {
+    const own = campaign.MaxConcurrency === undefined ? "" : `, at most ${campaign.MaxConcurrency} of this campaign`
+    const detail =
+      `${Account.MaxConcurrency} of the account ${Account.Name}${own}, ${Account.ReservedSlots} reserved for it; ` +
+      "whether the account has that many is not checked"
+    return Effect.succeed(finding("ok", detail))
+  }
+  if (campaign.MaxConcurrency !== undefined && Account === undefined) {
     const detail = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has that many is not checked`
     return Effect.succeed(finding("ok", detail))
   }
   return PlatformApi.PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
       onFailure: ({ message }) =>
-        finding("failed", `${message.replace(/[.!]?$/, ".")} Set MaxConcurrency, or use a key with user management.`),
+        finding(
+          "failed",
+          `${message.replace(/[.!]?$/, ".")} Set ${Account === undefined ? "" : "Account."}MaxConcurrency, or use a key with user management.`,
+        ),
       onSuccess: ({ inUse, limit }) => finding("ok", `${limit} from the platform, ${inUse} in use`),
     }),
   )

@@ -50,6 +50,11 @@ export class MemoryDb implements Db {
     return fields.map((field) => this.hget(key, field) ?? "")
   }
 
+  hgetall(key: string): ReadonlyArray<string> {
+    const value = this.live(key)
+    return value instanceof Map ? [...value].flat() : []
+  }
+
   hset(key: string, field: string, value: string): void {
     this.hash(key).set(field, value)
   }
