@@ -114,7 +114,7 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             call: { take, newcomer: admission.newcomer(newcomer) },
           }
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
-            const { result, ...left } = stepResultOf(answer)
+            const { result, ...left } = stepResultOf(answer, at.campaign)
             const { admitted, refused, ...watched } = result
             if (admitted !== undefined) return Effect.succeed({ result: admitted, ...left, ...watched })
             if (refused !== undefined) return Effect.fail(refusal(refused))

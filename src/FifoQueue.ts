@@ -2,7 +2,7 @@
  * Slots and waiting tickets of a campaign: the service. `queue/layer.ts` is its layer over the store.
  *
  * Guarantees, on every store and with any number of instances:
- * - Leases never exceed the slots.
+ * - Leases never exceed the slots, and those of an account's campaigns never exceed its cap together.
  * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while another one
  *   waits. No newcomer overtakes a waiting ticket.
  * - One opened slot calls one ticket, once.
@@ -13,7 +13,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { OperatorQueue } from "./queue/operator.ts"
-import type { CampaignContext, StepResult, Withdrawals } from "./queue/step.ts"
+import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
 import type { Admitted } from "./rules/queue/admit.ts"
 import type { TicketSnapshot } from "./rules/queue/attach.ts"
@@ -27,6 +27,7 @@ import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/ste
 import type { StoreUnavailable, TicketState } from "./Session.ts"
 
 export type {
+  AccountCapacity,
   Admitted,
   CampaignContext,
   Doubt,

@@ -68,8 +68,8 @@ export const layer: Layer.Layer<
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
     const memory = makeMemory(settings.Queue.NetworkShare)
-    const { followUp, inBackground, isTakenOver, slots } = yield* makeHandover(campaigns, capacity, memory)
-    const steps = yield* makeSteps(campaigns, slots, memory)
+    const { account, followUp, inBackground, isTakenOver, slots } = yield* makeHandover(campaigns, capacity, memory)
+    const steps = yield* makeSteps(campaigns, { account, slots }, memory, followUp)
     const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
     const shutdown = makeShutdown()
@@ -177,7 +177,7 @@ export const layer: Layer.Layer<
         const [failing] = status.failingCampaigns()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
-      internals: internalsOf(instance, campaigns, slots, steps, gates, handover),
+      internals: internalsOf(instance, campaigns, { account, slots }, steps, gates, handover),
       close: shutdown.close,
     })
   }),

@@ -5,6 +5,7 @@
  * environment.
  */
 import { Context, Schema, Struct } from "effect"
+import type { CampaignAccount } from "./settings/groups/account.ts"
 import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./settings/groups/campaign.ts"
 import { IpIntelSettings } from "./settings/groups/ip-intel.ts"
 import { QueueSettings } from "./settings/groups/queue.ts"
@@ -53,6 +54,8 @@ type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclud
 export interface Campaign extends Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, VendorSettings {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
+  /** absent for a campaign that shares no account */
+  readonly Account?: CampaignAccount
 }
 
 /** The settings as layers read them: validated, with defaults filled in. Names are as the operator writes them. */

@@ -15,13 +15,14 @@ import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import type { SettingProblem } from "../settings/problems.ts"
 import * as StoreLayer from "../store/layer.ts"
 import * as memory from "../store/memory.ts"
+import { checkLive } from "./check-live.ts"
 
 /** How long the store may take to connect and answer. */
 const STORE_MILLIS = 5_000
 
 /** One check, as `--json` shows it. */
 interface Finding {
-  /** settings, store, platform, web campaign, region, slots, addresses, webhook */
+  /** settings, store, platform, web campaign, region, credential, slots, live, addresses, webhook */
   readonly name: string
   /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
@@ -94,14 +95,25 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
     status,
     message,
   })
-  if (campaign.MaxConcurrency !== undefined) {
+  const { Account } = campaign
+  if (Account?.MaxConcurrency !== undefined) {
+    const own = campaign.MaxConcurrency === undefined ? "" : `, at most ${campaign.MaxConcurrency} of this campaign`
+    const detail =
+      `${Account.MaxConcurrency} of the account ${Account.Name}${own}, ${Account.ReservedSlots} reserved for it; ` +
+      "whether the account has that many is not checked"
+    return Effect.succeed(finding("ok", detail))
+  }
+  if (campaign.MaxConcurrency !== undefined && Account === undefined) {
     const detail = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has that many is not checked`
     return Effect.succeed(finding("ok", detail))
   }
   return PlatformApi.PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
       onFailure: ({ message }) =>
-        finding("failed", `${message.replace(/[.!]?$/, ".")} Set MaxConcurrency, or use a key with user management.`),
+        finding(
+          "failed",
+          `${message.replace(/[.!]?$/, ".")} Set ${Account === undefined ? "" : "Account."}MaxConcurrency, or use a key with user management.`,
+        ),
       onSuccess: ({ inUse, limit }) => finding("ok", `${limit} from the platform, ${inUse} in use`),
     }),
   )
@@ -121,6 +133,11 @@ const checkCampaign = (campaign: Campaign): Effect.Effect<ReadonlyArray<Finding>
       yield* slotsOf(campaign),
     ]
   })
+
+const checkStart = (campaign: Campaign, tree: SettingsTree) =>
+  Effect.map(checkLive(campaign, tree), (findings) =>
+    findings.map(({ message, status }): Finding => ({ name: "live", campaign: campaign.name, status, message })),
+  )
 
 const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding, never, IpIntel> =>
   Provider === "none"
@@ -155,7 +172,7 @@ const webhookFinding = ({ Security, ...tree }: SettingsTree): Finding => {
   }
 }
 
-const examine = (source: SettingsSource): Effect.Effect<Report, never, FileSystem.FileSystem> =>
+const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const loaded = yield* Effect.result(loadSettings(source))
     if (Result.isFailure(loaded)) {
@@ -167,7 +184,12 @@ const examine = (source: SettingsSource): Effect.Effect<Report, never, FileSyste
     const checks: ReadonlyArray<Effect.Effect<ReadonlyArray<Finding>>> = [
       Effect.map(checkStore(tree, StoreLayer.layer.pipe(Layer.provide(settings))), (finding) => [finding]),
       Effect.provide(
-        Effect.map(Effect.forEach(tree.Campaigns, checkCampaign), (findings) => findings.flat()),
+        Effect.map(
+          Effect.forEach(tree.Campaigns, (campaign) =>
+            Effect.all([checkCampaign(campaign), live ? checkStart(campaign, tree) : Effect.succeed([])]),
+          ),
+          (findings) => findings.flat(2),
+        ),
         PlatformApi.layer.pipe(Layer.provide([settings, FetchHttpClient.layer])),
       ),
       // the probe does not use the cache, so it needs no shared store
@@ -208,10 +230,14 @@ const asText = ({ checks, warnings }: Report): string => {
  */
 export const check = (
   source: SettingsSource,
-  options: { readonly json: boolean },
+  options: {
+    readonly json: boolean
+    /** starts a call of each campaign, and ends it (`check-live.ts`) */
+    readonly live: boolean
+  },
 ): Effect.Effect<boolean, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
-    const report = yield* Effect.provide(examine(source), Logger.layer([]))
+    const report = yield* Effect.provide(examine(source, options.live), Logger.layer([]))
     yield* Console.log(options.json ? JSON.stringify(report, null, 2) : asText(report))
     return report.ok
   })

@@ -188,13 +188,19 @@ const voicegate = root.pipe(
           Flag.withDescription("one JSON document: ok, checks (name, campaign, status, message), warnings"),
           Flag.withDefault(false),
         ),
+        live: Flag.Boolean("live").pipe(
+          Flag.withDescription(
+            "also start one call of each campaign with its real key, which may cost money, and end it where the gate can",
+          ),
+          Flag.withDefault(false),
+        ),
       },
       (input) =>
         Effect.gen(function* () {
           const { check } = yield* Effect.promise(() => import("./check.ts"))
           const sources = yield* root
           yield* applyEnvFile(sources)
-          const ok = yield* check(sourceOf(sources), { json: input.json })
+          const ok = yield* check(sourceOf(sources), { json: input.json, live: input.live })
           yield* exitWith(ok ? 0 : 1)
         }),
     ).pipe(

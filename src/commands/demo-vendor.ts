@@ -7,11 +7,19 @@ import { readFile } from "node:fs/promises"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Server from "../http/server.ts"
+import { type OpenSideband, Sideband } from "../platform-api/sideband.ts"
 import { Credential } from "../Session.ts"
 import { layerFrom } from "../settings/given.ts"
+import { makeFakeAssemblyAI } from "../testing/vendors/FakeAssemblyAI.ts"
+import { makeFakeCartesia } from "../testing/vendors/FakeCartesia.ts"
+import { makeFakeDaily } from "../testing/vendors/FakeDaily.ts"
+import { makeFakeDeepgram } from "../testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../testing/vendors/FakeGeneric.ts"
+import { makeFakeHume } from "../testing/vendors/FakeHume.ts"
 import { makeFakeLiveKit } from "../testing/vendors/FakeLiveKit.ts"
+import { makeFakeOpenAI } from "../testing/vendors/FakeOpenAI.ts"
+import { makeFakePipecat } from "../testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../testing/vendors/FakeUltravox.ts"
 import { makeFakeVapi } from "../testing/vendors/FakeVapi.ts"
@@ -20,10 +28,19 @@ import { demoSettings, freePort, PAGE_HEADERS, pages, SLOTS } from "./demo.ts"
 import type { DemoVendor } from "./demo-vendors.ts"
 import { server } from "./serve.ts"
 
-const FAKES: { readonly [Vendor in DemoVendor]: (now: () => number) => FakeVendor } = {
+type Fake = FakeVendor & { readonly sideband?: OpenSideband }
+
+const FAKES: { readonly [Vendor in DemoVendor]: (now: () => number) => Fake } = {
+  assemblyai: makeFakeAssemblyAI,
+  cartesia: makeFakeCartesia,
+  daily: makeFakeDaily,
+  deepgram: makeFakeDeepgram,
   elevenlabs: makeFakeElevenLabs,
   generic: makeFakeGeneric,
+  hume: makeFakeHume,
   livekit: makeFakeLiveKit,
+  openai: makeFakeOpenAI,
+  pipecat: makeFakePipecat,
   retell: makeFakeRetell,
   ultravox: makeFakeUltravox,
   vapi: makeFakeVapi,
@@ -120,6 +137,7 @@ export const vendorDemo = (
         Layer.provide(server({ routes })),
         Layer.provide(settings),
         Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fake.fetch)),
+        Layer.provide(fake.sideband === undefined ? Layer.empty : Layer.succeed(Sideband, fake.sideband)),
       ),
     )
   })

@@ -1,3 +1,5 @@
 /** The vendors whose fake the demo can run. */
-export const DEMO_VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "generic"] as const
-export type DemoVendor = (typeof DEMO_VENDORS)[number]
+import { VENDORS, type Vendor } from "../settings/groups/vendors.ts"
+
+export const DEMO_VENDORS = VENDORS
+export type DemoVendor = Vendor

@@ -55,15 +55,18 @@ export const listCampaigns = (client: ConsoleClient) =>
 export const showCampaign = (client: ConsoleClient, name: string) =>
   Effect.map(
     client.view(name, NO_ROWS),
-    ({ campaign, health, instances, queue, slots }): Printed => ({
+    ({ account, campaign, health, instances, queue, slots }): Printed => ({
       ok: true,
-      document: { campaign, slots, health, instances, queue },
+      document: { campaign, slots, ...(account === undefined ? {} : { account }), health, instances, queue },
       lines: [
         ...columns([
           ["campaign", printable(campaign)],
           ["state", stateOf({ figures: queue })],
           ["waiting", String(queue?.waiting ?? "?")],
           ["held slots", `${queue?.held ?? "?"} of ${slots}, ${queue?.live ?? "?"} in a call`],
+          ...(queue?.account === undefined
+            ? []
+            : [["account", `${printable(account ?? "")}, ${queue.account.held} of ${queue.account.cap} calls`]]),
           ["in doubt", String(queue?.doubts ?? "?")],
           ["instances", String(instances.length)],
         ]),

@@ -3,6 +3,9 @@ import { Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Attributes, inSpan } from "../spans.ts"
 
+/** Runs an effect in the background that must finish before the gatekeeper stops, unless the process stops. */
+export type FollowUp = (effect: Effect.Effect<unknown>) => Effect.Effect<void>
+
 /**
  * Repeats a task at this interval (ms), and as soon as `wake` succeeds. The first run is after one interval, or immediate with
  * `atOnce`. Ignores an unavailable store; logs any other failure as a bug.

@@ -90,8 +90,6 @@ export const background = (
       disrupted.delete(name)
       return Effect.logInfo(`The platform can be reached again for campaign ${name}. Callers are called as usual.`)
     }
-    /** time of the last heartbeat of each campaign's tickets (ms) */
-    const heartbeatAt = new Map<Campaign, number>()
     // sent while the store's connection is still open; not awaited
     yield* Effect.addFinalizer(() =>
       Effect.forEach(
@@ -103,7 +101,7 @@ export const background = (
     const sweepOf = (campaign: Campaign, left = SWEEPS_AT_ONCE): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
-        const swept = yield* steps.step(at, queue.sweep(at, heartbeatAt.get(campaign) ?? startedAt))
+        const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
         yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
@@ -181,7 +179,7 @@ export const background = (
             if (campaign === undefined) return Effect.void
             return "at" in campaign
               ? heartbeatOf(campaign.at, theirs)
-              : Effect.map(heartbeatOf(steps.at(campaign), theirs), () => void heartbeatAt.set(campaign, now))
+              : Effect.map(heartbeatOf(steps.at(campaign), theirs), () => void steps.heartbeatAt.set(campaign, now))
           },
           { concurrency: "unbounded", discard: true },
         )

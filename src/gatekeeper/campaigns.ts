@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto"
 import { Context } from "effect"
+import { campaignKeyOf } from "../queue/keys.ts"
 import type { Campaign, SettingsTree } from "../Settings.ts"
 
 const SECRET_BYTES = 16
@@ -37,7 +38,7 @@ const TAG_LENGTH = 4
 export const tagOf = (ticket: string): string => ticket.slice(-TAG_LENGTH)
 
 /** The path of a campaign's setting in the configuration. */
-export const settingOf = ({ name }: Campaign, setting: keyof Campaign): string =>
+export const settingOf = ({ name }: Campaign, setting: keyof Campaign | "Account.MaxConcurrency"): string =>
   name === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${name}.${setting}`
 
 export interface Campaigns {
@@ -50,7 +51,9 @@ export interface Campaigns {
   readonly newTicket: (campaign: Campaign, secret: string) => string
   /** the suffix of its tickets' ids */
   readonly tag: (campaign: Campaign) => string
-  /** identifies the campaign in the store; the same on every instance, even if their settings name it differently */
+  /**
+   * identifies the campaign in the store, with its account; the same on every instance, even if their settings name it differently
+   */
   readonly key: (campaign: Campaign) => string
   /** its name in the settings by its key; the key of a campaign that the settings do not have */
   readonly nameOf: (key: string) => string
@@ -58,7 +61,12 @@ export interface Campaigns {
 
 export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns => {
   const all = settings.Campaigns
-  const keys = new Map(all.map((campaign) => [campaign, `${campaign.BusinessId}/${campaign.WebCampaignId}`]))
+  const keys = new Map(
+    all.map((campaign) => [
+      campaign,
+      campaignKeyOf({ account: campaign.Account?.Name, campaign: `${campaign.BusinessId}/${campaign.WebCampaignId}` }),
+    ]),
+  )
   const key = (campaign: Campaign): string => keys.get(campaign) ?? ""
   const names = new Map(all.map((campaign) => [key(campaign), campaign.name]))
   const byTag = new Map<string, Campaign>()

@@ -1,11 +1,14 @@
 /**
  * How many slots a campaign has: `MaxConcurrency` if set, else the platform's limit less the account's calls that were not
- * started here. One instance asks the platform for all and shares the result through the store.
+ * started here. The campaigns of an `Account` share its limit, less such calls where the platform tells. One instance asks the platform
+ * for all and shares the result through the store.
  */
 import { Clock, Effect, Result } from "effect"
+import type { AccountCapacity } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
+import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
 import { makeCapacityShared } from "./capacity-shared.ts"
 import { CapacityUnknown } from "./capacity-unknown.ts"
@@ -17,14 +20,35 @@ export const POLL_MILLIS = 5_000
 
 export interface Capacity {
   readonly slots: (campaign: Campaign) => number
+  /** The capacity of the campaign's account, the same object while nothing changes; undefined without an account. */
+  readonly account: (campaign: Campaign) => AccountCapacity | undefined
   /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
   readonly problem: () => string | undefined
   /**
-   * Updates the slots of campaigns without `MaxConcurrency`, from the shared figures or from the platform. `live` counts the
-   * account's calls that were started here; undefined at start, before they are counted.
+   * Updates the slots of campaigns without `MaxConcurrency` and the limits of accounts, from the shared figures or from the platform.
+   * `live` counts the campaign's calls that were started here; undefined at start, before they are counted.
    */
   readonly refresh: (live?: (campaign: Campaign) => number) => Effect.Effect<void, CapacityUnknown>
 }
+
+/** A limit that the platform is asked for: that of one campaign, or of an account. */
+interface Limit {
+  /** by whose key it is asked */
+  readonly campaign: Campaign
+  /** names it in the store */
+  readonly key: string
+  /** the campaigns whose calls count toward it */
+  readonly members: ReadonlyArray<Campaign>
+  /** the setting that states it; empty if it is stated, and the platform is asked only for the calls of others */
+  readonly setting: string
+}
+
+const ofAccount = ({ limit, members, name }: SharedAccount): Limit => ({
+  campaign: members[0],
+  key: `@${name}`,
+  members,
+  setting: limit === undefined ? settingOf(members[0], "Account.MaxConcurrency") : "",
+})
 
 /** A public description of a failure, without the platform's text. */
 const reasonOf = ({ reason }: PlatformError): string => {
@@ -39,96 +63,133 @@ const reasonOf = ({ reason }: PlatformError): string => {
   }
 }
 
-export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, never, PlatformApi | Store> =>
+export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, never, PlatformApi | Store> =>
   Effect.gen(function* () {
     const platform = yield* PlatformApi
     const store = yield* Store
     const shared = makeCapacityShared(store)
+    const accounts = accountsOf(campaigns)
+    const capacityOf = accountCapacities(campaigns.key)
+    /** by the key of the limit */
     const figures = new Map<string, number>()
     const problems = new Map<string, string>()
     /** when this instance last asked on its own because the store was unavailable (ms) */
     const askedAloneAt = new Map<string, number>()
-    const asked = all.filter((campaign) => campaign.MaxConcurrency === undefined)
+    /** limits that are stated, and of which the platform tells nothing */
+    const silent = new Set<string>()
+    const asked: ReadonlyArray<Limit> = [
+      ...campaigns.all.flatMap((campaign): ReadonlyArray<Limit> => {
+        if (campaign.MaxConcurrency !== undefined || campaign.Account !== undefined) return []
+        const setting = settingOf(campaign, "MaxConcurrency")
+        return [{ campaign, key: campaigns.key(campaign), members: [campaign], setting }]
+      }),
+      ...accounts.map(ofAccount),
+    ]
 
-    const known = (campaign: Campaign, slots: number): void => {
-      figures.set(campaign.name, slots)
-      problems.delete(campaign.name)
+    const known = ({ key }: Limit, slots: number): void => {
+      figures.set(key, slots)
+      problems.delete(key)
     }
     /** If saving fails, the other instances keep their figures. */
-    const save = (campaign: Campaign, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
-      Effect.ignore(shared.save(key(campaign), at, { slots, problem }))
+    const save = ({ key }: Limit, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
+      Effect.ignore(shared.save(key, at, { slots, problem }))
 
     const ask = (
-      campaign: Campaign,
+      limit: Limit,
       at: number,
       live: number | undefined,
       old: number | undefined,
     ): Effect.Effect<void, CapacityUnknown> =>
-      Effect.matchEffect(platform.concurrency(campaign.name), {
-        onSuccess: ({ inUse, limit }) => {
+      Effect.matchEffect(platform.concurrency(limit.campaign.name), {
+        onSuccess: ({ inUse, limit: most }) => {
           // until our own calls are counted, they would count as foreign
-          if (live === undefined && old !== undefined) return Effect.sync(() => known(campaign, old))
-          const slots = Math.max(0, limit - Math.max(0, inUse - (live ?? 0)))
-          known(campaign, slots)
-          return save(campaign, at, slots, "")
+          if (live === undefined && old !== undefined) return Effect.sync(() => known(limit, old))
+          const slots = Math.max(0, most - Math.max(0, inUse - (live ?? 0)))
+          known(limit, slots)
+          return save(limit, at, slots, "")
         },
         onFailure: (error) => {
+          const { campaign, key, setting } = limit
+          if (error.reason._tag === "Refused" && setting === "") {
+            silent.add(key)
+            return Effect.void
+          }
           const problem = reasonOf(error)
-          problems.set(campaign.name, problem)
+          problems.set(key, problem)
           return error.reason._tag === "Refused"
             ? Effect.fail(
                 new CapacityUnknown({
                   campaign: campaign.name,
                   message:
                     `The slots of campaign ${campaign.name} are not known: this key may not read the platform's concurrency ` +
-                    `(${error.reason.message}). Set ${settingOf(campaign, "MaxConcurrency")}, or use a key with user management.`,
+                    `(${error.reason.message}). Set ${setting}, or use a key with user management.`,
                 }),
               )
             : Effect.andThen(
                 Effect.logWarning(
                   `The platform's concurrency for campaign ${campaign.name} cannot be read (${error.reason.message}); ` +
-                    (figures.has(campaign.name)
+                    (figures.has(key) || setting === ""
                       ? "the last known figure stays in use. Trying again."
                       : "no caller is called until then. Trying again."),
                 ),
-                save(campaign, at, undefined, problem),
+                save(limit, at, undefined, problem),
               )
         },
       })
 
-    const read = Effect.fnUntraced(function* (campaign: Campaign, live: number | undefined) {
+    const read = Effect.fnUntraced(function* (limit: Limit, live: number | undefined) {
+      const { key } = limit
+      if (silent.has(key)) return
       const now = yield* store.now
       const how = { period: CAPACITY_MILLIS, starts: live === undefined }
-      const result = yield* Effect.result(shared.read(key(campaign), now, how))
+      const result = yield* Effect.result(shared.read(key, now, how))
       if (Result.isFailure(result)) {
         const time = yield* Clock.currentTimeMillis
-        if (time - (askedAloneAt.get(campaign.name) ?? 0) < CAPACITY_MILLIS) return
-        askedAloneAt.set(campaign.name, time)
-        return yield* ask(campaign, now, live, undefined)
+        if (time - (askedAloneAt.get(key) ?? 0) < CAPACITY_MILLIS) return
+        askedAloneAt.set(key, time)
+        return yield* ask(limit, now, live, undefined)
       }
       const { mayAsk, problem, slots } = result.success
-      if (slots !== undefined) known(campaign, slots)
-      else if (!mayAsk) problems.set(campaign.name, problem)
-      if (mayAsk) yield* ask(campaign, now, live, slots)
+      if (slots !== undefined) known(limit, slots)
+      else if (!mayAsk) problems.set(key, problem)
+      if (mayAsk) yield* ask(limit, now, live, slots)
     })
 
+    const capOf = (account: SharedAccount): number =>
+      Math.min(account.limit ?? Number.POSITIVE_INFINITY, figures.get(ofAccount(account).key) ?? account.limit ?? 0)
+    const account: Capacity["account"] = ({ Account }) => {
+      const found = Account && accounts.find(({ name }) => name === Account.Name)
+      return found && capacityOf(found, capOf(found))
+    }
+
     return {
-      slots: (campaign) => campaign.MaxConcurrency ?? figures.get(campaign.name) ?? 0,
+      account,
+      slots: (campaign) => {
+        const shared = account(campaign)
+        const own = campaign.MaxConcurrency
+        if (shared !== undefined) return Math.min(own ?? shared.cap, shared.cap)
+        return own ?? figures.get(campaigns.key(campaign)) ?? 0
+      },
       problem: () => {
-        const unknown = asked.find((campaign) => !figures.has(campaign.name))
+        const unknown = asked.find(({ key, setting }) => setting !== "" && !figures.has(key))
         if (unknown === undefined) return undefined
-        const why = problems.get(unknown.name)
+        const why = problems.get(unknown.key)
         return (
-          `The slots of campaign ${unknown.name} are not known: the platform's concurrency could not be read yet` +
+          `The slots of campaign ${unknown.campaign.name} are not known: the platform's concurrency could not be read yet` +
           `${why ? ` (${why})` : ""}.`
         )
       },
       refresh: (live) =>
         // one campaign's refusal, or a platform that answers slowly, must not leave the others with old figures
         Effect.flatMap(
-          Effect.forEach(asked, (campaign) => Effect.result(read(campaign, live?.(campaign))), {
-            concurrency: "unbounded",
-          }),
+          Effect.forEach(
+            asked,
+            (limit) => {
+              const running = live && limit.members.reduce((sum, campaign) => sum + live(campaign), 0)
+              return Effect.result(read(limit, running))
+            },
+            { concurrency: "unbounded" },
+          ),
           (results) => Effect.fromResult(results.find(Result.isFailure) ?? Result.void),
         ),
     }

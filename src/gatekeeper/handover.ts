@@ -1,14 +1,13 @@
 /** Lets another gatekeeper of the same instance take over: the background tasks stop first, and what was begun finishes. */
 import { Effect, Exit, Metric, Scope } from "effect"
+import type { AccountCapacity } from "../FifoQueue.ts"
 import type { Campaign } from "../Settings.ts"
+import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"
 import type { Handover, Successor } from "./internals.ts"
 import * as metrics from "./metrics.ts"
 import type { Memory } from "./withdrawals.ts"
-
-/** Runs an effect in the background that must finish before the gatekeeper stops, unless the process stops. */
-export type FollowUp = (effect: Effect.Effect<unknown>) => Effect.Effect<void>
 
 /** Sets the gauges of a campaign to 0, because nothing updates them any more. */
 const clearGauges = ({ name }: Campaign): Effect.Effect<void> =>
@@ -46,10 +45,18 @@ export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: M
         return Effect.asVoid(Effect.forkIn(counted, scope))
       })
 
+    /** The capacity of a campaign's account, of the other gatekeeper once there is one. */
+    const account = (campaign: Campaign): AccountCapacity | undefined => {
+      if (successor === undefined) return capacity.account(campaign)
+      const taken = served(campaign)
+      return taken && successor.account(taken)
+    }
+
     return {
       followUp,
       isTakenOver,
       slots,
+      account,
       /** Runs the background tasks in a scope of their own, and returns what the other gatekeeper needs. */
       inBackground: Effect.fnUntraced(function* <A extends Pick<Handover, "movedTickets">, E, R>(
         tasks: Effect.Effect<A, E, R>,

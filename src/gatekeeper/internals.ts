@@ -1,6 +1,6 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
 import type { Effect } from "effect/Effect"
-import type { CampaignContext, StepResult } from "../FifoQueue.ts"
+import type { AccountCapacity, CampaignContext, StepResult } from "../FifoQueue.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -13,6 +13,8 @@ export interface Internals {
   readonly instance: Instance
   readonly campaigns: Pick<Campaigns, "all" | "find" | "key">
   readonly slots: (campaign: Campaign) => number
+  /** The capacity of the campaign's account; undefined without an account. */
+  readonly account: (campaign: Campaign) => AccountCapacity | undefined
   /** Takes a step in the campaign's queue; its signals are pushed, and its settlements are carried out. */
   readonly step: <A>(
     campaign: Campaign,
@@ -26,7 +28,7 @@ export interface Internals {
 }
 
 /** The other gatekeeper, as far as the one that it replaces must know it. */
-export type Successor = Pick<Internals, "campaigns" | "slots">
+export type Successor = Pick<Internals, "campaigns" | "slots" | "account">
 
 /** How another gatekeeper of the same instance takes over, with other settings (`reload/`). */
 export interface Handover {
@@ -44,7 +46,7 @@ export interface Handover {
 export const internalsOf = (
   instance: Instance,
   campaigns: Campaigns,
-  slots: Internals["slots"],
+  { account, slots }: Pick<Internals, "account" | "slots">,
   { at, step }: Steps,
   { removed, status }: Gates,
   handover: Handover,
@@ -52,6 +54,7 @@ export const internalsOf = (
   instance,
   campaigns,
   slots,
+  account,
   step: (campaign, take) => {
     const where = at(campaign)
     return step(where, take(where))

@@ -31,6 +31,7 @@ const globalSettings = ({ Privacy, Queue, Security }: SettingsTree): SharedSetti
 
 const CAMPAIGN_SETTINGS = [
   "MaxConcurrency",
+  "Account",
   "BaseUrl",
   "DefaultRegionId",
   "AllowedRegionIds",
@@ -48,6 +49,10 @@ const format = (campaign: Campaign, setting: CampaignSetting): string => {
   switch (setting) {
     case "MaxConcurrency":
       return campaign.MaxConcurrency === undefined ? "the platform's figure" : String(campaign.MaxConcurrency)
+    case "Account": {
+      const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
+      return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`
+    }
     case "AllowedRegionIds":
     case "AllowedTransportTypes":
       return campaign[setting].join(", ")

@@ -5,7 +5,9 @@ import { FifoQueue } from "../FifoQueue.ts"
 import { eventOf, inSignalSpan, PushChannel } from "../PushChannel.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import type { Campaign } from "../Settings.ts"
+import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
+import type { Capacity } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
 import type { Memory } from "./withdrawals.ts"
 
@@ -15,12 +17,15 @@ export interface Steps {
   readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
   /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
   readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+  /** when the last heartbeat of each campaign's tickets was sent (ms) */
+  readonly heartbeatAt: Map<Campaign, number>
 }
 
 export const makeSteps = (
   campaigns: Campaigns,
-  slots: (campaign: Campaign) => number,
+  { account, slots }: Pick<Capacity, "account" | "slots">,
   memory: Memory,
+  followUp: FollowUp,
 ): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
@@ -49,7 +54,47 @@ export const makeSteps = (
         inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))),
       )
 
-    const carryOut = <A>(at: CampaignContext, { result, settlements, signals }: StepResult<A>): Effect.Effect<A> => {
+    const at: Steps["at"] = (campaign) => ({
+      campaign: campaigns.key(campaign),
+      // read at each step: a start may take long, and slots may have shrunk since it began
+      get slots() {
+        return slots(campaign)
+      },
+      get account() {
+        return account(campaign)
+      },
+      instance: push.address,
+      withdrawals: memory.of(campaign),
+    })
+
+    const byKey = new Map(campaigns.all.map((campaign) => [campaigns.key(campaign), campaign]))
+    const heartbeatAt = new Map<Campaign, number>()
+    /** campaigns that are being offered a slot, by key */
+    const offered = new Set<string>()
+    /** Lets a campaign of the same account take the slot that it waits for. Otherwise its next sweep does, within a second. */
+    const offer = (key: string): Effect.Effect<void> => {
+      const campaign = byKey.get(key)
+      const shownAt = campaign && heartbeatAt.get(campaign)
+      if (campaign === undefined || shownAt === undefined || offered.has(key)) return Effect.void
+      offered.add(key)
+      const where = at(campaign)
+      return followUp(
+        Effect.flatMap(queue.sweep(where, shownAt), (swept) => carryOut(where, swept)).pipe(
+          Effect.uninterruptible,
+          Effect.ignore,
+          Effect.ensuring(Effect.sync(() => void offered.delete(key))),
+        ),
+      )
+    }
+
+    const carryOut = <A>(
+      at: CampaignContext,
+      { result, settlements, signals, wanting = [] }: StepResult<A>,
+    ): Effect.Effect<A> => {
+      if (wanting.length > 0) {
+        const rest = carryOut(at, { result, settlements, signals })
+        return Effect.andThen(Effect.forEach(wanting, offer, { discard: true }), rest)
+      }
       if (signals.length === 0 && settlements.length === 0) return Effect.succeed(result)
       const campaign = campaigns.nameOf(at.campaign)
       return Effect.forEach(signals, (signal) => send(campaign, signal), { discard: true }).pipe(
@@ -59,17 +104,10 @@ export const makeSteps = (
     }
 
     return {
-      at: (campaign) => ({
-        campaign: campaigns.key(campaign),
-        // read at each step: a start may take long, and slots may have shrunk since it began
-        get slots() {
-          return slots(campaign)
-        },
-        instance: push.address,
-        withdrawals: memory.of(campaign),
-      }),
+      at,
       // a caller who hangs up must not prevent the notification of a ticket called in the same step
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       settle,
+      heartbeatAt,
     }
   })

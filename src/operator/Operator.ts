@@ -73,6 +73,12 @@ export const layer: Layer.Layer<
 
     if (Security.ConsoleToken !== undefined) yield* sendHeartbeats(registry, instance)
 
+    /** The campaign's slots, and the name of its account. */
+    const slotsOf = (campaign: Campaign) => ({
+      slots: slots(campaign),
+      ...(campaign.Account === undefined ? {} : { account: campaign.Account.Name }),
+    })
+
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
       const began = yield* Clock.currentTimeMillis
       const stored = yield* Effect.all(
@@ -87,7 +93,7 @@ export const layer: Layer.Layer<
         now,
         campaigns: campaigns.all.map(({ name }) => name),
         campaign: campaign.name,
-        slots: slots(campaign),
+        ...slotsOf(campaign),
         instance: instance.id,
         health: [
           storeHealth(stored.queue !== undefined, listens, took, now),
@@ -145,13 +151,13 @@ export const layer: Layer.Layer<
               {
                 onFailure: () => ({
                   name: campaign.name,
-                  slots: slots(campaign),
+                  ...slotsOf(campaign),
                   figures: null,
                   refused: refusedIn(campaign.name),
                 }),
                 onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => ({
                   name: campaign.name,
-                  slots: slots(campaign),
+                  ...slotsOf(campaign),
                   figures,
                   refused: refusedIn(campaign.name),
                 }),

@@ -48,6 +48,8 @@ export const View = Struct({
   campaigns: List(Text),
   campaign: Text,
   slots: Finite,
+  /** the account whose calls it shares with other campaigns; absent without one */
+  account: optionalKey(Text),
   /** the instance that answers */
   instance: Text,
   health: List(Health),
@@ -87,6 +89,7 @@ export const Campaigns = Struct({
     Struct({
       name: Text,
       slots: Finite,
+      account: optionalKey(Text),
       /** null while the store is unavailable */
       figures: NullOr(Struct(figures)),
       /** the requests of the last hour that all instances refused, by reason */

@@ -2,7 +2,7 @@
  * A vendor without an adapter of its own, by settings: one request starts a session and answers an address, a token or both; a session's
  * state and end, and webhooks, are used as far as the settings describe them.
  */
-import { Clock, DateTime, Effect, Predicate, Redacted, Schema } from "effect"
+import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { Credential, StartConfig } from "../Session.ts"
 import type { GenericSettings } from "../settings/groups/generic.ts"
@@ -11,49 +11,23 @@ import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "./adapter
 import { malformed } from "./answer.ts"
 import { PlatformError, RequestRefused } from "./errors.ts"
 import type { WebSession } from "./model.ts"
-import { hmacSha256 } from "./signatures.ts"
+import { hmacSha256, timeRefusal } from "./signatures.ts"
+import { filled, isElsewhere, pathOf, textAt } from "./templates.ts"
 import type { Call } from "./transport.ts"
-import { chosenIn, isNotFound, SessionId, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
+import {
+  chosenIn,
+  isNotFound,
+  orUnknown,
+  SessionId,
+  saysConcurrency,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "./vendor.ts"
 
-/** How far a webhook's time may differ (ms). */
-const TOLERANCE_MILLIS = 5 * 60_000
 const isSessionId = Schema.is(SessionId)
 
-type Values = Readonly<Record<string, unknown>>
 type Settings = typeof GenericSettings.Type
-
-const PLACEHOLDER = /\{\{(\w+)\}\}/g
-
-/** A path with its placeholders replaced by encoded values. */
-const pathOf = (template: string, values: Values): string =>
-  template.replace(/^\/+/, "").replace(PLACEHOLDER, (_, name) => encodeURIComponent(String(values[name] ?? "")))
-
-const DOTS = /^\.{1,2}$/
-
-/** Whether a value has become a segment that leads to another path. Percent-encoding would not change what such a segment means. */
-const isElsewhere = (template: string, path: string): boolean => {
-  const written = template.replace(/^\/+/, "").split(/[/?#]/)
-  return path.split(/[/?#]/).some((segment, n) => DOTS.test(segment) && !DOTS.test(written[n] ?? ""))
-}
-
-/** JSON with the placeholders in its texts replaced. A text that is one placeholder alone becomes the value itself. */
-const filled = (template: unknown, values: Values): unknown => {
-  if (typeof template === "string") {
-    const [, only = ""] = /^\{\{(\w+)\}\}$/.exec(template) ?? []
-    return only === "" ? template.replace(PLACEHOLDER, (_, name) => String(values[name] ?? "")) : values[only]
-  }
-  if (Array.isArray(template)) return template.map((item) => filled(item, values))
-  if (typeof template !== "object" || template === null) return template
-  return Object.fromEntries(Object.entries(template).map(([name, value]) => [name, filled(value, values)]))
-}
-
-/** The text at a path such as `data.items.0.id`; undefined if there is none. */
-const textAt = (value: unknown, path: string): string | undefined => {
-  const found = path
-    .split(".")
-    .reduce<unknown>((at, name) => (Predicate.hasProperty(at, name) ? at[name] : undefined), value)
-  return (typeof found === "string" && found !== "") || typeof found === "number" ? String(found) : undefined
-}
 
 const headersOf = (lines: Settings["Headers"]) =>
   Object.fromEntries(
@@ -69,12 +43,8 @@ const webhooksOf = (settings: Settings, secret: string): Webhooks => {
   const givenIn = (headers: VendorWebhook["headers"]): string => (headers[name] ?? "").replace(/^sha256=/, "")
 
   const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    if (timeName !== undefined) {
-      const time = headers[timeName] ?? ""
-      const millis = time.length > 11 ? Number(time) : Number(time) * 1000
-      if (!/^\d{1,15}$/.test(time)) return `${timeName}: Expected the time of the signature.`
-      if (Math.abs(millis - now) > TOLERANCE_MILLIS) return `${timeName}: It is too old or too new.`
-    }
+    const untimely = timeName === undefined ? undefined : timeRefusal(timeName, headers, now)
+    if (untimely !== undefined) return untimely
     const given = givenIn(headers)
     return given === "" || (scheme === "token" && !equal(given, secret)) ? notOurs : undefined
   }
@@ -181,7 +151,7 @@ export const generic = (
                 const status = textAt(answer, StatusField)
                 return status === undefined ? unknownState : stateOf(id, OverStatuses.includes(status))
               }),
-              Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+              orUnknown,
             ),
         }),
     ...(takesLimit ? { limitsCalls: true } : {}),

@@ -15,9 +15,9 @@ import {
   chosenIn,
   isNotFound,
   metadataOf,
+  orUnknown,
   SessionId,
   stateOf,
-  unknownState,
   vendorEndpoint,
 } from "./vendor.ts"
 import type { VendorFailure } from "./vendor-answer.ts"
@@ -96,7 +96,7 @@ export const pipecat = (
     status: (id) =>
       ask(Session, "GET", id).pipe(
         Effect.map(({ endedAt }) => stateOf(id, typeof endedAt === "string")),
-        Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+        orUnknown,
       ),
     end: ({ sessionIds: [id = ""] }) =>
       ask(Schema.Unknown, "DELETE", id).pipe(

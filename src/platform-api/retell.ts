@@ -10,25 +10,23 @@ import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
 import { makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
-import { hmacSha256 } from "./signatures.ts"
+import { hmacSha256, TOLERANCE_MILLIS } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
   CORRELATION,
-  cannotList,
   checkAgent,
   chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
+  orUnknown,
   SessionId,
   saysConcurrency,
+  startedBy,
   stateOf,
-  unknownState,
   vendorEndpoint,
 } from "./vendor.ts"
 
-/** How far a webhook's time may differ (ms). */
-const TOLERANCE_MILLIS = 5 * 60_000
 /** Retell's bounds of a call's length (ms). */
 const SHORTEST_CALL_MILLIS = 60_000
 const LONGEST_CALL_MILLIS = 2 * 60 * 60_000
@@ -116,7 +114,7 @@ export const retell = (
       shownPath: "v2/get-call/:id",
     }).pipe(
       Effect.map(({ call_status = "" }) => stateOf(id, OVER.has(call_status))),
-      Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+      orUnknown,
     )
 
   /** By the gate's id of a start, and not by time: a call that nobody has joined has no time of its start. */
@@ -139,12 +137,7 @@ export const retell = (
     () => undefined,
   )
   const list = (correlationId: string, since: number) =>
-    recentCalls(correlationId, since).pipe(
-      Effect.map((calls) =>
-        calls?.flatMap(({ call_id, metadata }) => (correlationIn(metadata) === correlationId ? [[call_id]] : [])),
-      ),
-      Effect.catchIf(cannotList, () => Effect.undefined),
-    )
+    startedBy(recentCalls(correlationId, since), correlationId, ({ call_id: id, metadata }) => ({ id, metadata }))
 
   const end = ({ sessionIds: [id = ""] }: WebSession) =>
     read(Schema.Unknown, {

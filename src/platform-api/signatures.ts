@@ -7,3 +7,18 @@ export const sha256 = (text: string, encoding: Encoding): string => createHash("
 
 export const hmacSha256 = (key: string | Buffer, text: string, encoding: Encoding): string =>
   createHmac("sha256", key).update(text).digest(encoding)
+
+/** How far the time of a signature may differ (ms). */
+export const TOLERANCE_MILLIS: number = 5 * 60_000
+
+/** Why the time of a signature, in ms or seconds in this header, is refused; undefined if it is recent. */
+export const timeRefusal = (
+  name: string,
+  headers: Readonly<Record<string, string | undefined>>,
+  now: number,
+): string | undefined => {
+  const time = headers[name] ?? ""
+  if (!/^\d{1,15}$/.test(time)) return `${name}: Expected the time of the signature.`
+  const millis = time.length > 11 ? Number(time) : Number(time) * 1000
+  return Math.abs(millis - now) > TOLERANCE_MILLIS ? `${name}: It is too old or too new.` : undefined
+}

@@ -14,17 +14,17 @@ import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
   CORRELATION,
-  cannotList,
   checkAgent,
   chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
   millisOf,
+  orUnknown,
   SessionId,
   saysConcurrency,
+  startedBy,
   stateOf,
-  unknownState,
   vendorEndpoint,
 } from "./vendor.ts"
 
@@ -87,7 +87,7 @@ export const ultravox = (
   const status = (id: string) =>
     read(Known, { method: "GET", path: `api/calls/${encodeURIComponent(id)}`, shownPath: "api/calls/:id" }).pipe(
       Effect.map(({ ended }) => stateOf(id, typeof ended === "string")),
-      Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+      orUnknown,
     )
 
   const recentCalls = makeRecentCalls(
@@ -111,11 +111,10 @@ export const ultravox = (
     ({ created }) => millisOf(created),
   )
   const list = (correlationId: string, since: number) =>
-    recentCalls(correlationId, since - CLOCK_DIFFERENCE_MILLIS).pipe(
-      Effect.map((calls) =>
-        calls?.flatMap(({ callId, metadata }) => (correlationIn(metadata) === correlationId ? [[callId]] : [])),
-      ),
-      Effect.catchIf(cannotList, () => Effect.undefined),
+    startedBy(
+      recentCalls(correlationId, since - CLOCK_DIFFERENCE_MILLIS),
+      correlationId,
+      ({ callId: id, metadata }) => ({ id, metadata }),
     )
 
   const end = Effect.fnUntraced(function* ({ sessionIds: [id = ""] }: WebSession) {

@@ -11,25 +11,24 @@ import { malformed } from "./answer.ts"
 import { AtCapacity, PlatformError } from "./errors.ts"
 import type { WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
-import { hmacSha256 } from "./signatures.ts"
+import { hmacSha256, timeRefusal } from "./signatures.ts"
 import type { Call, Endpoint } from "./transport.ts"
 import {
-  cannotList,
   checkAgent,
   chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
   millisOf,
+  orUnknown,
   SessionId,
   saysConcurrency,
+  startedBy,
   stateOf,
-  unknownState,
   vendorEndpoint,
+  vendorsUrl,
 } from "./vendor.ts"
 
-/** How far a webhook's time may differ (ms). */
-const TOLERANCE_MILLIS = 5 * 60_000
 /** Vapi's bounds of a call's length (s). */
 const SHORTEST_CALL_SECONDS = 10
 const LONGEST_CALL_SECONDS = 43_200
@@ -55,20 +54,6 @@ const Webhook = Schema.Struct({
   message: Schema.Struct({ type: Schema.String, status: maybe(Schema.String), call: maybe(KnownCall) }),
 })
 const decodeWebhook = Schema.decodeUnknownOption(Webhook)
-
-/**
- * The address at which a call is controlled; undefined if the gate must not ask it. It comes with the vendor's answer, and the gate must not
- * be sent to another host: in its own network it reaches what others do not.
- */
-const controlUrl = (address: string, baseUrl: string): URL | undefined => {
-  const url = URL.parse(address)
-  if (url === null || url.username !== "" || url.password !== "") return undefined
-  const isVapi = url.protocol === "https:" && url.hostname.endsWith(".vapi.ai")
-  return isVapi || url.origin === URL.parse(baseUrl)?.origin ? url : undefined
-}
-
-/** The time of a signature in ms; its header may be in seconds. */
-const signatureMillis = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
 
 export const vapi = (
   { ApiKey, AssistantId, WebhookSecret }: typeof VapiSettings.Type,
@@ -137,20 +122,16 @@ export const vapi = (
     ({ createdAt }) => millisOf(createdAt),
   )
   const list = (correlationId: string, since: number) =>
-    recentCalls("", since - CLOCK_DIFFERENCE_MILLIS).pipe(
-      Effect.map((calls) => {
-        const ids = calls?.filter((call) => correlationOf(call) === correlationId).map(({ id }) => id)
-        // the pages overlap
-        return ids && [...new Set(ids)].map((id) => [id])
-      }),
-      Effect.catchIf(cannotList, () => Effect.undefined),
-    )
+    startedBy(recentCalls("", since - CLOCK_DIFFERENCE_MILLIS), correlationId, ({ assistantOverrides, id }) => ({
+      id,
+      metadata: assistantOverrides?.metadata,
+    }))
 
   const end = ({ sessionIds: [id = ""] }: WebSession) =>
     callOf(id).pipe(
       Effect.flatMap(({ monitor, status }) => {
         if (status === "ended") return Effect.succeed(true)
-        const url = controlUrl(monitor?.controlUrl ?? "", campaign.BaseUrl)
+        const url = vendorsUrl(monitor?.controlUrl ?? "", campaign.BaseUrl, "vapi.ai")
         if (url === undefined) return Effect.succeed(false)
         const path = `${url.pathname.slice(1)}${url.search}`
         const hangUp: Call = { kind: "read", method: "POST", path, shownPath: "control", body: { type: "end-call" } }
@@ -164,16 +145,12 @@ export const vapi = (
     )
 
   const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const time = headers["x-timestamp"] ?? ""
     if (headers["x-signature"] === undefined) {
       return equal(headers["x-vapi-secret"] ?? "", secret)
         ? undefined
         : "x-vapi-secret: Expected the secret of Vapi.WebhookSecret, or x-signature and x-timestamp."
     }
-    if (!/^\d{1,15}$/.test(time)) return "x-timestamp: Expected the time of the signature."
-    return Math.abs(signatureMillis(time) - now) > TOLERANCE_MILLIS
-      ? "x-timestamp: It is too old or too new."
-      : undefined
+    return timeRefusal("x-timestamp", headers, now)
   }
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
     const refusal = refuses(headers, now)
@@ -192,7 +169,7 @@ export const vapi = (
     status: (id) =>
       callOf(id).pipe(
         Effect.map(({ status }) => stateOf(id, status === "ended")),
-        Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+        orUnknown,
       ),
     webhooks: {
       proof: secret,

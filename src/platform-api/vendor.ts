@@ -53,6 +53,19 @@ export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): En
   read: readVendorAnswer(answers),
 })
 
+/**
+ * An address in a vendor's answer; undefined if the gate must not ask it. The gate must not be sent to another host: in its own network
+ * it reaches what others do not.
+ *
+ * @param domain the vendor's own
+ */
+export const vendorsUrl = (address: string, baseUrl: string, domain: string): URL | undefined => {
+  const url = URL.parse(address)
+  if (url === null || url.username !== "" || url.password !== "") return undefined
+  const isVendors = url.protocol === "https:" && url.hostname.endsWith(`.${domain}`)
+  return isVendors || url.origin === URL.parse(baseUrl)?.origin ? url : undefined
+}
+
 /** A status that says that all calls are taken, in words: vendors use 429 for this and for the rate of requests. */
 export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
   (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
@@ -78,6 +91,28 @@ export const stateOf = (sessionId: string, isOver: boolean): SessionState => ({
 })
 
 export const unknownState: SessionState = { status: "unknown", sessionIds: [] }
+
+/** The state of a session; unknown of one that the vendor does not know. */
+export const orUnknown = (
+  state: Effect.Effect<SessionState, PlatformError>,
+): Effect.Effect<SessionState, PlatformError> => Effect.catchIf(state, isNotFound, () => Effect.succeed(unknownState))
+
+/**
+ * The ids of the listed calls that have the gate's id of a start in their metadata, each once; undefined when there is no usable list.
+ */
+export const startedBy = <Call>(
+  calls: Effect.Effect<ReadonlyArray<Call> | undefined, PlatformError>,
+  correlationId: string,
+  read: (call: Call) => { readonly id: string; readonly metadata: unknown },
+): Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError> =>
+  calls.pipe(
+    Effect.map((found) => {
+      const ids = found?.map(read).filter(({ metadata }) => correlationIn(metadata) === correlationId)
+      // pages may overlap
+      return ids && [...new Set(ids.map(({ id }) => id))].map((id) => [id])
+    }),
+    Effect.catchIf(cannotList, () => Effect.undefined),
+  )
 
 /**
  * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential.

@@ -38,7 +38,12 @@ const settlement: Schema.Codec<Settlement> = Struct({
 
 /** The answer of a step, with its signals and settlements. */
 export const stepAnswer = <A>(result: Schema.Codec<A>): Schema.Codec<StepAnswer<A>> =>
-  Struct({ result, signals: optionalKey(List(signal)), settlements: optionalKey(List(settlement)) })
+  Struct({
+    result,
+    signals: optionalKey(List(signal)),
+    settlements: optionalKey(List(settlement)),
+    wanting: optionalKey(List(Text)),
+  })
 
 const waiting = Struct({
   _tag: Literal("waiting"),

@@ -5,13 +5,35 @@ const NAMES: ReadonlyArray<string> = [
   ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog", "ending"],
 ]
 
+/** What names a campaign in the store. */
+export interface CampaignId {
+  /** its name in the settings; absent without one */
+  readonly account?: string | undefined
+  /** names it within the account, or within the store; has one slash */
+  readonly campaign: string
+}
+
+/** A campaign's identity as one text. The campaigns of an account have other ones than those without an account. */
+export const campaignKeyOf = ({ account, campaign }: CampaignId): string =>
+  account === undefined ? campaign : `${account}/${campaign}`
+
+/** Reads the text of `campaignKeyOf`. */
+export const campaignIdOf = (key: string): CampaignId => {
+  const [, account, campaign] = /^([^/]*)\/([^/]*\/[^/]*)$/.exec(key) ?? []
+  return account === undefined || campaign === undefined ? { campaign: key } : { account, campaign }
+}
+
 /**
  * All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The number is the version
- * of the record format.
+ * of the record format. The campaigns of an account share the tag, so that one step can read what all of them hold.
  */
-export const keysOf = (campaign: string): ReadonlyArray<string> => {
-  const tag = `vg:2:{${encodeURIComponent(campaign)}}:`
-  return NAMES.map((name) => tag + name)
+export const keysOf = (key: string): ReadonlyArray<string> => {
+  const { account, campaign } = campaignIdOf(key)
+  // the tag of a campaign has an encoded slash and no @
+  const tag =
+    account === undefined ? `vg:2:{${encodeURIComponent(campaign)}}:` : `vg:2:{@${encodeURIComponent(account)}}:`
+  const own = account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:`
+  return [...NAMES.map((name) => own + name), `${tag}account`]
 }
 
 /** Where a campaign's invalid records are kept. */

@@ -18,16 +18,16 @@ import type { Newcomer as NewcomerCall } from "../rules/queue/admit.ts"
 import type { FailedStart } from "../rules/queue/fail.ts"
 import type { TicketHeartbeat } from "../rules/queue/heartbeat.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "../rules/queue/withdraw.ts"
-import type { QueueContext, StepAnswer } from "../rules/step.ts"
+import type { Account, QueueContext, StepAnswer } from "../rules/step.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { Settings } from "../Settings.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import { type AdmissionPort, registerAdmissionPort } from "./admission-port.ts"
-import { keysOf } from "./keys.ts"
+import { campaignIdOf, keysOf } from "./keys.ts"
 import { makeOperatorQueue } from "./operator.ts"
 import { makeOutageReporting } from "./reach.ts"
 import { rules } from "./rules.ts"
-import { stepResultOf } from "./step.ts"
+import { type AccountCapacity, stepResultOf } from "./step.ts"
 
 const identity = <A>(result: A): A => result
 
@@ -48,6 +48,14 @@ const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
     ? { id, lease, reason: why._tag, millis: Math.max(0, Math.round(why.millis)) }
     : { id, lease, reason: why._tag }
 
+/** The account of a campaign with this key. One that is not in the settings gets no slots. */
+const accountOf = (key: string, capacity: AccountCapacity | undefined): Account | undefined => {
+  const { account, campaign } = campaignIdOf(key)
+  if (account === undefined) return undefined
+  const reserved = Object.entries(capacity?.reserved ?? {}).map(([each, slots]) => [campaignIdOf(each).campaign, slots])
+  return { id: campaign, cap: capacity?.cap ?? 0, reserved: Object.fromEntries(reserved) }
+}
+
 type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
 
 /** The queue over any store; reads `Queue.*`. */
@@ -59,12 +67,20 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     const graceMillis = settings.DisconnectGraceSeconds * 1000
 
     /** the input of every step of a campaign; replaced when its slots change */
-    const known = new Map<string, { readonly keys: ReadonlyArray<string>; readonly context: QueueContext }>()
-    const stepInput = ({ campaign, instance, slots: requestedSlots }: CampaignContext) => {
+    const known = new Map<
+      string,
+      {
+        readonly keys: ReadonlyArray<string>
+        readonly context: QueueContext
+        readonly capacity: AccountCapacity | undefined
+      }
+    >()
+    const stepInput = ({ account: capacity, campaign, instance, slots: requestedSlots }: CampaignContext) => {
       // JSON has no infinity
       const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
-      if (last?.context.slots === slots && last.context.instance === instance) return last
+      if (last?.context.slots === slots && last.context.instance === instance && last.capacity === capacity) return last
+      const account = accountOf(campaign, capacity)
       const context: QueueContext = {
         slots,
         share: settings.NetworkShare,
@@ -76,8 +92,9 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         // the next heartbeat shows a connected ticket again, and only after that can it become absent
         seenMillis: graceMillis + TICK_MILLIS,
         callMillis: settings.MaxCallMinutes * 60_000,
+        ...(account === undefined ? {} : { account }),
       }
-      const created = { keys: last?.keys ?? keysOf(campaign), context }
+      const created = { keys: last?.keys ?? keysOf(campaign), context, capacity }
       known.set(campaign, created)
       return created
     }
@@ -92,7 +109,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       const { context, keys } = stepInput(at)
       const ask: Ask<QueueContext, Call> = { keys, now, context, call }
       return Effect.map(store.run(rule, ask), (answer) => {
-        const { result, ...left } = stepResultOf(answer)
+        const { result, ...left } = stepResultOf(answer, at.campaign)
         return { result: read(result), ...left }
       })
     }

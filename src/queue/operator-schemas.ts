@@ -67,6 +67,8 @@ export const figures = {
   draining: Flag,
   accepted: Finite,
   firstAcceptedAt: Finite,
+  /** the calls that the campaigns of its account hold together, may hold, and that only this one may hold; absent without an account */
+  account: optionalKey(Struct({ held: Finite, cap: Finite, reserved: Finite })),
 } as const
 
 /** A line of the audit log, without what changed. */

@@ -46,9 +46,9 @@ const NO_SIDE_EFFECTS: SideEffects = { signals: [], settlements: [] }
 
 const withSideEffects = <A>(
   sideEffects: SideEffects,
-  { result, settlements, signals }: StepResult<A>,
+  { settlements, signals, ...step }: StepResult<A>,
 ): StepResult<A> => ({
-  result,
+  ...step,
   signals: [...sideEffects.signals, ...signals],
   settlements: [...sideEffects.settlements, ...settlements],
 })

@@ -1,6 +1,7 @@
 /** The input and the effects of every step of the queue, as the service exposes them. */
 import type { Effect } from "effect"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
+import { campaignIdOf, campaignKeyOf } from "./keys.ts"
 
 /** The tickets of a campaign that a process must withdraw because their callers were answered with 503. */
 export interface Withdrawals {
@@ -10,11 +11,21 @@ export interface Withdrawals {
   readonly done: (ids: ReadonlyArray<string>, ended: number) => Effect.Effect<void>
 }
 
+/** The account whose capacity a campaign shares with others (`../rules/account.ts`). */
+export interface AccountCapacity {
+  /** how many calls the account may have */
+  readonly cap: number
+  /** how many of them only this campaign may have, by the campaign's key; at most `cap` together */
+  readonly reserved: Readonly<Record<string, number>>
+}
+
 /** The queue's campaign, its current number of slots, and the instance that asks. */
 export interface CampaignContext {
   /** names the campaign's keys in the store */
   readonly campaign: string
   readonly slots: number
+  /** the capacity of its account, the same object while nothing changes; absent without an account */
+  readonly account?: AccountCapacity | undefined
   /** address of this process's push channel; empty when it reaches any ticket from anywhere */
   readonly instance: string
   /** sent with this instance's report of an outage, so that none of these tickets is called; absent for none */
@@ -26,11 +37,16 @@ export interface StepResult<A> {
   readonly result: A
   readonly signals: ReadonlyArray<Signal>
   readonly settlements: ReadonlyArray<Settlement>
+  /** the keys of other campaigns of the account that wait for a slot which is free now; absent for none */
+  readonly wanting?: ReadonlyArray<string>
 }
 
-/** Fills in absent signals and settlements. */
-export const stepResultOf = <A>({ result, settlements = [], signals = [] }: StepAnswer<A>): StepResult<A> => ({
-  result,
-  signals,
-  settlements,
-})
+/** Fills in absent signals and settlements. Names the campaigns that want a slot by their keys; `campaign` is the step's. */
+export const stepResultOf = <A>(
+  { result, settlements = [], signals = [], wanting }: StepAnswer<A>,
+  campaign: string,
+): StepResult<A> => {
+  if (wanting === undefined) return { result, signals, settlements }
+  const { account } = campaignIdOf(campaign)
+  return { result, signals, settlements, wanting: wanting.map((other) => campaignKeyOf({ account, campaign: other })) }
+}

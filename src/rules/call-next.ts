@@ -99,7 +99,7 @@ export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean => 
   let called = 0
   /** No ticket in `passed` can be called any more: within a step networks only gain slots and no ticket is unparked. */
   let noneCallableInPassed = false
-  while (called < max && db.zcard(keys.leases) < context.slots) {
+  while (called < max && db.zcard(keys.leases) < s.slots) {
     const indexed = context.share < 1 || db.zcard(keys.parked) > 0
     let id = indexed && !noneCallableInPassed ? oldestPassed(s) : undefined
     if (indexed && id === undefined) noneCallableInPassed = true
@@ -157,7 +157,7 @@ export const callNext = (s: Step): boolean => {
   // gates of versions that know no end of a pause would not see it end, and would not replace its end by a pause of theirs
   if (pausedUntil > 0 && !pauseOn) clearPause(s)
   if (backoffUntil > s.now || pauseOn || isHeld(s, heldFrom)) return false
-  if (disrupted !== 1) return callUpTo(s, s.context.slots, false)
+  if (disrupted !== 1) return callUpTo(s, s.slots, false)
   // a ticket was called a moment ago to probe the platform; wait for its result
   if (probeUntil > s.now) return false
   const lastCalledBefore = s.lastCalled

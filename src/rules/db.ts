@@ -11,6 +11,8 @@ export interface Db {
   hget(key: string, field: string): string | undefined
   /** Several fields, in order; an empty text for a missing field. */
   hgetMany(key: string, fields: ReadonlyArray<string>): ReadonlyArray<string>
+  /** All fields with their values, in no order: field, value, field, value … */
+  hgetall(key: string): ReadonlyArray<string>
   hset(key: string, field: string, value: string): void
   /** Sets several fields: field, value, field, value … */
   hsetMany(key: string, fieldsAndValues: ReadonlyArray<string>): void

@@ -1,5 +1,5 @@
 /**
- * The keys of a campaign, all under one hash tag.
+ * The keys of a campaign, all under one hash tag. Campaigns of one account share the hash tag, and `account`.
  *
  *   meta           hash    `seq` and `lease`, counters; `live`, running sessions; `started`, sessions ever started; `doubts`, starts
  *                          in doubt; `averageMillis`, the measured length of a call; `backoffUntil` and `backoffs`, the backoff of
@@ -30,6 +30,7 @@
  *   quarantine     zset    invalid records, by number (`load.ts`)
  *   auditLog       zset    actions of operators, by a counter: JSON
  *   ending         zset    ids of live tickets by the time from which a gate ends their session at the platform (`ending.ts`)
+ *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {
   readonly meta: string
@@ -49,10 +50,11 @@ export interface QueueKeys {
   readonly quarantine: string
   readonly auditLog: string
   readonly ending: string
+  readonly account: string
 }
 
 /** The number of keys of a campaign. */
-export const QUEUE_KEY_COUNT = 17
+export const QUEUE_KEY_COUNT = 18
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -73,4 +75,5 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   quarantine: keys[14] as string,
   auditLog: keys[15] as string,
   ending: keys[16] as string,
+  account: keys[17] as string,
 })

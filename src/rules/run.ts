@@ -2,6 +2,7 @@
  * How a rule runs: its input and its answers, the same in this process and in Redis. A run takes a list of calls,
  * decides them one after the other in one step, and answers each.
  */
+import { limitByAccount, noteInAccount } from "./account.ts"
 import type { Db } from "./db.ts"
 import { QUEUE_KEY_COUNT } from "./keys.ts"
 import { type GiveBack, type GiveBackContext, giveBack } from "./limits/give-back.ts"
@@ -20,8 +21,15 @@ export type Run<Context, Call, Answer> = (
   calls: ReadonlyArray<Call>,
 ) => ReadonlyArray<Answer>
 
-/** The signals and settlements of the whole step go with the first answer. */
+const begin = (db: Db, keys: ReadonlyArray<string>, now: number, context: QueueContext): Step => {
+  const s = stepOf(db, keys, now, context)
+  if (context.account !== undefined) limitByAccount(s, context.account)
+  return s
+}
+
+/** Ends the step. The signals and settlements of all of it go with the first answer. */
 const answersOf = <A>(s: Step, results: ReadonlyArray<A>): ReadonlyArray<StepAnswer<A>> => {
+  if (s.context.account !== undefined) noteInAccount(s, s.context.account)
   const answers: Array<StepAnswer<A>> = []
   for (const result of results) answers.push(answers.length === 0 ? answerOf(s, result) : { result })
   return answers
@@ -31,14 +39,14 @@ const answersOf = <A>(s: Step, results: ReadonlyArray<A>): ReadonlyArray<StepAns
 export const runQueue =
   <Call, A>(rule: (s: Step, call: Call) => A): Run<QueueContext, Call, StepAnswer<A>> =>
   (db, keys, now, context, calls) => {
-    const s = stepOf(db, keys, now, context)
+    const s = begin(db, keys, now, context)
     const results: Array<A> = []
     for (const call of calls) results.push(rule(s, call))
     return answersOf(s, results)
   }
 
 export const runAdmit: Run<QueueContext, Newcomer, StepAnswer<Admitted>> = (db, keys, now, context, calls) => {
-  const s = stepOf(db, keys, now, context)
+  const s = begin(db, keys, now, context)
   return answersOf(s, admit(s, calls))
 }
 
@@ -50,7 +58,7 @@ export const runTakeAndAdmit: Run<TakeAndAdmitContext, Applicant, StepAnswer<Tak
   context,
   calls,
 ) => {
-  const s = stepOf(db, keys, now, context.queue)
+  const s = begin(db, keys, now, context.queue)
   const logs: Array<string> = []
   for (let i = QUEUE_KEY_COUNT; i < keys.length; i++) logs.push(keys[i] as string)
   return answersOf(s, takeAndAdmit(s, context, logs, calls))

@@ -19,6 +19,18 @@ export interface QueueContext {
   /** grace of a connected ticket: the next tick renews it, and only then can absence begin */
   readonly seenMillis: number
   readonly callMillis: number
+  /** the account whose capacity the campaign shares; absent for none */
+  readonly account?: Account
+}
+
+/** An account whose campaigns share its capacity (`account.ts`). */
+export interface Account {
+  /** names the campaign within the account */
+  readonly id: string
+  /** how many calls the account may have */
+  readonly cap: number
+  /** how many of them only this campaign may have, by campaign; at most `cap` together */
+  readonly reserved: { readonly [id: string]: number }
 }
 
 /** A message for a ticket's connection. */
@@ -49,6 +61,8 @@ export interface Step {
   readonly keys: QueueKeys
   readonly now: number
   readonly context: QueueContext
+  /** how many slots the campaign may hold in this step: its own, or fewer where other campaigns of its account hold theirs */
+  slots: number
   readonly signals: Array<Signal>
   readonly settlements: Array<Settlement>
   /** the ticket that this step called last */
@@ -57,6 +71,8 @@ export interface Step {
   scanned: number
   /** when this gate last sent the heartbeat of its connected tickets (ms); set by a sweep only */
   heartbeatAt?: number
+  /** campaigns of the account that wait for a slot which is free after this step */
+  wanting?: ReadonlyArray<string>
   /** whether an outage delayed this step (`stall.ts`); unknown until a rule asks */
   cutOff?: boolean
 }
@@ -69,6 +85,8 @@ export interface StepAnswer<A> {
   readonly result: A
   readonly signals?: ReadonlyArray<Signal>
   readonly settlements?: ReadonlyArray<Settlement>
+  /** campaigns of the same account that wait for a slot which is free after this step, in no order */
+  readonly wanting?: ReadonlyArray<string>
 }
 
 export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context: QueueContext): Step => ({
@@ -76,12 +94,21 @@ export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context
   keys: queueKeys(keys),
   now,
   context,
+  slots: context.slots,
   signals: [],
   settlements: [],
   scanned: 0,
 })
 
-export const answerOf = <A>({ settlements, signals }: Step, result: A): StepAnswer<A> => {
+export const answerOf = <A>({ settlements, signals, wanting }: Step, result: A): StepAnswer<A> => {
+  if (wanting !== undefined) {
+    return {
+      result,
+      ...(signals.length === 0 ? {} : { signals }),
+      ...(settlements.length === 0 ? {} : { settlements }),
+      wanting,
+    }
+  }
   if (signals.length === 0) return settlements.length === 0 ? { result } : { result, settlements }
   return settlements.length === 0 ? { result, signals } : { result, signals, settlements }
 }

@@ -4,6 +4,7 @@
  */
 import { Schema, Struct } from "effect"
 import type { Campaign } from "../Settings.ts"
+import { readAccount, resolveAccounts } from "./accounts.ts"
 import { DEFAULT_PLATFORM } from "./default-platform.ts"
 import type { Flat } from "./flat.ts"
 import {
@@ -16,7 +17,7 @@ import {
 } from "./groups/campaign.ts"
 import type { Vendor } from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
-import { readVendor } from "./vendors.ts"
+import { readVendor, WITHOUT_LIMIT } from "./vendors.ts"
 
 const ROOT = "VoiceAiPlatform"
 
@@ -112,9 +113,14 @@ const readCampaign = (read: Reader, name: string, base: string): CampaignRead =>
   })
   // a problem with the platform is reported; the other settings are then not read, since it is not known which they are
   if (valid === undefined) return { campaign: undefined, identity: undefined }
-  return valid.Platform === DEFAULT_PLATFORM
-    ? readPlatformCampaign(read, name, base, inheritFrom)
-    : readVendorCampaign(read, valid.Platform, name, base, inheritFrom)
+  const found =
+    valid.Platform === DEFAULT_PLATFORM
+      ? readPlatformCampaign(read, name, base, inheritFrom)
+      : readVendorCampaign(read, valid.Platform, name, base, inheritFrom)
+  const Account = readAccount(read, base)
+  return Account === undefined || found.campaign === undefined
+    ? found
+    : { ...found, campaign: { ...found.campaign, Account } }
 }
 
 /** The names below `VoiceAiPlatform.Campaigns`, in their first spelling. */
@@ -164,8 +170,7 @@ export const readCampaigns = (
     seen.set(identity, base)
     return campaign
   })
-  const complete = further.filter((campaign) => campaign !== undefined)
-  return defaults.campaign === undefined || complete.length < further.length
-    ? undefined
-    : [defaults.campaign, ...complete]
+  const known = [defaults.campaign, ...further].filter((campaign) => campaign !== undefined)
+  const [first, ...others] = resolveAccounts(read, known, WITHOUT_LIMIT)
+  return first === undefined || known.length <= further.length ? undefined : [first, ...others]
 }

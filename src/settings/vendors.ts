@@ -116,7 +116,7 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
 }
 
 /** Vendors that do not tell how many calls may run. */
-const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
+export const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
   "livekit",
   "vapi",
   "elevenlabs",
@@ -138,7 +138,9 @@ export const readVendor = (
   base: string,
   inheritFrom: string | undefined,
 ): VendorRead | undefined => {
-  if (WITHOUT_LIMIT.has(vendor) && !read.has(`${base}.MaxConcurrency`)) {
+  // a campaign of an account has those of the account
+  const isSet = read.has(`${base}.MaxConcurrency`) || read.has(`${base}.Account.Name`)
+  if (WITHOUT_LIMIT.has(vendor) && !isSet) {
     read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not tell`)
   }
   return vendors[vendor](read, base, inheritFrom)

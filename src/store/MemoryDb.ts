@@ -51,6 +51,11 @@ export class MemoryDb implements Db {
     return fields.map((field) => (value instanceof Map ? (value.get(field) ?? "") : ""))
   }
 
+  hgetall(key: string): ReadonlyArray<string> {
+    const value = this.live(key)
+    return value instanceof Map ? [...value].flat() : []
+  }
+
   hset(key: string, field: string, value: string): void {
     this.hash(key).set(field, value)
   }

@@ -7,6 +7,7 @@ import { takeSlot } from "../../src/rules/line.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
 import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/rules/step.ts"
 import type { Rule } from "../../src/Store.ts"
+import { accountHistory } from "./differential/account-history.ts"
 import type { History } from "./differential/history.ts"
 import { rules as limiter, limiterHistory } from "./differential/limiter-history.ts"
 import { rules as queue, queueHistory } from "./differential/queue-history.ts"
@@ -56,6 +57,41 @@ describe("the rules, as they are and as Lua, are found to differ when one of the
     })
   })
   finds("an admission that passes those who wait", (seed) => queueHistory(seed, { ...queue, admit: impatient }), [
+    "invariants",
+    "Redis",
+  ])
+
+  /** the context without its account, or with another one */
+  const given = (context: QueueContext, account: QueueContext["account"]): QueueContext => {
+    const { account: _, ...others } = context
+    return account === undefined ? others : { ...others, account }
+  }
+  const alone = wrongly(queue.admit, (db, keys, now, context, calls) =>
+    queue.admit.run(db, keys, now, given(context, undefined), calls),
+  )
+  finds("an admission beyond the capacity of its account", (seed) => accountHistory(seed, { ...queue, admit: alone }), [
+    "invariants",
+    "Redis",
+  ])
+  const greedy = wrongly(queue.sweep, (db, keys, now, context, calls) =>
+    queue.sweep.run(db, keys, now, given(context, context.account && { ...context.account, reserved: {} }), calls),
+  )
+  finds("a call to a reserved slot of another campaign", (seed) => accountHistory(seed, { ...queue, sweep: greedy }), [
+    "invariants",
+    "Redis",
+  ])
+  const ACCOUNT = 17
+  const pushing = wrongly(queue.end, (db, keys, now, context, calls) => {
+    // what the others hold counts, and that they wait does not
+    const account = keys[ACCOUNT] ?? ""
+    const entries = db.hgetall(account)
+    for (let i = 0; i < entries.length; i += 2) {
+      const [held = "0", , at = "0"] = (entries[i + 1] ?? "").split(" ")
+      db.hset(account, entries[i] ?? "", `${held} 0 ${at}`)
+    }
+    return queue.end.run(db, keys, now, context, calls)
+  })
+  finds("a slot taken for which others waited longer", (seed) => accountHistory(seed, { ...queue, end: pushing }), [
     "invariants",
     "Redis",
   ])

@@ -6,6 +6,7 @@
  * with its seed and 1.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { accountHistory } from "./differential/account-history.ts"
 import { describeStep, type History } from "./differential/history.ts"
 import { limiterHistory } from "./differential/limiter-history.ts"
 import { queueHistory } from "./differential/queue-history.ts"
@@ -90,6 +91,19 @@ describe("the rules, as they are and as Lua,", () => {
       "operator.act end": ["ended", "gone"],
     })) {
       for (const result of results) assert.isAbove(kinds.get(`${name} ${result}`) ?? 0, 30, `${name} ${result}`)
+    }
+  })
+
+  it("of campaigns that share an account answer alike in 400 histories, and none takes what is another's", {
+    timeout: 300_000,
+  }, async () => {
+    const before = opened().counts().answers
+    const count = Number(HISTORIES ?? "400")
+    const kinds = await play(count, accountHistory)
+    assert.isAtLeast(opened().counts().answers - before, 50 * count)
+    if (count < 400) return
+    for (const each of ["queue.admit starting", "queue.admit waiting", "queue.start starting", "queue.end released"]) {
+      assert.isAbove(kinds.get(each) ?? 0, 300, each)
     }
   })
 

@@ -1,6 +1,7 @@
 /** The contract of the queue on every store: the life of a ticket, the hard cases and the invariants of the design. */
 import type { Layer } from "effect"
 import type { Store } from "../../src/Store.ts"
+import { accounts } from "./queue/accounts.ts"
 import { admission } from "./queue/admission.ts"
 import { calling } from "./queue/calling.ts"
 import { capacity } from "./queue/capacity.ts"
@@ -29,6 +30,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   sessions(test)
   offers(test)
   capacity(test)
+  accounts(test)
   failures(test)
   doubts(test)
   presence(test)

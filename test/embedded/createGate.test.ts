@@ -111,6 +111,7 @@ describe("creating a gate", () => {
       AllowedTransportTypes: "",
       MaxConcurrency: "",
       Platform: "",
+      Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "" },
       Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },
       Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "" },

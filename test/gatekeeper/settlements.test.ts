@@ -22,7 +22,12 @@ describe("settlements", () => {
       yield* Effect.gen(function* () {
         const limiter = yield* RateLimiter
         const queue = yield* FifoQueue
-        const steps = yield* makeSteps(makeCampaigns(yield* Settings), () => 1, makeMemory(1)).pipe(
+        const steps = yield* makeSteps(
+          makeCampaigns(yield* Settings),
+          { slots: () => 1, account: () => undefined },
+          makeMemory(1),
+          () => Effect.void,
+        ).pipe(
           Effect.provideService(
             RateLimiter,
             RateLimiter.of({

@@ -164,6 +164,8 @@ export interface Change {
   /** when the store carried the step out; absent: at once */
   readonly time?: number
   readonly slots: number
+  /** bounds of the slots that the campaign's account leaves it (`accounts.ts`); absent without an account */
+  readonly account?: { readonly most: number; readonly least: number }
   /** a network's share of the slots; 1 is no limit */
   readonly share: number
   /** how long a called ticket may take to start (ms) */
@@ -278,7 +280,8 @@ export const crowded = (state: QueueState, network: string, longest: number, sha
 const withdrawn = ({ forget, tickets }: QueueState, id: string): boolean => !tickets.has(id) && forget.has(id)
 
 const moved = (change: Change): ReadonlyArray<string> => {
-  const { after, before, now, slots, swept } = change
+  const { account, after, before, now, swept } = change
+  const slots = Math.min(change.slots, account?.most ?? change.slots)
   const wrong: Array<string> = []
   // I1: a slot is taken only below the number of slots
   if (after.leases.size > slots && after.leases.size > before.leases.size) {
@@ -372,7 +375,11 @@ const moved = (change: Change): ReadonlyArray<string> => {
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
     const held = isHeldAt(after, now) || isHeldAt(after, time)
     const resting = (after.meta.get("backoffUntil") ?? 0) > now || isPausedAt(after, now) || probing || held
-    if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
+    if (
+      !resting &&
+      after.leases.size < Math.min(slots, account?.least ?? slots) &&
+      after.waiting.size > after.parked.size
+    )
       wrong.push("I7: a slot is free and a ticket waits")
   }
   return wrong

@@ -28,9 +28,20 @@ describe("the keys of a campaign", () => {
     fc.assert(
       fc.property(campaign, campaign, (one, other) => {
         fc.pre(one !== other)
-        assert.lengthOf(new Set([...keysOf(one), ...keysOf(other)]), 2 * QUEUE_KEY_COUNT)
+        // the last key is the account's
+        const own = (name: string): ReadonlyArray<string> => keysOf(name).slice(0, -1)
+        assert.lengthOf(new Set([...own(one), ...own(other)]), 2 * (QUEUE_KEY_COUNT - 1))
       }),
     )
+  })
+
+  it("are in the hash slot of its account, whose key all of its campaigns share", () => {
+    const [one, other] = ["main/vendor/a", "main/vendor/b"].map(keysOf)
+    assert.strictEqual(new Set([...(one ?? []), ...(other ?? [])].map(hashed)).size, 1)
+    assert.strictEqual(one?.at(-1), "vg:2:{@main}:account")
+    assert.strictEqual(other?.at(-1), one?.at(-1))
+    // a campaign without an account never has the tag of one
+    assert.notInclude(keysOf("@main").map(hashed), "@main")
   })
 
   it("have the same names in the rules", () => {

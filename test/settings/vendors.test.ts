@@ -95,3 +95,56 @@ describe("a vendor's campaign", () => {
     assert.deepInclude(live, { Platform: "livekit", BusinessId: "livekit", DefaultRegionId: "eu" })
   })
 })
+
+describe("the account of campaigns", () => {
+  const other = (Account: object, more: object = {}) => ({
+    sales: { LiveKit: { AgentName: "sales" }, Account, ...more },
+  })
+  const shared = (Account: object, Campaigns: object) => file({ Platform: "livekit", LiveKit, Account, Campaigns })
+
+  it("states the limit once, for all, in place of their own", () => {
+    const tree = treeOf(shared({ Name: "main", ReservedSlots: 1 }, other({ Name: "main", MaxConcurrency: 5 })))
+    assert.deepStrictEqual(
+      tree.Campaigns.map(({ Account, MaxConcurrency }) => ({ Account, MaxConcurrency })),
+      [
+        { Account: { Name: "main", MaxConcurrency: 5, ReservedSlots: 1 }, MaxConcurrency: undefined },
+        { Account: { Name: "main", MaxConcurrency: 5, ReservedSlots: 0 }, MaxConcurrency: undefined },
+      ],
+    )
+    const alone = file({
+      ...livekit,
+      Account: { Name: "main", MaxConcurrency: 5 },
+      Campaigns: other({}, { MaxConcurrency: 1 }),
+    })
+    assert.isUndefined(treeOf(alone).Campaigns[1]?.Account)
+  })
+
+  it("must have a limit where the vendor does not tell one", () => {
+    assert.deepStrictEqual(pathsOf(shared({ Name: "main" }, other({ Name: "main" }))), [
+      "VoiceAiPlatform.Account.MaxConcurrency",
+    ])
+    const Retell = { ApiKey: "key", AgentId: "a" }
+    assert.deepStrictEqual(pathsOf(file({ Platform: "retell", Retell, Account: { Name: "main" } })), [])
+  })
+
+  it("must not be contradicted: another limit, another platform, more reserved than there is, no name", () => {
+    const path = "VoiceAiPlatform.Campaigns.sales.Account"
+    const limited = { Name: "main", MaxConcurrency: 5, ReservedSlots: 3 }
+    assert.deepStrictEqual(pathsOf(shared(limited, other({ Name: "main", MaxConcurrency: 6 }))), [
+      `${path}.MaxConcurrency`,
+    ])
+    assert.deepStrictEqual(pathsOf(shared(limited, other({ Name: "main", ReservedSlots: 3 }))), [
+      `${path}.ReservedSlots`,
+    ])
+    const own = other({ Name: "main", ReservedSlots: 2 }, { MaxConcurrency: 1 })
+    assert.deepStrictEqual(pathsOf(shared(limited, own)), [`${path}.ReservedSlots`])
+    const Campaigns = {
+      sales: { Platform: "retell", Retell: { ApiKey: "key", AgentId: "a" }, Account: { Name: "main" } },
+    }
+    assert.deepStrictEqual(pathsOf(shared(limited, Campaigns)), [`${path}.Name`])
+    assert.deepStrictEqual(pathsOf(shared(limited, other({ ReservedSlots: 1 }, { MaxConcurrency: 1 }))), [
+      `${path}.Name`,
+    ])
+    assert.deepStrictEqual(pathsOf(shared({ ...limited, Name: "two words" }, {})), ["VoiceAiPlatform.Account.Name"])
+  })
+})

@@ -7,6 +7,7 @@ import { assert } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import {
+  type AccountCapacity,
   type CampaignContext,
   FifoQueue,
   INSTANCE_CHANNEL,
@@ -17,7 +18,7 @@ import {
   TICK_MILLIS,
   type Withdrawals,
 } from "../../src/FifoQueue.ts"
-import { keysOf } from "../../src/queue/keys.ts"
+import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/queue/keys.ts"
 import { layer as queueLayer } from "../../src/queue/layer.ts"
 import type { Action, Pages } from "../../src/queue/operator.ts"
 import { rules } from "../../src/queue/rules.ts"
@@ -27,6 +28,7 @@ import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
 import { type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
 import {
   type Change,
   EMPTY,
@@ -49,11 +51,34 @@ export interface Caller {
   readonly trace?: string
 }
 
+/** The account of a campaign. Benches of one account have the same `members`, in which each keeps its state. */
+export interface BenchAccount {
+  readonly cap: number
+  readonly reserved: Readonly<Record<string, number>>
+  readonly members: Map<string, Member>
+}
+
+/** Reads an account's record. */
+const accountRecord: Rule<object, object, ReadonlyArray<string>> = {
+  name: "test.account",
+  lua: `-- test.account
+return '[' .. cjson.encode(redis.call('HGETALL', KEYS[1])) .. ']'`,
+  run: (db, [key = ""], _now, _context, calls) => calls.map(() => db.hgetall(key)),
+  // an empty list is an empty object in Lua's JSON
+  decode: (answer) => (Array.isArray(answer) ? answer.map(String) : []),
+  batch: false,
+}
+
 /**
  * Opens a campaign with this many slots, seen from the instance `here`; another instance is `there`. Each is a gate
  * with its own path to the store, which can be broken.
  */
-export const makeBench = Effect.fnUntraced(function* (initialSlots: number, campaign: string = randomUUID()) {
+export const makeBench = Effect.fnUntraced(function* (
+  initialSlots: number,
+  campaign: string = randomUUID(),
+  shared?: BenchAccount,
+) {
+  const own = campaignIdOf(campaign).campaign
   const store = yield* Store
   const settings = yield* Settings
   const here = `here-${randomUUID()}`
@@ -88,6 +113,20 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     callMillis: MaxCallMinutes * 60_000,
   }
   let slots = initialSlots
+  let cap = shared?.cap ?? 0
+  let capacity: AccountCapacity | undefined
+  /** the capacity of the account, the same object while nothing changes */
+  const capacityNow = (): AccountCapacity | undefined => {
+    if (shared === undefined || capacity?.cap === cap) return capacity
+    const { account } = campaignIdOf(campaign)
+    const reserved = Object.entries(shared.reserved).map(([id, count]) => [
+      campaignKeyOf({ account, campaign: id }),
+      count,
+    ])
+    capacity = { cap, reserved: Object.fromEntries(reserved) }
+    return capacity
+  }
+  const accountNow = () => shared && { ...shared, cap }
   let instance = here
   const queue = (): FifoQueue["Service"] => {
     const found = gates.get(instance)
@@ -103,7 +142,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       return Effect.sync(() => void withdrawing.set(instance, left))
     },
   }
-  const at = (): CampaignContext => ({ campaign, slots, instance, withdrawals })
+  const at = (): CampaignContext => ({ campaign, slots, account: capacityNow(), instance, withdrawals })
 
   const tickets = new Set<string>()
   const sessions = new Set<string>()
@@ -131,6 +170,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     published: [],
   }
   let settlements: ReadonlyArray<Settlement> = []
+  let wanting: ReadonlyArray<string> = []
 
   /** A step of the current instance that was sent so long ago and arrives only now. */
   const sentBefore = Effect.fnUntraced(function* <Call extends object, A>(
@@ -160,8 +200,10 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   ) {
     const now = yield* store.now
     const withdraws = withdrawals.ids().length > 0
+    const account = accountNow()
+    const bounds = account && slotsWithin(account, own)
     const stepped = yield* taken
-    const change = {
+    const change: Change = {
       before: state,
       after: yield* read,
       now,
@@ -171,10 +213,17 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       self: instance,
       swept: swept(stepped.result),
       withdraws,
+      ...(bounds === undefined ? {} : { account: bounds }),
       ...kind,
     }
     state = change.after
+    wanting = stepped.wanting ?? []
     assert.deepStrictEqual(violations(change), [])
+    if (account !== undefined && bounds !== undefined) {
+      assert.deepStrictEqual(accountViolations(account, own, change), [])
+      const limited = state.leases.size >= bounds.most && state.leases.size < slots
+      account.members.set(own, { state, slots, steppedAt: now, limited })
+    }
 
     const returned = stepped.signals.map(signalText)
     const signals = expectedSignals(change)
@@ -203,6 +252,16 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     setSlots: (count: number) => {
       slots = count
     },
+    /** changes how many calls the account may have */
+    setCap: (count: number) => {
+      cap = count
+    },
+    /** the campaigns of the account that the last step named as waiting for a free slot */
+    wanting: () => wanting,
+    /** the account's record in the store */
+    account: Effect.suspend(() =>
+      store.run(accountRecord, { keys: keysOf(campaign).slice(-1), now: 0, context: NO_CONTEXT, call: {} }),
+    ),
     /** breaks or restores this instance's path to the store */
     setBroken: (which: string, is: boolean) => {
       if (is) broken.add(which)

@@ -91,7 +91,7 @@ const resume = (s: Step): LoggedOutcome => {
 
 /** Calls the oldest present ticket to a free slot, even during a backoff or pause. */
 const callOne = (s: Step): LoggedOutcome => {
-  if (s.db.zcard(s.keys.leases) >= s.context.slots) return { result: "no_slot", ticket: "-" }
+  if (s.db.zcard(s.keys.leases) >= s.slots) return { result: "no_slot", ticket: "-" }
   if (callUpTo(s, 1, true)) return { result: "more", ticket: "-" }
   return s.lastCalled === undefined
     ? { result: "nobody", ticket: "-" }

@@ -2,6 +2,7 @@
  * A campaign at one moment, for operators: its figures, a page of its slots (by deadline) and a page of its queue. It names tickets
  * by a short hash, because a ticket's id is its bearer's credential.
  */
+import { type AccountFigures, accountFigures } from "../account.ts"
 import { isDisrupted, isPaused } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
 import { meta, type Step } from "../step.ts"
@@ -60,6 +61,8 @@ export interface CampaignSnapshot {
   readonly accepted: number
   /** when the oldest waiting ticket was accepted (ms); 0 when nobody waits */
   readonly firstAcceptedAt: number
+  /** its account; absent without one */
+  readonly account?: AccountFigures
   readonly slotPage?: ReadonlyArray<HeldSlot>
   readonly waitingPage?: ReadonlyArray<WaitingTicket>
 }
@@ -118,6 +121,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     draining: meta(s, "draining") === 1,
     accepted: meta(s, "seq"),
     firstAcceptedAt: first === undefined ? 0 : first.accepted,
+    ...(s.context.account === undefined ? {} : { account: accountFigures(s, s.context.account) }),
     ...(paused && pausedUntil > 0 ? { pausedUntil } : {}),
     ...(held.length === 0 ? {} : { slotPage: held }),
     ...(waiting.length === 0 ? {} : { waitingPage: waiting }),

@@ -90,8 +90,8 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
 
 /** Answers each newcomer as if they had arrived one after the other. */
 export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArray<Admitted> => {
-  const { context, db, keys, now } = s
-  const { maxLength, share, slots } = context
+  const { context, db, keys, now, slots } = s
+  const { maxLength, share } = context
   callNext(s)
   const answers: Array<Admitted> = []
   const [

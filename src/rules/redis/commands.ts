@@ -31,6 +31,8 @@ export const hgetMany = (key: string, fields: ReadonlyArray<string>): ReadonlyAr
   return found as ReadonlyArray<string>
 }
 
+export const hgetall = (key: string): ReadonlyArray<string> => call("HGETALL", key) as ReadonlyArray<string>
+
 export const hset = (key: string, field: string, value: string): void => {
   call("HSET", key, field, value)
 }

@@ -4,6 +4,7 @@ import { baseUrl } from "../network-values.ts"
 import { platformKey } from "../secret-values.ts"
 import { listWithDefault, optional, ownNames, required, withDefault } from "../setting.ts"
 import { identifier, list, oneOf, wholeNumber } from "../values.ts"
+import { AccountSettings } from "./account.ts"
 import { VENDORS, vendorFields } from "./vendors.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
@@ -59,12 +60,19 @@ export const VendorCampaign = Schema.Struct({
 })
 
 /** All settings that a campaign may have. */
-export const CampaignSettings = Schema.Struct({ ...platformFields, ...commonFields, ...vendorFields })
+export const CampaignSettings = Schema.Struct({
+  ...platformFields,
+  ...commonFields,
+  Account: AccountSettings,
+  ...vendorFields,
+})
 
 /** The names of settings that a further campaign does not inherit from the one below `VoiceAiPlatform`. */
 export const NOT_INHERITED: ReadonlyArray<string> = [
   ...ownNames(CampaignSettings.fields),
-  ...Object.entries(vendorFields).flatMap(([group, { fields }]) => ownNames(fields).map((name) => `${group}.${name}`)),
+  ...Object.entries({ Account: AccountSettings, ...vendorFields }).flatMap(([group, { fields }]) =>
+    ownNames(fields).map((name) => `${group}.${name}`),
+  ),
 ]
 
 export const CampaignName = Schema.String.check(

@@ -74,7 +74,7 @@ export const stateOf = (
 
 /** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */
 export const whyWaiting = (
-  { backoffUntil, disrupted, held, paused, present, probeUntil, waiting }: Queue,
+  { account, backoffUntil, disrupted, held, paused, present, probeUntil, waiting }: Queue,
   slots: number,
   now: number,
 ): string => {
@@ -84,6 +84,8 @@ export const whyWaiting = (
     return "Callers are waiting because the platform is unreachable."
   if (backoffUntil > now) return "Callers are waiting because the platform is at capacity."
   if (held >= slots) return "Callers are waiting because all slots are in use."
+  if (account !== undefined && account.held >= account.cap)
+    return "Callers are waiting because all calls of the account are in use."
   return present === 0 ? "No waiting caller is present." : "The next caller is being called."
 }
 

@@ -70,7 +70,7 @@ export const prepareCall = async (fields: Fields, options: VoiceAgentOptions): P
   const { platform, shape } = credential
   const relayed = shape === "sdp-relay"
   const file = relayed ? relay : FILES.get(platform)
-  const [loaded, sdk] = await Promise.all([file?.(), relayed ? {} : loadSdk(options)])
+  const [loaded, sdk] = await Promise.all([file?.(), relayed && options.sdk === undefined ? {} : loadSdk(options)])
   const vendor = loaded?.default ?? own
   // a page may connect the calls of any vendor by itself
   const connect = sdk && (own.connector(sdk) ?? vendor.connector(sdk))

@@ -51,11 +51,12 @@ export const recorder = (all: ReadonlyArray<string>) => {
   }
   return {
     steps,
-    /** Runs a step without recording it. */
+    /** Runs a step on these keys, or on all, without recording it. */
     look: <Context extends object, Call extends object, A>(
       rule: Rule<Context, Call, A>,
       asked: Asked<Context, Call>,
-    ): A => answerOf(rule, asked, all),
+      keys = all,
+    ): A => answerOf(rule, asked, keys),
     /** Runs a step on these keys, or on all. */
     run: <Context extends object, Call extends object, A>(
       rule: Rule<Context, Call, A>,

@@ -35,7 +35,12 @@ export const Campaigns = ({
         title="Campaigns"
         of="panel live wide"
         empty="Loading…"
-        columns={columnsOf(view?.now ?? 0, current, onChoose)}
+        columns={columnsOf(
+          view?.now ?? 0,
+          current,
+          onChoose,
+          view?.campaigns.some(({ account }) => account !== undefined),
+        )}
         items={view?.campaigns ?? []}
         keyOf={({ name }) => name}
       />
@@ -44,7 +49,21 @@ export const Campaigns = ({
   )
 }
 
-const columnsOf = (now: number, current: string, onChoose: (name: string) => void): ReadonlyArray<Column<Row>> => {
+const accountOf = ({ account, figures }: Row): string => {
+  if (account === undefined) return "none"
+  const found = figures?.account
+  if (found === undefined) return account
+  const reserved = found.reserved === 0 ? "" : `, ${count(found.reserved)} reserved`
+  return `${account}: ${count(found.held)} of ${count(found.cap)}${reserved}`
+}
+
+/** @param shares whether any campaign shares an account */
+const columnsOf = (
+  now: number,
+  current: string,
+  onChoose: (name: string) => void,
+  shares = false,
+): ReadonlyArray<Column<Row>> => {
   const figure = (show: (figures: NonNullable<Row["figures"]>, row: Row) => string) => (row: Row) =>
     row.figures === null ? "unknown" : show(row.figures, row)
   return [
@@ -76,5 +95,6 @@ const columnsOf = (now: number, current: string, onChoose: (name: string) => voi
     },
     { title: "In call", cell: figure(({ live }) => count(live)) },
     { title: "Slots in use", cell: figure(({ held }, { slots }) => `${count(held)} of ${count(slots)}`) },
+    ...(shares ? [{ title: "Account", cell: accountOf }] : []),
   ]
 }

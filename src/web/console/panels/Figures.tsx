@@ -27,8 +27,8 @@ export const Figures = ({
   )
 }
 
-const QueueFigures = ({ view: { now, queue, slots } }: { readonly view: QueueView }): JSX.Element => {
-  const { accepted, averageMillis, doubts, firstAcceptedAt, held, live, present, waiting } = queue
+const QueueFigures = ({ view: { account: name, now, queue, slots } }: { readonly view: QueueView }): JSX.Element => {
+  const { accepted, account, averageMillis, doubts, firstAcceptedAt, held, live, present, waiting } = queue
   const called = `${count(held - live - doubts)} called or starting`
   return (
     <>
@@ -41,6 +41,13 @@ const QueueFigures = ({ view: { now, queue, slots } }: { readonly view: QueueVie
           <div style={{ transform: `scaleX(${Math.min(1, held / Math.max(1, slots))})` }} />
         </dd>
       </Figure>
+      {account !== undefined && (
+        <Figure
+          label="Calls of the account"
+          value={`${count(account.held)} of ${count(account.cap)}`}
+          more={`account ${name}${account.reserved === 0 ? "" : `, ${count(account.reserved)} reserved for this campaign`}`}
+        />
+      )}
       <Figure label="Waiting" value={count(waiting)} more={`${count(present)} present`} />
       <Figure
         label="Longest wait"

@@ -1,0 +1,168 @@
+/** Campaigns that share the capacity of one account. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { WANT_MILLIS } from "../../../src/rules/account.ts"
+import { type Bench, type BenchAccount, makeBench } from "../../support/queue-bench.ts"
+import type { QueueTest } from "./harness.ts"
+
+/** Two campaigns of an account with this cap, the first with reserved slots. */
+const twoOf = Effect.fnUntraced(function* (q: Bench, cap: number, reserved: number) {
+  const account: BenchAccount = { cap, members: new Map(), reserved: { "one/campaign": reserved } }
+  const name = `account-${q.here}`
+  const one = yield* makeBench(cap, `${name}/one/campaign`, account)
+  const two = yield* makeBench(cap, `${name}/two/campaign`, account)
+  return { one, two }
+})
+
+export const accounts = (test: QueueTest): void => {
+  test("campaigns of an account never hold more than its cap together", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 3, 0)
+      yield* one.enter("a1")
+      yield* one.enter("a2")
+      yield* two.enter("b1")
+      yield* two.wait("b2")
+      yield* TestClock.adjust(1)
+      yield* one.wait("a3")
+      // of another gate, too
+      two.on(two.there)
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), [])
+      assert.strictEqual(yield* one.end("session of a1"), "released")
+      assert.deepStrictEqual(one.called(), [])
+      assert.deepStrictEqual(one.wanting(), [two.at().campaign])
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), ["b2"])
+    }),
+  )
+
+  test("the slot goes to the campaign whose oldest caller has waited longest", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 1, 0)
+      yield* one.enter("a1")
+      yield* one.wait("a2")
+      yield* TestClock.adjust(1)
+      yield* two.wait("b1")
+      yield* TestClock.adjust(1)
+      yield* one.wait("a3")
+      assert.strictEqual(yield* one.end("session of a1"), "released")
+      assert.deepStrictEqual(one.called(), ["a2"])
+      yield* one.run("a2")
+      yield* one.end("session of a2")
+      // b1 came before a3
+      assert.deepStrictEqual(one.called(), [])
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), ["b1"])
+      yield* two.run("b1")
+      yield* two.end("session of b1")
+      assert.deepStrictEqual(two.wanting(), [one.at().campaign])
+    }),
+  )
+
+  test("what is reserved for a campaign is given to no other, and it takes it at once", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 3, 2)
+      yield* two.enter("b1")
+      yield* two.wait("b2", "b3")
+      assert.deepStrictEqual(two.wanting(), [])
+      yield* TestClock.adjust(1_000)
+      // although others wait
+      yield* one.enter("a1")
+      yield* one.enter("a2")
+      yield* one.wait("a3")
+      yield* one.end("session of a1")
+      assert.deepStrictEqual(one.called(), ["a3"])
+      yield* two.end("session of b1")
+      assert.deepStrictEqual(two.called(), ["b2"])
+    }),
+  )
+
+  test("a newcomer leaves a free slot to the campaign whose callers wait", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 1, 0)
+      yield* one.enter("a1")
+      yield* two.wait("b1")
+      yield* TestClock.adjust(1)
+      yield* one.end("session of a1")
+      yield* one.wait("a2")
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), ["b1"])
+    }),
+  )
+
+  test("a campaign whose gates have died is not waited for, and what it holds still counts", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 2, 0)
+      yield* two.enter("b1")
+      yield* one.enter("a1")
+      yield* two.wait("b2")
+      yield* TestClock.adjust(1)
+      yield* one.wait("a2")
+      yield* one.end("session of a1")
+      assert.deepStrictEqual(one.called(), [])
+      yield* TestClock.adjust(WANT_MILLIS)
+      yield* one.sweep
+      assert.deepStrictEqual(one.called(), ["a2"])
+      yield* one.run("a2")
+      yield* one.wait("a3")
+      assert.deepStrictEqual(one.called(), [])
+    }),
+  )
+
+  test("a paused campaign, or one that backs off, leaves the slot to the others", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 1, 0)
+      yield* one.enter("a1")
+      yield* two.wait("b1")
+      yield* TestClock.adjust(1)
+      yield* one.wait("a2")
+      yield* two.operator.turn("pause")
+      yield* one.end("session of a1")
+      assert.deepStrictEqual(one.called(), ["a2"])
+      yield* one.run("a2")
+      yield* two.operator.turn("resume")
+      yield* one.wait("a3")
+      yield* one.end("session of a2")
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), ["b1"])
+      const lease = yield* two.start("b1")
+      if (lease._tag === "starting") yield* two.rest("b1", lease.lease)
+      // the platform refused it; another campaign of the account may find out when it is accepted
+      yield* one.sweep
+      assert.deepStrictEqual(one.called(), ["a3"])
+    }),
+  )
+
+  test("a cap that shrinks ends no call, and calls nobody until fewer run", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 3, 0)
+      yield* one.enter("a1")
+      yield* one.enter("a2")
+      yield* two.enter("b1")
+      yield* two.wait("b2")
+      one.setCap(1)
+      two.setCap(1)
+      yield* one.end("session of a1")
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), [])
+      yield* two.end("session of b1")
+      assert.deepStrictEqual(two.called(), [])
+      yield* one.end("session of a2")
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), ["b2"])
+    }),
+  )
+
+  test("nothing is left of an account without calls", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      const { one, two } = yield* twoOf(q, 1, 0)
+      yield* one.enter("a1")
+      yield* two.wait("b1")
+      assert.includeMembers([...(yield* one.account)], ["one/campaign", "two/campaign"])
+      yield* two.leave("b1")
+      yield* one.end("session of a1")
+      assert.deepStrictEqual([...(yield* one.account)], [])
+    }),
+  )
+}
