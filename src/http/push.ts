@@ -23,7 +23,7 @@ const closeCodes: Record<CloseReason, number> = {
   dead: 1001,
   replaced: 1008,
 }
-/** A client's messages are `{"type":"start"}` and `{"type":"leave"}`; none is longer. */
+/** A client's messages are `{"type":"start"}`, `{"type":"leave"}` and `{"type":"hidden"}`; none is longer. */
 const MAX_MESSAGE_BYTES = 1024
 /** Maximum messages of a client on one connection. */
 const MAX_MESSAGES = 100
@@ -227,7 +227,16 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           onSuccess: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
         })
       }
-      return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')
+      if (message === "hidden") {
+        return Effect.matchEffect(gatekeeper.attach(ticket, true), {
+          onFailure: (error) => {
+            const { code, detail } = toProblem(error)
+            return refuse(code, detail)
+          },
+          onSuccess: (event) => (event === undefined ? Effect.void : answer(event)),
+        })
+      }
+      return refuse("invalid_message", 'Expected {"type":"start"}, {"type":"leave"} or {"type":"hidden"}.')
     }
 
     /** Serves an open WebSocket. A separate function, so that no closure keeps the upgrade's request in memory. */
