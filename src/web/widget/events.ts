@@ -37,7 +37,7 @@ export const follow = (
   /** number of events so far, to detect that an event arrived while a poll was in progress, which makes its answer stale */
   let pushed = 0
   let last = known
-  /** In this turn, the gate knows that the page was hidden when it began. */
+  /** In this turn, the gate knows whether the page was hidden when it began. */
   let isHiddenKnown = false
   /** An estimate that is repeated goes on counting down from the time when it was first reported. */
   const place = (next: Place): void => {
@@ -45,15 +45,6 @@ export const follow = (
     last = repeated ? { ...next, asOf: last.asOf } : next
     isHiddenKnown = false
     listener.place(last)
-  }
-
-  const called = (startBefore: number): void => {
-    // a caller on another tab gets more time to come back
-    if (document.hidden && !isHiddenKnown && socket?.readyState === WebSocket.OPEN) {
-      isHiddenKnown = true
-      socket.send('{"type":"hidden"}')
-    }
-    listener.called(startBefore)
   }
 
   const finish = (reason: string, message: string): void => {
@@ -88,8 +79,12 @@ export const follow = (
     if (event.type !== "reconnect") failures = 0
     const message = text(event.message) ?? ""
     if (event.type === "position") place(gate.placeOf(event))
-    else if (event.type === "start_call") called(gate.localTime(event.startBefore))
-    else if (event.type === "ended") finish(text(event.reason) ?? "", message)
+    else if (event.type === "start_call") {
+      // a caller on another tab gets more time to come back
+      if (document.hidden && !isHiddenKnown) socket?.send('{"type":"hidden"}')
+      isHiddenKnown = true
+      listener.called(gate.localTime(event.startBefore))
+    } else if (event.type === "ended") finish(text(event.reason) ?? "", message)
     else if (event.type === "error") {
       // a gate that is older than this script does not know what hidden pages are given
       if (event.code !== "invalid_message") listener.failed(text(event.code) ?? "", message)
@@ -106,7 +101,7 @@ export const follow = (
       const now = await gate.status(ticket, signal)
       if (signal.aborted || pushed !== before) return
       if (now.state === "waiting") place(now.place)
-      else if (now.state === "called") called(now.startBefore)
+      else if (now.state === "called") listener.called(now.startBefore)
       else if (now.state === "live") listener.session(now.session)
       else if (now.state === "over") finish(now.reason, "")
     } catch (error) {
