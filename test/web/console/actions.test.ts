@@ -41,7 +41,7 @@ describe.concurrent("the console", () => {
       async ({ signIn }) => {
         const tab = await signIn()
         await confirm(tab, "Reload settings", "Reload the settings?", "Reload")
-        await said(tab, "Changed: Queue.MaxLength. Only after a restart: Server.Port.")
+        await said(tab, "Changed: Queue.MaxLength. Takes a restart: Server.Port.")
       },
       { reload: { _tag: "applied", changed: ["Queue.MaxLength"], kept: ["Server.Port"] } },
     ),
@@ -226,7 +226,7 @@ describe.concurrent("the console", () => {
       await focusOn(tab, "Find a ticket")
       await tab.keyboard.type("zz")
       await tab.keyboard.press("Enter")
-      await tab.getByText(/Enter at least the first 4 of its 10 characters/).waitFor()
+      await tab.getByText(/Enter at least the first 4 characters of the hash/).waitFor()
       await tab.getByLabel("Find a ticket").fill(name.slice(0, 7))
       await tab.keyboard.press("Enter")
       await tab.getByRole("search").getByText("number 70 in the queue").waitFor()
