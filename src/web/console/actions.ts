@@ -113,7 +113,7 @@ const slotActions: Readonly<
   live: {
     label: "End call",
     title: (ticket) => `End the call of ${ticket}?`,
-    text: "The caller is told that the operator ended the call, and the slot goes to the next caller right away. A session that the platform has started may keep running there until it ends.",
+    text: "The slot goes to the next caller right away. The session keeps running at the platform until it ends there, so the caller may go on talking and isn’t told.",
   },
   starting: {
     label: "Cancel start",
