@@ -168,8 +168,11 @@ export class FifoQueue extends Context.Service<
      * ended. Idempotent.
      */
     readonly withdraw: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<number>
-    /** Returns a ticket's state, keeps it present, and records where its connection is. */
-    readonly attach: (at: CampaignContext, id: string, connected: boolean) => Step<TicketSnapshot>
+    /**
+     * Returns a ticket's state, keeps it present, and records where its connection is. When its page is `hidden`, a turn that it has now
+     * lasts longer; a queue without that ignores it.
+     */
+    readonly attach: (at: CampaignContext, id: string, connected: boolean, hidden?: boolean) => Step<TicketSnapshot>
     /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
     readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<Heartbeat>
     /**

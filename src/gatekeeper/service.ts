@@ -57,8 +57,14 @@ export class Gatekeeper extends Context.Service<
     readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
-    /** The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. */
-    readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+    /**
+     * The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. When the ticket's page
+     * is `hidden`, a turn that it has now lasts longer.
+     */
+    readonly attach: (
+      ticket: string,
+      hidden?: boolean,
+    ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
     /** Handles a webhook of a vendor, by the keys of the campaigns whose `Platform` it is. */
     readonly vendorWebhook: ReceiveWebhook
     /** The span that a ticket's trace goes on from; undefined without a tracer, and of a ticket without a trace. */

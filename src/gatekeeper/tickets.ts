@@ -34,7 +34,10 @@ export interface Tickets {
   ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
   readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
   readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
-  readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+  readonly attach: (
+    ticket: string,
+    hidden?: boolean,
+  ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
   /**
    * Withdraws the ticket of a campaign that a reload has removed, whose caller does not know of it. Tries until this gate knows that the
    * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
@@ -142,9 +145,9 @@ export const makeTickets = (
       const campaign = campaigns.ofTicket(ticket)
       return campaign === undefined ? removed.queueOf(ticket) : Effect.succeed(at(campaign))
     }
-    const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean) {
+    const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean, hidden = false) {
       const where = yield* queueOf(ticket)
-      const found = yield* step(where, queue.attach(where, ticket, connected))
+      const found = yield* step(where, queue.attach(where, ticket, connected, hidden))
       if (found._tag === "unknown") return yield* Effect.fail(outcomes.ticketUnknown())
       return { found, slots: where.slots }
     })
@@ -251,7 +254,8 @@ export const makeTickets = (
           Effect.ignore,
         ),
       status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
-      attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
+      attach: (ticket, hidden) =>
+        Effect.map(standing(ticket, true, hidden), ({ found, slots }) => eventOf(ticket, found, slots)),
       hasEnded: (sessionId, { campaigns: names }) =>
         Effect.gen(function* () {
           for (const where of campaigns.all.filter(({ name }) => names.includes(name)).map(at)) {

@@ -17,7 +17,7 @@ import { BufferedConnection } from "./buffered-connection.ts"
 import { toProblem } from "./failures.ts"
 import { type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-transport.ts"
 
-/** A client's messages are `{"type":"start"}` and `{"type":"leave"}`; none is longer. */
+/** A client's messages are `{"type":"start"}`, `{"type":"leave"}` and `{"type":"hidden"}`; none is longer. */
 const MAX_MESSAGE_BYTES = 1024
 /** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MILLIS = 2_000
@@ -96,7 +96,16 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           onSuccess: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
         })
       }
-      return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')
+      if (message === "hidden") {
+        return Effect.matchEffect(gatekeeper.attach(ticket, true), {
+          onFailure: (error) => {
+            const { code, detail } = toProblem(error)
+            return refuse(code, detail)
+          },
+          onSuccess: (event) => (event === undefined ? Effect.void : answer(event)),
+        })
+      }
+      return refuse("invalid_message", 'Expected {"type":"start"}, {"type":"leave"} or {"type":"hidden"}.')
     }
 
     const onCommand: OnCommand = ({ connection, opened, ticket }, command) => {

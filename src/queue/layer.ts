@@ -198,7 +198,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       end: (at, sessions) => step(rules.end, at, { sessions }, identity),
       leave: (at, id) => step(rules.leave, at, { id }, identity),
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
-      attach: (at, id, connected) => step(rules.attach, at, { id, connected }, identity),
+      attach: (at, id, connected, hidden = false) =>
+        step(rules.attach, at, { id, connected, ...(hidden ? { hidden } : {}) }, identity),
       heartbeat: (at, ids) =>
         step(rules.heartbeat, at, { ids }, ({ tickets = [], ...queue }) => ({
           ...queue,

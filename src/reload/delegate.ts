@@ -23,7 +23,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     leave: (ticket) => using(({ gatekeeper }) => gatekeeper.leave(ticket)),
     withdraw: (ticket, caller) => using(({ gatekeeper }) => gatekeeper.withdraw(ticket, caller)),
     status: (ticket) => using(({ gatekeeper }) => gatekeeper.status(ticket)),
-    attach: (ticket) => using(({ gatekeeper }) => gatekeeper.attach(ticket)),
+    attach: (ticket, hidden) => using(({ gatekeeper }) => gatekeeper.attach(ticket, hidden)),
     sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
     vendorWebhook: (platform, webhook) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(platform, webhook)),
     traceOf: (ticket) => using(({ gatekeeper }) => gatekeeper.traceOf(ticket)),

@@ -77,6 +77,7 @@ export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, dead
   ticket.lease = lease
   ticket.since = s.now
   ticket.calledAt = undefined
+  ticket.extended = undefined
   ticket.offered = undefined
   save(s, id, ticket)
   s.db.zadd(s.keys.leases, deadline, id)

@@ -49,6 +49,8 @@ export const DEAD_MILLIS = 45_000
 export const SILENT_AFTER_MILLIS = 2_500
 /** The maximum length of one turn, in start windows. */
 export const MAX_WINDOWS = 3
+/** The length of a turn in start windows that a caller gets whose page is hidden when the turn begins. */
+export const HIDDEN_WINDOWS = 2
 /** A ticket that did not start while the platform could not be reached is not called again for this long (ms). */
 export const MISSED_PARK_MILLIS = 15_000
 /** Turns in a row that a ticket may let pass without a start while the platform cannot be reached. */
@@ -118,8 +120,31 @@ const renewWindow = (s: Step, id: string, ticket: Ticket, since: number, ofAll: 
     (ticket.since ?? s.now) + MAX_WINDOWS * s.context.windowMillis,
   )
   if (renewed <= deadline) return deadline
+  if (ticket.extended === true) {
+    ticket.extended = undefined
+    save(s, id, ticket)
+  }
   s.db.zadd(s.keys.leases, renewed, id)
   return renewed
+}
+
+/**
+ * The page of a called ticket is hidden, so its caller needs longer to come back: the turn lasts `HIDDEN_WINDOWS` windows from its
+ * beginning. `deadline` is when it ends now. Returns when it ends then.
+ */
+export const extendTurn = (s: Step, id: string, ticket: Ticket, deadline: number): number => {
+  const extended = (ticket.since ?? s.now) + HIDDEN_WINDOWS * s.context.windowMillis
+  if (extended <= deadline) return deadline
+  ticket.extended = true
+  save(s, id, ticket)
+  s.db.zadd(s.keys.leases, extended, id)
+  return extended
+}
+
+/** When the current start window of a called ticket began. */
+export const windowBegan = (s: Step, id: string, ticket: Ticket): number => {
+  const windows = ticket.extended === true ? HIDDEN_WINDOWS : 1
+  return (s.db.zscore(s.keys.leases, id) ?? 0) - windows * s.context.windowMillis
 }
 
 /**

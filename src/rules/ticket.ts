@@ -36,6 +36,8 @@ export interface Ticket {
   excusedTurns?: number | undefined
   /** when it was called, moved forward by outages of all gates; absent unless an outage extended the turn */
   calledAt?: number | undefined
+  /** the page was hidden when it was called, so the current window is longer (`outage.ts`) */
+  extended?: true | undefined
   /** the ids of a live ticket's session */
   sessions?: ReadonlyArray<string> | undefined
   /** of a live ticket whose session begins with its page's offer (`queue/offer.ts`): by when it must be made */
@@ -92,6 +94,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.failures) &&
   isNumberOrNone(value.excusedTurns) &&
   isNumberOrNone(value.calledAt) &&
+  (value.extended === undefined || value.extended === true) &&
   isNumberOrNone(value.offerBefore) &&
   (value.offered === undefined || value.offered === true) &&
   isTextOrNone(value.trace) &&

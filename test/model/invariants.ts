@@ -417,7 +417,9 @@ export const leftLate = (change: Change, id: string): boolean => {
   const swept = before.meta.get("sweptAt") ?? 0
   const away = change.away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
   if (before.meta.get("disrupted") === 1) return false
-  return before.tickets.get(id)?.state === "called" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
+  const ticket = before.tickets.get(id)
+  const began = (before.leases.get(id) ?? 0) - window * (ticket?.extended === true ? 2 : 1)
+  return ticket?.state === "called" && !away && now - began > 5_000
 }
 
 /** Whether the session of a ticket had not begun, and no outage kept its page from making its offer. */

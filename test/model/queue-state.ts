@@ -50,6 +50,8 @@ export interface Record {
   readonly since: number
   /** when it was called, not counting outages of all gates */
   readonly calledAt: number
+  /** the current start window is longer, because the page was hidden */
+  readonly extended: boolean
   /** empty if the ticket has none */
   readonly network: string
   readonly sessions: ReadonlyArray<string>
@@ -136,6 +138,7 @@ export const recordOf = (ticket: Ticket): Record => ({
   holds: ticket.holds === true,
   since: ticket.since ?? 0,
   calledAt: ticket.calledAt ?? ticket.since ?? 0,
+  extended: ticket.extended ?? false,
   network: ticket.network ?? "",
   sessions: ticket.sessions ?? [],
   offerBefore: ticket.offerBefore ?? 0,

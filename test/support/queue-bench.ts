@@ -335,7 +335,7 @@ export const makeBench = Effect.fnUntraced(function* (
     end: (...ids: ReadonlyArray<string>) => step(queue().end(at(), ids)),
     leave: (id: string) => step(queue().leave(at(), id)),
     withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),
-    attach: (id: string, connected = true) => step(queue().attach(at(), id, connected)),
+    attach: (id: string, connected = true, hidden = false) => step(queue().attach(at(), id, connected, hidden)),
     heartbeat: (...ids: ReadonlyArray<string>) => step(queue().heartbeat(at(), ids)),
     operator: {
       snapshot: (pages: Partial<Pages> = {}) =>

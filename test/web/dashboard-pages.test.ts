@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
 import { BAKERY, click, dialog, heading, later, useDashboard, visit } from "./dashboard-rig.ts"
 import { focusOn } from "./focus.ts"
+import { layoutShifts } from "./layout-shift.ts"
 
 const dashboard = useDashboard()
 
@@ -44,19 +45,8 @@ describe("the page itself", () => {
       // a page and the notice that it loads are drawn together
       await tab.locator("#main h1").waitFor()
       await eventually("everything is loaded", async () => (await tab.getByText(/^Loading /).count()) === 0)
-      // what Chromium has seen since the page was opened, without what followed an input (web.dev, CLS)
-      const shifts: unknown = await tab.evaluate(`new Promise((resolve) => {
-        const shifts = []
-        new PerformanceObserver((list) => {
-          for (const { hadRecentInput, sources, value } of list.getEntries())
-            if (!hadRecentInput) shifts.push({ value, moved: sources.map(({ node }) => node?.nodeName + "." + node?.className) })
-        }).observe({ type: "layout-shift", buffered: true })
-        // the page's timers are the test's; frames are not: entries of what was drawn come with the next ones
-        const frames = (left) => left === 0 ? resolve(shifts) : requestAnimationFrame(() => frames(left - 1))
-        frames(20)
-      })`)
-      const sum = Array.isArray(shifts) ? shifts.reduce((total: number, { value }) => total + value, 0) : Number.NaN
-      expect(sum, `${page}: ${JSON.stringify(shifts)}`).toBeLessThan(0.02)
+      const { sum, text } = await layoutShifts(tab)
+      expect(sum, `${page}: ${text}`).toBeLessThan(0.02)
     }
   })
 

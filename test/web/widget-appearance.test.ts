@@ -7,6 +7,7 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
+import { layoutShifts } from "./layout-shift.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { click, level, screen, type Visitor, visit } from "./visitor.ts"
 
@@ -62,10 +63,16 @@ const withRig = async (
 }
 
 describe("the appearance of the widget", () => {
-  it("is inline or floating on the demo's page, as its example says", async () => {
+  it("is inline or floating on the demo's page, as its example says, and shifts nothing while it loads", async () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(rig.url)
-      await screen(tab, "Talk to us")
+      for (const size of Object.values(WIDTHS)) {
+        await tab.setViewportSize(size)
+        await tab.reload()
+        await screen(tab, "Talk to us")
+        const { sum, text } = await layoutShifts(tab)
+        expect(sum, text).toBeLessThan(0.02)
+      }
       const choice = tab.getByLabel(/floating button/)
       await choice.check()
       await tab.locator("voice-agent .launcher").waitFor()

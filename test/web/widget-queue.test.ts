@@ -346,7 +346,7 @@ describe("the queue", () => {
     await eventually("speech", async () => (await level(second, "You")) > 0.3)
   })
 
-  it("alerts a hidden tab with a notification that the caller has enabled", async () => {
+  it("alerts a hidden tab with a notification that the caller has enabled, and holds its place longer", async () => {
     await widget.begin()
     await widget.visitor.context.addInitScript(`
       window.notified = []
@@ -366,6 +366,8 @@ describe("the queue", () => {
     const notified = () => second.evaluate<ReadonlyArray<string>>("window.notified")
     await eventually("the notification", async () => (await notified()).length > 0)
     expect(await notified()).toEqual(["Your turn: An agent is ready. Come back to start your call."])
+    // twice the start window of 30 s
+    await see(second, /^We’re holding your place for (1:00|0:[45]\d)\.$/)
   })
 
   it("is announced within moments of the webhook", async () => {

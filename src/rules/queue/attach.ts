@@ -1,8 +1,11 @@
-/** Attaches a connection of a ticket to this gate, or answers a query for the ticket. */
+/**
+ * Attaches a connection of a ticket to this gate, or answers a query for the ticket. When its page is `hidden`, a turn that it has now
+ * lasts longer.
+ */
 import { callNext } from "../call-next.ts"
 import { enqueue, place, type Waiting } from "../line.ts"
 import { load, save } from "../load.ts"
-import { turnDeadline } from "../outage.ts"
+import { extendTurn, turnDeadline } from "../outage.ts"
 import type { Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
 import { type LiveOrEnded, liveOrFailed } from "./standing.ts"
@@ -26,7 +29,7 @@ const standing = (s: Step, id: string, ticket: Ticket): TicketSnapshot => {
 
 export const attach = (
   s: Step,
-  { connected, id }: { readonly connected: boolean; readonly id: string },
+  { connected, hidden, id }: { readonly connected: boolean; readonly id: string; readonly hidden?: true },
 ): TicketSnapshot => {
   const ticket = load(s, id)
   if (ticket === undefined) return { _tag: "unknown" }
@@ -42,8 +45,11 @@ export const attach = (
     else if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
   }
   if (ticket.state === "called") {
-    const startBefore = turnDeadline(s, id, ticket, presentUntil)
-    if (startBefore !== undefined) return { _tag: "called", startBefore, lease: ticket.lease ?? "" }
+    const deadline = turnDeadline(s, id, ticket, presentUntil)
+    if (deadline !== undefined) {
+      const startBefore = hidden === true ? extendTurn(s, id, ticket, deadline) : deadline
+      return { _tag: "called", startBefore, lease: ticket.lease ?? "" }
+    }
     callNext(s)
   }
   return standing(s, id, ticket)

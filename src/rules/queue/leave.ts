@@ -8,7 +8,7 @@
 import { callNext } from "../call-next.ts"
 import { dequeue, endTicket, freeSlot, isDisrupted } from "../line.ts"
 import { load } from "../load.ts"
-import { isUnattended } from "../outage.ts"
+import { isUnattended, windowBegan } from "../outage.ts"
 import type { Step } from "../step.ts"
 
 /** A caller who leaves later than this after being called has missed the turn (ms). */
@@ -25,8 +25,7 @@ export const leave = (s: Step, { id }: { readonly id: string }): LeaveResult => 
     dequeue(s, id, ticket)
     endTicket(s, id, ticket, "left", "refund")
   } else if (ticket.state === "called") {
-    const calledAt = (s.db.zscore(s.keys.leases, id) ?? 0) - s.context.windowMillis
-    const isLate = s.now - calledAt > FREE_LEAVE_MILLIS && !isUnattended(s) && !isDisrupted(s)
+    const isLate = s.now - windowBegan(s, id, ticket) > FREE_LEAVE_MILLIS && !isUnattended(s) && !isDisrupted(s)
     freeSlot(s, id, ticket)
     endTicket(s, id, ticket, "left", isLate ? "missed" : "release")
   } else {

@@ -14,7 +14,9 @@ export const QueueSettings = Schema.Struct({
   DisconnectGraceSeconds: withDefault(seconds, 30, {
     description: "how long a place is kept after its connection is lost",
   }),
-  StartWindowSeconds: withDefault(seconds, 30, { description: "how long a called caller has to start the call" }),
+  StartWindowSeconds: withDefault(seconds, 30, {
+    description: "how long a called caller has to start the call; twice as long when the widget's page is hidden",
+  }),
   MaxCallMinutes: withDefault(wholeNumber(1, 1440), 120, {
     description:
       "the longest call: in its last minute the gate ends it where the platform can end calls; after that, its slot is reclaimed",

@@ -48,7 +48,7 @@ const resume: ActionButton = {
   primary: true,
   question: {
     title: "Resume calls?",
-    text: "Waiting callers are called to free slots right away, in order.",
+    text: "Waiting callers get the free slots right away, in order.",
     confirm: "Resume",
   },
 }
@@ -76,7 +76,7 @@ const callNext: ActionButton = {
   label: "Call next",
   question: {
     title: "Call the next caller?",
-    text: "Calls the first caller who is present to a free slot, even if calls are paused or the platform is at capacity. Nothing happens if no slot is free.",
+    text: "Gives a free slot to the first caller who is present, even if calls are paused or the platform is at capacity. Nothing happens if no slot is free.",
     confirm: "Call next",
   },
 }
@@ -113,11 +113,11 @@ const slotActions: Readonly<
   live: {
     label: "End call",
     title: (ticket) => `End the call of ${ticket}?`,
-    text: "The caller is told that the operator ended the call, and the slot goes to the next caller right away. A session that the platform has started may keep running there until it ends.",
+    text: "The slot goes to the next caller right away. The session keeps running at the platform until it ends there, so the caller may go on talking and isn’t told.",
   },
   starting: {
-    label: "Stop start",
-    title: (ticket) => `Stop the start of ${ticket}?`,
+    label: "Cancel start",
+    title: (ticket) => `Cancel the start of ${ticket}?`,
     text: "The caller is told that they were removed, and the slot goes to the next caller right away. A session that the platform has started may keep running there until it ends.",
   },
   called: {

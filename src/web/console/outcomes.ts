@@ -5,7 +5,7 @@ import { chosenTime } from "./words.ts"
 /** The outcome of a reload, as text. */
 export const reloadText = ({ changed, kept }: Reloaded): string => {
   const change = changed.length === 0 ? "No setting has changed." : `Changed: ${changed.join(", ")}.`
-  return kept.length === 0 ? change : `${change} Only after a restart: ${kept.join(", ")}.`
+  return kept.length === 0 ? change : `${change} Takes a restart: ${kept.join(", ")}.`
 }
 
 /** What an action did, where its result alone does not say it. */
@@ -58,8 +58,8 @@ const loggedResults: Readonly<Record<string, string>> = {
   nobody: "No one present",
   more: "Absent callers cleared",
   removed: "Removed",
-  ended_called: "Removed after the call to start",
-  ended_starting: "Start stopped",
+  ended_called: "Removed after being called",
+  ended_starting: "Start canceled",
   ended_in_doubt: "Freed, start unconfirmed",
   ended_live: "Call ended",
   gone: "Already gone",

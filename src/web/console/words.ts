@@ -69,7 +69,7 @@ export const stateOf = (
       meaning: `The platform is at capacity. Trying again in ${seconds} s.`,
     }
   }
-  return { limited: false, title: "Taking calls", meaning: "Callers are called as slots become available." }
+  return { limited: false, title: "Taking calls", meaning: "Waiting callers are called as slots become available." }
 }
 
 /** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */

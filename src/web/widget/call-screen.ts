@@ -1,6 +1,6 @@
 /** The screen of a call: the orb and the levels, the transcript with a text field, and the buttons. */
 import { h, setText } from "./dom.ts"
-import { captionsIcon, microphoneIcon } from "./icons.ts"
+import { captionsIcon, hangUpIcon, microphoneIcon } from "./icons.ts"
 import { createMeter } from "./meter.ts"
 import { createOrb } from "./orb.ts"
 import { partsOf, type Screen, type Tools } from "./parts.ts"
@@ -27,6 +27,8 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   const orb = createOrb()
   const muting = tools.pushToTalk() ? createTalkButton(tools) : button("in-call.mute", "mute")
   if (!tools.pushToTalk()) muting.prepend(microphoneIcon())
+  const hangUp = button("in-call.hang-up", "leave", "strong")
+  hangUp.prepend(hangUpIcon())
   const captions = button(
     "in-call.captions",
     () => {
@@ -38,18 +40,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   captions.replaceChildren(captionsIcon())
   captions.ariaLabel = say("in-call.captions")
   captions.title = captions.ariaLabel
-  const label = (key: string): HTMLElement => h("span", { "aria-hidden": "true" }, say(key))
-  const meter = (key: string): HTMLElement =>
-    h("div", {
-      class: "meter",
-      role: "meter",
-      "aria-label": say(key),
-      "aria-valuemin": 0,
-      "aria-valuemax": 1,
-      "aria-valuenow": 0,
-    })
-  const [said, heard] = [meter("in-call.you"), meter("in-call.agent")]
-  const [showSaid, showHeard] = [createMeter(said), createMeter(heard)]
+  const [said, heard] = [createMeter(say("in-call.you")), createMeter(say("in-call.agent"))]
   const field = writing(tools, transcript)
   let muted = false
   let spoke = 0
@@ -67,11 +58,12 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     nodes: [
       h("div", { class: "row" }, title(say("in-call.title")), timer),
       h("div", { class: "stage" }, orb.element, mood),
-      h("div", { class: "meters" }, label("in-call.you"), said, label("in-call.agent"), heard),
+      // the orb shows them to those who see
+      h("div", { class: "unseen" }, said.element, heard.element),
       notice,
       transcript.element,
       field,
-      actions(button("in-call.hang-up", "leave", "strong"), muting, captions),
+      actions(hangUp, muting, captions),
     ],
     update: (state) => {
       if (state.name !== "in-call") return
@@ -88,8 +80,8 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       showCaptions()
     },
     level: (level) => {
-      showSaid(level.said)
-      showHeard(level.heard)
+      said.show(level.said)
+      heard.show(level.heard)
       if (level.heard > VOICE) spoke = performance.now()
       orb.level(level)
     },

@@ -27,15 +27,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
   const { actions, button, text, title } = partsOf(tools)
   const devices = document.createElement("select")
   const picker = h("label", { class: "field" }, h("span", { class: "small" }, say("check.device")), devices)
-  const meter = h("div", {
-    class: "meter",
-    role: "meter",
-    "aria-label": say("check.level"),
-    "aria-valuemin": 0,
-    "aria-valuemax": 1,
-    "aria-valuenow": 0,
-  })
-  const showLevel = createMeter(meter)
+  const meter = createMeter(say("check.level"))
   const verdict = h("p", { class: "verdict", role: "status" })
   const notice = text("", "notice")
   notice.hidden = true
@@ -76,7 +68,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
     const release = (): void => {
       for (const track of stream.getTracks()) track.stop()
       void context.close()
-      showLevel(0)
+      meter.show(0)
     }
     if (signal.aborted) return release()
     notice.hidden = true
@@ -88,7 +80,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
     const measure = (): void => {
       analyser.getFloatTimeDomainData(samples)
       const level = loudness(samples)
-      showLevel(level)
+      meter.show(level)
       if (level > VOICE && ++voiced === HEARD_AFTER) {
         verdict.classList.add("heard")
         setText(verdict, say("check.heard"))
@@ -112,7 +104,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
     nodes: [
       title(say("check.title")),
       picker,
-      h("div", { class: "hearing" }, meter, verdict),
+      h("div", { class: "hearing" }, meter.element, verdict),
       notice,
       actions(button("check.done", () => tools.check(false), "primary")),
     ],

@@ -5,6 +5,7 @@
 import { Forbidden, loadVendors, loadVisit, type VisitPart } from "./load.ts"
 import { storageKeyOf, type VoiceAgentOptions } from "./options.ts"
 import { tellOwner } from "./owner.ts"
+import { pauseAfter, pauseFor } from "./retry.ts"
 import type { VoiceAgentState } from "./state.ts"
 import { forget, recall, recallCall, rememberCall } from "./ticket-store.ts"
 import type { Turn } from "./transcript.ts"
@@ -46,10 +47,6 @@ export interface VoiceAgent {
 }
 
 type Listeners = { readonly [Type in keyof VoiceAgentEvents]: Set<(event: VoiceAgentEvents[Type]) => void> }
-
-/** Delay before the first retry if a part cannot be loaded, and the maximum delay, in milliseconds. */
-const FIRST_RETRY = 2_000
-const MAX_RETRY = 30_000
 
 /** The options are read again for each visit. */
 export const createVoiceAgent = (options: VoiceAgentOptions = {}): VoiceAgent => createClient(options, loadVisit)
@@ -127,16 +124,10 @@ export const createClient = (
         if (state.name === "offline") show(shown)
         return createVisit(loaded)
       }
-      const pause = Math.min(MAX_RETRY, FIRST_RETRY * 2 ** failures)
-      show({ name: "offline", retryAt: Date.now() + pause })
-      await new Promise<void>((resolve) => {
-        const timer = window.setTimeout(resolve, pause)
-        retryNow = () => {
-          window.clearTimeout(timer)
-          resolve()
-        }
-        window.addEventListener("online", retryNow, { once: true, signal })
-        signal.addEventListener("abort", retryNow, { once: true })
+      const millis = pauseAfter(failures)
+      show({ name: "offline", retryAt: Date.now() + millis })
+      await pauseFor(millis, signal, (end) => {
+        retryNow = end
       })
       if (signal.aborted) return undefined
     }

@@ -10,7 +10,7 @@ export interface Listener {
   /** Whether the push connection is open. */
   readonly link: (open: boolean) => void
   readonly place: (place: Place) => void
-  /** It is this ticket's turn, until `startBefore` (milliseconds of this machine's clock). */
+  /** It is this ticket's turn, until `startBefore` (milliseconds of this machine's clock). It may be told again with a later time. */
   readonly called: (startBefore: number) => void
   readonly session: (session: Session) => void
   readonly ended: (reason: string, message: string) => void
@@ -37,10 +37,13 @@ export const follow = (
   /** number of events so far, to detect that an event arrived while a poll was in progress, which makes its answer stale */
   let pushed = 0
   let last = known
+  /** In this turn, the gate knows whether the page was hidden when it began. */
+  let isHiddenKnown = false
   /** An estimate that is repeated goes on counting down from the time when it was first reported. */
   const place = (next: Place): void => {
     const repeated = last.position === next.position && last.estimatedWait === next.estimatedWait
     last = repeated ? { ...next, asOf: last.asOf } : next
+    isHiddenKnown = false
     listener.place(last)
   }
 
@@ -76,10 +79,16 @@ export const follow = (
     if (event.type !== "reconnect") failures = 0
     const message = text(event.message) ?? ""
     if (event.type === "position") place(gate.placeOf(event))
-    else if (event.type === "start_call") listener.called(gate.localTime(event.startBefore))
-    else if (event.type === "ended") finish(text(event.reason) ?? "", message)
-    else if (event.type === "error") listener.failed(text(event.code) ?? "", message)
-    else if (event.type === "reconnect") socket?.close()
+    else if (event.type === "start_call") {
+      // a caller on another tab gets more time to come back
+      if (document.hidden && !isHiddenKnown) socket?.send('{"type":"hidden"}')
+      isHiddenKnown = true
+      listener.called(gate.localTime(event.startBefore))
+    } else if (event.type === "ended") finish(text(event.reason) ?? "", message)
+    else if (event.type === "error") {
+      // a gate that is older than this script does not know what hidden pages are given
+      if (event.code !== "invalid_message") listener.failed(text(event.code) ?? "", message)
+    } else if (event.type === "reconnect") socket?.close()
     else if (event.type === "session") {
       const session = sessionIn(event)
       if (session !== undefined) listener.session({ ...session, ticket })

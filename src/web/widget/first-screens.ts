@@ -36,7 +36,7 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
         nodes: [
           title(say("microphone.title")),
           text(say("microphone.text")),
-          h("div", { class: "indeterminate" }),
+          h("div", { class: "track indeterminate" }),
           actions(button("cancel", "leave")),
         ],
         update: nothing,

@@ -4,6 +4,7 @@
  */
 import { type Fields, fieldsOf, list, number, parse, text } from "./json.ts"
 import { audioConfiguration, gateUrl, type VoiceAgentOptions } from "./options.ts"
+import { pauseFor } from "./retry.ts"
 import type { Place } from "./state.ts"
 
 /** A session to connect to, once: at its URL, or with a vendor's credential. */
@@ -81,6 +82,9 @@ const sessionOf = (fields: Fields): Session => {
   return session
 }
 
+/** For requests that must not be aborted when the visit is over, because their answer may contain a place to give up. */
+export const neverAborted = new AbortController().signal
+
 /** One gate, for one campaign. */
 export class Gate {
   private readonly options: VoiceAgentOptions
@@ -133,10 +137,7 @@ export class Gate {
       } catch {
         // no answer
       }
-      await new Promise((resolve) => {
-        window.setTimeout(resolve, pause)
-        window.addEventListener("online", resolve, { once: true })
-      })
+      await pauseFor(pause, neverAborted)
     }
   }
 

@@ -22,6 +22,9 @@ const icon = (...lines: ReadonlyArray<string>): SVGElement => {
 export const microphoneIcon = (): SVGElement =>
   icon("M9 6v6a3 3 0 0 0 6 0V6a3 3 0 0 0-6 0M5 12a7 7 0 0 0 14 0M12 19v3", "M4 4l16 16|stroke")
 
+/** A telephone receiver that is put down. */
+export const hangUpIcon = (): SVGElement => icon("M3 14c0-8 18-8 18 0l-2 2-4-2v-3a9 9 0 0 0-6 0v3l-4 2z")
+
 /** Closes a panel that can be opened again: it folds downward. */
 export const closeIcon = (): SVGElement => icon("M6 9l6 6 6-6")
 

@@ -3,7 +3,7 @@ import { defineVoiceAgent } from "./element.ts"
 
 export type { VoiceAgent, VoiceAgentEvents } from "./client.ts"
 export { createVoiceAgent } from "./client.ts"
-export type { VoiceAgentElement, VoiceAgentElementEventMap } from "./element.ts"
+export type { VoiceAgentElement, VoiceAgentElementEventMap } from "./element-api.ts"
 export type { AudioFormat } from "./format.ts"
 export type { VoiceAgentOptions, WantedFormat } from "./options.ts"
 export type { Rating } from "./rating.ts"

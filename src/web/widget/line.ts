@@ -5,6 +5,7 @@
  * The protocol of a session is binary audio frames and text messages. A platform that answers `{"type":"ping"}` with
  * `{"type":"pong"}` says so by a text message with `"capabilities":["ping"]`, such as its greeting; others get no ping.
  */
+import { answers } from "./answers.ts"
 import type { Captured, Played } from "./frames.ts"
 import { list, parse } from "./json.ts"
 import { createLiveness } from "./liveness.ts"
@@ -48,31 +49,20 @@ const LOST_AFTER = 20_000
 /** How long the other side may take to answer the closing handshake, in milliseconds. */
 const CLOSE_WITHIN = 1_500
 const CHECK_EVERY = 250
-/** How long the gate may take to answer, in milliseconds. */
-const ANSWER_WITHIN = 2_000
 /** Maximum length that the WebSocket may hold unsent, in seconds. */
 const MAX_UNSENT = 0.1
 /** The close code of a connection that broke (RFC 6455 §7.1.5). */
 const ABNORMAL = 1006
-
-/** Whether an address answers in time, with anything, also what this page may not read. */
-const answers = (address: string): Promise<boolean> =>
-  fetch(address, {
-    method: "HEAD",
-    mode: "no-cors",
-    cache: "no-store",
-    signal: AbortSignal.timeout(ANSWER_WITHIN),
-  }).then(
-    () => true,
-    () => false,
-  )
 
 /** Opens the line. `ended` and `closed` are reported once each, and nothing after them. */
 export const openLine = (request: LineRequest, report: (event: LineEvent) => void): Line => {
   const { bytesPerSecond, capture, playback, probe, url } = request
   const socket = new WebSocket(url)
   socket.binaryType = "arraybuffer"
-  const liveness = createLiveness({ isOnline: () => navigator.onLine, reachesGate: () => answers(probe) })
+  const liveness = createLiveness({
+    isOnline: () => navigator.onLine,
+    reachesGate: () => answers(probe, { method: "HEAD", mode: "no-cors" }),
+  })
   let held: Array<Captured> = []
   let [opened, ended, closed, link] = [false, false, false, true]
   let downSince = 0

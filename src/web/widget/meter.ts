@@ -1,15 +1,27 @@
 /** A level meter on a decibel scale that shows recent peaks and falls slowly. */
+import { h } from "./dom.ts"
 
-/** Sets the loudness, 0 to 1. */
-export type Meter = (loudness: number) => void
+export interface Meter {
+  readonly element: HTMLElement
+  /** Sets the loudness, 0 to 1. */
+  readonly show: (loudness: number) => void
+}
 
 /** The level shown as zero, in decibels below full scale. */
 const FLOOR = 60
 /** The fraction of the scale that the bar falls in a second. */
 const FALL = 1.6
 
-/** Updates `element`, which has the role meter; its style draws the bar from `--level`. */
-export const createMeter = (element: HTMLElement): Meter => {
+/** A meter with a name; its style draws the bar from `--level`. */
+export const createMeter = (label: string): Meter => {
+  const element = h("div", {
+    class: "track meter",
+    role: "meter",
+    "aria-label": label,
+    "aria-valuemin": 0,
+    "aria-valuemax": 1,
+    "aria-valuenow": 0,
+  })
   let shown = 0
   let target = 0
   let last = 0
@@ -24,11 +36,12 @@ export const createMeter = (element: HTMLElement): Meter => {
     if (running) requestAnimationFrame(draw)
   }
 
-  return (loudness) => {
+  const show = (loudness: number): void => {
     target = loudness <= 0 ? 0 : Math.max(0, Math.min(1, 1 + (20 * Math.log10(loudness)) / FLOOR))
     if (running || target === 0) return
     running = true
     last = performance.now()
     requestAnimationFrame(draw)
   }
+  return { element, show }
 }

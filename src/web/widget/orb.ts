@@ -2,7 +2,6 @@
  * The orb of a call: a disc that swells with the agent's voice, and a ring round it that follows the caller's. It is drawn while there is
  * sound and it can be seen, and stands still for visitors who prefer that; what it says is said in text beside it too.
  */
-import { h } from "./dom.ts"
 import type { Level } from "./parts.ts"
 
 export type OrbMood = "listening" | "speaking" | "muted"
@@ -26,8 +25,8 @@ const ATTACK = 0.45
 const RELEASE = 0.12
 /** Levels below this are drawn as none. */
 const STILL = 0.004
-/** How often the colour is read, in frames. */
-const COLOUR_EVERY = 60
+/** How often the colours are read, in frames. */
+const COLOURS_EVERY = 60
 
 /** Loudness on a decibel scale from -50 dB: 0 to 1. */
 const seen = (loudness: number): number =>
@@ -44,22 +43,26 @@ const POSES: Readonly<Record<OrbMood, Level>> = {
 
 export const createOrb = (): Orb => {
   const canvas = document.createElement("canvas")
-  canvas.className = "orb-canvas"
-  const element = h("div", { class: "orb", part: "orb", "aria-hidden": "true" }, canvas)
+  canvas.className = "orb"
+  canvas.part.add("orb")
+  canvas.ariaHidden = "true"
   const context = canvas.getContext("2d")
   const calm = matchMedia("(prefers-reduced-motion: reduce)")
   let mood: OrbMood = "listening"
   let target: Level = { said: 0, heard: 0 }
-  let [said, heard, phase, frames, colour] = [0, 0, 0, 0, ""]
+  let [said, heard, phase, frames, colour, glow] = [0, 0, 0, 0, "", ""]
   let running = false
 
-  const readColour = (): void => {
+  const readColours = (): void => {
     const density = Math.min(2, devicePixelRatio)
     if (canvas.width !== SIZE * density) {
       canvas.width = SIZE * density
       canvas.height = SIZE * density
     }
-    colour = getComputedStyle(canvas).color
+    const style = getComputedStyle(canvas)
+    colour = style.color
+    // a colour that a canvas has no other use for
+    glow = style.caretColor
   }
 
   const paint = (pen: CanvasRenderingContext2D): void => {
@@ -89,23 +92,19 @@ export const createOrb = (): Orb => {
     }
     pen.globalAlpha = mood === "muted" ? 0.12 : 0.28
     edge(SWELL * heard * 1.5, -phase)
+    // its light is from above
+    const light = pen.createRadialGradient(middle - 15, middle - 19, 2, middle - 6, middle - 8, RADIUS + SWELL)
+    light.addColorStop(0, glow)
+    light.addColorStop(1, colour)
+    pen.fillStyle = light
     pen.globalAlpha = mood === "muted" ? 0.45 : 1
     edge(SWELL * heard, phase)
-    // light from above
-    const light = pen.createRadialGradient(middle - 15, middle - 19, 2, middle - 6, middle - 8, RADIUS)
-    light.addColorStop(0, "rgb(255 255 255 / 0.55)")
-    light.addColorStop(1, "rgb(255 255 255 / 0)")
-    pen.fillStyle = light
-    pen.globalAlpha = mood === "muted" ? 0.4 : 1
-    pen.beginPath()
-    pen.arc(middle, middle, RADIUS, 0, 2 * Math.PI)
-    pen.fill()
   }
 
   const draw = (): void => {
     running = false
     if (context === null || !canvas.checkVisibility()) return
-    if (frames++ % COLOUR_EVERY === 0) readColour()
+    if (frames++ % COLOURS_EVERY === 0) readColours()
     const still = calm.matches
     const wanted = still ? POSES[mood] : target
     said = still ? wanted.said : towards(said, seen(wanted.said))
@@ -122,7 +121,7 @@ export const createOrb = (): Orb => {
   }
 
   return {
-    element,
+    element: canvas,
     level: (level) => {
       target = mood === "muted" ? { ...level, said: 0 } : level
       // still: it changes with its mood only

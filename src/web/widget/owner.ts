@@ -2,6 +2,7 @@
  * What keeps a page from calling and only the site's owner can change: one message in the browser's console names the setting. The
  * visitor reads neutral words instead.
  */
+import { answers } from "./answers.ts"
 import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 
 const told = new Set<string>()
@@ -26,16 +27,6 @@ export const watchPolicy = (): void => {
 
 /** How long a browser may take to report what it blocked, in milliseconds. */
 const REPORT_WITHIN = 50
-/** How long the gate may take to answer, in milliseconds. */
-const ANSWER_WITHIN = 2_000
-
-/** Whether a request is answered at all; of another origin only if `mode` is `no-cors`, or the gate allows this page. */
-const answers = (address: URL, mode: RequestMode): Promise<boolean> =>
-  fetch(address, { mode, cache: "no-store", signal: AbortSignal.timeout(ANSWER_WITHIN) }).then(
-    () => true,
-    () => false,
-  )
-
 /**
  * Whether this page can never reach the gate, after a request had no answer: its policy blocks requests, or the gate does not allow its
  * origin. The browser tells neither, so the second is inferred: the gate serves its scripts to any page, and only to this page's
@@ -51,10 +42,9 @@ export const isShutOut = async (options: VoiceAgentOptions): Promise<boolean> =>
     return true
   }
   if (origin === location.origin || !navigator.onLine) return false
-  const reached = (): Promise<boolean> => answers(script, "no-cors")
+  const reached = (): Promise<boolean> => answers(script, { mode: "no-cors" })
   // Before and after, so that a network that comes back in between proves nothing.
-  if (!(await reached()) || (await answers(gateUrl(options, "api/session/-"), "cors")) || !(await reached()))
-    return false
+  if (!(await reached()) || (await answers(gateUrl(options, "api/session/-"), {})) || !(await reached())) return false
   tellOwner(
     `the gate at ${host} does not allow this page: add ${location.origin} to its setting Security.AllowedOrigins`,
   )

@@ -12,7 +12,7 @@ const TONE_SECONDS = 0.5
 const VOLUME = 0.18
 /** How often the chime is repeated (ms), and how many times it rings at most. */
 const INTERVAL = 2_000
-const MAX_RINGS = 15
+const MAX_RINGS = 30
 /** Pattern of the vibration (ms). */
 const VIBRATION = [200, 120, 200]
 

@@ -68,7 +68,7 @@ const createScreen = (
     case "connecting": {
       const heading = title()
       return {
-        nodes: [heading, h("div", { class: "indeterminate" }), actions(button("cancel", "leave"))],
+        nodes: [heading, h("div", { class: "track indeterminate" }), actions(button("cancel", "leave"))],
         update: (state) => {
           if (state.name === name) setText(heading, say(`connecting.${state.to}`))
         },
@@ -79,11 +79,11 @@ const createScreen = (
       return waiting(tools, parts)
     case "your-turn": {
       const start = button("your-turn.start", "start", "primary")
-      const bar = h("div", { class: "bar" })
+      const bar = h("div", { class: "track" })
       const [body, notice] = [h("p", { class: "text", role: "timer" }), text("", "notice")]
       return {
         nodes: [
-          h("div", { class: "turn" }, title(say("your-turn.title")), body, h("div", { class: "track" }, bar)),
+          h("div", { class: "turn" }, title(say("your-turn.title")), body, bar),
           notice,
           actions(start, button("your-turn.leave", "leave", "quiet")),
         ],
@@ -165,7 +165,7 @@ const copying = (transcript: Transcript, { button }: Parts, say: Say): HTMLEleme
       const report = (key: string) => (): void => setText(done, say(key))
       navigator.clipboard.writeText(transcript.asText()).then(report("ended.copied"), report("ended.not-copied"))
     },
-    "quiet",
+    "plain",
   )
   copy.prepend(copyIcon())
   return h("div", {}, copy, done)

@@ -18,17 +18,6 @@ export interface Place {
   readonly asOf: number
 }
 
-/** The place of a visitor of whom the gate has not said anything yet. */
-export const FIRST_PLACE: Place = {
-  position: 1,
-  queueLength: undefined,
-  estimatedWait: undefined,
-  disrupted: false,
-  paused: false,
-  pausedUntil: undefined,
-  asOf: 0,
-}
-
 /**
  * Why audio cannot be captured. `denied`: the visitor or the browser denied permission; `missing`: there is no microphone; `busy`:
  * another program uses it; `insecure`: the page is neither on https nor on localhost; `no-sound`: the audio worklet cannot be

@@ -3,6 +3,7 @@
  * levels are redrawn continuously and never announced.
  */
 import type { CheckScreen } from "./check-screen.ts"
+import floating from "./dock.css?inline"
 import { createDock, type DockTools } from "./dock.ts"
 import { h } from "./dom.ts"
 import { announceFirst, createFirstScreen } from "./first-screens.ts"
@@ -51,7 +52,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
   const status = h("p", { role: "status", class: "unseen" })
   // announced at once, whatever is being read
   const alert = h("p", { role: "alert", class: "unseen" })
-  root.adoptedStyleSheets = [sheetOf(css)]
+  root.adoptedStyleSheets = [sheetOf(css + floating)]
   const dock = createDock(panel, tools)
   root.replaceChildren(dock.element, status, alert)
   let state: VoiceAgentState = { name: "idle", notice: undefined }

@@ -3,44 +3,19 @@
  * Resources that are no longer needed are released: the place is given up, and a call that the platform may not know to be over is left
  * at the gate.
  */
-import { audioScriptUrl } from "./audio-script.ts"
-import { type Call, type CallListener, openCall } from "./call.ts"
-import { Equipment, type Ready } from "./equipment.ts"
+import type { Call } from "./call.ts"
+import { Equipment } from "./equipment.ts"
 import { follow } from "./events.ts"
-import { Gate, Refusal, type Session } from "./gate-client.ts"
+import { Gate, neverAborted, Refusal, type Session } from "./gate-client.ts"
 import { NoSound } from "./microphone.ts"
 import { storageKeyOf, type VoiceAgentOptions } from "./options.ts"
 import { explainRefusal, isShutOut, watchPolicy } from "./owner.ts"
-import { FIRST_PLACE, type Notice, type Place, type VoiceAgentState } from "./state.ts"
+import { pauseAfter, pauseFor } from "./retry.ts"
+import { type CallOwner, connectCall, type InCall } from "./session-call.ts"
+import type { Notice, Place, VoiceAgentState } from "./state.ts"
 import * as tickets from "./ticket-store.ts"
-import type { Turn } from "./transcript.ts"
-import type { OpenVendorCall, VendorsPart } from "./vendors.ts"
+import type { Visitor } from "./visitor.ts"
 
-/** What a page has switched on for its visits (`extras.ts`). */
-export interface VisitExtras {
-  /** Resolves when the visitor has agreed to a call. */
-  readonly agreed: () => Promise<void>
-  /** the ticket of another device that the visit takes over */
-  readonly takes: () => string | undefined
-  /** Tells which ticket the visit has. */
-  readonly holds: (ticket: string) => void
-  /** whether another device may have this ticket too */
-  readonly shares: (ticket: string) => boolean
-}
-
-export interface Visitor {
-  readonly extras?: VisitExtras
-  /** Loads what calls of another platform than the default one need; absent in a widget that is older than they are. */
-  readonly vendors?: () => Promise<VendorsPart>
-  readonly show: (state: VoiceAgentState) => void
-  readonly turn: (turn: Turn) => void
-  readonly said: (loudness: number) => void
-  readonly heard: (loudness: number) => void
-}
-
-/** Delay before the first retry if the gate does not answer, and the maximum delay, in milliseconds. */
-const FIRST_RETRY = 2_000
-const MAX_RETRY = 30_000
 /** How long after its start window a ticket's state is polled, unless it has changed. In milliseconds. */
 const WINDOW_GRACE = 2_000
 /** How often a turn is polled that another device may take, in milliseconds. */
@@ -50,20 +25,19 @@ const CLOCK_TOLERANCE = 2_500
 /** A microphone that takes longer to open is one that the browser asks about. In milliseconds. */
 const PROMPT_AFTER = 800
 
-/** For requests that must not be aborted when the visit is over, because their answer may contain a place to give up. */
-const neverAborted = new AbortController().signal
+type YourTurn = Extract<VoiceAgentState, { readonly name: "your-turn" }>
 
-class Visit {
-  private readonly options: VoiceAgentOptions
-  private readonly visitor: Visitor
+class Visit implements CallOwner {
+  readonly options: VoiceAgentOptions
+  readonly visitor: Visitor
   private readonly gate: Gate
   private readonly storageKey: string
-  private readonly equipment: Equipment
+  readonly equipment: Equipment
   private readonly visit = new AbortController()
   private readonly following = new AbortController()
   private state: VoiceAgentState = { name: "idle", notice: undefined }
   private ticket: string | undefined
-  private place: Place = FIRST_PLACE
+  private place: Place | undefined
   private link = true
   private call: Call | undefined
   private connecting = false
@@ -78,18 +52,24 @@ class Visit {
     this.visitor = visitor
     this.gate = new Gate(options)
     this.storageKey = storageKeyOf(options)
-    this.equipment = new Equipment(options, () => {
-      if (this.state.name === "in-call") this.show({ ...this.state, microphone: false })
-    })
+    this.equipment = new Equipment(options, () => this.changeCall({ microphone: false }))
   }
 
-  private get isOver(): boolean {
+  get isOver(): boolean {
     return this.visit.signal.aborted
   }
 
-  private show(state: VoiceAgentState): void {
+  show(state: VoiceAgentState): void {
     this.state = state
     this.visitor.show(state)
+  }
+
+  changeCall(change: Partial<InCall>): void {
+    if (this.state.name === "in-call") this.show({ ...this.state, ...change })
+  }
+
+  private changeTurn(change: Partial<YourTurn>): void {
+    if (this.state.name === "your-turn") this.show({ ...this.state, ...change })
   }
 
   /** Begins a new visit. Without the visitor's consent, or a microphone, it stops before a place is taken. */
@@ -121,7 +101,7 @@ class Visit {
   }
 
   /** Whether another device may have this ticket too. Then both wait, and the one that starts first has the call. */
-  private isContested(ticket = this.ticket): boolean {
+  isContested(ticket = this.ticket): boolean {
     return ticket !== undefined && (ticket === this.foreign || this.visitor.extras?.shares(ticket) === true)
   }
 
@@ -150,7 +130,7 @@ class Visit {
       }
       if (await isShutOut(this.options)) return this.shutOut()
       if (this.isOver) return
-      const pause = Math.min(MAX_RETRY, FIRST_RETRY * 2 ** failures)
+      const pause = pauseAfter(failures)
       this.show({ name: "offline", retryAt: Date.now() + pause })
       await this.pause(pause)
     }
@@ -171,14 +151,9 @@ class Visit {
     else await this.wait(answer.ticket, answer.place, resumed)
   }
 
-  private pause(millis: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = window.setTimeout(resolve, millis)
-      this.retryNow = () => {
-        window.clearTimeout(timer)
-        resolve()
-      }
-      window.addEventListener("online", () => this.retryNow?.(), { once: true, signal: this.visit.signal })
+  private pause(millis: number): Promise<unknown> {
+    return pauseFor(millis, this.visit.signal, (end) => {
+      this.retryNow = end
     })
   }
 
@@ -220,21 +195,25 @@ class Visit {
   }
 
   private showWaiting(latest: Notice | undefined): void {
-    if (this.connecting) return
+    const { connecting, link, place } = this
+    if (connecting || place === undefined) return
     // redundant while the place itself shows the disruption
-    const notice = this.place.disrupted && latest?.code === "agent_unavailable" ? undefined : latest
-    this.show({ name: "waiting", place: this.place, link: this.link, notice })
+    const notice = place.disrupted && latest?.code === "agent_unavailable" ? undefined : latest
+    this.show({ name: "waiting", place, link, notice })
   }
 
   private showYourTurn(startBefore: number): void {
+    if (this.connecting) return
+    const { state } = this
+    const goesOn = state.name === "your-turn"
     // After a reconnect the same start call may be sent again, with a slightly different clock correction.
-    const repeated =
-      this.state.name === "your-turn" && !(Math.abs(this.state.startBefore - startBefore) > CLOCK_TOLERANCE)
-    if (repeated || this.connecting) return
-    this.show({ name: "your-turn", since: Date.now(), startBefore, starting: false, notice: undefined })
+    if (goesOn && !(Math.abs(state.startBefore - startBefore) > CLOCK_TOLERANCE)) return
+    if (goesOn) this.changeTurn({ startBefore })
+    else this.show({ name: "your-turn", since: Date.now(), startBefore, starting: false, notice: undefined })
     if (!Number.isNaN(startBefore)) {
       window.setTimeout(() => this.refresh?.(), startBefore - Date.now() + WINDOW_GRACE)
     }
+    if (goesOn) return
     // Where two devices wait, a tap says which one has the call.
     if (this.isContested()) this.watchTurn()
     else if (this.options.autoStart === true) void this.start()
@@ -253,14 +232,12 @@ class Visit {
     const called = this.state
     const { ticket } = this
     if (called.name !== "your-turn" || called.starting || ticket === undefined) return
-    this.show({ ...called, starting: true, notice: undefined })
-    const backTo = (code: string): void => {
-      if (this.state.name === "your-turn") this.show({ ...called, starting: false, notice: { code, message: "" } })
-    }
-    const asking = window.setTimeout(() => {
-      if (this.state.name === "your-turn")
-        this.show({ ...this.state, notice: { code: "microphone-again", message: "" } })
-    }, PROMPT_AFTER)
+    this.changeTurn({ starting: true, notice: undefined })
+    const backTo = (code: string): void => this.changeTurn({ starting: false, notice: { code, message: "" } })
+    const asking = window.setTimeout(
+      () => this.changeTurn({ notice: { code: "microphone-again", message: "" } }),
+      PROMPT_AFTER,
+    )
     try {
       await this.equipment.open()
     } catch (error) {
@@ -289,7 +266,7 @@ class Visit {
   private async startElsewhere({ retryAfter = 1 }: Refusal): Promise<void> {
     await this.pause(retryAfter * 1_000)
     if (this.isOver || this.state.name !== "your-turn") return
-    this.show({ ...this.state, starting: false })
+    this.changeTurn({ starting: false })
     await this.start()
   }
 
@@ -311,71 +288,14 @@ class Visit {
     this.connecting = true
     this.following.abort()
     this.show({ name: "connecting", to: "agent" })
-    let ready: Ready
-    try {
-      // Already open, except after a reload during the start.
-      ready = await this.equipment.open()
-    } catch {
-      this.discard(session.ticket)
-      this.end("no-sound", "")
-      return
-    }
-    if (this.isOver) {
-      this.discard(session.ticket)
-      return
-    }
-    const { source, sound } = ready
-    const { access, ticket } = session
-    let openVendorCall: OpenVendorCall | undefined
-    if (typeof access !== "string") {
-      try {
-        openVendorCall = await (await this.visitor.vendors?.())?.prepareCall(access, this.options)
-        if (openVendorCall === undefined) this.shutOut()
-      } catch {
-        this.end("unreached", "")
-      }
-      if (this.isOver) {
-        this.discard(ticket)
-        return
-      }
-    }
-    let since: number | undefined
-    const listener: CallListener = {
-      opened: () => {
-        since = Date.now()
-        if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
-        const muted = this.options.pushToTalk === true
-        source.setMuted(muted)
-        this.call?.setMuted?.(muted)
-        const takesText = this.options.textInput === true
-        this.show({ name: "in-call", since, muted, link: true, microphone: true, takesText })
-      },
-      turn: this.visitor.turn,
-      takesText: () => {
-        if (this.state.name === "in-call" && this.options.textInput !== false)
-          this.show({ ...this.state, takesText: true })
-      },
-      said: this.visitor.said,
-      heard: this.visitor.heard,
-      link: (link) => {
-        if (this.state.name === "in-call") this.show({ ...this.state, link })
-      },
-      ended: (how) => {
-        // A session can be opened once: the other device was faster.
-        const isOthers = since === undefined && how === "unreached" && this.isContested(ticket)
-        this.end(isOthers ? "elsewhere" : how, "", since === undefined ? undefined : Date.now() - since)
-      },
-      closed: (clean) => {
-        // what could not be opened may be open on the other device
-        if (!clean && !(since === undefined && this.isContested(ticket))) this.discard(ticket)
-      },
-    }
-    this.call =
-      typeof access === "string"
-        ? openCall(access, audioScriptUrl(this.options).href, sound, source, listener)
-        : openVendorCall?.(ready, listener)
-    if (ticket === undefined) return
+    this.call = await connectCall(this, session)
+    const { ticket } = session
+    if (this.call === undefined || ticket === undefined) return
     window.addEventListener("pagehide", () => this.leaveWithPage(ticket), { signal: this.visit.signal })
+  }
+
+  opened(): void {
+    if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
   }
 
   /** The page goes, or is kept for going back to it: the call is over either way. After a reload, the page says so. */
@@ -392,7 +312,7 @@ class Visit {
     if (this.state.name !== "in-call") return
     this.equipment.setMuted(muted)
     this.call?.setMuted?.(muted)
-    this.show({ ...this.state, muted })
+    this.changeCall({ muted })
   }
 
   /** Sends a text of the caller; false if it cannot be sent now. */
@@ -421,11 +341,10 @@ class Visit {
     if (!this.connecting) this.discard(this.ticket)
     this.finish()
     this.call?.hangUp()
-    this.retryNow?.()
   }
 
   /** The gate will never answer this page. */
-  private shutOut(): void {
+  shutOut(): void {
     if (this.isOver) return
     this.finish()
     this.show({ name: "refused", code: "page_not_allowed", message: "", issues: [], retryAt: undefined })
@@ -438,7 +357,7 @@ class Visit {
     this.show({ name: "refused", code, message, issues: isOwners ? [] : issues, retryAt })
   }
 
-  private end(reason: string, message: string, lasted?: number): void {
+  end(reason: string, message: string, lasted?: number): void {
     if (this.isOver) return
     this.finish()
     this.show({ name: "ended", reason, message, lasted })
@@ -452,7 +371,7 @@ class Visit {
   }
 
   /** Releases the place or session of a ticket that is no longer needed. */
-  private discard(ticket: string | undefined): void {
+  discard(ticket: string | undefined): void {
     if (ticket !== undefined && ticket !== this.foreign) void this.gate.leave(ticket)
   }
 }

@@ -299,7 +299,8 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       case "attach": {
         const connected = random.percent(75)
         const id = ticket("waiting", "called", "starting", "live")
-        return { ...does(asked.attach, { id, connected }), self: random.pick(["", "a", "b", "c", "c"]) }
+        const hidden = random.percent(25) ? { hidden: true as const } : {}
+        return { ...does(asked.attach, { id, connected, ...hidden }), self: random.pick(["", "a", "b", "c", "c"]) }
       }
       case "heartbeat":
         return does(asked.heartbeat, { ids: [...tickets.filter(() => random.percent(60)), "nobody"] })

@@ -7,6 +7,7 @@ import { DOUBT_MILLIS } from "../../../src/rules/doubt.ts"
 import { MAX_EARLY_MILLIS } from "../../../src/rules/ending.ts"
 import { SETTLE_AFTER_MILLIS } from "../../../src/rules/expiry.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
+import { FREE_LEAVE_MILLIS } from "../../../src/rules/queue/leave.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 export const deadlines = (test: QueueTest): void => {
@@ -35,6 +36,63 @@ export const deadlines = (test: QueueTest): void => {
         yield* q.sweep
         assert.strictEqual(q.stateOf("t2"), "missed")
         assert.strictEqual(q.stateOf("t3"), "called")
+      }),
+  )
+
+  test(
+    "a turn lasts two start windows for a caller whose page is hidden, however often it says so",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(1_000)
+        yield* q.enter("t1")
+        yield* q.wait("t2", "t3")
+        yield* q.end("session of t1")
+        const startBefore = q.state().leases.get("t2") ?? 0
+        yield* TestClock.adjust(WINDOW - 1_000)
+        const lease = q.state().tickets.get("t2")?.lease
+        for (let asked = 0; asked < 3; asked++) {
+          assert.deepStrictEqual(yield* q.attach("t2", true, true), {
+            _tag: "called",
+            startBefore: startBefore + WINDOW,
+            lease,
+          })
+        }
+        // a page that is seen does not change it
+        assert.strictEqual(q.state().leases.get("t2"), startBefore + WINDOW)
+        assert.include(yield* q.attach("t2"), { startBefore: startBefore + WINDOW })
+        for (let elapsed = 0; elapsed < WINDOW + 1_000; elapsed += 1_000) {
+          yield* TestClock.adjust(1_000)
+          yield* q.heartbeat("t3")
+          yield* q.sweep
+        }
+        assert.strictEqual(q.stateOf("t2"), "called")
+        yield* TestClock.adjust(1)
+        yield* q.sweep
+        assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["missed", "called"])
+      }),
+  )
+
+  test(
+    "a hidden page changes nothing for a caller who waits, and makes no late leave an early one",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(1_000)
+        yield* q.enter("t1")
+        yield* q.admit("t2", { caller: "1.2.3.4" })
+        yield* q.wait("t3")
+        assert.include(yield* q.attach("t2", true, true), { _tag: "waiting", position: 1 })
+        yield* q.end("session of t1")
+        const startBefore = q.state().leases.get("t2") ?? 0
+        yield* q.attach("t2", true, true)
+        yield* TestClock.adjust(FREE_LEAVE_MILLIS + 1)
+        yield* q.sweep
+        q.settlements()
+        assert.strictEqual(yield* q.leave("t2"), "left")
+        assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t2", caller: "1.2.3.4" }])
+        // the next turn is as long as ever
+        assert.strictEqual(q.state().leases.get("t3"), startBefore + FREE_LEAVE_MILLIS + 1)
       }),
   )
 

@@ -41,7 +41,7 @@ describe.concurrent("the console", () => {
       async ({ signIn }) => {
         const tab = await signIn()
         await confirm(tab, "Reload settings", "Reload the settings?", "Reload")
-        await said(tab, "Changed: Queue.MaxLength. Only after a restart: Server.Port.")
+        await said(tab, "Changed: Queue.MaxLength. Takes a restart: Server.Port.")
       },
       { reload: { _tag: "applied", changed: ["Queue.MaxLength"], kept: ["Server.Port"] } },
     ),
@@ -148,14 +148,15 @@ describe.concurrent("the console", () => {
   )
 
   it(
-    "ends a call after it has said what the caller is told, and that the platform's session may run on",
+    "ends a call after it has said that the session runs on at the platform, and that the caller isn't told",
     visiting(1, 0, async ({ gate, signIn }) => {
       const [first, second] = [await gate.ticket(), await gate.ticket()]
       const tab = await signIn()
       const name = hash(first)
       await button(tab, `End call ${name}`).click()
-      await tab.getByText(/is told that the operator ended the call/).waitFor()
-      await tab.getByText(/may keep running there until it ends/).waitFor()
+      await tab
+        .getByText(/keeps running at the platform until it ends there, so the caller may go on talking and isn’t told/)
+        .waitFor()
       await button(tab, "End call").click()
       await said(tab, `The slot of ${name} is free.`)
       expect([await gate.state(first), await gate.state(second)]).toEqual(["stopped", "called"])
@@ -226,7 +227,7 @@ describe.concurrent("the console", () => {
       await focusOn(tab, "Find a ticket")
       await tab.keyboard.type("zz")
       await tab.keyboard.press("Enter")
-      await tab.getByText(/Enter at least the first 4 of its 10 characters/).waitFor()
+      await tab.getByText(/Enter at least the first 4 characters of the hash/).waitFor()
       await tab.getByLabel("Find a ticket").fill(name.slice(0, 7))
       await tab.keyboard.press("Enter")
       await tab.getByRole("search").getByText("number 70 in the queue").waitFor()

@@ -49,7 +49,7 @@ export const Search = ({
     const hash = before === undefined ? typed.trim() : searched.current
     if (before === undefined) setResult(undefined)
     if (!HASH.test(hash)) {
-      setError("Enter at least the first 4 of its 10 characters, digits or a to f.")
+      setError("Enter at least the first 4 characters of the hash: digits, or a to f.")
       return
     }
     setError(undefined)

@@ -17,7 +17,7 @@ const PLACES = [
 ] as const
 
 const CORNERS = [
-  { value: "", label: "Bottom corner, by reading direction" },
+  { value: "", label: "Bottom corner, follows the reading direction" },
   { value: "bottom-right", label: "Bottom right" },
   { value: "bottom-left", label: "Bottom left" },
   { value: "top-right", label: "Top right" },

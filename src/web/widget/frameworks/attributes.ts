@@ -1,5 +1,5 @@
 /** What `<voice-agent>` takes in a framework's template, and the names of its events. */
-import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element.ts"
+import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element-api.ts"
 import type { Strings } from "../strings.ts"
 
 /** The attributes; src/docs/embedding.md says what each means. */

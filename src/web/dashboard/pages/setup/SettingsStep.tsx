@@ -160,7 +160,7 @@ export const SettingsStep = ({
         </div>
         <p class="small">
           They contain secrets: keep them on the gate’s server. The memory store is for one gate process; several need
-          Redis. Change the platform’s address if the gate reaches it under another one.
+          Redis. Change the platform’s address if the gate reaches it at another one.
         </p>
       </div>
       <div class="actions">

@@ -1,0 +1,11 @@
+/** Whether something answers, in time and at all. */
+
+/** How long it may take, in milliseconds. */
+const ANSWER_WITHIN = 2_000
+
+/** Whether a request is answered with anything; in the mode `no-cors` also with what this page may not read. */
+export const answers = (address: URL | string, request: RequestInit): Promise<boolean> =>
+  fetch(address, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_WITHIN), ...request }).then(
+    () => true,
+    () => false,
+  )

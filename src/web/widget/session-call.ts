@@ -1,0 +1,82 @@
+/** The call of a visit, from its session to its end: by the platform's WebSocket, or by the SDK of its vendor. */
+import { audioScriptUrl } from "./audio-script.ts"
+import { type Call, type CallListener, openCall } from "./call.ts"
+import type { Equipment } from "./equipment.ts"
+import type { Session } from "./gate-client.ts"
+import type { VoiceAgentOptions } from "./options.ts"
+import type { VoiceAgentState } from "./state.ts"
+import type { OpenVendorCall } from "./vendors.ts"
+import type { Visitor } from "./visitor.ts"
+
+export type InCall = Extract<VoiceAgentState, { readonly name: "in-call" }>
+
+/** The visit whose call it is. */
+export interface CallOwner {
+  readonly options: VoiceAgentOptions
+  readonly visitor: Visitor
+  readonly equipment: Equipment
+  readonly isOver: boolean
+  readonly show: (state: VoiceAgentState) => void
+  /** Shows a change of the call, while there is one. */
+  readonly changeCall: (change: Partial<InCall>) => void
+  /** The session is used up. */
+  readonly opened: () => void
+  readonly end: (reason: string, message: string, lasted?: number) => void
+  /** The page lacks what the call needs. */
+  readonly shutOut: () => void
+  /** Releases a session that is not used. */
+  readonly discard: (ticket: string | undefined) => void
+  /** Whether another device may have this ticket too. */
+  readonly isContested: (ticket: string | undefined) => boolean
+}
+
+/** What opens the call of a session; undefined if the page cannot call, and the visit is over. */
+const prepare = async ({ access }: Session, owner: CallOwner): Promise<OpenVendorCall | undefined> => {
+  if (typeof access === "string")
+    return ({ sound, source }, listener) =>
+      openCall(access, audioScriptUrl(owner.options).href, sound, source, listener)
+  try {
+    const open = await (await owner.visitor.vendors?.())?.prepareCall(access, owner.options)
+    if (open === undefined) owner.shutOut()
+    return open
+  } catch {
+    owner.end("unreached", "")
+    return undefined
+  }
+}
+
+/** Opens the call; undefined if it cannot be opened, or the visit is over: then the session is released. */
+export const connectCall = async (owner: CallOwner, session: Session): Promise<Call | undefined> => {
+  const { ticket } = session
+  // Already open, except after a reload during the start.
+  const ready = await owner.equipment.open().catch(() => owner.end("no-sound", ""))
+  const open = owner.isOver ? undefined : await prepare(session, owner)
+  if (owner.isOver || !ready || open === undefined) {
+    owner.discard(ticket)
+    return undefined
+  }
+  let since: number | undefined
+  let call: Call | undefined
+  /** A session can be opened once: what could not be opened may be open on the other device, which was faster. */
+  const isOthers = (): boolean => since === undefined && owner.isContested(ticket)
+  const listener: CallListener = {
+    ...owner.visitor,
+    opened: () => {
+      since = Date.now()
+      owner.opened()
+      const { pushToTalk, textInput } = owner.options
+      const muted = pushToTalk === true
+      ready.source.setMuted(muted)
+      call?.setMuted?.(muted)
+      owner.show({ name: "in-call", since, muted, link: true, microphone: true, takesText: textInput === true })
+    },
+    takesText: () => owner.changeCall({ takesText: owner.options.textInput !== false }),
+    link: (link) => owner.changeCall({ link }),
+    ended: (how) => owner.end(how === "unreached" && isOthers() ? "elsewhere" : how, "", since && Date.now() - since),
+    closed: (clean) => {
+      if (!clean && !isOthers()) owner.discard(ticket)
+    },
+  }
+  call = open(ready, listener)
+  return call
+}
