@@ -147,7 +147,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       watch: using(({ watch }, sessionId: string) => watch?.(sessionId) ?? Effect.succeed(false)),
       concurrency: using(
         ({ capacity }) =>
-          capacity ?? Effect.fail(refused(501, "NOT_TOLD", "the platform does not tell how many calls may run")),
+          capacity ?? Effect.fail(refused(501, "NOT_TOLD", "the platform does not report how many calls may run")),
       ),
       sessionStatus: using(
         ({ status }, sessionId: string) =>

@@ -18,7 +18,7 @@ const FLUSH_MILLIS = "1000"
  * Fails with a defect: the exporter repeats errors, and while it does, it opens further requests. After a defect it drops its spans and
  * pauses for 60 s.
  */
-const givenUp = (why: string) => Effect.die(new Error(`The collector of traces ${why}.`))
+const givenUp = (why: string) => Effect.die(new Error(`The trace collector ${why}.`))
 
 const boundedClient = Layer.effect(
   HttpClient.HttpClient,

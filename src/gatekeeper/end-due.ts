@@ -35,7 +35,9 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
       const session = boundSessionOf(data)
       const isOver = yield* Effect.catch(end(campaign.name, session), ({ message }) =>
         Effect.as(
-          Effect.logWarning(`A call at its longest length, or without a caller, could not be ended: ${message}`),
+          Effect.logWarning(
+            `A call that reached Queue.MaxCallMinutes, or that has no caller, could not be ended: ${message}`,
+          ),
           false,
         ),
       )

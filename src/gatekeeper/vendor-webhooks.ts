@@ -63,7 +63,7 @@ export const makeReceiveWebhook = ({
         if (warned.has(platform)) return Effect.void
         warned.add(platform)
         return Effect.logWarning(
-          `An authentic webhook of ${platform} does not have the documented shape and is ignored, as are further ones. Slots of ` +
+          `An authentic webhook of ${platform} does not have the documented shape and is ignored. Further ones are ignored without a log line. Slots of ` +
             "ended calls stay held until the gate asks the vendor, or until the longest call has passed.",
         )
       })

@@ -29,7 +29,7 @@ export const makeWatchCall = ({
         const end = Effect.asVoid(Effect.retry(step(at, queue.end(at, [sessionId])), END_RETRY))
         return watch(campaign, sessionId).pipe(
           Effect.flatMap((isOver) => (isOver ? end : Effect.void)),
-          Effect.catchCause((cause) => Effect.logDebug("A call is not watched any more", cause)),
+          Effect.catchCause((cause) => Effect.logDebug("Watching a call failed", cause)),
           Effect.ensuring(Effect.sync(() => void watched.delete(sessionId))),
           // begun by a start, which is not interrupted
           Effect.interruptible,

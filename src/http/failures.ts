@@ -92,7 +92,7 @@ const credentialRefused = problem("CredentialRefused", 401, ["credential_refused
 const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
   members: {},
   headers: {},
-  remark: "the offer was made before, whatever became of it",
+  remark: "an offer was already made with this token",
 })
 /** What of `NotYourTurn` an offer may be answered with. */
 export const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {

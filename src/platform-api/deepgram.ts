@@ -56,7 +56,7 @@ export const deepgram = (
       may: "make tokens",
       bounds:
         `a token opens any number of sessions until it expires, ${lifetimeSeconds} s after it was made; ` +
-        "Deepgram's own limit of concurrent sessions bounds them",
+        "Deepgram's limit of concurrent sessions bounds them",
     }),
   }
 }

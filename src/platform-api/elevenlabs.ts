@@ -104,7 +104,7 @@ export const elevenlabs = (
     const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
       ? undefined
-      : "elevenlabs-signature: It is not of ElevenLabs.WebhookSecret."
+      : "elevenlabs-signature: It was not made with ElevenLabs.WebhookSecret."
   }
 
   return {

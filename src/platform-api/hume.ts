@@ -95,7 +95,7 @@ export const hume = (
     const signed = `${rawBody}.${headers["x-hume-ai-webhook-timestamp"]}`
     return equal(headers["x-hume-ai-webhook-signature"] ?? "", hmacSha256(secret, signed, "hex"))
       ? undefined
-      : "x-hume-ai-webhook-signature: It is not of Hume.WebhookSecret."
+      : "x-hume-ai-webhook-signature: It was not made with Hume.WebhookSecret."
   }
 
   return {
@@ -135,7 +135,7 @@ export const hume = (
         isBounded: false,
         bounds:
           "a token opens any number of chats, with any configuration of the account, for half an hour, which is longer than the start " +
-          "window; nothing takes it back, and Hume's own limit of concurrent chats is its only bound",
+          "window; it cannot be revoked, and only Hume's limit of concurrent chats bounds it",
       },
     ),
   }

@@ -124,7 +124,7 @@ export const livekit = (
       return "authorization: Expected the token with which LiveKit signs its webhooks."
     }
     return digestIn(headers, now) === undefined
-      ? "authorization: The token is not of LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
+      ? "authorization: The token was not made with LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
       : undefined
   }
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined =>

@@ -170,7 +170,7 @@ export const retell = (
     const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(key, rawBody + time, "hex"))
       ? undefined
-      : "x-retell-signature: It is not of Retell.ApiKey."
+      : "x-retell-signature: It was not made with Retell.ApiKey."
   }
 
   return {

@@ -153,7 +153,7 @@ export const ultravox = (
       .split(",")
       .slice(0, 10)
       .reduce((found, each) => equal(each.trim(), expected) || found, false)
-    return matches ? undefined : "x-ultravox-webhook-signature: It is not of Ultravox.WebhookSecret."
+    return matches ? undefined : "x-ultravox-webhook-signature: It was not made with Ultravox.WebhookSecret."
   }
 
   return {

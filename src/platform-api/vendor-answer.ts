@@ -58,7 +58,7 @@ export const readVendorAnswer =
       const json = decodeJson(body)
       return Option.isSome(json)
         ? Effect.succeed(json.value)
-        : Effect.fail(malformed(kind, `the answer of ${vendor} is not JSON`))
+        : Effect.fail(malformed(kind, `${vendor}'s answer is not JSON`))
     }
     const safe = (text: string): string =>
       safeText(
