@@ -3,8 +3,8 @@
  *
  * Guarantees, on every store and with any number of instances:
  * - Leases never exceed the slots.
- * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while another one
- *   waits. No newcomer overtakes a waiting ticket.
+ * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while a network
+ *   below its share waits. No newcomer overtakes a waiting ticket.
  * - One opened slot calls one ticket, once.
  * - Ends of sessions are idempotent, and an answer for an old lease changes nothing.
  * - What a dead process held is freed by its deadline, by any instance's sweep.
@@ -119,7 +119,7 @@ export class FifoQueue extends Context.Service<
       },
     ) => Step<"live" | "ended" | "stale">
     /**
-     * The page of a live ticket makes the offer with which its session begins, once: the ticket is starting again, with `data` stored
+     * Takes the offer with which the session of a live ticket begins, once: the ticket is starting again, with `data` stored
      * as before its start. `foreign` when the session is not this ticket's, `used` when the offer was made before.
      */
     readonly offer: (at: CampaignContext, id: string, sessionId: string, data: string) => Step<Offered>

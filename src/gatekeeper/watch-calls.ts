@@ -7,7 +7,7 @@ import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { Steps } from "./steps.ts"
 
-/** How an end is reported to the queue while the store is unavailable; then the audit does it. */
+/** How an end is reported to the queue while the store is unavailable; after that, the audit reports it. */
 const END_RETRY = { schedule: Schedule.spaced(1_000), times: 60 }
 
 /** Watches the session of this id until it is over or the gatekeeper stops; does nothing if it is watched. */
