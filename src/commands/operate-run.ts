@@ -135,7 +135,7 @@ const HASH = /^[0-9a-f]{4,10}$/i
 /** The hash that the console knows a ticket by. A whole id, which is its caller's credential, is not sent. */
 const hashOf = (text: string): string => (HASH.test(text) ? text.toLowerCase() : shortHash(text))
 
-/** Delay before a search goes on whose gate has read what it may for now. */
+/** Delay before a search continues when the gate has used up its budget of reads. */
 const SEARCH_DELAY = "1 second"
 
 /** Searches everything: a long search takes several requests. */

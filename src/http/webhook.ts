@@ -57,7 +57,7 @@ export const verifyWebhook = (
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
   // The settings allow to omit the secret if the gate serves loopback only. Requests through a proxy on this machine come from
-  // outside: a caller could report the end of his own session, keep talking and let the next one in as well.
+  // outside: a caller could report the end of their own session, keep talking, and so let one caller too many in.
   if (tokens.length === 0 && secrets.length === 0) {
     if (!isUsed) {
       return "No campaign is of the default platform, whose webhook this is. To use it all the same, set Security.WebhookApiToken."

@@ -104,7 +104,7 @@ export const hume = (
       Effect.map(Clock.currentTimeMillis, (now) =>
         now >= (expiryOf(id) ?? Number.POSITIVE_INFINITY) + LONGEST_CHAT_MILLIS ? stateOf(id, true) : unknownState,
       ),
-    // a slot that waits for its token to expire would bound nothing: the token opens several chats at once
+    // holding the slot until the token expires would bound nothing: the token opens several chats at once
     pageEnds: () => 0,
     webhooks: {
       proof: secret,

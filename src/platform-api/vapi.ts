@@ -154,7 +154,7 @@ export const vapi = (
         if (url === undefined) return Effect.succeed(false)
         const path = `${url.pathname.slice(1)}${url.search}`
         const hangUp: Call = { kind: "read", method: "POST", path, shownPath: "control", body: { type: "end-call" } }
-        // the address opens the call until it is over, which the call itself tells
+        // the address opens the call until it is over, as the call's state shows
         return Effect.map(
           Effect.andThen(send(controlEndpoint(url), Schema.Unknown, hangUp), callOf(id)),
           (call) => call.status === "ended",
@@ -211,7 +211,8 @@ export const vapi = (
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
       group: "Vapi",
       agent: "AssistantId",
-      bounds: "an address is for one call and opens it until it is over; Vapi does not say how long a call waits for its caller",
+      bounds:
+        "an address is for one call and opens it until it is over; Vapi does not say how long a call waits for its caller",
     }),
   }
 }

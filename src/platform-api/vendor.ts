@@ -17,7 +17,7 @@ export const metadataOf = ({ clientIdentifier, correlationId, metadata }: StartC
   [CORRELATION]: correlationId ?? clientIdentifier,
 })
 
-/** What of a start its caller has chosen. */
+/** The parts of a start that its caller chose. */
 export const chosenIn = ({ clientIdentifier, dynamicVariables, metadata }: StartConfig): string =>
   JSON.stringify([clientIdentifier, dynamicVariables, metadata])
 
@@ -53,11 +53,11 @@ export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): En
   read: readVendorAnswer(answers),
 })
 
-/** A status that says that all calls are taken, in words: vendors use 429 for this and for the rate of requests. */
+/** Whether the text of a refusal says that all calls are taken: vendors use 429 for this and for the rate of requests. */
 export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
   (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
 
-/** A start that only makes a credential: one whose answer was lost has started nothing, because nobody has what it made. */
+/** For a start that only makes a credential: if its answer is lost, nothing has started, because nobody has the credential. */
 export const startsNothing = <A>(start: Effect.Effect<A, PlatformError>): Effect.Effect<A, PlatformError> =>
   Effect.mapError(start, (error) =>
     error.reason._tag === "Unavailable" && error.reason.mayHaveHappened
