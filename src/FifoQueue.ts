@@ -133,7 +133,7 @@ export class FifoQueue extends Context.Service<
       furtherIds: ReadonlyArray<string>,
     ) => Step<"kept" | "ended" | "stale">
     /**
-     * The platform has not started the session: the reason decides what becomes of the ticket, its slot and the campaign.
+     * The platform has not started the session. The reason decides the next state of ticket, slot and campaign.
      */
     readonly fail: (at: CampaignContext, id: string, lease: string, why: StartFailure) => Step<Failed>
     /** The starts in doubt older than `ageMillis`. This instance claims the check for `claimMillis`. */

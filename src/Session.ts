@@ -223,7 +223,7 @@ export const PushEvent = Schema.Union([
     message: forPeople,
   }),
   Schema.Struct({
-    type: eventType("error", "A command was refused; the ticket goes on."),
+    type: eventType("error", "A command was refused; the ticket is not over."),
     code: Schema.String.annotate({ description: "Stable; for programs." }),
     message: forPeople,
   }),

@@ -26,7 +26,7 @@ export interface SpanOptions<A> {
   readonly result?: (value: A) => Attributes
 }
 
-/** Failures of a request that are no answer to its caller. */
+/** Failures of a request that are not answers to its caller. */
 const ERRORS: ReadonlySet<string> = new Set<RequestRefusal["_tag"]>(["PlatformUnavailable", "StoreUnavailable"])
 
 /** Outcomes in the error channel that are answers to a caller. */

@@ -113,7 +113,7 @@ export const pauseCampaign = Effect.fnUntraced(function* (
   const { queue } = yield* client.view(name, NO_ROWS)
   const outcome = yield* client.act(name, { type: "pause", until })
   if (outcome.result === "gone" || outcome.pausedUntil === until) return printOutcome(outcome)
-  const older = "--until: the gate that answered is of an older version, which knows no end of a pause."
+  const older = "--until: the gate that answered has an older version, in which a pause cannot end by itself."
   if (queue?.paused !== false) {
     return yield* new ConsoleFailed({ message: `${older} The campaign is paused until you resume it.` })
   }
