@@ -3,7 +3,7 @@
  *
  * Guarantees, on every store and with any number of instances:
  * - Leases never exceed the slots.
- * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while a network
+ * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while another one
  *   below its share waits. No newcomer overtakes a waiting ticket.
  * - One opened slot calls one ticket, once.
  * - Ends of sessions are idempotent, and an answer for an old lease changes nothing.

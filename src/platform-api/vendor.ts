@@ -53,7 +53,7 @@ export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): En
   read: readVendorAnswer(answers),
 })
 
-/** Whether the text of a refusal says that all calls are taken: vendors use 429 for this and for the rate of requests. */
+/** A status that says that all calls are taken, in words: vendors use 429 for this and for the rate of requests. */
 export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
   (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
 

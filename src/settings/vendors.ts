@@ -139,7 +139,7 @@ export const readVendor = (
   inheritFrom: string | undefined,
 ): VendorRead | undefined => {
   if (WITHOUT_LIMIT.has(vendor) && !read.has(`${base}.MaxConcurrency`)) {
-    read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not report`)
+    read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not tell`)
   }
   return vendors[vendor](read, base, inheritFrom)
 }
