@@ -258,7 +258,7 @@ export const makeStartSession = (
       })
     }
 
-    /** Ends a call whose caller gets no answer. Otherwise it would run without anybody. */
+    /** Ends a call whose caller gets no answer. Otherwise it would run without a caller. */
     const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
       followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
 
