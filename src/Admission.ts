@@ -58,7 +58,7 @@ const separate =
       const watched =
         limiter.shadow === undefined
           ? admitted
-          : // what cannot be counted refuses nobody
+          : // shadow limits that cannot be counted refuse nobody
             Effect.flatMap(
               Effect.catch(limiter.shadow(newcomer.caller, newcomer.id), () => Effect.undefined),
               (shadow) =>

@@ -4,7 +4,7 @@
  * Guarantees, on every store and with any number of instances:
  * - Leases never exceed the slots, and those of an account's campaigns never exceed its cap together.
  * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while another one
- *   waits. No newcomer overtakes a waiting ticket.
+ *   below its share waits. No newcomer overtakes a waiting ticket.
  * - One opened slot calls one ticket, once.
  * - Ends of sessions are idempotent, and an answer for an old lease changes nothing.
  * - What a dead process held is freed by its deadline, by any instance's sweep.
@@ -125,7 +125,7 @@ export class FifoQueue extends Context.Service<
       },
     ) => Step<"live" | "ended" | "stale">
     /**
-     * The page of a live ticket makes the offer with which its session begins, once: the ticket is starting again, with `data` stored
+     * Takes the offer with which the session of a live ticket begins, once: the ticket is starting again, with `data` stored
      * as before its start. `foreign` when the session is not this ticket's, `used` when the offer was made before.
      */
     readonly offer: (at: CampaignContext, id: string, sessionId: string, data: string) => Step<Offered>
@@ -139,7 +139,7 @@ export class FifoQueue extends Context.Service<
       furtherIds: ReadonlyArray<string>,
     ) => Step<"kept" | "ended" | "stale">
     /**
-     * The platform has not started the session: the reason decides what becomes of the ticket, its slot and the campaign.
+     * The platform has not started the session. The reason decides the next state of ticket, slot and campaign.
      */
     readonly fail: (at: CampaignContext, id: string, lease: string, why: StartFailure) => Step<Failed>
     /** The starts in doubt older than `ageMillis`. This instance claims the check for `claimMillis`. */

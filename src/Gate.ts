@@ -22,7 +22,7 @@ export const layerOverQueue = Operator.layer.pipe(
 /** The gatekeeper and its operator over services that the caller provides. Limits and queue use its `Store`. */
 export const layerNoDeps = layerOverQueue.pipe(Layer.provideMerge(FifoQueue.layer))
 
-/** The services that a host may have of its own, where it has others than the configured ones. */
+/** The services that a host may provide in place of the configured ones. */
 export interface OwnServices {
   readonly ipIntel?: typeof IpIntel.layer
   readonly platform?: typeof PlatformApi.layer

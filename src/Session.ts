@@ -85,11 +85,11 @@ export const SessionRequest = Schema.Struct({
     "The caller's name for the platform. It proves nothing, and the gate makes one when it is absent.",
   ),
   dynamicVariables: optionalField(Variables, "Variables of the agent for this session."),
-  metadata: optionalField(Variables, "Data that the platform keeps with the session."),
+  metadata: optionalField(Variables, "Data that the platform stores with the session."),
   audioConfiguration: optionalField(AudioConfiguration, "The caller's audio format; PCM, 16 kHz, 16 bit when absent."),
   uniqueRequestId: optionalField(
     PlainId(64),
-    "A ticket from before. If it is not over, it is answered again, so a request is idempotent.",
+    "A ticket that the caller already holds. If it is not over, the answer is its state, so a request is idempotent.",
   ),
 })
 export type SessionRequest = typeof SessionRequest.Type
@@ -223,7 +223,7 @@ export const PushEvent = Schema.Union([
     message: forPeople,
   }),
   Schema.Struct({
-    type: eventType("error", "A command was refused; the ticket goes on."),
+    type: eventType("error", "A command was refused; the ticket is not over."),
     code: Schema.String.annotate({ description: "Stable; for programs." }),
     message: forPeople,
   }),

@@ -10,7 +10,7 @@ const common = {
   }),
   expiresAt: Schema.optionalKey(
     Schema.String.annotate({
-      description: "The time by which the page must have connected, ISO 8601; absent where the vendor does not tell.",
+      description: "The time by which the page must have connected, ISO 8601; absent where the vendor does not say.",
     }),
   ),
   details: Schema.optionalKey(
@@ -36,7 +36,7 @@ export const Credential = Schema.Union([
       "The page posts its SDP offer to the address at the gate, with the token as its bearer, once.",
     ),
     ...common,
-    url: Schema.String.annotate({ description: "Where at the gate: a path, or an address." }),
+    url: Schema.String.annotate({ description: "The gate's endpoint for the offer: a path, or an address." }),
     token,
   }),
 ]).annotate({ identifier: "Credential" })

@@ -3,10 +3,10 @@
  *
  * No span holds a secret, a ticket, a session's URL or a caller's address. That is why a span of the gate does not end with the
  * effect's own exit: a result has a URL, `Queued` has a ticket, and the message of an error or a defect may quote anything.
- * Refusals are answers and no errors: they end a span regularly, with their tag as `voicegate.outcome`.
+ * Refusals are answers, not errors: they end a span as successes, with their tag as `voicegate.outcome`.
  *
- * Without a tracer, `Effect.withSpan` takes 5 µs for nothing, and `inSpan` 0.1 µs. A layer of the hot path looks once whether there
- * is a tracer (`tracing`), and without one its functions stay as they are.
+ * Without a tracer, `Effect.withSpan` costs 5 µs, and `inSpan` 0.1 µs. A layer of the hot path checks once whether there is a tracer
+ * (`tracing`); without one its functions stay as they are.
  */
 import { Cause, Clock, Effect, Exit, type Fiber, Predicate, Tracer } from "effect"
 import { type RequestRefusal, refusalOutcomes } from "./refusals.ts"
@@ -28,7 +28,7 @@ export interface SpanOptions<A> {
   readonly begun?: ((span: Tracer.Span) => void) | undefined
 }
 
-/** Failures of a request that are no answer to its caller. */
+/** Failures of a request that are not answers to its caller. */
 const ERRORS: ReadonlySet<string> = new Set<RequestRefusal["_tag"]>(["PlatformUnavailable", "StoreUnavailable"])
 
 /** Outcomes in the error channel that are answers to a caller. */

@@ -162,7 +162,7 @@ const voicegate = root.pipe(
           Flag.atLeast(0),
         ),
         vendor: Flag.Literals("vendor", DEMO_VENDORS).pipe(
-          Flag.withDescription("an agent of another vendor, by a fake of it in this process"),
+          Flag.withDescription("an agent of another vendor: a fake of that vendor runs in this process"),
           Flag.optional,
         ),
       },

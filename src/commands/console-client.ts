@@ -64,7 +64,7 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
       Effect.flatMap(({ text }) =>
         Effect.mapError(
           Schema.decodeUnknownEffect(Schema.fromJsonString(answer))(text),
-          () => new ConsoleFailed({ message: `${url} answers as no gate of this version does.` }),
+          () => new ConsoleFailed({ message: `${url} sent an answer that this version does not understand.` }),
         ),
       ),
     )

@@ -77,14 +77,14 @@ export const showCampaign = (client: ConsoleClient, name: string) =>
 
 const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
   done: "Done.",
-  already: "Nothing to do: it is so already.",
-  called: "The first present caller in line is called.",
-  no_slot: "No slot is free, so nobody was called.",
-  nobody: "Nobody who is present waits, so nobody was called.",
-  more: "It is not finished; run the command again.",
-  removed: "The ticket is removed, and its caller told.",
-  ended: "The slot is free, and its caller told.",
-  gone: "Nothing was done: the ticket has moved on meanwhile, or the pause would be over already. Look at it again.",
+  already: "Nothing to do: it is already in that state.",
+  called: "The first caller in line who is present was called.",
+  no_slot: "No one was called: no slot is free.",
+  nobody: "No one was called: no waiting caller is present.",
+  more: "Cleared many absent callers. Run the command again.",
+  removed: "The ticket was removed, and its caller was told.",
+  ended: "The slot is free, and its caller was told.",
+  gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
 }
 const FAILED: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
 
@@ -116,7 +116,7 @@ export const pauseCampaign = Effect.fnUntraced(function* (
   const { queue } = yield* client.view(name, NO_ROWS)
   const outcome = yield* client.act(name, { type: "pause", until })
   if (outcome.result === "gone" || outcome.pausedUntil === until) return printOutcome(outcome)
-  const older = "--until: the gate that answered is of an older version, which knows no end of a pause."
+  const older = "--until: the gate that answered has an older version, in which a pause cannot end by itself."
   if (queue?.paused !== false) {
     return yield* new ConsoleFailed({ message: `${older} The campaign is paused until you resume it.` })
   }
@@ -138,7 +138,7 @@ const HASH = /^[0-9a-f]{4,10}$/i
 /** The hash that the console knows a ticket by. A whole id, which is its caller's credential, is not sent. */
 const hashOf = (text: string): string => (HASH.test(text) ? text.toLowerCase() : shortHash(text))
 
-/** Delay before a search goes on whose gate has read what it may for now. */
+/** Delay before a search continues when the gate has used up its budget of reads. */
 const SEARCH_DELAY = "1 second"
 
 /** Searches everything: a long search takes several requests. */
@@ -179,7 +179,7 @@ export const showTicket = (client: ConsoleClient, id: string) =>
     (document): Printed => ({
       ok: true,
       document,
-      lines: [...document.found.map(lineOf), ...(document.more ? ["There are more: give more characters."] : [])],
+      lines: [...document.found.map(lineOf), ...(document.more ? ["More tickets match: enter more characters."] : [])],
     }),
   )
 
@@ -207,7 +207,7 @@ export const removeTicket = Effect.fnUntraced(function* (client: ConsoleClient, 
     return yield* new ConsoleFailed({ message: ["Several tickets match:", ...found.map(lineOf)].join("\n") })
   }
   if (!endCall && !["waiting", "called"].includes(ticket.state)) {
-    return yield* new ConsoleFailed({ message: `${lineOf(ticket)}\nIt is in a call: --end-call ends it.` })
+    return yield* new ConsoleFailed({ message: `${lineOf(ticket)}\nIt is in a call. Add --end-call to end the call.` })
   }
   const action = yield* actionFor(client, ticket)
   return action === undefined

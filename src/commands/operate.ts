@@ -62,7 +62,7 @@ const decodeTime = Schema.decodeUnknownOption(Schema.DateTimeUtcFromString)
 
 const until = Flag.String("until").pipe(
   Flag.withDescription(
-    "when the pause ends by itself, such as 2026-11-24T14:00+01:00; callers who wait read the time. Without it, the pause ends with resume",
+    "when the pause ends by itself, such as 2026-11-24T14:00+01:00; waiting callers see the time. Without it, the pause ends with resume",
   ),
   Flag.filterMap(
     (text) => (/(Z|[+-]\d\d:?\d\d)$/.test(text) ? Option.map(decodeTime(text), DateTime.toEpochMillis) : Option.none()),
@@ -94,7 +94,7 @@ export const campaign = <R>(source: Source<R>) => {
         ),
       ).pipe(Command.withDescription("Pause: callers wait and nobody is called; calls continue")),
       action("resume", "resume", "End a pause"),
-      action("drain", "drain", "Drain: newcomers are turned away, and those who wait are still served"),
+      action("drain", "drain", "Drain: new callers are turned away, and waiting callers are still served"),
       action("reopen", "reopen", "End draining"),
       action("next", "call", "Call the first present caller to a free slot; exit code 1 when nobody can be called"),
     ]),
@@ -130,7 +130,7 @@ export const ticket = <R>(source: Source<R>) => {
         {
           id,
           endCall: Flag.Boolean("end-call").pipe(
-            Flag.withDescription("also when its call starts, runs or is in doubt: the slot is freed at once"),
+            Flag.withDescription("also remove it when its call starts, runs or is in doubt: the slot is freed at once"),
             Flag.withDefault(false),
           ),
           ...flags,

@@ -34,6 +34,6 @@ export const token = Command.make(
       const token = make()
       if (json) return yield* Console.log(JSON.stringify({ setting, bits, token }))
       yield* Console.log(token)
-      yield* Console.error(`For ${setting}: ${bits} random bits. It is stored nowhere.`)
+      yield* Console.error(`For ${setting}: ${bits} random bits. It is not stored.`)
     }),
 ).pipe(Command.withDescription("Print a new random secret of 256 bits for a setting"))

@@ -1,6 +1,6 @@
 /**
- * Sends spans of a gate that runs alone to an OpenTelemetry collector, as the `OTEL_…` variables say. What a collector may cost is
- * bounded, because every caller's request makes spans: a collector that fails, is slow, or is behind costs the spans of a minute.
+ * Sends spans of a gate that runs alone to an OpenTelemetry collector, as the `OTEL_…` variables say. The cost of a collector is bounded,
+ * because every caller's request makes spans: when the collector fails or is too slow, the spans of a minute are dropped.
  */
 import { Cause, Config, ConfigProvider, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
@@ -18,7 +18,7 @@ const FLUSH_MILLIS = "1000"
  * Fails with a defect: the exporter repeats errors, and while it does, it opens further requests. After a defect it drops its spans and
  * pauses for 60 s.
  */
-const givenUp = (why: string) => Effect.die(new Error(`The collector of traces ${why}.`))
+const givenUp = (why: string) => Effect.die(new Error(`The trace collector ${why}.`))
 
 const boundedClient = Layer.effect(
   HttpClient.HttpClient,
@@ -61,7 +61,7 @@ const invalid = (path: string, expected: string) => new SettingsInvalid({ proble
 
 const isHttpUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-/** The exporter takes any URL, and answers a wrong one by sending nothing. */
+/** The exporter accepts any URL, and sends nothing if it is invalid. */
 const checkEndpoints = Effect.gen(function* () {
   for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
     const url = yield* Config.String(name).pipe(Config.withDefault(""))
@@ -74,7 +74,7 @@ const exporter = Layer.unwrap(
   Effect.as(
     checkEndpoints,
     OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
-      // the exporter dies of a variable that it cannot read
+      // the exporter fails with a defect on a variable that it cannot read
       Layer.catchCause((cause) => {
         const error = Cause.squash(cause)
         const expected = error instanceof Config.ConfigError ? error.message : String(error)

@@ -57,7 +57,7 @@ export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames[
         : unchecked("unknown_fact", `${ipIntel.provider} does not say whether the address is ${unknown}`)
     },
     onFailure: ({ message, reason }: IpIntelFailed) =>
-      // what is only counted needs no decision about a caller who could not be checked
+      // shadow blocks need no decision about a caller who could not be checked
       forbidden.length === 0 ? Effect.void : unchecked(reason, message),
   }
   const withShadow = (campaign: Campaign): typeof judge => ({

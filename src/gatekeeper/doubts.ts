@@ -17,7 +17,7 @@ export const DOUBT_CHECK_MILLIS = 5_000
 /** Younger starts are skipped, because the platform may still be processing them (ms). */
 export const DOUBT_AGE_MILLIS = 20_000
 
-/** A vendor keeps the gate's own id with a session; the default platform has the client identifier alone. */
+/** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
 const isVendors = ({ Platform }: Campaign): boolean => Platform !== "iqra"
 
 export interface Doubts {
@@ -30,7 +30,7 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
 
-    /** At a vendor the session is this ticket's alone, whose caller has no credential for it: it is ended (`end-due.ts`). */
+    /** At a vendor the session belongs to this ticket alone, and its caller has no credential for it, so it is ended (`end-due.ts`). */
     const resolve = (campaign: Campaign, { id }: Doubt, sessions: ReadonlyArray<ReadonlyArray<string>>) =>
       step(at(campaign), queue.resolve(at(campaign), id, sessions, isVendors(campaign)))
 

@@ -1,7 +1,7 @@
 /**
  * Ends running sessions at the platform: those whose lease is about to end, where the platform does not itself end a call at the longest
  * length, and those without a caller. Afterwards their slot is free. If the platform cannot be reached, or does not confirm the end, it
- * is asked again until the lease ends; then the slot is free as without this, and the call may go on without one.
+ * is asked again until the lease ends; then the slot is freed anyway, and the call may continue without one.
  *
  * The store gives a session to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`.
  */
@@ -35,7 +35,9 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
       const session = boundSessionOf(data)
       const isOver = yield* Effect.catch(end(campaign.name, session), ({ message }) =>
         Effect.as(
-          Effect.logWarning(`A call at its longest length, or without a caller, could not be ended: ${message}`),
+          Effect.logWarning(
+            `A call that reached Queue.MaxCallMinutes, or that has no caller, could not be ended: ${message}`,
+          ),
           false,
         ),
       )

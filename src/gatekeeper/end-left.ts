@@ -1,10 +1,10 @@
 /**
- * The caller of a running session has left: a page that goes, or a line that broke. The platform may not know it yet, so it is told.
+ * Ends the session of a caller who has left: the page was closed, or its connection broke. The platform may not know that yet.
  *
- * The slot is freed as soon as the platform has ended the session, or says that it is over. The caller's word alone frees nothing: a
- * caller who talks on would otherwise hold a call without a slot. Where the platform can do neither, the slot is freed by the webhook or
- * the audit, as without this. Only where nobody else can ever tell is the caller's word taken, once the credential opens nothing more. If
- * this gate stops before, the slot stays held until the longest call has passed.
+ * The slot is freed as soon as the platform has ended the session, or says that it is over. The caller's report alone frees nothing:
+ * otherwise a caller who keeps talking would have a call without a slot. If the platform can do neither, the webhook or the audit frees
+ * the slot, as after any other call. If nothing else can tell that the session is over, the caller's report is trusted, once the
+ * credential opens nothing more. If this gate stops before that, the slot stays held until the longest call has passed.
  *
  * The platform is asked at most once in `AGAIN_MILLIS` for each ticket, so a caller who repeats the request spends nothing of the key's limit.
  */
@@ -49,7 +49,7 @@ export const makeEndLeft = ({
         Effect.orElseSucceed(() => false),
       )
 
-    /** From when on the caller's word is taken; undefined where others can tell. */
+    /** From when on the caller's report is trusted; undefined if others can tell. */
     const takenFrom = (campaign: string, sessionId: string): Effect.Effect<number | undefined> =>
       Effect.orElseSucceed(platform.pageEnds?.(campaign, sessionId) ?? Effect.undefined, () => undefined)
 

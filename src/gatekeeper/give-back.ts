@@ -86,7 +86,7 @@ export const makeGiveBack = (
       const count = dropped
       dropped = 0
       yield* Effect.logWarning(
-        `${count} requests failed with the store beyond those that are remembered; what they hold is freed by its deadlines.`,
+        `${count} more requests failed with the store than can be remembered; their tickets and slots are freed at their deadlines.`,
       )
     })
     const retryLater = (taken: Taken, ticket: boolean): Effect.Effect<void> =>

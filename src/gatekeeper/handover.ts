@@ -29,7 +29,7 @@ export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: M
     }
     /** Whether the other gatekeeper serves this campaign. */
     const isTakenOver = (campaign: Campaign): boolean => served(campaign) !== undefined
-    /** Those of the other gatekeeper, once there is one: a step that finishes here must call nobody beyond them. */
+    /** The slots of the other gatekeeper, once there is one: a step that finishes here must not call more tickets than that. */
     const slots = (campaign: Campaign): number => {
       if (successor === undefined) return capacity.slots(campaign)
       const taken = served(campaign)

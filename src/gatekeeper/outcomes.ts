@@ -112,16 +112,13 @@ export const dataOf = ({ credential, webSocketUrl }: WebSession): Readonly<Recor
   ...(credential === undefined ? {} : { credential: JSON.stringify(credential) }),
 })
 
-/**
- * The same of a session that begins with its page's offer: with what its ticket has stored until then, and the whole address of the
- * offer.
- */
+/** The same for a session that begins with its page's offer, with what its ticket has stored until then. */
 export const awaitedDataOf = (session: WebSession, stored: string): Readonly<Record<string, string>> => ({
   ...dataOf(session),
   stored,
 })
 
-/** What the ticket of a session that begins with an offer has stored; undefined of any other session. */
+/** What the ticket had stored before a session that begins with an offer; undefined for any other session. */
 export const awaitedIn = (data: string): string | undefined => {
   const session: { readonly stored?: string } = JSON.parse(data)
   return session.stored

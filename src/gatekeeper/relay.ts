@@ -1,7 +1,7 @@
 /**
- * The page of a started ticket makes the offer with which its session begins. Any gate on the store takes it: what must be known is
- * with the ticket, and the queue lets the offer be made once. From then on it is a start like any other: a refusal at capacity puts the
- * caller back at the head of the queue, and a call that may have begun keeps its slot.
+ * Takes the SDP offer with which the session of a started ticket begins. Any gate on the store accepts it: what it needs is stored with
+ * the ticket, and the queue allows one offer. From then on it is a start like any other: a refusal at capacity puts the caller back at
+ * the head of the queue, and a call that may have begun keeps its slot.
  */
 import { Effect, Result } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"

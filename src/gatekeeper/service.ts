@@ -67,7 +67,7 @@ export class Gatekeeper extends Context.Service<
     ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
     /** Handles a webhook of a vendor, by the keys of the campaigns whose `Platform` it is. */
     readonly vendorWebhook: ReceiveWebhook
-    /** The span that a ticket's trace goes on from; undefined without a tracer, and of a ticket without a trace. */
+    /** The span that continues a ticket's trace; undefined without a tracer, or for a ticket without a trace. */
     readonly traceOf: TraceOfTicket
     /** Why `vendorWebhook` refuses a webhook with these headers, whatever its body is; undefined if it needs the body. */
     readonly vendorWebhookRefusal: (

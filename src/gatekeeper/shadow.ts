@@ -26,7 +26,7 @@ const SETTINGS: Readonly<Record<metrics.ShadowReason, keyof SettingsTree["Securi
 export interface Shadow {
   /** Counts a request that a setting of `Security.Shadow` would have refused. */
   readonly refuse: (campaign: Campaign, reason: metrics.ShadowReason) => Effect.Effect<void>
-  /** Counts what the limits said of a request that has got a slot or a place. Undefined when they said nothing, as nearly always. */
+  /** Counts what the limits reported about a request that got a slot or a place. Undefined if there is nothing to count, the usual case. */
   readonly note: (campaign: Campaign, admitted: AdmissionResult) => Effect.Effect<void> | undefined
 }
 

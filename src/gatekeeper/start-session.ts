@@ -67,8 +67,8 @@ export type StartSession = (
 ) => Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable | StoreUnavailable>
 
 /**
- * Begins the session of a ticket with its page's offer; else as `StartSession`. Its end may also be reported by `session`, as it was named
- * before the offer: also while the offer is under way, and then the call is ended at once.
+ * Begins the session of a ticket with its page's offer; otherwise like `StartSession`. The session's end may also be reported under
+ * `session`, its id before the offer. If that happens while the offer is under way, the call is ended at once.
  */
 export type RelayOffer = (
   at: CampaignContext,
@@ -258,7 +258,7 @@ export const makeStartSession = (
       })
     }
 
-    /** Ends a call whose caller gets no answer. Otherwise it would run without anybody. */
+    /** Ends a call whose caller gets no answer. Otherwise it would run without a caller. */
     const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
       followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
 

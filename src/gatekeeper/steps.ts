@@ -1,4 +1,4 @@
-/** Carries out a step of the queue: pushes its signals and settles what it owes. */
+/** Runs the steps of the queue: pushes their signals and carries out their settlements. */
 import { Effect, Metric } from "effect"
 import type { CampaignContext, Settlement, Signal, StepResult } from "../FifoQueue.ts"
 import { FifoQueue } from "../FifoQueue.ts"

@@ -43,13 +43,13 @@ export interface Tickets {
    * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
    */
   readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
-  /** The session is over, under any of its ids. Ids are unique at one vendor alone, so whoever knows which it is names `by`. */
+  /** The session is over, under any of its ids. Ids are unique only within a vendor, so `by` names the vendor if it is known. */
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
-  /** Whether the end of this session is known, and no ticket has it. False of a session that this store does not know. */
+  /** Whether the end of this session is known, and no ticket has it. False for a session that this store does not know. */
   readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
 }
 
-/** Who says that a session is over. */
+/** Who reports that a session is over. */
 export interface EndSource {
   /** the names of the campaigns that may have the session */
   readonly campaigns: ReadonlyArray<string>
@@ -244,7 +244,7 @@ export const makeTickets = (
             }),
           ),
           Effect.catchTag("TicketUnknown", () => Effect.void),
-          // a page that goes does not wait for the answer
+          // a page that is being closed does not wait for the answer
           Effect.uninterruptible,
         ),
       withdrawRemoved: (ticket) =>

@@ -4,7 +4,7 @@
  * the end of its session.
  *
  * Without a tracer nothing is stored or looked up. With one, an instance looks a ticket's context up once, in a step of the store, and
- * remembers it: it never changes. A lookup that fails costs the trace and not the request.
+ * remembers it: it never changes. A lookup that fails loses the trace, not the request.
  */
 import { Effect, type Tracer } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
@@ -18,7 +18,7 @@ import type { EndSource } from "./tickets.ts"
 /** The number of tickets whose traces are remembered. */
 const MAX_REMEMBERED = 10_000
 
-/** The span that a trace goes on from; undefined for none. */
+/** The span that continues a trace; undefined for none. */
 type TraceOf = Effect.Effect<Tracer.ExternalSpan | undefined>
 export type TraceOfTicket = (ticket: string) => TraceOf
 

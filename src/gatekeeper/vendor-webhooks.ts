@@ -1,7 +1,7 @@
 /**
  * Webhooks of vendors: each is authenticated and read by the adapters of its platform's campaigns. The end of a session frees its slot
- * once, however often and by whatever other way it is reported. What is about something else is ignored. A key ends sessions of its own
- * campaigns alone: ids of different vendors may be equal, and one vendor must not end the calls of another.
+ * once, however often it is reported, and by whatever means. Webhooks about something else are ignored. A key ends only sessions of its
+ * own campaigns: ids of different vendors may be equal, and one vendor must not end the calls of another.
  */
 import { Clock, Effect, Metric, type Scope } from "effect"
 import { PlatformApi, type VendorWebhook } from "../PlatformApi.ts"
@@ -9,7 +9,7 @@ import type { StoreUnavailable } from "../Session.ts"
 import * as metrics from "./metrics.ts"
 import type { EndSource, Tickets } from "./tickets.ts"
 
-/** What became of a webhook. */
+/** The outcome of a webhook. */
 export type WebhookOutcome =
   /** `released` when it freed a slot */
   | { readonly _tag: "accepted"; readonly released: boolean }
@@ -18,7 +18,7 @@ export type WebhookOutcome =
   /** No campaign has this platform, or the platform sends no webhooks. */
   | { readonly _tag: "unexpected" }
 
-/** What becomes of a webhook whose body need not be read. */
+/** The outcome of a webhook whose body is not needed. */
 export type UnreadOutcome = Exclude<WebhookOutcome, { readonly _tag: "accepted" }>
 
 export type ReceiveWebhook = (
@@ -57,13 +57,13 @@ export const makeReceiveWebhook = ({
         )
       })
 
-    /** Logged once for each platform: it comes with every webhook until the gate is changed. */
+    /** Logged once for each platform: every further webhook has the same problem until the gate is updated. */
     const warnOfShape = (platform: string): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (warned.has(platform)) return Effect.void
         warned.add(platform)
         return Effect.logWarning(
-          `An authentic webhook of ${platform} does not have the documented shape and is ignored, as are further ones. Slots of ` +
+          `An authentic webhook of ${platform} does not have the documented shape and is ignored. Further ones are ignored without a log line. Slots of ` +
             "ended calls stay held until the gate asks the vendor, or until the longest call has passed.",
         )
       })

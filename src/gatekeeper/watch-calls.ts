@@ -7,7 +7,7 @@ import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { Steps } from "./steps.ts"
 
-/** How an end is reported to the queue while the store is unavailable; then the audit does it. */
+/** How an end is reported to the queue while the store is unavailable; after that, the audit reports it. */
 const END_RETRY = { schedule: Schedule.spaced(1_000), times: 60 }
 
 /** Watches the session of this id until it is over or the gatekeeper stops; does nothing if it is watched. */
@@ -29,7 +29,7 @@ export const makeWatchCall = ({
         const end = Effect.asVoid(Effect.retry(step(at, queue.end(at, [sessionId])), END_RETRY))
         return watch(campaign, sessionId).pipe(
           Effect.flatMap((isOver) => (isOver ? end : Effect.void)),
-          Effect.catchCause((cause) => Effect.logDebug("A call is not watched any more", cause)),
+          Effect.catchCause((cause) => Effect.logDebug("Watching a call failed", cause)),
           Effect.ensuring(Effect.sync(() => void watched.delete(sessionId))),
           // begun by a start, which is not interrupted
           Effect.interruptible,

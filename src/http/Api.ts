@@ -62,7 +62,7 @@ const Events = HttpApiGroup.make("Push").add(
           description: "The WebSocket is open: it sends `PushEvent` and accepts `PushCommand`, as JSON.",
         }),
         {
-          upgrade: Schema.Literal("websocket").annotate({ description: "The protocol that is spoken from now on." }),
+          upgrade: Schema.Literal("websocket").annotate({ description: "The protocol of the connection." }),
           "sec-websocket-accept": Schema.String.annotate({ description: "The handshake's answer (RFC 6455)." }),
         },
       ),
@@ -140,7 +140,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     ),
   }).annotate(
     OpenApi.Description,
-    "Begins the session of an `sdp-relay` credential with the page's SDP offer, once, and answers the vendor's SDP answer.",
+    "Begins the session of an `sdp-relay` credential with the page's SDP offer, once. The answer is the vendor's SDP answer.",
   ),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
@@ -156,7 +156,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     error: leaveRefusals,
   }).annotate(
     OpenApi.Description,
-    "The same as `DELETE`, for `navigator.sendBeacon` while a page goes. A body is ignored.",
+    "The same as `DELETE`, for `navigator.sendBeacon` while a page is closed. A body is ignored.",
   ),
 )
 
@@ -190,7 +190,7 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
     ),
   }).annotate(
     OpenApi.Description,
-    "The platform says that a session has ended. Header `X-Api-Token`, or `webhook-id`, `webhook-timestamp`, `webhook-signature`.",
+    "The platform reports that a session has ended. Header `X-Api-Token`, or `webhook-id`, `webhook-timestamp`, `webhook-signature`.",
   ),
   HttpApiEndpoint.post("vendor", "/api/webhook/:platform", {
     params: {

@@ -49,7 +49,7 @@ const rateLimitHeaders = ({ limit, limits, retryAfterSeconds }: RateLimited) => 
     .join(", "),
 })
 
-/** The problems that an error may be answered with, and how it is. */
+/** The problems with which an error may be answered, and the function that makes one of it. */
 const answered = <E, P extends ReadonlyArray<Problem>, D extends ProblemDetails>(
   problems: P,
   toProblem: (error: E) => D,
@@ -92,9 +92,9 @@ const credentialRefused = problem("CredentialRefused", 401, ["credential_refused
 const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
   members: {},
   headers: {},
-  remark: "the offer was made before, whatever became of it",
+  remark: "an offer was already made with this token",
 })
-/** What of `NotYourTurn` an offer may be answered with. */
+/** The problems of `NotYourTurn` with which an offer may be answered. */
 export const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {
   members: { queuePosition: NotYourTurn.fields.queuePosition },
   headers: {},

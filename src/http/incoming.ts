@@ -57,8 +57,8 @@ const parsedBody = (
 }
 
 /**
- * The result if the stream must not be read: a body kept by a parser, or a refusal; undefined if it must be read. `bodyUsed` is of a
- * host's `Request` (`embedded/fetch.ts`).
+ * The result if the stream must not be read: a body kept by a parser, or a refusal; undefined if it must be read. `bodyUsed` comes from
+ * a host's `Request` (`embedded/fetch.ts`).
  */
 const withoutReading = (request: IncomingMessage, verbatim: boolean, maxBytes: number): string | Answer | undefined => {
   const isRead = "bodyUsed" in request && request.bodyUsed === true

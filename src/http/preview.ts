@@ -1,7 +1,7 @@
 /**
- * A page with the widget alone, on which the platform's dashboard previews it: `/widget/preview?theme=dark`. It is of the gate's
- * origin, so a page that shows it in a frame reaches nothing of it, and it reaches nothing of that page. Only the gate's own pages
- * and those of `Security.AllowedOrigins` may frame it: the same pages that may embed the widget.
+ * A page with the widget alone, for the preview in the platform's dashboard: `/widget/preview?theme=dark`. It has the gate's origin,
+ * so it and the page that frames it cannot access each other. Only the gate's own pages and those of `Security.AllowedOrigins` may
+ * frame it: the same pages that may embed the widget.
  */
 import { type Document, makeDocument } from "../serving/documents.ts"
 
@@ -20,7 +20,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** The attributes of the widget that the query may set. Not those that load a script, replace its texts or ask for consent: a link could show any text as the gate's. */
+/** The attributes of the widget that the query may set. Not those that load a script, replace its texts or ask for consent: a link could then show any text under the gate's address. */
 const ATTRIBUTES = [
   ...["campaign", "region", "mode", "corner", "theme", "lang", "dir", "languages", "audio"],
   ...["push-to-talk", "captions", "text-input", "check", "ring", "notify", "auto-start"],

@@ -24,7 +24,7 @@ export class Routes extends Context.Service<
   {
     /** Handles the body of a session request from this address. */
     readonly request: (body: string, address: string) => Effect.Effect<Answer>
-    /** Handles the body of a request of a vendor's SDK. Nobody waits: without a free slot it is answered 503. */
+    /** Handles the body of a request of a vendor's SDK. The caller does not wait: without a free slot the answer is 503. */
     readonly vendorRequest: (door: Door, body: string, address: string) => Effect.Effect<Answer>
     /** Withdraws the ticket of an answer that could not be delivered. */
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
@@ -48,7 +48,7 @@ export class Routes extends Context.Service<
 const SDP = /^v=0\r?\n/
 
 /**
- * After so many refused webhooks of vendors in a minute, an address gets 429 for the rest of it, and no body of its webhooks is read: a
+ * After this many refused webhooks of vendors in a minute, an address gets 429 for the rest of it, and no body of its webhooks is read: a
  * forged one of 1 MiB costs as much as a hundred requests.
  */
 export const REFUSED_WEBHOOKS_PER_MINUTE = 60

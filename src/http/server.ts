@@ -64,7 +64,7 @@ const serverOf = (onRequest: OnRequest, logRefusal: Listeners["Service"]["logRef
       headersTimeout: HEADERS_TIMEOUT_MILLIS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MILLIS,
       keepAliveTimeout: KEEP_ALIVE_MILLIS,
-      // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which is theirs to offer and ours to ignore
+      // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which a server may ignore
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     {

@@ -25,7 +25,7 @@ const error = refusals(
   problems.bodyAlreadyRead,
 )
 const NOBODY_WAITS =
-  "Nobody waits: without a free slot the answer is 503 `queue_full` with `Retry-After`. Further fields are ignored."
+  "The caller cannot wait: without a free slot the answer is 503 `queue_full` with `Retry-After`. Other fields are ignored."
 
 export const VendorDoors = HttpApiGroup.make("Vendors' SDKs").add(
   HttpApiEndpoint.post("livekitToken", "/api/vendors/livekit/:campaign/token", {

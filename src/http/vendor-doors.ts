@@ -2,12 +2,12 @@
  * Addresses at which a vendor's own SDK asks for a session, in the vendor's shape: a page with such an SDK needs no client of the gate.
  * These SDKs cannot wait. A caller for whom no slot is free is answered 503 and has no place in the queue.
  *
- * What an SDK says of agent and room is ignored: the settings of the campaign decide both.
+ * An SDK's agent and room are ignored: the settings of the campaign decide both.
  */
 import { DateTime, Option, Predicate } from "effect"
 import type { Started } from "../Session.ts"
 
-/** A door by its vendor: how its requests and answers differ from the gate's own. */
+/** An endpoint for one vendor's SDK: how its requests and answers differ from the gate's own. */
 interface Shape {
   /** below `/api/vendors/{vendor}/{campaign}/` */
   readonly path: string
@@ -64,7 +64,7 @@ const shapes = {
   },
 } satisfies Record<string, Shape>
 
-/** A door for one campaign. */
+/** The endpoint for one campaign. */
 export interface Door extends Shape {
   readonly vendor: string
   readonly campaign: string
@@ -72,7 +72,7 @@ export interface Door extends Shape {
 
 const PREFIX = "/api/vendors/"
 
-/** Whether a path is of a door, whatever its vendor. */
+/** Whether a path is such an endpoint, of any vendor. */
 export const isDoorPath = (path: string): boolean => path.startsWith(PREFIX)
 
 const decoded = (part: string): string | undefined => {
@@ -83,7 +83,7 @@ const decoded = (part: string): string | undefined => {
   }
 }
 
-/** The door at a path; undefined if there is none. */
+/** The endpoint at a path; undefined if there is none. */
 export const doorAt = (path: string): Door | undefined => {
   if (!isDoorPath(path)) return undefined
   const [vendor = "", named = "", ...rest] = path.slice(PREFIX.length).split("/")
@@ -92,7 +92,7 @@ export const doorAt = (path: string): Door | undefined => {
   return found === undefined || campaign === undefined ? undefined : { ...found[1], vendor, campaign }
 }
 
-/** The session request that an SDK's body means; undefined of what is no object. */
+/** The session request of an SDK's body; undefined if the body is not an object. */
 export const requestOf = ({ campaign, fields }: Door, body: unknown): Record<string, unknown> | undefined => {
   if (!Predicate.isObject(body) || Array.isArray(body)) return undefined
   const request: Record<string, unknown> = { campaignId: campaign }

@@ -45,7 +45,7 @@ export type Refusal = string
 /**
  * Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated.
  *
- * @param isUsed a campaign is of the default platform, whose webhook this is. Otherwise the settings allow an exposed gate without a secret,
+ * @param isUsed a campaign uses the default platform, whose webhook this is. Otherwise the settings allow an exposed gate without a secret,
  *   and without one nothing is accepted
  */
 export const verifyWebhook = (
@@ -57,10 +57,10 @@ export const verifyWebhook = (
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
   // The settings allow to omit the secret if the gate serves loopback only. Requests through a proxy on this machine come from
-  // outside: a caller could report the end of his own session, keep talking and let the next one in as well.
+  // outside: a caller could report the end of their own session, keep talking, and so let one caller too many in.
   if (tokens.length === 0 && secrets.length === 0) {
     if (!isUsed) {
-      return "No campaign is of the default platform, whose webhook this is. To use it all the same, set Security.WebhookApiToken."
+      return "No campaign uses the default platform, whose webhook this is. To use it anyway, set Security.WebhookApiToken."
     }
     return isLoopback(request.socketAddress) && !request.forwarded
       ? undefined

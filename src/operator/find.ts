@@ -24,7 +24,7 @@ const STRIDE = PAGE_MAX - 20
 /** The start of a ticket's hash. */
 export const HASH = /^[0-9a-f]{4,10}$/
 
-/** Where a search goes on: the first row of the next page of a campaign. */
+/** Where a search continues: the first row of the next page of a campaign. */
 export interface SearchPosition {
   readonly campaign: string
   readonly first: number

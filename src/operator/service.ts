@@ -28,7 +28,7 @@ export class Operator extends Context.Service<
     ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
-    /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search goes on `from` where it ended. */
+    /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search continues `from` where it ended. */
     readonly find: (hash: string, from?: SearchPosition) => Effect.Effect<Found, StoreUnavailable>
   }
 >()("voicegate/Operator") {}

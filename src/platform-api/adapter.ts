@@ -2,7 +2,7 @@
  * What a platform's adapter does, one for each campaign. An adapter knows its vendor's requests, answers and webhooks and nothing of the
  * queue. Sending, time limits, the circuit breaker, spans and metrics are common to all (`requests.ts`).
  *
- * What a vendor cannot do is absent, and the gate does without it: without `status`, an end that was not reported is noticed only
+ * A member that a vendor cannot support is absent, and the gate works without it: without `status`, an end that was not reported is noticed only
  * when the lease ends; without `list`, a start that may have happened holds its slot until a stated time; without `end`, a session
  * ends at its vendor alone.
  */
@@ -20,7 +20,7 @@ export interface VendorWebhook {
   readonly rawBody: string
 }
 
-/** What an authentic webhook says. */
+/** What an authentic webhook reports. */
 export type WebhookMeaning =
   /** These sessions are over; each by its ids. */
   | {
@@ -39,11 +39,11 @@ export type WebhookMeaning =
 /** How an adapter authenticates and reads its vendor's webhooks. */
 export interface Webhooks {
   /**
-   * Why a webhook is refused whatever its body is, naming the header; undefined if only the body tells. Then its body is not read. Without
-   * it, the body of every webhook is.
+   * Why a webhook is refused whatever its body is, naming the header: its body is then not read. Undefined if the body is needed. Without
+   * this function, every body is read.
    */
   readonly refuses?: (headers: VendorWebhook["headers"], now: number) => string | undefined
-  /** Campaigns of a platform with the same text authenticate alike, so that one of them does it for all. Contains the key. */
+  /** Campaigns of a platform with the same text authenticate in the same way, so each text is checked once. Contains the key. */
   readonly proof?: string
   /** Returns why a webhook is refused, naming the setting to check; undefined if it is authentic. `now` is in ms since 1970. */
   readonly verify: (webhook: VendorWebhook, now: number) => string | undefined
@@ -77,13 +77,13 @@ export interface Adapter {
     name: string,
     since: number,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
-  /** The vendor ends a call at the longest length by itself; the gate then does not. */
+  /** The vendor itself ends a call at the longest length, so the gate does not. */
   readonly limitsCalls?: true
   /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */
   readonly end?: (session: WebSession) => Effect.Effect<boolean, PlatformError>
   /**
-   * From when on (ms since 1970) the page's word is taken that a session is over, because neither the vendor nor the gate can tell: when
-   * its credential opens nothing more. Absent where somebody can.
+   * From when on (ms since 1970) the page's report that a session is over is trusted, because neither the vendor nor the gate can tell:
+   * when its credential opens nothing more. Absent if one of them can.
    */
   readonly pageEnds?: (sessionId: string) => number
   /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
@@ -98,7 +98,7 @@ export type Send = <A>(
   group?: string,
 ) => Effect.Effect<A, PlatformError>
 
-/** What an adapter is made of. */
+/** What an adapter is built from. */
 export interface AdapterContext {
   readonly campaign: Campaign
   readonly send: Send

@@ -84,7 +84,7 @@ export const cartesia = (
       agent: "AgentId",
       bounds:
         `a token opens any number of calls of the account's agents until it expires, ${lifetimeSeconds} s after it was made; ` +
-        "Cartesia's own limit of concurrent calls bounds them",
+        "Cartesia's limit of concurrent calls bounds them",
     }),
   }
 }

@@ -108,7 +108,7 @@ export const daily = (
     if (Math.abs(millis - now) > TOLERANCE_MILLIS) return "x-webhook-timestamp: It is too old or too new."
     return equal(headers["x-webhook-signature"] ?? "", hmacSha256(secret, `${time}.${rawBody}`, "base64"))
       ? undefined
-      : "x-webhook-signature: It is not of Daily.WebhookSecret."
+      : "x-webhook-signature: It was not made with Daily.WebhookSecret."
   }
 
   return {

@@ -1,6 +1,7 @@
 /**
  * Deepgram's Voice Agent. A start makes a token, with which the page opens the agent's WebSocket, by `@deepgram/sdk` or the subprotocols
- * `bearer` and the token. Deepgram neither tells of ends nor ends a call: the page's report does, or the longest call passes.
+ * `bearer` and the token. Deepgram reports no ends and ends no call on request: the slot is freed by the page's report, or after the
+ * longest call.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
@@ -30,7 +31,7 @@ export const deepgram = (
   }
 
   const mint = Effect.fnUntraced(function* (_: StartConfig, group: string) {
-    // the time before the request: Deepgram counts from its answer, and what is said of the expiry must not be later
+    // from before the request: Deepgram counts from its answer, and the stated expiry must not be later than the real one
     const expiry = Math.floor((yield* Clock.currentTimeMillis) / 1000) + lifetimeSeconds
     const { access_token: token } = yield* startsNothing(grant("start", lifetimeSeconds, group))
     const session: WebSession = {
@@ -56,7 +57,7 @@ export const deepgram = (
       may: "make tokens",
       bounds:
         `a token opens any number of sessions until it expires, ${lifetimeSeconds} s after it was made; ` +
-        "Deepgram's own limit of concurrent sessions bounds them",
+        "Deepgram's limit of concurrent sessions bounds them",
     }),
   }
 }

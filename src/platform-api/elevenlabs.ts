@@ -1,6 +1,6 @@
 /**
  * ElevenLabs Agents. A start signs an address for one conversation, which the page gives to `@elevenlabs/client` as `signedUrl`. The
- * address has the conversation's id and opens it once, within 15 minutes. Dynamic variables are the page's to give: a signed address
+ * address has the conversation's id and opens it once, within 15 minutes. The page passes dynamic variables itself: a signed address
  * carries none.
  *
  * The first id of a session has the time at which its address expires, because a conversation that nobody has opened is not in the
@@ -104,7 +104,7 @@ export const elevenlabs = (
     const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
       ? undefined
-      : "elevenlabs-signature: It is not of ElevenLabs.WebhookSecret."
+      : "elevenlabs-signature: It was not made with ElevenLabs.WebhookSecret."
   }
 
   return {

@@ -39,7 +39,7 @@ const headersOf = (lines: Settings["Headers"]) =>
 
 const webhooksOf = (settings: Settings, secret: string): Webhooks => {
   const { WebhookHeader: name, WebhookScheme: scheme, WebhookTimeHeader: timeName } = settings
-  const notOurs = `${name}: It is not of Generic.WebhookSecret.`
+  const notOurs = `${name}: It does not match Generic.WebhookSecret.`
   const givenIn = (headers: VendorWebhook["headers"]): string => (headers[name] ?? "").replace(/^sha256=/, "")
 
   const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
@@ -171,8 +171,8 @@ export const generic = (
         subject: "credential",
         state: isBounded ? "ok" : "not_checked",
         detail: isBounded
-          ? `the vendor is asked for ${lifetimeSeconds} s; whether it keeps to that is not checked`
-          : "neither StartPath nor StartBody has {{lifetimeSeconds}}: how long a credential is valid, the vendor decides",
+          ? `the vendor is asked for ${lifetimeSeconds} s; whether it complies is not checked`
+          : "neither StartPath nor StartBody has {{lifetimeSeconds}}: the vendor decides how long a credential is valid",
       },
     ]),
   }

@@ -95,7 +95,7 @@ export const hume = (
     const signed = `${rawBody}.${headers["x-hume-ai-webhook-timestamp"]}`
     return equal(headers["x-hume-ai-webhook-signature"] ?? "", hmacSha256(secret, signed, "hex"))
       ? undefined
-      : "x-hume-ai-webhook-signature: It is not of Hume.WebhookSecret."
+      : "x-hume-ai-webhook-signature: It was not made with Hume.WebhookSecret."
   }
 
   return {
@@ -104,7 +104,7 @@ export const hume = (
       Effect.map(Clock.currentTimeMillis, (now) =>
         now >= (expiryOf(id) ?? Number.POSITIVE_INFINITY) + LONGEST_CHAT_MILLIS ? stateOf(id, true) : unknownState,
       ),
-    // a slot that waits for its token to expire would bound nothing: the token opens several chats at once
+    // holding the slot until the token expires would bound nothing: the token opens several chats at once
     pageEnds: () => 0,
     webhooks: {
       proof: secret,
@@ -135,7 +135,7 @@ export const hume = (
         isBounded: false,
         bounds:
           "a token opens any number of chats, with any configuration of the account, for half an hour, which is longer than the start " +
-          "window; nothing takes it back, and Hume's own limit of concurrent chats is its only bound",
+          "window; it cannot be revoked, and only Hume's limit of concurrent chats bounds it",
       },
     ),
   }

@@ -23,7 +23,7 @@ const DEPARTURE_SECONDS = 10
 /** The lifetime of the gate's own tokens for LiveKit's API (s). */
 const API_TOKEN_SECONDS = 60
 
-/** LiveKit accepts a token for so long after it has expired, because clocks differ (s). */
+/** LiveKit accepts a token for this long after it has expired, because clocks differ (s). */
 const SERVER_LEEWAY_SECONDS = 60
 
 /** Until when the token of a room may open it (ms since 1970); undefined if the gate did not name the room. */
@@ -124,7 +124,7 @@ export const livekit = (
       return "authorization: Expected the token with which LiveKit signs its webhooks."
     }
     return digestIn(headers, now) === undefined
-      ? "authorization: The token is not of LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
+      ? "authorization: The token was not made with LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
       : undefined
   }
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined =>

@@ -1,9 +1,8 @@
 /**
- * The token of an `sdp-relay` credential, with which the page makes its offer at the gate, once. The session that has not begun yet is
- * named by the token's hash: so any gate on the same store finds by the token whether the offer may be made, and the store never has
- * the token's name of a session.
+ * The token of an `sdp-relay` credential, with which the page makes its offer at the gate, once. Until the session begins, its id is a
+ * hash of the token: any gate on the same store can tell by the token whether the offer is allowed, and the id does not reveal the token.
  *
- * It begins with `ek_`, as the keys that OpenAI makes for pages: its SDK takes no other in a browser.
+ * It begins with `ek_`, like the keys that OpenAI makes for pages: in a browser, OpenAI's SDK accepts no others.
  */
 import { randomBytes } from "node:crypto"
 import { sha256 } from "./signatures.ts"

@@ -1,6 +1,6 @@
 /**
- * Watches calls by their sideband connections. A connection that closes does not prove that the call is over: it may have broken, or be
- * moved. That the next one is refused with 404 does. A call that is taken for over is hung up, so that none runs without a slot.
+ * Watches calls by their sideband connections. A connection that closes does not prove that the call is over, because it may have broken.
+ * A 404 for the next one does. The call is then hung up all the same, so that none runs without a slot.
  *
  * A call is watched until the longest call has passed, and hung up then. Otherwise calls whose connections are refused in another way, as by
  * a proxy without WebSockets, would be watched forever.
@@ -9,14 +9,14 @@ import { Clock, Effect, Schedule } from "effect"
 import type { PlatformError } from "./errors.ts"
 import { Sideband } from "./sideband.ts"
 
-/** How long after a connection has closed the next one is opened: at first, and at most, doubled while they do not last (ms). */
+/** The delay before a closed connection is opened again: at first, and at most; doubled while connections do not last (ms). */
 export const REOPEN_MILLIS = 1_000
 export const MAX_REOPEN_MILLIS = 30_000
-/** A connection that was open for so long has lasted (ms). */
+/** A connection that was open for this long has lasted (ms). */
 const LASTING_MILLIS = 30_000
-/** A call that has just begun is refused so often before the gate gives up watching it. */
+/** How often connecting to a call that has just begun may be refused before the gate stops watching it. */
 const MAX_UNSEEN = 5
-/** A request to hang up that fails is repeated so often, at this distance (ms). */
+/** How often a failed request to hang up is repeated, and the delay between two (ms). */
 const HANG_UP = { times: 60, millis: 5_000 }
 
 export interface WatchedCalls {

@@ -129,7 +129,7 @@ export const openai = (
       return named === undefined ? Effect.succeed(false) : calls.watch(named.call, named.endMillis)
     },
     end: ({ sessionIds: [id = ""] }) => {
-      // a session that has not begun runs nowhere; the queue lets its page make no offer any more
+      // a session without an offer does not run, and the queue accepts no offer for it any more
       if (offerUntil(id) !== undefined) return Effect.succeed(true)
       const named = namedIn(id)
       return named === undefined ? Effect.succeed(false) : hangUp(named.call)

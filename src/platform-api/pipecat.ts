@@ -111,7 +111,7 @@ export const pipecat = (
       group: "Pipecat",
       agent: "AgentId",
       key: "PrivateKey",
-      bounds: `a token joins the room of one session, again until it expires, ${lifetimeSeconds} s after it was made; the agent of a session is one`,
+      bounds: `a token joins the room of one session, again until it expires, ${lifetimeSeconds} s after it was made; a session has one agent`,
     }),
   }
 }

@@ -145,7 +145,7 @@ export const retell = (
       path: `v2/stop-call/${encodeURIComponent(id)}`,
       shownPath: "v2/stop-call/:id",
     }).pipe(
-      // the token opens the call until it is over, which the call itself tells
+      // the token opens the call until it is over, as the call's state shows
       Effect.andThen(status(id)),
       Effect.map((state) => state.status === "over"),
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
@@ -163,7 +163,7 @@ export const retell = (
     const [, time = "", digest = ""] = signatureIn(headers)
     return equal(digest, hmacSha256(key, rawBody + time, "hex"))
       ? undefined
-      : "x-retell-signature: It is not of Retell.ApiKey."
+      : "x-retell-signature: It was not made with Retell.ApiKey."
   }
 
   return {

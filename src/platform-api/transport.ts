@@ -40,7 +40,7 @@ export interface Call {
   readonly multipart?: Readonly<Record<string, string>>
   /** fields of an `application/x-www-form-urlencoded` body, in place of `body` */
   readonly form?: Readonly<Record<string, string>>
-  /** what of the request its caller has chosen; a refusal may quote it */
+  /** the parts of the request that its caller chose; a refusal may quote them */
   readonly fromCaller?: string
 }
 

@@ -100,7 +100,7 @@ export const ultravox = (
       return read(Calls, { method: "GET", path: `api/calls?${query}`, shownPath: "api/calls" }).pipe(
         Effect.flatMap(({ next, results }) => {
           if (!next) return Effect.succeed({ items: results })
-          // its cursor alone: the gate sends its key to no address that an answer names
+          // only its cursor: the key is never sent to an address that an answer names
           const found = URL.parse(next, campaign.BaseUrl)?.searchParams.get("cursor")
           return found
             ? Effect.succeed({ items: results, next: found })
@@ -124,7 +124,7 @@ export const ultravox = (
     yield* read(Schema.Unknown, { method: "POST", path, shownPath, body }).pipe(
       Effect.catchIf(isNotFound, () => Effect.void),
     )
-    // the message asks for the end; whether it has come, the call itself tells
+    // the message only asks for the end; the call's state shows whether it has ended
     return (yield* status(id)).status === "over"
   })
 
@@ -152,7 +152,7 @@ export const ultravox = (
       .split(",")
       .slice(0, 10)
       .reduce((found, each) => equal(each.trim(), expected) || found, false)
-    return matches ? undefined : "x-ultravox-webhook-signature: It is not of Ultravox.WebhookSecret."
+    return matches ? undefined : "x-ultravox-webhook-signature: It was not made with Ultravox.WebhookSecret."
   }
 
   return {

@@ -93,7 +93,7 @@ export const vapi = (
       return yield* new PlatformError({ reason: new AtCapacity({ message }) })
     }
     const url = call.webCallUrl ?? call.transport?.callUrl
-    if (!url) return yield* malformed("start", "the answer of Vapi has no address to join")
+    if (!url) return yield* malformed("start", "Vapi's answer has no address to join")
     const session: WebSession = { sessionIds: [call.id], credential: { shape: "url", platform: "vapi", url } }
     return session
   })
@@ -115,7 +115,7 @@ export const vapi = (
           const oldest = items.at(-1)?.createdAt
           return oldest
             ? Effect.succeed({ items, next: oldest })
-            : malformed("read", "the list of Vapi does not tell when a call was made")
+            : malformed("read", "Vapi's list does not say when a call was made")
         }),
       )
     },
@@ -135,7 +135,7 @@ export const vapi = (
         if (url === undefined) return Effect.succeed(false)
         const path = `${url.pathname.slice(1)}${url.search}`
         const hangUp: Call = { kind: "read", method: "POST", path, shownPath: "control", body: { type: "end-call" } }
-        // the address opens the call until it is over, which the call itself tells
+        // the address opens the call until it is over, as the call's state shows
         return Effect.map(
           Effect.andThen(send(controlEndpoint(url), Schema.Unknown, hangUp), callOf(id)),
           (call) => call.status === "ended",
@@ -158,7 +158,7 @@ export const vapi = (
     if (refusal !== undefined || given === undefined) return refusal
     return equal(given, hmacSha256(secret, `${headers["x-timestamp"]}.${rawBody}`, "hex"))
       ? undefined
-      : "x-signature: It is not of Vapi.WebhookSecret."
+      : "x-signature: It was not made with Vapi.WebhookSecret."
   }
 
   return {
@@ -188,7 +188,8 @@ export const vapi = (
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
       group: "Vapi",
       agent: "AssistantId",
-      bounds: "an address is for one call and opens it until it is over; how long without a caller, Vapi does not tell",
+      bounds:
+        "an address is for one call and opens it until it is over; Vapi does not say how long a call waits for its caller",
     }),
   }
 }

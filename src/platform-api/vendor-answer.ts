@@ -1,7 +1,7 @@
 /**
  * Reads the answers of vendors, whose statuses mean what HTTP says: 2xx has the data as JSON, 401 and 403 blame the key, 402 the
- * account, 404 the agent, 429 the rate of requests. What a vendor says in its own way is left to its adapter: above all, that every call
- * the account may have is running.
+ * account, 404 the agent, 429 the rate of requests. Each adapter recognises what its vendor says in its own way, above all that all calls
+ * of the account are in use.
  */
 import { Effect, Option, Predicate, Redacted, Schema } from "effect"
 import { type Answered, malformed, retryAfterOf, safeText } from "./answer.ts"
@@ -58,7 +58,7 @@ export const readVendorAnswer =
       const json = decodeJson(body)
       return Option.isSome(json)
         ? Effect.succeed(json.value)
-        : Effect.fail(malformed(kind, `the answer of ${vendor} is not JSON`))
+        : Effect.fail(malformed(kind, `${vendor}'s answer is not JSON`))
     }
     const safe = (text: string): string =>
       safeText(

@@ -17,7 +17,7 @@ export const metadataOf = ({ clientIdentifier, correlationId, metadata }: StartC
   [CORRELATION]: correlationId ?? clientIdentifier,
 })
 
-/** What of a start its caller has chosen. */
+/** The parts of a start that its caller chose. */
 export const chosenIn = ({ clientIdentifier, dynamicVariables, metadata }: StartConfig): string =>
   JSON.stringify([clientIdentifier, dynamicVariables, metadata])
 
@@ -70,7 +70,7 @@ export const vendorsUrl = (address: string, baseUrl: string, domain: string): UR
 export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
   (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
 
-/** A start that only makes a credential: one whose answer was lost has started nothing, because nobody has what it made. */
+/** For a start that only makes a credential: if its answer is lost, nothing has started, because nobody has the credential. */
 export const startsNothing = <A>(start: Effect.Effect<A, PlatformError>): Effect.Effect<A, PlatformError> =>
   Effect.mapError(start, (error) =>
     error.reason._tag === "Unavailable" && error.reason.mayHaveHappened

@@ -7,15 +7,15 @@ export interface WebhookReader extends Webhooks {
   readonly campaign: string
 }
 
-/** What a webhook is to the gate. */
+/** How the gate judges a webhook. */
 export type WebhookVerdict =
   | Exclude<WebhookMeaning, { readonly _tag: "ended" | "began" }>
   | (Extract<WebhookMeaning, { readonly _tag: "ended" }> & {
-      /** The campaigns whose key proves it: it ends no session of another. Absent: of any campaign. */
+      /** The campaigns whose key it was made with: it ends only their sessions. Absent: sessions of any campaign. */
       readonly campaigns?: ReadonlyArray<string>
     })
   | (Extract<WebhookMeaning, { readonly _tag: "began" }> & { readonly campaigns: ReadonlyArray<string> })
-  /** No campaign's key or secret proves it; `reason` says what to change. */
+  /** It was made with no campaign's key or secret; `reason` says what to change. */
   | { readonly _tag: "refused"; readonly reason: string }
   /** No campaign has this platform, or the platform sends no webhooks. */
   | { readonly _tag: "unexpected" }
@@ -38,7 +38,7 @@ export const refuseUnread = (
   return reason === undefined ? { _tag: "unexpected" } : { _tag: "refused", reason }
 }
 
-/** Authenticates with each key once: the signature of a large body costs more than all else. */
+/** Checks each key once: checking the signature of a large body is what costs most. */
 const verifyOnce = (webhook: VendorWebhook, now: number): ((reader: WebhookReader) => string | undefined) => {
   const verdicts = new Map<string, string | undefined>()
   return ({ proof, verify }) => {

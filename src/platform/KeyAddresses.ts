@@ -6,7 +6,7 @@ import { type Refused, refuse } from "./model.ts"
 /** Limit of addresses and CIDRs of one key. */
 export const MAX_KEY_ADDRESSES = 50
 
-/** Brackets and zone ids are of a URL or of one machine. */
+/** Refuses brackets, which belong to URLs, and zone ids, which only one machine knows. */
 const rangeOf = (entry: string): Range | undefined => (/[[\]%]/.test(entry) ? undefined : parseRange(entry))
 
 /** The entries without spaces and repetitions. */

@@ -25,7 +25,7 @@ export const PAUSE_MILLIS = 1_500
 /** A caller's text is cut to this length, in UTF-16 units. */
 const MAX_TEXT = 2_000
 
-/** The answer to `{"type":"ping"}`, by which a caller's page knows that the line is open. Pings are no texts of the caller. */
+/** The answer to `{"type":"ping"}`, by which a caller's page knows that the connection works. Pings are not texts of the caller. */
 const PONG = '{"type":"pong"}'
 
 /** Whether a frame is a ping. Longer texts are not parsed for it. */

@@ -44,7 +44,7 @@ export type RunStep = <Call extends object, R, A>(
   read: (result: R) => A,
 ) => Step<A>
 
-/** Adds what the audit log says of it, because rules do not format times. */
+/** Adds the text for the audit log, because rules do not format times. */
 const readable = (action: Action): Action =>
   action.type === "pause" && action.until !== undefined
     ? { ...action, untilText: `until ${isoTime(action.until)}` }

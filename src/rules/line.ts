@@ -178,7 +178,7 @@ export const endSession = (
     s.db.hdel(s.keys.sessions, session)
     s.db.zadd(s.keys.endedSessions, s.now, session)
   }
-  // a session without an offer was no call
+  // a session without an offer was not a call
   if (state === "ended" && ticket.seq !== 0 && ticket.offerBefore === undefined) {
     const average = meta(s, "averageMillis")
     // the clocks of two instances may differ by more than the length of a short call

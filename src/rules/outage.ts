@@ -5,7 +5,6 @@
  * - A gate is seen with every sweep, once a second (`gates`). A gate not seen for `DEAD_MILLIS` is dead. A gate that stops removes
  *   itself.
  * - A turn is missed only after every gate that is not dead was seen after the end of the start window: the caller could have sent the
- *   start to any of them.
  *   start to any of them. A step that an outage delayed does not show its gate: its gate had requests before it that failed (`stall.ts`).
  * - When a turn has just ended, other gates may simply not have swept yet. That is not an outage: the turn is extended by a second at a
  *   time until they were seen (`SILENT_AFTER_MILLIS`), up to `MAX_WINDOWS` windows.

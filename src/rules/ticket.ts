@@ -42,7 +42,7 @@ export interface Ticket {
   sessions?: ReadonlyArray<string> | undefined
   /** of a live ticket whose session begins with its page's offer (`queue/offer.ts`): by when it must be made */
   offerBefore?: number | undefined
-  /** under its lease the page has made its offer */
+  /** the page has made its offer under this lease */
   offered?: true | undefined
   /** the context of the caller's trace (W3C `traceparent`); only of tickets that a gate with a tracer has accepted */
   trace?: string | undefined

@@ -135,8 +135,8 @@ const namesIn = (flat: Flat): ReadonlyArray<string> => {
 }
 
 /**
- * Whether a campaign is of the default platform, whose webhook is proven by the gate's own token or secret. Told from the texts, so that it is
- * known although other settings have problems.
+ * Whether a campaign uses the default platform, whose webhook is authenticated by the gate's own token or secret. Read from the raw texts, so
+ * that it is known even if other settings have problems.
  */
 export const usesDefaultPlatform = (flat: Flat): boolean => {
   const platformAt = (base: string): string | undefined =>

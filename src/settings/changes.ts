@@ -101,7 +101,7 @@ const keepFixed = (before: SettingsTree, after: SettingsTree): SettingsTree => {
   const hostChanges = before.Server.Host !== after.Server.Host
   const { ConsoleToken: _, ...security } = after.Security
   const consoleToken = isConsoleSwitched(before, after) ? before.Security.ConsoleToken : after.Security.ConsoleToken
-  // the new settings were checked for another address to listen on, where a webhook may need no proof
+  // the new settings were checked for another address to listen on, where a webhook may need no secret
   const needsOldProof = hostChanges && security.WebhookApiToken.length + security.WebhookSigningSecret.length === 0
   const { WebhookApiToken, WebhookSigningSecret } = needsOldProof ? before.Security : security
   return {

@@ -3,6 +3,6 @@ import type { SettingsTree } from "../Settings.ts"
 
 export const DEFAULT_PLATFORM = "iqra"
 
-/** Whether a campaign is of the default platform. */
+/** Whether a campaign uses the default platform. */
 export const hasDefaultPlatform = ({ Campaigns }: Pick<SettingsTree, "Campaigns">): boolean =>
   Campaigns.some(({ Platform }) => Platform === DEFAULT_PLATFORM)

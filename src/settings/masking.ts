@@ -6,7 +6,7 @@ const wordsIn = (text: string): ReadonlyArray<string> => text.split(/[\s:@,=/?&]
 
 const PLACEHOLDER = /\{\{\w+\}\}/g
 
-/** The texts among the values of a JSON text, without placeholders; undefined if it is none. Names of fields are no secrets. */
+/** The strings among the values of a JSON text, without placeholders; undefined if it is not JSON. Names of fields are not secrets. */
 const textsOfJson = (text: string): ReadonlyArray<string> | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   const texts: Array<string> = []

@@ -139,7 +139,7 @@ const checkPrivatePort = (
   read.reportInvalid("Server.PrivatePort", `a port other than Server.Port, which is also ${Port}`)
 }
 
-/** The webhooks of vendors are proven by the vendors' own keys. */
+/** The webhooks of vendors are authenticated by the vendors' own keys. */
 const checkWebhookProof = (flat: Flat, read: Reader, { Server }: General, place: Place): void => {
   if (!usesDefaultPlatform(flat)) return
   const exposure = exposureOf(read, Server.Host, place)

@@ -40,7 +40,7 @@ export const headerLine = secret(
 )
 
 /** JSON, written as a text. Any value in it may be a key. */
-export const secretJson = secret("JSON in a text of at most 4096 characters", jsonText)
+export const secretJson = secret("JSON in a string of at most 4096 characters", jsonText)
 
 export const providerKey = secret(
   "a key or secret of ASCII characters, without spaces",

@@ -140,8 +140,8 @@ const isJson = (given: string): boolean => {
 /** JSON, written as a text. */
 export const jsonText: Text<string> = Schema.String.check(
   Schema.isMaxLength(4096),
-  Schema.makeFilter(isJson, { expected: "JSON in a text" }),
-).annotate({ expected: "JSON in a text of at most 4096 characters" })
+  Schema.makeFilter(isJson, { expected: "JSON in a string" }),
+).annotate({ expected: "JSON in a string of at most 4096 characters" })
 
 /** It becomes part of a path or a store key, so it has no slash or space. */
 export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).annotate({
@@ -150,7 +150,7 @@ export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).anno
 
 /** A part of a room's name, which every server of rooms accepts. */
 export const roomNamePart: Text<string> = pattern(/^[A-Za-z0-9_-]{1,64}$/).annotate({
-  expected: "letters of English, digits, - and _, at most 64",
+  expected: "English letters, digits, - and _, at most 64",
 })
 
 /** A value's annotations with further notes, for a schema derived from it. */

@@ -137,7 +137,7 @@ export const makeListener = Effect.fnUntraced(function* ({
         : Effect.andThen(
             Metric.update(silenceCounter, 1),
             Effect.logWarning(
-              "Messages of other instances do not arrive; waiting callers learn up to 2 s late that it is their turn. The gate reconnects until they do.",
+              "Messages of other instances do not arrive; start calls are up to 2 s late. The gate reconnects until the messages arrive.",
             ),
           )
     },

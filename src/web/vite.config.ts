@@ -125,7 +125,7 @@ const declareWidget = (outDir: string): void => {
   })
 }
 
-/** Beside the pages: the widget, which is no page. */
+/** The widget, in a directory beside the pages. */
 const widget: Plugin = {
   name: "voicegate-widget",
   apply: "build",

@@ -95,7 +95,7 @@ describe("an operator without a browser", () => {
       assert.strictEqual(pause.code, 1, pause.output)
       assert.include(
         pause.output,
-        `the gate that answered is of an older version, which knows no end of a pause. ${told}`,
+        `the gate that answered has an older version, in which a pause cannot end by itself. ${told}`,
       )
       assert.deepStrictEqual(older.asked, actions)
     },

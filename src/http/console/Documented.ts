@@ -73,7 +73,7 @@ const group = HttpApiGroup.make("Console").add(
     error: refused(invalid, ...storeProblems),
   }).annotate(
     OpenApi.Description,
-    "The tickets whose hash begins so, at most 20. An answer with `next` has not read everything: ask again `from` there.",
+    "The tickets whose hash begins with this text, at most 20. An answer with `next` is incomplete: ask again with it as `from`.",
   ),
   HttpApiEndpoint.post("act", "/console/api/actions", {
     payload: Command,

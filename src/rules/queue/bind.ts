@@ -4,7 +4,7 @@
  * the start was put in doubt resolves the doubt: the ticket becomes live if it still waits, else the slot is held until
  * the session ends.
  *
- * With `offerMillis` the session has not begun: it does with the offer that the page of the ticket makes within this
+ * With `offerMillis` the session has not begun: it begins with the offer that the page of the ticket makes within this
  * time (`offer.ts`), and otherwise the slot is free again. That says nothing about the platform.
  */
 

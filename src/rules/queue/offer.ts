@@ -1,7 +1,7 @@
 /**
- * The page of a live ticket makes the offer with which its session begins, once: the ticket is starting again, so that
- * the platform can be asked, and what became of that is `bind` or `fail` as of any start. The slot stays the same under the
- * same lease; `offered` keeps a late repetition of the first `bind` from allowing a second offer.
+ * Takes the offer with which the session of a live ticket begins, once. The ticket is starting again while the platform
+ * is asked, and the outcome is `bind` or `fail`, as for any start. The slot stays the same under the same lease;
+ * `offered` keeps a late repetition of the first `bind` from allowing a second offer.
  */
 import { callNext } from "../call-next.ts"
 import { missOffer } from "../expiry.ts"
@@ -21,7 +21,7 @@ export interface Offer {
 
 export type Offered =
   | { readonly _tag: "starting"; readonly lease: string }
-  /** the offer was made before, whatever became of it */
+  /** an offer was made before, with any outcome */
   | { readonly _tag: "used" }
   /** the session is not this ticket's */
   | { readonly _tag: "foreign" }
@@ -30,7 +30,7 @@ export type Offered =
 
 export const offer = (s: Step, { data, id, session }: Offer): Offered => {
   const ticket = load(s, id)
-  // a start in doubt, or its session, is nobody's to begin
+  // nobody may begin a start in doubt, or its session
   if (ticket === undefined || ticket.state === "doubt" || ticket.seq === 0) return { _tag: "unknown" }
   const { state } = ticket
   if (state === "waiting" || state === "called" || state === "starting") return { _tag: "used" }

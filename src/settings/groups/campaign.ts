@@ -41,7 +41,7 @@ const commonFields = {
   AllowedTransportTypes: listWithDefault(list(oneOf(TRANSPORTS)), ["websocket"], "websocket", {
     description: "transports that a request may name: `websocket` (0), `webrtc` (1)",
     documentation:
-      "A request that names none gets the first. List only what your platform supports: each start that it refuses uses one of the key's requests",
+      "A request that names none gets the first. List only what your platform supports: each refused start uses one of the key's requests",
   }),
   Platform: withDefault(oneOf(PLATFORMS), "iqra", {
     description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,

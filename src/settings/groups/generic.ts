@@ -21,21 +21,21 @@ export const GenericSettings = Schema.Struct({
   StartMethod: withDefault(oneOf(["post", "get", "put"]), "post", { description: "method of a start" }),
   StartPath: needed(text, "template of a start's path below `BaseUrl`, such as `agents/{{agent}}/calls`"),
   StartBody: optional(secretJson, "none", {
-    description: "template of a start's body, as JSON in a text",
+    description: "template of a start's body, as JSON in a string",
     documentation:
-      'A text that is only `"{{variables}}"` or `"{{metadata}}"` becomes the object. It may contain keys, so it is shown nowhere',
+      'A string that is only `"{{variables}}"` or `"{{metadata}}"` becomes the object. The body may contain keys, so it is never shown',
   }),
-  SessionIdField: needed(text, "where the answer has the session's id, such as `data.id`"),
-  UrlField: optional(text, "no address", { description: "where the answer has the address; this or `TokenField`" }),
-  TokenField: optional(text, "no token", { description: "where the answer has the token" }),
+  SessionIdField: needed(text, "path of the session's id in the answer, such as `data.id`"),
+  UrlField: optional(text, "no address", { description: "path of the address in the answer; this or `TokenField`" }),
+  TokenField: optional(text, "no token", { description: "path of the token in the answer" }),
   SingleUse: withDefault(flag, false, { description: "the token opens one session, once" }),
   AtCapacity: optional(text, "`concurren` in a 400, 402 or 429", {
-    description: "text in a refusal that says that all calls are taken",
+    description: "text by which a refusal says that all calls are taken",
   }),
   StatusPath: optional(text, "the vendor is not asked", {
     description: "template of the path that tells a session's state; with `StatusField` and `OverStatuses`",
   }),
-  StatusField: withDefault(text, "status", { description: "where that answer has the state" }),
+  StatusField: withDefault(text, "status", { description: "path of the state in the answer of `StatusPath`" }),
   OverStatuses: listWithDefault(list(text), ["ended"], "ended", {
     description: "the states of a session that is over",
   }),
@@ -45,12 +45,13 @@ export const GenericSettings = Schema.Struct({
   WebhookSecret: optional(providerKey, "no webhooks", { description: "secret of the vendor's webhooks" }),
   WebhookHeader: withDefault(headerName, "x-webhook-secret", { description: "header of the secret or the signature" }),
   WebhookScheme: withDefault(oneOf(["token", "hex", "base64"]), "token", {
-    description: "what it has: the secret itself (`token`), or the HMAC SHA-256 of the body (`hex`, `base64`)",
+    description:
+      "what `WebhookHeader` contains: the secret itself (`token`), or the HMAC SHA-256 of the body (`hex`, `base64`)",
   }),
   WebhookTimeHeader: optional(headerName, "the body alone is signed", {
-    description: "header of the time, in seconds or milliseconds; then `{time}.{body}` is signed",
+    description: "header with the time, in seconds or milliseconds; the signature is then of `{time}.{body}`",
   }),
-  WebhookIdField: withDefault(text, "sessionId", { description: "where a webhook has the session's id" }),
-  WebhookEventField: optional(text, "every webhook is an end", { description: "where a webhook has its event" }),
+  WebhookIdField: withDefault(text, "sessionId", { description: "path of the session's id in a webhook" }),
+  WebhookEventField: optional(text, "every webhook is an end", { description: "path of the event in a webhook" }),
   WebhookEndEvents: listWithDefault(list(text), [], "none", { description: "the events that are an end" }),
 })

@@ -35,7 +35,7 @@ export const IpIntelSettings = Schema.Struct({
   ),
   ApiKey: optional(providerKey, "none", { description: "the provider's key" }),
   BaseUrl: optional(text, "the provider's own", {
-    description: "another address of the provider; for maxmind the path of the `.mmdb` file",
+    description: "an address that replaces the provider's own; for maxmind the path of the `.mmdb` file",
   }),
   OnError: withDefault(oneOf(["allow", "block"]), "allow", {
     description:

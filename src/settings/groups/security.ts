@@ -27,7 +27,7 @@ export const SecuritySettings = Schema.Struct({
     {
       description: "the value of `X-Api-Token` of the platform's webhook, at least 16 characters; several for rotation",
       documentation:
-        "Only loopback is served when `Server.Host` is a loopback address and `TrustedProxies` is empty. Without token and secret, webhooks are accepted from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two. A gate whose campaigns are all of [vendors](vendors.md) needs neither: their webhooks have signatures of their own, and without token and secret this one is refused",
+        "Only loopback is served when `Server.Host` is a loopback address and `TrustedProxies` is empty. Without token and secret, webhooks are accepted from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two. A gate whose campaigns are all of [vendors](vendors.md) needs neither: their webhooks have signatures of their own. It then refuses session-ended webhooks unless one of the two is set",
     },
   ),
   WebhookSigningSecret: listWithDefault(

@@ -35,7 +35,7 @@ export const ServerSettings = Schema.Struct({
   }),
   TraceParent: withDefault(oneOf(["link", "proxies"]), "link", {
     description:
-      "what a `traceparent` of a request does to the gate's traces: it is a link, or with `proxies` it is the parent if the request comes straight from one of `Security.TrustedProxies`",
+      "how the gate's traces use the `traceparent` of a request: as a link, or with `proxies` as the parent if the request comes straight from one of `Security.TrustedProxies`",
     documentation:
       "Anyone can send a `traceparent`. Choose `proxies` only if each of them begins the trace itself, or replaces what callers send",
   }),

@@ -1,6 +1,6 @@
 /**
- * The settings of a campaign whose `Platform` is a vendor, each below the vendor's own key. What is required is so only where the
- * campaign's `Platform` is this vendor; the settings of other vendors are not read.
+ * The settings of a campaign whose `Platform` is a vendor, each below the vendor's own key. They are required only if the campaign's
+ * `Platform` is this vendor; the settings of other vendors are not read.
  */
 import { Schema } from "effect"
 import { baseUrl, serverUrl } from "../network-values.ts"
@@ -43,7 +43,7 @@ export const VapiSettings = Schema.Struct({
   ...api("vapi", "Vapi", "https://api.vapi.ai/"),
   AssistantId: requiredWith("vapi", identifier, { own: true, description: "the assistant at Vapi" }),
   WebhookSecret: requiredWith("vapi", providerKey, {
-    description: "secret with which Vapi signs its webhooks, or sends as `X-Vapi-Secret`",
+    description: "secret with which Vapi signs its webhooks, or that it sends as `X-Vapi-Secret`",
   }),
 })
 
@@ -62,7 +62,7 @@ export const UltravoxSettings = Schema.Struct({
     description: "secret with which Ultravox signs its webhooks",
   }),
   GateUrl: optional(baseUrl, "the account's webhook is used", {
-    description: "public address of the gate, which each call names for its webhook",
+    description: "public address of the gate, where the webhook of each call goes",
   }),
 })
 
@@ -88,11 +88,11 @@ export const OpenAISettings = Schema.Struct({
   }),
   Session: optional(jsonText, "none", {
     own: true,
-    description: "further fields of the session, such as `tools`, as a JSON object in a text",
+    description: "further fields of the session, such as `tools`, as a JSON object in a string",
   }),
   GateUrl: optional(baseUrl, "pages get a path", {
     description:
-      "public address of the gate, which the credential names; needed where a host has mounted the gate below a path",
+      "public address of the gate, for the credential's `url`; needed where a host has mounted the gate below a path",
   }),
 })
 
@@ -183,7 +183,7 @@ export const vendorFields = {
   Generic: GenericSettings,
 }
 
-/** What a vendor's campaign has of these. */
+/** The settings of a vendor's campaign: those of its vendor. */
 export type VendorSettings = {
   readonly [K in keyof typeof vendorFields]?: (typeof vendorFields)[K]["Type"] | undefined
 }

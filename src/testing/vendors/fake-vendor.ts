@@ -32,7 +32,7 @@ export interface FakeVendor {
   readonly requests: ReadonlyArray<VendorRequest>
   /** The settings below `VoiceAiPlatform` of a campaign that uses this vendor. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** The next requests meet these troubles, one each. */
+  /** The next requests fail in these ways, one each. */
   readonly failNext: (...troubles: ReadonlyArray<VendorTrouble>) => void
   /** How many calls the account may have. No limit at first. */
   readonly setLimit: (limit: number) => void
@@ -68,7 +68,7 @@ const responseOf = ({ body, headers, status }: VendorAnswer): Response =>
     headers: { "content-type": "application/json", ...headers },
   })
 
-/** The part that all fakes have: their requests, and troubles on the way. */
+/** What all fakes have in common: their requests, and failures of the connection. */
 export const fakeApi = (answer: (request: VendorRequest) => VendorAnswer) => {
   const requests: Array<VendorRequest> = []
   const troubles: Array<VendorTrouble> = []

@@ -18,7 +18,7 @@ import { createSay, type Strings } from "./strings.ts"
 import { createSwitcher } from "./switcher.ts"
 import { createView } from "./view.ts"
 
-/** What the fragment begins with that the link of another device has. */
+/** How the fragment of a link for another device begins. */
 const HANDOFF = "#voicegate"
 /** The attributes that need `extras.js`. */
 const EXTRAS = /consent|rating|handoff|picture/

@@ -1,11 +1,11 @@
-/** Says the texts of `extras.js`. */
+/** Finds the texts of `extras.js`. */
 import { extraStrings } from "./extra-strings.ts"
 import { fill } from "./fill.ts"
 import type { Say } from "./strings.ts"
 
 const isKnown = (key: string): key is keyof typeof extraStrings => Object.hasOwn(extraStrings, key)
 
-/** These tools say the texts of `extras.js` too. */
+/** The tools of the screens, which then also find the texts of `extras.js`. */
 export const withExtraStrings = <T extends { readonly say: Say }>(tools: T): T => {
   const say: Say = (keys, values = {}) => {
     const said = tools.say(keys, values)

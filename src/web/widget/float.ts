@@ -40,7 +40,7 @@ export const canFloat = (): boolean => window.documentPictureInPicture !== undef
  * Opens the window; call it from a tap.
  *
  * @param dock has the widget's colours, language and direction, which may change meanwhile
- * @param closed is called when it is closed, by whomever
+ * @param closed is called when it is closed, by the visitor or the browser
  */
 export const openFloat = async (
   { act, language, say }: Tools,

@@ -31,7 +31,7 @@ export interface Languages {
   readonly current: () => Language
   /** Finds the language again and loads it; resolves when its texts, or English, can be shown. */
   readonly update: () => Promise<void>
-  /** Names the language and the direction of an element with the texts. */
+  /** Sets the language and the direction of an element with the texts. */
   readonly mark: (shown: Element) => void
 }
 

@@ -21,7 +21,7 @@ const PROBE_EVERY = 3_000
 /** An offline machine may still reach an agent on localhost: the line counts as down only after this silence. */
 const SILENT_AFTER = 2_000
 
-/** What the line's surroundings say of the network. */
+/** What is known of the network outside of the line. */
 export interface Network {
   readonly isOnline: () => boolean
   /** Whether the gate answers, within two seconds. */

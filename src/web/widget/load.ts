@@ -3,8 +3,8 @@
  * when it is the caller's turn. A part is a script beside the widget's own; where that one is missing, because a page hosts
  * the widget alone, it is loaded from the gate.
  *
- * A part may be newer than the widget that loads it, because a browser keeps scripts for a while: what a part exports may grow, and
- * nothing of it may change its meaning.
+ * A part may be newer than the widget that loads it, because a browser keeps scripts for a while: a part may export more, but no
+ * export may change its meaning.
  */
 import { withBlobOf } from "./audio-script.ts"
 import type { extend } from "./extras.ts"

@@ -3,7 +3,7 @@
 /** How often it is measured, in milliseconds. */
 const EVERY = 50
 
-/** Measures until the context is closed. Tells the root mean square of the last samples, 0 to 1. */
+/** Measures until the context is closed. Reports the root mean square of the last samples, 0 to 1. */
 export const measure = (context: AudioContext, stream: MediaStream, tell: (loudness: number) => void): void => {
   const analyser = new AnalyserNode(context, { fftSize: 1024 })
   context.createMediaStreamSource(stream).connect(analyser)

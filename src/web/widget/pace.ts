@@ -1,6 +1,6 @@
 /**
- * Tells audio that the network delayed from audio that its sender sent early. Only the first is to be worked off, because only the
- * first makes the conversation late.
+ * Distinguishes audio that the network delayed from audio that its sender sent early. Playback catches up only with the first,
+ * because only the first makes the conversation late.
  *
  * A sender that follows real time can never be ahead of it: after a gap of one second in which nothing arrived, at most one second is
  * overdue. So:
@@ -9,7 +9,7 @@
  *   `MAX_SPACING`). What is buffered of it was delayed.
  * - A sender that sends more than was overdue is ahead of real time: it sends whole answers at once. Nothing that is buffered of it is
  *   late, and it counts as steady again only after `STEADY_AGAIN` seconds. What is buffered then is its `lead`.
- * - A sender of whom neither was seen yet is trusted: it is played as it speaks.
+ * - A sender that has shown neither yet is played at natural speed.
  *
  * A message that arrives in a gap proves that the line was open, so the gap was the sender's and nothing was overdue.
  *

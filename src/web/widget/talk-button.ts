@@ -31,7 +31,7 @@ export const createTalkButton = ({ mute, say }: Tools): HTMLElement => {
     hold(true)
   })
   for (const end of ["pointerup", "pointercancel", "lostpointercapture", "blur"]) button.addEventListener(end, release)
-  // a long press on a phone is no menu
+  // a long press on a phone must not open a menu
   button.addEventListener("contextmenu", (event) => event.preventDefault())
   button.addEventListener("click", ({ detail }) => {
     // neither a pointer nor a key

@@ -1,4 +1,4 @@
-/** Whose page this is. */
+/** The product's mark and name, and the page's. */
 import type { JSX } from "preact"
 import mark from "../favicon.svg"
 

@@ -1,4 +1,4 @@
-/** Says what happened, to a screen reader and where the page shows it. The region stands in the page from its start, or nobody listens to it. */
+/** Announces what happened, visibly and to screen readers. The live region exists from the start, or screen readers ignore it. */
 
 let timer: number | undefined
 
@@ -7,7 +7,7 @@ export const announce = (text: string, millis?: number): void => {
   const region = document.querySelector("#said")
   if (region === null) return
   clearTimeout(timer)
-  // The same words twice are otherwise no change.
+  // Otherwise the same text twice would be no change, and not announced.
   region.textContent = region.textContent === text ? `${text}\u00a0` : text
   if (millis !== undefined) timer = window.setTimeout(() => region.replaceChildren(), millis)
 }

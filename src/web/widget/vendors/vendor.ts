@@ -11,7 +11,7 @@ export interface VendorCredential {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The visitor's side of a call, and what is told of the agent's. */
+/** The visitor's side of a call, and the reports about the agent's side. */
 export interface Caller {
   /** the microphone; silent while muted */
   readonly microphone: MediaStream
