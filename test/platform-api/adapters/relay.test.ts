@@ -236,7 +236,7 @@ describe("an offer", () => {
 describe("the Live API", () => {
   relayed(
     "gets the offer as JSON, and its session is watched and hung up",
-    ({ pass }) =>
+    ({ fake, pass }) =>
       Effect.gen(function* () {
         const started = yield* ask(1)
         const { answer, callId = "" } = yield* offer(started)
@@ -413,7 +413,7 @@ describe("an offer that may have begun a call", () => {
 
   relayed(
     "but has no name holds its slot until no call can last longer",
-    ({ pass }) =>
+    ({ fake, pass }) =>
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
@@ -484,7 +484,7 @@ describe("a call", () => {
 
   relayed(
     "is hung up at the longest call, also when the first request to do so fails",
-    ({ pass }) =>
+    ({ fake, pass }) =>
       Effect.gen(function* () {
         const started = yield* ask(1)
         const id = yield* begins(started)
