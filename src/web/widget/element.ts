@@ -71,7 +71,7 @@ declare global {
   }
 }
 
-/** How the fragment of a link for another device begins. */
+/** What the fragment begins with that the link of another device has. */
 const HANDOFF = "#voicegate"
 /** The attributes that need `extras.js`. */
 const EXTRAS = /consent|rating|handoff|picture/
