@@ -71,7 +71,7 @@ declare global {
   }
 }
 
-/** What the fragment begins with that the link of another device has. */
+/** How the fragment of a link for another device begins. */
 const HANDOFF = "#voicegate"
 /** The attributes that need `extras.js`. */
 const EXTRAS = /consent|rating|handoff|picture/
