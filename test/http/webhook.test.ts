@@ -30,7 +30,7 @@ it("without a campaign of the default platform, no webhook is accepted that noth
   const verifyUnused = (settings: typeof none, request: Partial<SignedRequest> = {}) =>
     verifyWebhook(settings, { ...vector, ...request }, signedAt * 1000, false)
   expect(verify({}, none)).toBeUndefined()
-  expect(verifyUnused(none)).toMatch(/^No campaign is of the default platform/)
+  expect(verifyUnused(none)).toMatch(/^No campaign uses the default platform/)
   expect(verifyUnused(signed)).toBeUndefined()
   const tokens = security({ tokens: ["the-token-of-the-owner"] })
   expect(verifyUnused(tokens, { apiToken: "the-token-of-the-owner" })).toBeUndefined()
