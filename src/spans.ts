@@ -36,6 +36,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "NotYourTurn",
   "TicketUnknown",
   "TicketOver",
+  "CredentialRefused",
 ])
 
 const isTraced = ({ cache: { tracer, tracerEnabled } }: Fiber.Fiber<unknown, unknown>): boolean =>
