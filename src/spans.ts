@@ -38,6 +38,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "NotYourTurn",
   "TicketUnknown",
   "TicketOver",
+  "CredentialRefused",
 ])
 
 const isTraced = ({ cache: { tracer, tracerEnabled } }: Fiber.Fiber<unknown, unknown>): boolean =>

@@ -148,6 +148,16 @@ describe("the spans of a session request", () => {
     }),
   )
 
+  tracedTest("of an offer with a wrong token record no error", (served, spans) =>
+    Effect.gen(function* () {
+      const ticket = textField(yield* requestFrom(served, 1), "uniqueRequestId")
+      const headers = { "content-type": "application/sdp", authorization: "Bearer wrong" }
+      const path = `${served.url}/api/session/${ticket}/relay`
+      assert.strictEqual((yield* call(path, { method: "POST", headers, body: "v=0\r\n" })).status, 401)
+      assert.isUndefined(errorOf(spans, "Gatekeeper.relay"))
+    }),
+  )
+
   tracedTest("record an error of the platform at its own call, while the caller waits", (served, spans) =>
     Effect.gen(function* () {
       served.world.initiate = () => Effect.fail(platformIsAway)

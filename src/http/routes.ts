@@ -18,6 +18,7 @@ import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
 import { type Door, givenField, requestOf } from "./vendor-doors.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
+import { makeWebhookLimits } from "./webhook-limits.ts"
 
 export class Routes extends Context.Service<
   Routes,
@@ -47,12 +48,6 @@ export class Routes extends Context.Service<
 /** How an SDP begins (RFC 8866 §5). */
 const SDP = /^v=0\r?\n/
 
-/**
- * After this many refused webhooks of vendors in a minute, an address gets 429 for the rest of it, and no body of its webhooks is read: a
- * forged one of 1 MiB costs as much as a hundred requests.
- */
-export const REFUSED_WEBHOOKS_PER_MINUTE = 60
-
 const PING_EVERY_NANOS = 1_000_000_000n
 
 /**
@@ -73,7 +68,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const clock = yield* Clock.Clock
       const rejoinLimit = yield* localRateLimit(() => settings().Security.StatusPerMinute)
       const trusted = derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies))
-      const refusedWebhooks = yield* localRateLimit(() => REFUSED_WEBHOOKS_PER_MINUTE)
+      const webhookLimits = yield* makeWebhookLimits
       const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false
       const [lastPing, invalidatePing] = yield* Effect.cachedInvalidateWithTTL(
@@ -214,8 +209,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         vendorWebhook: (platform, request) =>
           Effect.gen(function* () {
             const address = callerOf(request, trusted()) ?? ""
-            const seconds = refusedWebhooks.retryAfter(address, clock.currentTimeMillisUnsafe())
-            if (seconds > 0) return answers.unread(answers.askedTooOften(seconds))
+            const limited = webhookLimits.refusal(address)
+            if (limited !== undefined) return limited
             const headers = headersOf(request)
             const refusal = yield* gatekeeper.vendorWebhookRefusal(platform, headers)
             const outcome =
@@ -223,7 +218,11 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               (yield* Effect.mapError(
                 gatekeeper.vendorWebhook(platform, {
                   headers,
-                  rawBody: yield* readBody(request, true, answers.MAX_WEBHOOK_BYTES),
+                  rawBody: yield* webhookLimits.reading(
+                    address,
+                    request,
+                    readBody(request, true, answers.MAX_WEBHOOK_BYTES),
+                  ),
                 }),
                 (error) => answers.failed(error, basePath),
               ))
@@ -231,10 +230,11 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             switch (outcome._tag) {
               case "accepted": {
                 const { released } = outcome
+                if (released) webhookLimits.countProven(address)
                 return answers.json(200, { released }, released ? "released" : "not_released")
               }
               case "refused":
-                refusedWebhooks.take(address, clock.currentTimeMillisUnsafe())
+                webhookLimits.countRefused(address)
                 yield* warnOfRefusedWebhook(outcome.reason)
                 return refused(answers.refused(problems.webhookUnauthorized.make(outcome.reason)))
               case "unexpected":

@@ -8,11 +8,11 @@ import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { DailySettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
-import type { PlatformError } from "./errors.ts"
+import { type PlatformError, unavailable } from "./errors.ts"
 import type { SessionState, WebSession } from "./model.ts"
 import { expiryOf, newSessionId } from "./own-session.ts"
 import { hmacSha256 } from "./signatures.ts"
-import type { Call } from "./transport.ts"
+import { type Call, START_TIMEOUT_MILLIS } from "./transport.ts"
 import {
   checkAgent,
   isNotFound,
@@ -112,7 +112,15 @@ export const daily = (
   }
 
   return {
-    mint: (config, group) => startsNothing(mint(config, group)),
+    // two requests within the time limit of one: a start that takes longer counts as one that may have happened
+    mint: (config, group) =>
+      mint(config, group).pipe(
+        Effect.timeoutOrElse({
+          duration: START_TIMEOUT_MILLIS,
+          orElse: () => Effect.fail(unavailable("timeout", true, "Daily did not answer in time")),
+        }),
+        startsNothing,
+      ),
     status,
     limitsCalls: true,
     end,

@@ -15,7 +15,16 @@ import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
-import { checkAgent, isNotFound, SessionId, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
+import {
+  checkAgent,
+  isNotFound,
+  SessionId,
+  saysConcurrency,
+  startsNothing,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "./vendor.ts"
 
 /** How long a signed address may be opened (s). */
 const ADDRESS_SECONDS = 15 * 60
@@ -108,7 +117,7 @@ export const elevenlabs = (
   }
 
   return {
-    mint,
+    mint: (config, group) => startsNothing(mint(config, group)),
     status,
     webhooks: {
       proof: secret,

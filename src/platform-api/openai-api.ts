@@ -53,7 +53,14 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
     session: { type: "realtime" },
     begin: (session, sdp, { group, ...caller }) => {
       const multipart = { sdp, session: JSON.stringify(session) }
-      const call: Call = { kind: "start", method: "POST", path: "v1/realtime/calls", multipart, ...caller }
+      const call: Call = {
+        kind: "start",
+        method: "POST",
+        path: "v1/realtime/calls",
+        multipart,
+        unquotable: sdp,
+        ...caller,
+      }
       return Effect.map(send(endpoint, RealtimeAnswer, call, group), (answered) => ({
         sdp: answered.sdp,
         call: callIn(answered.location),
@@ -68,7 +75,7 @@ export const liveApi = (endpoint: Endpoint, send: Send): OpenAIApi => ({
   session: {},
   begin: (session, sdp, { group, ...caller }) => {
     const body = { session, transport: { type: "webrtc", sdp } }
-    const call: Call = { kind: "start", method: "POST", path: "v1/live/sessions", body, ...caller }
+    const call: Call = { kind: "start", method: "POST", path: "v1/live/sessions", body, unquotable: sdp, ...caller }
     return Effect.map(send(endpoint, LiveAnswer, call, group), (answered) => ({
       sdp: answered.transport.sdp,
       call: callIn(answered.session?.id),

@@ -42,6 +42,8 @@ export interface Call {
   readonly form?: Readonly<Record<string, string>>
   /** the parts of the request that its caller chose; a refusal may quote them */
   readonly fromCaller?: string
+  /** what of the request no message may quote, such as an SDP with its caller's addresses; a refusal may */
+  readonly unquotable?: string
 }
 
 /** Codes of Node and undici for a connection that was never established. */
@@ -108,7 +110,7 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
   const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
   const authorisation = yield* endpoint.authorise(call)
   const request = requestOf(call, endpoint.baseUrl, authorisation)
-  // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
+  // A host may record headers in its traces with its own list of redacted names; the key, and a session's id, are always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames
   const executed = client.execute(request)
   const answer = yield* (
@@ -123,7 +125,7 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
       })),
     ),
     withoutRedirects,
-    Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, ...Object.keys(authorisation)]),
+    Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, ...Object.keys(authorisation), "location"]),
     Effect.mapError((error) => transportFailure(call, host, error)),
     Effect.timeoutOrElse({
       duration: timeout,

@@ -50,9 +50,26 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 const REQUEST_STATUSES = new Set([400, 413, 422])
 
+/** More of a refusal's text is not looked at, since each of its words is searched for. */
+const MAX_SAID = 1_000
+/** A word with a line end that is written out, as in JSON within JSON. */
+const ESCAPED_END = /\\[rnt]/g
+/** Shorter words may be of any text. */
+const WORD = /[^\s"'`,;()<>[\]{}\\]{6,}/g
+
+/** A vendor's text without the words that are also in `unquotable`, cut off or not. */
+const withoutQuotes = (text: string, unquotable: string): string =>
+  text
+    .slice(0, MAX_SAID)
+    .replace(ESCAPED_END, " ")
+    .replace(WORD, (word) => (unquotable.includes(word.replace(/[.:!?]+$/, "")) ? "<redacted>" : word))
+
 export const readVendorAnswer =
   ({ isAtCapacity, isRefusal, secrets, vendor }: VendorAnswers) =>
-  ({ fromCaller = "", kind }: Call, { body, retryAfter, status }: Answered): Effect.Effect<unknown, PlatformError> => {
+  (
+    { fromCaller = "", kind, unquotable }: Call,
+    { body, retryAfter, status }: Answered,
+  ): Effect.Effect<unknown, PlatformError> => {
     if (status >= 200 && status < 300) {
       if (body === "") return Effect.succeed({})
       const json = decodeJson(body)
@@ -60,11 +77,10 @@ export const readVendorAnswer =
         ? Effect.succeed(json.value)
         : Effect.fail(malformed(kind, `${vendor}'s answer is not JSON`))
     }
-    const safe = (text: string): string =>
-      safeText(
-        secrets.reduce((shown, secret) => shown.replaceAll(Redacted.value(secret), "<redacted>"), text),
-        "",
-      )
+    const safe = (text: string): string => {
+      const shown = secrets.reduce((kept, secret) => kept.replaceAll(Redacted.value(secret), "<redacted>"), text)
+      return safeText(unquotable === undefined ? shown : withoutQuotes(shown, unquotable), "")
+    }
     const error = decodeBody(body)
     const code = safe(textOf(error?.code) || textOf(error?.error))
     const said = safe([error?.message, error?.msg, error?.detail].map(textOf).find((each) => each !== "") ?? "")

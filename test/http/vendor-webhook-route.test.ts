@@ -3,8 +3,9 @@ import { once } from "node:events"
 import { request as nodeRequest } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
 import { MAX_WEBHOOK_BYTES } from "../../src/http/answer.ts"
-import { REFUSED_WEBHOOKS_PER_MINUTE } from "../../src/http/routes.ts"
+import { LARGE_AT_ONCE, REFUSED_WEBHOOKS_PER_MINUTE } from "../../src/http/webhook-limits.ts"
 import { readWebhook } from "../../src/platform-api/webhooks.ts"
 import { call, post, servedTest } from "../support/gate-server.ts"
 import { REQUEST, shop, VENDOR_WEBHOOK, WEBHOOK } from "./support.ts"
@@ -71,6 +72,66 @@ describe("a vendor's webhook", () => {
         assert.strictEqual(
           (yield* announce(port, VENDOR_WEBHOOK).pipe(Effect.timeoutOption("100 millis")))._tag,
           "None",
+        )
+      }),
+  )
+
+  servedTest(
+    "is accepted from an address that has ended a call, whatever else comes from there: other customers of the vendor send from it too",
+    { Security: { ...shop.Security, TrustedProxies: ["127.0.0.1"], RateLimitConcurrency: 0 } },
+    ({ url, world }) =>
+      Effect.gen(function* () {
+        const send = Effect.map(
+          call(url + VENDOR_WEBHOOK, { method: "POST", headers: from("203.0.113.1"), body: "{}" }),
+          ({ status }) => status,
+        )
+        const ends = (id: string): typeof world.webhook => ({
+          _tag: "ended",
+          sessions: [[id]],
+          campaigns: ["default"],
+        })
+        yield* post(url + REQUEST, {}, from("203.0.113.9"))
+        world.webhook = ends("web-1")
+        assert.strictEqual(yield* send, 200)
+        world.webhook = WRONG
+        for (let n = 0; n < 2 * REFUSED_WEBHOOKS_PER_MINUTE; n++) assert.strictEqual(yield* send, 401)
+        world.webhook = ends("web-2")
+        assert.strictEqual(yield* send, 200)
+      }),
+  )
+
+  servedTest(
+    "of an address that sends large bodies slowly is refused after a few at once, and small ones are not",
+    shop,
+    ({ port, url, world }) =>
+      Effect.gen(function* () {
+        world.webhook = { _tag: "ignored" }
+        const slow = Array.from({ length: LARGE_AT_ONCE }, () => {
+          const headers = { "content-length": MAX_WEBHOOK_BYTES }
+          const sent = nodeRequest({
+            host: "127.0.0.1",
+            port,
+            path: VENDOR_WEBHOOK,
+            method: "POST",
+            agent: false,
+            headers,
+          })
+          sent.on("error", () => {})
+          sent.write("{")
+          return sent
+        })
+        yield* Effect.promise(() =>
+          eventually("the others are refused", async () => {
+            const answer = await Effect.runPromise(Effect.timeoutOption(announce(port, VENDOR_WEBHOOK), "200 millis"))
+            return answer._tag === "Some" && answer.value.status === 429
+          }),
+        )
+        const small = call(url + VENDOR_WEBHOOK, { method: "POST", body: "{}" })
+        assert.strictEqual((yield* small).status, 200)
+        for (const sent of slow) sent.destroy()
+        const large = call(url + VENDOR_WEBHOOK, { method: "POST", body: `{"x":"${"x".repeat(200_000)}"}` })
+        yield* Effect.promise(() =>
+          eventually("large ones are accepted again", async () => (await Effect.runPromise(large)).status === 200),
         )
       }),
   )

@@ -423,11 +423,21 @@ export const leftLate = (change: Change, id: string): boolean => {
 }
 
 /** Whether the session of a ticket had not begun, and no outage kept its page from making its offer. */
-const missedOffer = ({ after, away, before, now }: Change, id: string): boolean => {
+const missedOffer = (change: Change, id: string): boolean =>
+  change.before.tickets.get(id)?.state !== "live" || !isGracePeriod(change)
+
+const isGracePeriod = ({ after, away, before, now }: Change): boolean => {
   const swept = before.meta.get("sweptAt") ?? 0
   const unattended = away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
   const grace = Math.max(before.meta.get("graceUntil") ?? 0, after.meta.get("graceUntil") ?? 0)
-  return before.tickets.get(id)?.state !== "live" || (!unattended && grace <= now)
+  return unattended || grace > now
+}
+
+/** Whether a session was left before its offer, so late that it costs more than a call; not during an outage. */
+const leftOfferLate = (change: Change, id: string): boolean => {
+  const { before, now } = change
+  const { offerBefore = 0, since = 0 } = before.tickets.get(id) ?? {}
+  return offerBefore > 0 && before.meta.get("disrupted") !== 1 && !isGracePeriod(change) && now - since > 5_000
 }
 
 /** Whether an ended ticket leaves its units to its start, which is in doubt. */
@@ -458,7 +468,10 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
         (state === "failed" && change.refused !== true) ||
         (state === "left" && unknown) ||
         (state === "removed" && change.clears === true)
-      const missed = (state === "missed" && missedOffer(change, id)) || (state === "left" && leftLate(change, id))
+      const missed =
+        (state === "missed" && missedOffer(change, id)) ||
+        (state === "left" && leftLate(change, id)) ||
+        (state === "ended" && leftOfferLate(change, id))
       const kind = refund ? "refund" : missed ? "missed" : "release"
       return caller === "" || (kind === "release" && !holds) ? [] : [`${kind} ${id} ${caller}`]
     })

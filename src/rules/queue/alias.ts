@@ -3,9 +3,9 @@
  * reported before, the session ends now. The known id is the fence: it belongs to this running session only.
  */
 import { callNext } from "../call-next.ts"
-import { clearBackoff, endSession } from "../line.ts"
 import { loadBySession, save } from "../load.ts"
 import type { Step } from "../step.ts"
+import { endReported } from "./end.ts"
 
 /** `stale`: the known session is not running. */
 export type Aliased = "kept" | "ended" | "stale"
@@ -30,8 +30,7 @@ export const alias = (
   ticket.sessions = sessions
   save(s, id, ticket)
   if (!ended) return "kept"
-  endSession(s, id, ticket, "ended")
-  clearBackoff(s)
+  endReported(s, id, ticket)
   callNext(s)
   return "ended"
 }

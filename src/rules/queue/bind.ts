@@ -68,7 +68,11 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
   ticket.state = "live"
   ticket.sessions = sessions
   const deadline = s.now + (offerMillis ?? s.context.callMillis)
-  if (offerMillis !== undefined) ticket.offerBefore = deadline
+  if (offerMillis !== undefined) {
+    ticket.offerBefore = deadline
+    // a caller who leaves has held the slot for the offer since now
+    ticket.since = s.now
+  }
   save(s, holder.id, ticket)
   db.hset(keys.data, holder.id, data)
   db.zadd(keys.leases, deadline, holder.id)

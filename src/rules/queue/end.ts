@@ -1,13 +1,31 @@
 /**
  * A session has ended: its slot goes to the oldest waiting ticket. A repeated, late or unknown end frees nothing. An
  * end that arrives before its session was bound is remembered for the bind, under every id it names.
+ *
+ * The end of a session that still awaits its offer is its caller's leave: it says nothing about the platform, and after
+ * `FREE_LEAVE_MILLIS` it costs a missed turn, as leaving a called ticket does. Otherwise a caller could hold a slot for
+ * nearly the whole window, without a call, at the price of one.
  */
 import { callNext } from "../call-next.ts"
-import { clearBackoff, endSession } from "../line.ts"
+import { clearBackoff, endSession, isDisrupted } from "../line.ts"
 import { loadBySession } from "../load.ts"
+import { isGracePeriod } from "../outage.ts"
 import type { Step } from "../step.ts"
+import type { Ticket } from "../ticket.ts"
+import { FREE_LEAVE_MILLIS } from "./leave.ts"
 
 export type SessionEnd = "released" | "repeat" | "unknown"
+
+/** The end of a live ticket's session is known. */
+export const endReported = (s: Step, id: string, ticket: Ticket): void => {
+  if (ticket.offerBefore === undefined) {
+    endSession(s, id, ticket, "ended")
+    clearBackoff(s)
+    return
+  }
+  const isLate = s.now - (ticket.since ?? s.now) > FREE_LEAVE_MILLIS && !isGracePeriod(s) && !isDisrupted(s)
+  endSession(s, id, ticket, "ended", isLate ? "missed" : "release")
+}
 
 /** @param sessions all ids of one session */
 export const endOfSession = (s: Step, { sessions }: { readonly sessions: ReadonlyArray<string> }): SessionEnd => {
@@ -23,8 +41,7 @@ export const endOfSession = (s: Step, { sessions }: { readonly sessions: Readonl
     }
     return repeated ? "repeat" : "unknown"
   }
-  endSession(s, found.id, found.ticket, "ended")
-  clearBackoff(s)
+  endReported(s, found.id, found.ticket)
   callNext(s)
   return "released"
 }

@@ -9,8 +9,8 @@ import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 const LIFETIME = 20_000
 
 /** A newcomer finds a free slot, and its page has `LIFETIME` for its offer; returns the lease. */
-const enter = Effect.fnUntraced(function* (q: Bench, id: string, caller = "") {
-  const admitted = yield* q.admit(id, { caller })
+const enter = Effect.fnUntraced(function* (q: Bench, id: string, caller = "", holds = false) {
+  const admitted = yield* q.admit(id, { caller, holds })
   const lease = admitted._tag === "starting" ? admitted.lease : ""
   assert.strictEqual(yield* q.bind(id, lease, [`offer of ${id}`], {}, LIFETIME), "live")
   return lease
@@ -188,6 +188,40 @@ export const offers = (test: QueueTest): void => {
       assert.strictEqual(yield* q.end("offer of t1"), "released")
       assert.strictEqual(q.state().meta.get("averageMillis") ?? 0, 0)
       assert.deepStrictEqual(yield* q.offer("t1", "offer of t1"), { _tag: "ended", state: "ended" })
+    }),
+  )
+
+  for (const [what, seconds, settlement] of [
+    ["soon is at the price of a call", 5, "release"],
+    ["late, before its offer, is a missed turn", 19, "missed"],
+  ] as const) {
+    test(`a session that is left ${what}`, { slots: 1 }, (q) =>
+      Effect.gen(function* () {
+        for (let second = 0; second < 30; second++) {
+          yield* q.sweep
+          yield* TestClock.adjust("1 second")
+        }
+        yield* enter(q, "t1", "1.2.3.4", true)
+        for (let second = 0; second < seconds; second++) {
+          yield* q.sweep
+          yield* TestClock.adjust("1 second")
+        }
+        assert.strictEqual(yield* q.end("offer of t1"), "released")
+        assert.deepStrictEqual(q.settlements(), [{ kind: settlement, ticket: "t1", caller: "1.2.3.4" }])
+      }),
+    )
+  }
+
+  test("a session that is left before its offer ends no backoff", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* enter(q, "t0")
+      yield* enter(q, "t1")
+      yield* q.rest("t1", yield* makesOffer(q, "t1"))
+      const until = q.state().meta.get("backoffUntil") ?? 0
+      assert.isAbove(until, yield* q.now)
+      assert.strictEqual(yield* q.end("offer of t0"), "released")
+      assert.strictEqual(q.state().meta.get("backoffUntil"), until)
+      assert.deepStrictEqual(q.called(), [])
     }),
   )
 

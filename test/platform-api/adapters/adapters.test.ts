@@ -113,6 +113,7 @@ adapterContract({
   shape: "url",
   unboundedLifetime: true,
   asksToStart: true,
+  startsNothing: true,
   atCapacity: [{ status: 429, body: { detail: "Too many concurrent requests" } }],
   secrets: ["key-of-the-fake-elevenlabs", "webhook-secret-of-the-fake-elevenlabs"],
   otherEvent: (id) => ({ type: "post_call_audio", data: { agent_id: "agent_fake", conversation_id: id } }),

@@ -1,6 +1,7 @@
 /** Hostile callers, hostile and broken vendors: what one can do to another. */
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect, Fiber } from "effect"
+import { FetchHttpClient } from "effect/http"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { CIRCUIT_FAILURES, PlatformApi } from "../../../src/PlatformApi.ts"
 import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
@@ -169,6 +170,24 @@ describe("a LiveKit room that opens", () => {
 })
 
 describe("a Daily room", () => {
+  vendorTest("that is made slowly, and its token even more so, has started nothing", daily, ({ fake, pass }) =>
+    Effect.gen(function* () {
+      const answered = [10_000, 10_000]
+      const slow: typeof globalThis.fetch = (...request) =>
+        Effect.runPromise(
+          Effect.andThen(
+            Effect.provideService(Effect.sleep(answered.shift() ?? 0), Clock.Clock, clock),
+            Effect.promise(() => fake.fetch(...request)),
+          ),
+        )
+      const clock = yield* Clock.Clock
+      const caller = yield* Effect.forkChild(Effect.provideService(waits(1), FetchHttpClient.Fetch, slow))
+      yield* pass(0.4)
+      const { uniqueRequestId } = yield* Fiber.join(caller)
+      assert.strictEqual(yield* stateOf(uniqueRequestId), "called")
+    }),
+  )
+
   vendorTest("that is opened again after its end, whoever has a token of it, is closed", daily, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper

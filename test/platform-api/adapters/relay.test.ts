@@ -1,15 +1,17 @@
 /** `sdp-relay` credentials: the page's offer at the gate, and the calls that begin with it, against the fake of OpenAI. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, type Result, Scope } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { Context, Effect, Exit, Fiber, Layer, type Result, Scope, Tracer } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { PlatformApi } from "../../../src/PlatformApi.ts"
 import { type OpenSideband, Sideband } from "../../../src/platform-api/sideband.ts"
 import type { Started } from "../../../src/Session.ts"
 import { Store } from "../../../src/Store.ts"
 import * as memory from "../../../src/store/memory.ts"
 import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import type { VendorTrouble } from "../../../src/testing/vendors/fake-vendor.ts"
+import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { ask, layerOf, type Subject, settle, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
@@ -123,6 +125,26 @@ describe("an offer", () => {
       assert.isTrue(yield* gate.sessionEnded([id]))
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
       assert.isTrue(fake.isRunning(id))
+    }),
+  )
+
+  relayed("begins a call whose id is in no trace, also where a host records headers", () =>
+    Effect.gen(function* () {
+      const spans: Array<Tracer.NativeSpan> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        },
+      })
+      const id = yield* begins(yield* ask(1)).pipe(
+        Effect.provideService(HttpClient.TracerHeaderFilter, () => true),
+        Effect.withTracer(tracer),
+      )
+      const attributes = JSON.stringify(spans.map((span) => [...span.attributes]))
+      assert.include(attributes, "http.response.header.location")
+      assert.notInclude(attributes, id)
     }),
   )
 
@@ -329,6 +351,46 @@ describe("OpenAI refuses an offer", () => {
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "failed")
         assert.strictEqual(yield* begins(yield* ask(2)), "rtc_1")
       }),
+    )
+  }
+
+  for (const api of ["realtime", "live"] as const) {
+    relayed(
+      `and quotes it: no message has a line of it, nor a part (${api})`,
+      ({ fake }) =>
+        Effect.gen(function* () {
+          const lines = [
+            "v=0",
+            "a=ice-ufrag:Zx4q",
+            "a=ice-pwd:qkJdpZWUqnLVvXzrZcaWzDMi",
+            "a=candidate:1 1 udp 2122260223 192.168.17.42 51234 typ host",
+            "a=fingerprint:sha-256 7B:8B:F0:65:5F:78:E2:51:3B:AC:6F:F3:3F:46:1B:35",
+          ]
+          const sdp = lines.join("\r\n")
+          for (const quoted of [
+            sdp,
+            sdp.slice(0, -9),
+            JSON.stringify(sdp),
+            `'192.168.17.42'.`,
+            lines.slice(1).join(";"),
+          ]) {
+            for (const status of [400, 404, 422, 500]) {
+              fake.failNext({
+                status,
+                body: { error: { code: "invalid_offer", message: `cannot parse line: ${quoted}` } },
+              })
+              const error = yield* Effect.flip(
+                PlatformApi.use((platform) => platform.relay?.(sessionConfig(), sdp, "a") ?? Effect.die("no relay")),
+              )
+              assert.include(error.message, "cannot parse line: ")
+              for (const part of ["qkJdpZWU", "192.168", "2122260223", "7B:8B:F0"])
+                assert.notInclude(error.message, part)
+            }
+          }
+        }),
+      {},
+      {},
+      api,
     )
   }
 
