@@ -56,7 +56,16 @@ const hubTalk = (chance: Chance, known: Known): Buffer => {
   return Buffer.concat(chance.percent(50) ? said.map(textFrame) : [textFrame(said.join(""))])
 }
 
-const PUSH = ['{"type":"start"}', '{"type":"leave"}', '{"type":"__proto__"}', "start", "[]", "null", "{".repeat(500)]
+const PUSH = [
+  '{"type":"start"}',
+  '{"type":"leave"}',
+  '{"type":"hidden"}',
+  '{"type":"__proto__"}',
+  "start",
+  "[]",
+  "null",
+  "{".repeat(500),
+]
 
 const pushTalk = (chance: Chance): Buffer =>
   Buffer.concat(

@@ -10,6 +10,7 @@ import { hangUp, session } from "../support/gate.ts"
 import { servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, START, waiting } from "./push-support.ts"
 
+const HIDDEN = JSON.stringify({ type: "hidden" })
 const LEAVE = JSON.stringify({ type: "leave" })
 
 describe.concurrent("a WebSocket", () => {
@@ -53,6 +54,25 @@ describe.concurrent("a WebSocket", () => {
         message: expect.stringContaining("number 1"),
       })
       expect(socket.closed()).toBeUndefined()
+    }),
+  )
+
+  servedTest("that says that its page is hidden has twice the time to start, told once more", {}, ({ url }) =>
+    Effect.gen(function* () {
+      const socket = yield* webSocket(eventsOf(url, yield* waiting))
+      yield* socket.waitFor("the position", has("position"))
+      socket.send(HIDDEN)
+      yield* hangUp("web-1")
+      yield* socket.waitFor("the start call", has("start_call"))
+      socket.send(HIDDEN)
+      yield* socket.waitFor(
+        "the later time",
+        (events) => events.filter(({ type }) => type === "start_call").length === 2,
+      )
+      const [first, second] = socket.events
+        .filter(({ type }) => type === "start_call")
+        .map(({ startBefore }) => Date.parse(String(startBefore)))
+      expect((second ?? 0) - (first ?? 0)).toBe(30_000)
     }),
   )
 

@@ -8,7 +8,31 @@ import { MAX_EARLY_MILLIS } from "../../../src/rules/ending.ts"
 import { SETTLE_AFTER_MILLIS } from "../../../src/rules/expiry.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { FREE_LEAVE_MILLIS } from "../../../src/rules/queue/leave.ts"
+import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
+
+/** `t1` hangs up, so that it is the turn of `t2`; `t3` waits behind it. */
+const callSecond = (q: Bench) =>
+  Effect.gen(function* () {
+    yield* TestClock.adjust(1_000)
+    yield* q.enter("t1")
+    yield* q.wait("t2", "t3")
+    yield* q.end("session of t1")
+  })
+
+/** The turn of `t2` lasts so long, and then `t3` is called. */
+const turnLasts = (q: Bench, millis: number) =>
+  Effect.gen(function* () {
+    for (let elapsed = 0; elapsed < millis; elapsed += 1_000) {
+      yield* TestClock.adjust(1_000)
+      yield* q.heartbeat("t3")
+      yield* q.sweep
+    }
+    assert.strictEqual(q.stateOf("t2"), "called")
+    yield* TestClock.adjust(1)
+    yield* q.sweep
+    assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["missed", "called"])
+  })
 
 export const deadlines = (test: QueueTest): void => {
   test(
@@ -16,26 +40,14 @@ export const deadlines = (test: QueueTest): void => {
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
-        yield* TestClock.adjust(1_000)
-        yield* q.enter("t1")
-        yield* q.wait("t2", "t3")
-        yield* q.end("session of t1")
+        yield* callSecond(q)
         yield* q.sweep
         assert.strictEqual(q.stateOf("t2"), "called")
         // nobody sweeps, so nobody could start
         yield* TestClock.adjust(WINDOW + 10_000)
         yield* q.sweep
         assert.strictEqual(q.stateOf("t2"), "called")
-        for (let elapsed = 0; elapsed < WINDOW; elapsed += 1_000) {
-          yield* TestClock.adjust(1_000)
-          yield* q.heartbeat("t3")
-          yield* q.sweep
-        }
-        assert.strictEqual(q.stateOf("t2"), "called")
-        yield* TestClock.adjust(1)
-        yield* q.sweep
-        assert.strictEqual(q.stateOf("t2"), "missed")
-        assert.strictEqual(q.stateOf("t3"), "called")
+        yield* turnLasts(q, WINDOW)
       }),
   )
 
@@ -44,10 +56,7 @@ export const deadlines = (test: QueueTest): void => {
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
-        yield* TestClock.adjust(1_000)
-        yield* q.enter("t1")
-        yield* q.wait("t2", "t3")
-        yield* q.end("session of t1")
+        yield* callSecond(q)
         const startBefore = q.state().leases.get("t2") ?? 0
         yield* TestClock.adjust(WINDOW - 1_000)
         const lease = q.state().tickets.get("t2")?.lease ?? ""
@@ -61,15 +70,7 @@ export const deadlines = (test: QueueTest): void => {
         // a page that is seen does not change it
         assert.strictEqual(q.state().leases.get("t2"), startBefore + WINDOW)
         assert.include(yield* q.attach("t2"), { startBefore: startBefore + WINDOW })
-        for (let elapsed = 0; elapsed < WINDOW + 1_000; elapsed += 1_000) {
-          yield* TestClock.adjust(1_000)
-          yield* q.heartbeat("t3")
-          yield* q.sweep
-        }
-        assert.strictEqual(q.stateOf("t2"), "called")
-        yield* TestClock.adjust(1)
-        yield* q.sweep
-        assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["missed", "called"])
+        yield* turnLasts(q, WINDOW + 1_000)
       }),
   )
 
