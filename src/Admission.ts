@@ -4,39 +4,20 @@
  * `layerAtomic` takes both in one step of the store. `layerSeparate` asks the rate limiter and then the queue, whatever
  * their layers. If the queue fails, the caller of `admit` gives back what the rate limiter took.
  */
-import { Context, Effect, Layer, Result } from "effect"
-import { type Admitted, type CampaignContext, FifoQueue, type Newcomer, type StepResult } from "./FifoQueue.ts"
+import { Effect, Layer, Result } from "effect"
+import { FifoQueue } from "./FifoQueue.ts"
 import { admissionPortOf } from "./queue/admission-port.ts"
 import { rules } from "./queue/rules.ts"
 import { stepResultOf } from "./queue/step.ts"
 import { NEAR_SHARE, RateLimiter, type TakeRequest, takeRequestsOf } from "./RateLimiter.ts"
-import type { LimitName, Near } from "./rules/limits/take.ts"
+import type { LimitName } from "./rules/limits/take.ts"
 import type { QueueContext } from "./rules/step.ts"
 import type { TakeAndAdmitContext } from "./rules/take-and-admit.ts"
-import { type LimitState, type RateLimited, StoreUnavailable, stackless } from "./Session.ts"
+import { type LimitState, StoreUnavailable, stackless } from "./Session.ts"
 import { Store } from "./Store.ts"
+import { Admission, type AdmissionResult, type Admit } from "./services/Admission.ts"
 
-/** An admitted newcomer, and what its limits are to be watched for. */
-export interface AdmissionResult extends StepResult<Admitted> {
-  /** the limits that the caller is near, by `NEAR_SHARE`; absent for none */
-  readonly near?: Near
-  /** the shadow limit that would have refused the caller; absent for none */
-  readonly shadow?: LimitName
-}
-
-type Admit = (at: CampaignContext, newcomer: Newcomer) => Effect.Effect<AdmissionResult, RateLimited | StoreUnavailable>
-
-export class Admission extends Context.Service<
-  Admission,
-  {
-    /**
-     * Takes a unit of each budget of the newcomer's caller and admits the ticket: to a slot, to the queue, or not at
-     * all. After `RateLimited` nothing was taken. After `StoreUnavailable` it is unknown what was taken, unless the
-     * store was not asked (`unasked`).
-     */
-    readonly admit: Admit
-  }
->()("voicegate/Admission") {}
+export { Admission, type AdmissionResult } from "./services/Admission.ts"
 
 /** The units are already taken, so the store was asked. */
 const afterTaking = ({ message }: StoreUnavailable): StoreUnavailable =>

@@ -4,7 +4,6 @@
  */
 import { Context, type Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
-import { CallerNames } from "./CallerNames.ts"
 import type { IpFacts, IpIntelFailed, IpIntelSetupError } from "./ip-intel/facts.ts"
 import { lazyLayer } from "./lazy-layer.ts"
 import type { Settings } from "./Settings.ts"
@@ -32,6 +31,9 @@ export class IpIntel extends Context.Service<
 >()("voicegate/IpIntel") {
   /** The provider from the settings, behind caches, time-out, circuit breaker and lookup budget. */
   static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> = lazyLayer(
-    async () => Layer.effect(IpIntel, (await import("./ip-intel/make.ts")).make),
-  ).pipe(Layer.provide(CallerNames.layer))
+    async () => {
+      const [{ make }, { CallerNames }] = await Promise.all([import("./ip-intel/make.ts"), import("./CallerNames.ts")])
+      return Layer.effect(IpIntel, make).pipe(Layer.provide(CallerNames.layer))
+    },
+  )
 }

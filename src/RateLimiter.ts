@@ -3,7 +3,7 @@
  * them or from none; a token gives the units back. Windows slide exactly: a unit counts for one hour, or one day, after it
  * was taken.
  */
-import { Context, Effect, Layer, Result, Schema } from "effect"
+import { Effect, Layer, Result, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
 import type { Settlement, SettlementKind } from "./FifoQueue.ts"
 import { usage } from "./queue/answers.ts"
@@ -15,7 +15,10 @@ import { runGiveBack, runTake } from "./rules/run.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "./Session.ts"
 import { Settings, type SettingsTree } from "./Settings.ts"
 import { Store } from "./Store.ts"
+import { RateLimiter } from "./services/RateLimiter.ts"
 import { ruleOf } from "./store/rule.ts"
+
+export { RateLimiter } from "./services/RateLimiter.ts"
 
 /** A ticket whose end was never reported counts as open for this long (ms). */
 export const HOLD_MILLIS: number = DAY
@@ -78,41 +81,6 @@ export interface TakeRequest {
   /** Makes the error for a rule that took nothing. */
   readonly refusal: (usage: Usage) => RateLimited
 }
-
-export class RateLimiter extends Context.Service<
-  RateLimiter,
-  {
-    /** whether open tickets are limited, so that the end of each must be reported */
-    readonly holds: boolean
-    /**
-     * Takes a unit from each budget of `caller` (`limitKey` of its address) under `token`, which must be new.
-     * Returns the state of the budgets.
-     */
-    readonly take: (
-      caller: string,
-      token: string,
-    ) => Effect.Effect<ReadonlyArray<LimitState>, RateLimited | StoreUnavailable>
-    /**
-     * A refusal of this caller that still holds, from this instance's memory; undefined when none is remembered, which does
-     * not mean that a unit is free. Does not access the store and takes nothing.
-     */
-    readonly refusal: (caller: string) => Effect.Effect<RateLimited | undefined>
-    /**
-     * Gives back all units that the token took, because the call did not happen. After `Security.RefundsPerHour` refunds in
-     * an hour it gives back only the open ticket. Idempotent.
-     */
-    readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
-    /**
-     * Takes a unit of each shadow limit (`Security.Shadow`) and names the one that would have refused it; undefined for none. Absent
-     * without shadow limits.
-     */
-    readonly shadow?: (caller: string, token: string) => Effect.Effect<LimitName | undefined, StoreUnavailable>
-    /** The token's ticket is no longer open; its units of the hour and the day stay used. Idempotent. */
-    readonly release: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
-    /** As `release`, after a missed turn: takes further units until it has cost `Security.MissedTurnCost`. Idempotent. */
-    readonly missed: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
-  }
->()("voicegate/RateLimiter") {}
 
 /** Makes the arguments for taking units without reading the budgets' state; undefined when there is no limit. Fails with a remembered refusal. */
 export type MakeTakeRequest = (

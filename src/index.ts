@@ -104,20 +104,13 @@ export type { LoadedSettings } from "./settings/resolve.ts"
 
 // Store
 
+export { layerStore, layerStoreMemory } from "./layers.ts"
 export { type Ask, type Rule, Store } from "./Store.ts"
 export { parseConnectionString, type RedisConnection } from "./settings/connection-string.ts"
-export {
-  /** The store of `StoreConnectionString`. */
-  layer as layerStore,
-} from "./store/layer.ts"
 export {
   /** The in-process data that rules run on; your own store may use it. */
   MemoryDb,
 } from "./store/MemoryDb.ts"
-export {
-  /** The embedded store: for one process, lost when the process ends. */
-  layer as layerStoreMemory,
-} from "./store/memory.ts"
 export {
   /** The shared store on Redis; takes a connection from `parseConnectionString`. */
   layer as layerStoreRedis,
@@ -126,13 +119,6 @@ export { StoreRefused } from "./store/redis-problems.ts"
 
 // Limits and queue
 
-export {
-  Admission,
-  /** Quota and place in one step of the `Store`; the default. */
-  layerAtomic as layerAdmissionAtomic,
-  /** Quota from any `RateLimiter`, then a place in any `FifoQueue`. */
-  layerSeparate as layerAdmissionSeparate,
-} from "./Admission.ts"
 export {
   type Admitted,
   type CampaignContext,
@@ -147,15 +133,9 @@ export {
   type Swept,
   type TicketSnapshot,
 } from "./FifoQueue.ts"
-export {
-  /** Slots and queue over the `Store`. */
-  layer as layerFifoQueue,
-} from "./queue/layer.ts"
-export {
-  /** The callers' budgets over the `Store`. */
-  layer as layerRateLimiter,
-  RateLimiter,
-} from "./RateLimiter.ts"
+export { layerAdmissionAtomic, layerAdmissionSeparate, layerFifoQueue, layerRateLimiter } from "./layers.ts"
+export { Admission } from "./services/Admission.ts"
+export { RateLimiter } from "./services/RateLimiter.ts"
 
 // Addresses
 
@@ -165,36 +145,28 @@ export { clientAddress, type TrustedProxies, trustedProxies } from "./ip-intel/c
 
 // Platform
 
+export { layerPlatformApi } from "./layers.ts"
+export type { Concurrency, SessionState, VendorWebhook, WebhookVerdict, WebSession } from "./PlatformApi.ts"
 export {
   AtCapacity,
-  type Concurrency,
   KeyRateLimited,
-  /** The platform over HTTP; needs an `HttpClient`. */
-  layer as layerPlatformApi,
-  PlatformApi,
   PlatformError,
   Refused,
   RequestRefused,
-  type SessionState,
   Unavailable,
-  type VendorWebhook,
-  type WebhookVerdict,
-  type WebSession,
-} from "./PlatformApi.ts"
+} from "./platform-api/errors.ts"
+export { PlatformApi } from "./services/PlatformApi.ts"
 
 // Push
 
+export { layerPushLocal, layerPushShared } from "./layers.ts"
 export {
   type CloseReason,
   type Connection,
-  /** For a single process, which has every connection. */
-  layerLocal as layerPushLocal,
-  /** For any number of instances, over the `Store`. */
-  layerShared as layerPushShared,
   type Opened,
   PushChannel,
   TooManyConnections,
-} from "./PushChannel.ts"
+} from "./services/PushChannel.ts"
 
 // HTTP
 

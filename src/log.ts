@@ -4,51 +4,13 @@
  * object.
  */
 import { Cause, DateTime, Formatter, type Layer, Logger, References } from "effect"
-import { type TraceFields, traceFieldsOf } from "./spans.ts"
+import { type Format, formatLine, type LogDetails } from "./log-line.ts"
+import { traceFieldsOf } from "./spans.ts"
 
-/** The format of a line. */
-export type Format = "json" | "text"
+export { type Fields, type Format, formatLine, type LogDetails } from "./log-line.ts"
 
 /** The format for a stream: text on a terminal, JSON elsewhere. */
 export const formatFor = (stream: { readonly isTTY?: boolean }): Format => (stream.isTTY === true ? "text" : "json")
-
-/** Fields of a line besides time, level and message. */
-export type Fields = Readonly<Record<string, unknown>>
-
-/** What a log statement carries besides its message; a field is absent when there is nothing. */
-export interface LogDetails extends Partial<TraceFields> {
-  readonly annotations?: Readonly<Record<string, unknown>>
-  /** milliseconds since the start of each span */
-  readonly spans?: Readonly<Record<string, number>>
-  /** the cause of a failure, with its stack */
-  readonly cause?: string
-}
-
-const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-
-/** Characters that JSON does not escape but that end a line or control a terminal. */
-const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]/gu
-/** The same for text, which may contain line feeds and tabs. */
-const UNSAFE_CONTROL_CHARACTERS = /(?![\n\t])[\p{Cc}\u2028\u2029]/gu
-
-const formatValue = (value: unknown): string =>
-  typeof value === "string" ? (/^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)) : Formatter.formatJson(value)
-
-/** One line, with its line feed. In text, the `cause` follows on lines of its own. */
-export const formatLine = (
-  format: Format,
-  time: string,
-  level: string,
-  message: string,
-  fields: Fields | LogDetails,
-): string => {
-  if (format === "json")
-    return `${Formatter.formatJson({ time, level, message, ...fields }).replace(CONTROL_CHARACTERS, escapeCharacter)}\n`
-  const { cause, ...rest }: Fields = { ...fields }
-  const words = Object.entries(rest).map(([name, value]) => ` ${name}=${formatValue(value)}`)
-  const text = `${time} ${level.toUpperCase().padEnd(5)} ${message}${words.join("")}${cause === undefined ? "" : `\n${cause}`}`
-  return `${text.replace(UNSAFE_CONTROL_CHARACTERS, escapeCharacter)}\n`
-}
 
 const joinParts = (message: unknown): string =>
   (Array.isArray(message) ? message : [message])

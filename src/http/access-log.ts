@@ -5,7 +5,7 @@
  */
 import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
-import { type Format, formatLine } from "../log.ts"
+import { type Format, formatLine } from "../log-line.ts"
 import type { TraceFields } from "../spans.ts"
 import { makeRefusalLogLimit } from "./refusal-log-limit.ts"
 

@@ -91,6 +91,9 @@ describe("the Dockerfile", () => {
         )
       }
     }
+    // `prepare` would run a script that is not copied at that step
+    for (const line of instructions.filter((each) => each.includes("npm ci"))) assert.include(line, "--ignore-scripts")
+    assert.notMatch(dockerfile, /^RUN .*setup\.mjs/m)
     assert.notMatch(dockerfile, /^(?:ARG|ENV) .*(?:token|secret|key|password)/im)
     assert.isTrue(final.some((line) => /^USER [1-9]/.test(line)))
   })

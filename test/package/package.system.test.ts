@@ -106,14 +106,20 @@ describe("the package", () => {
       const { createGate } = await import("voicegate")
       const count = () => ({
         own: urls.filter((url) => url.includes("/node_modules/voicegate/")).length,
+        all: urls.length,
         late: ["effect/dist/http-api/", "/@effect/platform-node/", "/ioredis/", "/maxmind/"].filter((part) =>
           urls.some((url) => url.includes(part))),
+        inside: ["effect/dist/http/", "effect/dist/persistence/", "effect/dist/Logger.js", "effect/dist/Stream.js", "/ws/"].filter(
+          (part) => urls.some((url) => url.includes(part))),
       })
       const imported = count()
       await createGate({}).catch(() => {})
       console.log(JSON.stringify([imported, count()]))`
     const [imported, made] = JSON.parse(await host("loaded.mjs", text))
     expect(imported.late).toEqual([])
+    expect(imported.inside).toEqual([])
+    // 142 of them are effect/Schema and what it needs, which is most of the time and memory of an import
+    expect(imported.all).toBeLessThan(170)
     expect(imported.own).toBeLessThan(20)
     expect(made.late).toEqual(["effect/dist/http-api/", "/@effect/platform-node/"])
   })

@@ -1,0 +1,72 @@
+/** The service `PlatformApi`, without its layer. */
+import { Context, type Effect } from "effect"
+import type { VendorWebhook } from "../platform-api/adapter.ts"
+import type { PlatformError } from "../platform-api/errors.ts"
+import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "../platform-api/model.ts"
+import type { UnreadVerdict, WebhookVerdict } from "../platform-api/webhooks.ts"
+import type { StartConfig } from "../Session.ts"
+
+export class PlatformApi extends Context.Service<
+  PlatformApi,
+  {
+    /**
+     * Starts a web session of a configured campaign (`config.campaign` is its name in the settings). `group` is the caller's
+     * coarse group (`gatekeeper/caller-group.ts`): failures of one group alone do not open the circuit. It is not sent.
+     */
+    readonly initiate: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
+    /**
+     * Begins the session of an `sdp-relay` credential with its page's SDP offer. Never repeated. Absent of a platform without such
+     * credentials.
+     */
+    readonly relay?:
+      | ((config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>)
+      | undefined
+    /**
+     * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform without it reports ends otherwise.
+     */
+    readonly watch?: ((campaign: string, sessionId: string) => Effect.Effect<boolean, PlatformError>) | undefined
+    /**
+     * The account's concurrency. Fails with `Refused` when the key has no user management or the platform has no such endpoint.
+     */
+    readonly concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
+    /** Whether a session still runs, and its ids in the platform's history. */
+    readonly sessionStatus: (campaign: string, sessionId: string) => Effect.Effect<SessionState, PlatformError>
+    /**
+     * The ids of each session of one client identifier in the web campaign that began after `since` (ms since 1970, by this
+     * machine's clock), running or ended; undefined when the platform has no usable history.
+     */
+    readonly sessionsOf: (
+      campaign: string,
+      clientIdentifier: string,
+      since: number,
+    ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+    /** Whether the platform ends a call at `Queue.MaxCallMinutes` by itself. Without it, the gate ends such calls. */
+    readonly limitsCalls?: ((campaign: string) => boolean) | undefined
+    /**
+     * Ends a session whose caller has left, one that nobody can open, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; false if the platform cannot end it.
+     * Idempotent. A platform without it reports the ends of its sessions alone.
+     */
+    readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+    /**
+     * From when on (ms since 1970) the caller's word is taken that a session is over, where nobody else can tell; undefined or absent
+     * where the platform can.
+     */
+    readonly pageEnds?:
+      | ((campaign: string, sessionId: string) => Effect.Effect<number | undefined, PlatformError>)
+      | undefined
+    /**
+     * Authenticates and reads a webhook of a vendor, by the keys of all campaigns with this `Platform`. A host's own platform without it
+     * calls `Gatekeeper.sessionEnded` itself.
+     */
+    readonly webhook?: ((platform: string, webhook: VendorWebhook) => Effect.Effect<WebhookVerdict>) | undefined
+    /** Why `webhook` refuses a webhook with these headers whatever its body is; undefined if it needs the body. */
+    readonly webhookRefusal?:
+      | ((platform: string, headers: VendorWebhook["headers"]) => Effect.Effect<UnreadVerdict | undefined>)
+      | undefined
+    /**
+     * Checks the campaign's settings with harmless reads, for `check`, the start and the console. What the platform does not
+     * reveal is reported as not checked.
+     */
+    readonly verify: (campaign: string) => Effect.Effect<ReadonlyArray<Finding>>
+  }
+>()("voicegate/PlatformApi") {}
