@@ -254,18 +254,24 @@ export class Caller {
     )
   }
 
-  private leave(tries: number): void {
+  /** Its call is over: the page leaves. */
+  callEnded(): void {
+    if (!this.away) this.leave(0, true)
+  }
+
+  private leave(tries: number, regardless = false): void {
     const { ticket, world } = this
-    if (this.over || ticket === undefined) return
+    if ((this.over && !regardless) || ticket === undefined) return
     const gate = this.gate(this.plan.gate)
     const again = (): void => {
-      if (tries < 3) this.later(RETRY_MILLIS, () => this.leave(tries + 1))
+      if (tries < 3) this.later(RETRY_MILLIS, () => this.leave(tries + 1, regardless))
     }
     if (gate === undefined) {
       again()
       return
     }
     world.note(`caller ${this.plan.id} leaves`)
+    world.platform.pageLeft(this.plan.id)
     gate.ask(
       `leave ${this.plan.id} ${tries}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.leave(ticket)),

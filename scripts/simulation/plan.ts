@@ -142,6 +142,11 @@ export interface Plan {
   readonly hourly: number
   /** the answer to a query of a session's status */
   readonly status: "truth" | "unknown" | "fails"
+  /**
+   * how the gates learn that a call is over, where not as the scripts and `status` say: by the page that leaves alone, whose word is taken once
+   * its credential has expired, or by nobody, so that only the longest call ends a lease
+   */
+  readonly signals?: "page" | "none"
   /** when nobody can reach the platform (ms); both are 0 if it is always reachable */
   readonly outageFrom: number
   readonly outageTo: number

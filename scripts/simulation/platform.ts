@@ -11,6 +11,8 @@ import type { Arrive, Outcome, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"
 
 const STATUS_MILLIS = 200
+/** How long a credential may open a call. */
+const CREDENTIAL_MILLIS = 10_000
 const WEBHOOK_TRIES = 4
 const WEBHOOK_RETRY_MILLIS = 3_000
 
@@ -23,6 +25,8 @@ export interface Session {
   /** who has joined it, according to the gate */
   readonly client: string
   over: boolean
+  /** when its credential opens nothing more (simulated ms) */
+  readonly expiresAt: number
   /** how often a gate reported that this end freed a slot */
   released: number
   /** when a gate freed a slot by this end (simulated ms) */
@@ -44,6 +48,9 @@ interface Telling {
   alone: boolean
 }
 
+/** The id of the caller who made a request. */
+const callerOf = (request: string): number => Number(request.split(".")[0])
+
 /** The platform's reaction to a start, when it was requested (simulated ms), and by which gate. */
 export interface Start {
   readonly script: PlatformScript
@@ -55,6 +62,8 @@ export class Platform {
   readonly sessions: Array<Session> = []
   private readonly world: World
   private readonly scripts = new Map<number, Arrive["platform"]>()
+  /** the callers whose pages have left, where their word is taken */
+  private readonly gone = new Set<number>()
   /** webhooks still to be sent */
   pending = 0
   /** of each request, its starts so far */
@@ -159,7 +168,8 @@ export class Platform {
       historyAt,
       request,
       client,
-      over: false,
+      expiresAt: kernel.now + CREDENTIAL_MILLIS,
+      over: this.gone.has(callerOf(request)),
       released: 0,
       freed: undefined,
       telling: new Set(),
@@ -171,8 +181,27 @@ export class Platform {
       this.world.note(`session ${ids[0]} is over`)
       this.pending--
       this.pending += script.webhooks.length
+      if (this.world.plan.signals === "page") this.leave(request)
       for (const [n, after] of script.webhooks.entries()) kernel.after(after, () => this.tell(session, n, 0))
     })
+  }
+
+  /** A page leaves, and hangs up what it has opened. Afterwards it opens nothing. */
+  pageLeft(id: number): void {
+    if (this.world.plan.signals !== "page") return
+    this.gone.add(id)
+    for (const session of this.sessions) if (callerOf(session.request) === id) session.over = true
+  }
+
+  /** The page of a call that is over says so. */
+  private leave(request: string): void {
+    const id = callerOf(request)
+    this.world.callers.find(({ plan }) => plan.id === id)?.callEnded()
+  }
+
+  /** When the credential of a session opens nothing more (ms since 1970); undefined where the platform itself tells of ends. */
+  expiryOf(id: string): number | undefined {
+    return this.world.plan.signals === "page" ? (this.find(id)?.expiresAt ?? 0) : undefined
   }
 
   /** A webhook, repeated a few times until a gate has answered it. */
@@ -256,5 +285,6 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
             : Effect.succeed(status === "truth" ? world.platform.sessionsOf(client) : undefined)
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
+    pageEnds: (_campaign, id) => Effect.sync(() => world.platform.expiryOf(id)),
     verify: () => Effect.succeed([]),
   })

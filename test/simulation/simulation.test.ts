@@ -9,6 +9,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { crowdOf, planOf } from "../../scripts/simulation/plan.ts"
 import { type Played, play } from "../../scripts/simulation/play.ts"
 import { report } from "../../scripts/simulation/report.ts"
+import { withSignals } from "../../scripts/simulation/signals.ts"
 
 const STEPS = 200_000
 const given = process.env.SIMULATION_SEED
@@ -77,6 +78,25 @@ describe("the simulation", () => {
     const played = play(planOf(Number(given)), { traced: true })
     console.log(played.trace.join("\n"))
     check(played)
+  })
+
+  it.each([
+    ["page", "by the page alone", ["end released", "leave busy"]],
+    ["none", "by nobody", ["sweep live→reclaimed"]],
+  ] as const)("keeps every invariant with a platform whose ends are told %s (%s)", { timeout: 120_000 }, (...kind) => {
+    const [signals, , corners] = kind
+    const seen = new Set<string>()
+    for (let seed = 1; seed <= 40; seed++) {
+      const played = play(withSignals(planOf(seed), signals))
+      check(played)
+      for (const what of played.seen.keys()) seen.add(what)
+    }
+    assert.deepStrictEqual(
+      corners.filter((corner) => !seen.has(corner)),
+      [],
+    )
+    // of a call that nobody tells of, no end is known before the longest call has passed
+    assert.strictEqual(seen.has("end released"), signals === "page")
   })
 
   it("keeps every invariant in a crowd larger than one step handles", { timeout: 120_000 }, () => {

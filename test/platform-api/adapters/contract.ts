@@ -188,7 +188,9 @@ const lostAnswers = (subject: Subject): void => {
           const { uniqueRequestId } = yield* waits(1)
           // the vendor runs one call at a time, and the orphan is it
           world.fake.setLimit(1)
-          const starts = () => world.fake.requests.filter(({ path }) => path === world.fake.requests[0]?.path)
+          const [first] = world.fake.requests
+          const starts = () =>
+            world.fake.requests.filter(({ method, path }) => method === first?.method && path === first.path)
           for (let looks = 0; looks < 12 && (yield* stateOf(uniqueRequestId)) === "waiting"; looks++) {
             yield* world.pass(1 / 12)
           }
