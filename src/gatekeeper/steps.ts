@@ -54,16 +54,23 @@ export const makeSteps = (
       )
     }
 
+    const contextOf = (campaign: Campaign): CampaignContext => ({
+      campaign: campaigns.key(campaign),
+      // read at each step: a start may take long, and slots may have shrunk since it began
+      get slots() {
+        return slots(campaign)
+      },
+      instance: push.address,
+      withdrawals: memory.of(campaign),
+    })
+    const contexts = new Map<Campaign, CampaignContext>()
+
     return {
-      at: (campaign) => ({
-        campaign: campaigns.key(campaign),
-        // read at each step: a start may take long, and slots may have shrunk since it began
-        get slots() {
-          return slots(campaign)
-        },
-        instance: push.address,
-        withdrawals: memory.of(campaign),
-      }),
+      at: (campaign) => {
+        const known = contexts.get(campaign) ?? contextOf(campaign)
+        contexts.set(campaign, known)
+        return known
+      },
       // a caller who hangs up must not prevent the notification of a ticket called in the same step
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       settle,

@@ -28,8 +28,10 @@ export interface StepResult<A> {
   readonly settlements: ReadonlyArray<Settlement>
 }
 
+const NONE: ReadonlyArray<never> = []
+
 /** Fills in absent signals and settlements. */
-export const stepResultOf = <A>({ result, settlements = [], signals = [] }: StepAnswer<A>): StepResult<A> => ({
+export const stepResultOf = <A>({ result, settlements = NONE, signals = NONE }: StepAnswer<A>): StepResult<A> => ({
   result,
   signals,
   settlements,
