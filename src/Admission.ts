@@ -95,9 +95,19 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             call: { take, newcomer: admission.newcomer(newcomer) },
           }
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
-            const { result, ...left } = stepResultOf(answer, at.campaign)
-            const { admitted, refused, ...watched } = result
-            if (admitted !== undefined) return Effect.succeed({ result: admitted, ...left, ...watched })
+            const { result, settlements, signals, wanting } = stepResultOf(answer, at.campaign)
+            const { admitted, near, refused, shadow } = result
+            if (admitted !== undefined) {
+              const stepped = { result: admitted, signals, settlements }
+              // hot path: nearly every admission has nothing else
+              if (near === undefined && shadow === undefined && wanting === undefined) return Effect.succeed(stepped)
+              return Effect.succeed({
+                ...stepped,
+                ...(near === undefined ? {} : { near }),
+                ...(shadow === undefined ? {} : { shadow }),
+                ...(wanting === undefined ? {} : { wanting }),
+              })
+            }
             if (refused !== undefined) return Effect.fail(refusal(refused))
             return Effect.die(new TypeError("a newcomer was neither refused nor admitted"))
           })

@@ -164,8 +164,8 @@ export const push = async (rounds: number, count: number): Promise<Found> => {
   return {
     figures: [memory, ticks, calls],
     ratios: [
-      figure("memory of a waiting connection with its ticket, KB", memory.of.gate ?? [], { atMost: 11 }),
-      ratio(ticks, "gate", "ws", { atMost: 1.3 }),
+      figure("memory of a waiting connection with its ticket, KB", memory.of.gate ?? [], { atMost: 4 }),
+      ratio(ticks, "gate", "ws", { atMost: 1.1 }),
       ratio(calls, "gate", "ws", { atMost: 3 }),
     ],
   }

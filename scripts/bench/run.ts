@@ -1,7 +1,7 @@
 /**
  * Benchmarks the built gate against its reference servers, in alternating runs on this machine, and prints ratios:
  *
- *     npm run build && node scripts/bench/run.ts [admission processes push growth startup] [--rounds 3] [--turns 6]
+ *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
  *
  * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it on an idle machine.
@@ -11,10 +11,12 @@ import { writeFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
 import { parseArgs } from "node:util"
 import { admission } from "./admission.ts"
+import { embedded } from "./embedded.ts"
 import { growth } from "./growth.ts"
 import { push } from "./push.ts"
 import { startup } from "./startup.ts"
 import { type Found, tables } from "./support/report.ts"
+import { webhook } from "./webhook.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -30,7 +32,9 @@ const [rounds, turns, waiting] = [Number(values.rounds), Number(values.turns), N
 const benches: Readonly<Record<string, () => Promise<Found>>> = {
   admission: () => admission(rounds, turns, 1),
   processes: () => admission(rounds, turns, 2),
+  embedded: () => embedded(rounds),
   push: () => push(rounds, waiting),
+  webhook: () => webhook(rounds),
   growth: () => growth(rounds, turns),
   startup: () => startup(rounds),
 }

@@ -54,7 +54,7 @@ export const makeSteps = (
         inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))),
       )
 
-    const at: Steps["at"] = (campaign) => ({
+    const contextOf = (campaign: Campaign): CampaignContext => ({
       campaign: campaigns.key(campaign),
       // read at each step: a start may take long, and slots may have shrunk since it began
       get slots() {
@@ -66,6 +66,12 @@ export const makeSteps = (
       instance: push.address,
       withdrawals: memory.of(campaign),
     })
+    const contexts = new Map<Campaign, CampaignContext>()
+    const at: Steps["at"] = (campaign) => {
+      const known = contexts.get(campaign) ?? contextOf(campaign)
+      contexts.set(campaign, known)
+      return known
+    }
 
     const byKey = new Map(campaigns.all.map((campaign) => [campaigns.key(campaign), campaign]))
     const heartbeatAt = new Map<Campaign, number>()

@@ -51,14 +51,16 @@ const MAX_BYTES_PER_UNIT = 3
 
 /** The UTF-8 bytes of the caller's text that is stored with the ticket, names included. */
 const textBytes = ({ clientIdentifier, dynamicVariables, metadata }: SessionRequest, maxBytes: number): number => {
-  const texts = [clientIdentifier ?? ""]
-  for (const variables of [dynamicVariables, metadata]) {
-    for (const name in variables) texts.push(name, variables[name] ?? "")
+  const sum = (sizeOf: (text: string) => number): number => {
+    let total = sizeOf(clientIdentifier ?? "")
+    for (const variables of [dynamicVariables, metadata]) {
+      for (const name in variables) total += sizeOf(name) + sizeOf(variables[name] ?? "")
+    }
+    return total
   }
   // most requests are far below the limit, so their length suffices and nothing is encoded
-  const units = texts.reduce((sum, text) => sum + text.length, 0)
-  if (units * MAX_BYTES_PER_UNIT <= maxBytes) return units
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const units = sum(({ length }) => length)
+  return units * MAX_BYTES_PER_UNIT <= maxBytes ? units : sum((text) => Buffer.byteLength(text))
 }
 
 /** The campaign that a body names, valid or not; undefined if it names none that exists. */
@@ -107,10 +109,10 @@ export const validate = (
       ]),
     )
   }
-  const allowed = campaign.AllowedTransportTypes.map((name) => TRANSPORTS.indexOf(name))
-  const transportType = request.transportType ?? (allowed[0] === 1 ? 1 : 0)
-  if (!allowed.includes(transportType)) {
-    const expected = allowed.map((type) => `${type} (${TRANSPORTS[type]})`).join(" or ")
+  const allowed = campaign.AllowedTransportTypes
+  const transportType = request.transportType ?? (allowed[0] === TRANSPORTS[1] ? 1 : 0)
+  if (!allowed.includes(TRANSPORTS[transportType])) {
+    const expected = allowed.map((name) => `${TRANSPORTS.indexOf(name)} (${name})`).join(" or ")
     return Result.fail(invalid("invalid_request", [{ field: "transportType", message: `Expected ${expected}` }]))
   }
   const bytes = textBytes(request, MaxTicketBytes)

@@ -103,22 +103,23 @@ export const relayed = ({ answer, callId }: Relayed): Answer => ({
   outcome: "relayed",
 })
 
-/** The ticket waits: 202. */
+const JSON_HEADERS = { "content-type": JSON_TYPE }
+
+/** The ticket waits: 202. JSON has no member that is undefined. */
 const queued = (ticket: Queued, basePath: string): Answer => ({
-  ...json(
-    202,
-    {
-      status: "queued",
-      uniqueRequestId: ticket.uniqueRequestId,
-      queuePosition: ticket.queuePosition,
-      estimatedWaitSeconds: ticket.estimatedWaitSeconds,
-      ...(ticket.disrupted ? { disrupted: true } : {}),
-      ...(ticket.paused ? { paused: true } : {}),
-      ...(ticket.pausedUntil === null ? {} : { pausedUntil: ticket.pausedUntil }),
-      eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
-    },
-    "queued",
-  ),
+  status: 202,
+  outcome: "queued",
+  headers: JSON_HEADERS,
+  body: JSON.stringify({
+    status: "queued",
+    uniqueRequestId: ticket.uniqueRequestId,
+    queuePosition: ticket.queuePosition,
+    estimatedWaitSeconds: ticket.estimatedWaitSeconds,
+    disrupted: ticket.disrupted || undefined,
+    paused: ticket.paused || undefined,
+    pausedUntil: ticket.pausedUntil ?? undefined,
+    eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
+  }),
   newTicket: ticket.uniqueRequestId,
 })
 

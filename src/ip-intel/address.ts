@@ -7,7 +7,7 @@
  * `effect/net` parses and formats addresses too, but has no table of the addresses that are not public, refuses zone ids and
  * brackets, and takes 2.3 µs to parse an IPv4 address that is parsed here in 0.07 µs (one run on a busy machine).
  *
- * Parsing IPv4 is cheaper than a cache lookup, so only the last one is cached; of other texts, the last 1,000.
+ * Parsing IPv4 is cheaper than a cache lookup, so only the last two are cached; of other texts, the last 1,000.
  */
 import { isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"
@@ -158,15 +158,18 @@ export const parseOnce = (text: string): Address | undefined => {
 // failures are cached too: a client may send the same garbage with every request
 const parsed = new LRUCache<string, { readonly address: Address | undefined }>({ max: 1_000 })
 
-/** The last parsed IPv4 address: several checks of one request parse the same address. */
+/** The last parsed IPv4 addresses: several checks of one request parse the same two, the proxy's and the caller's. */
 let lastIPv4: IPv4 | undefined
+let previousIPv4: IPv4 | undefined
 
 /** Parses an address. Undefined when the text is not an address; never throws. */
 export const parseAddress = (text: string): Address | undefined => {
   if (lastIPv4?.text === text) return lastIPv4
-  if (isIPv4(text)) {
-    lastIPv4 = new IPv4(text)
-    return lastIPv4
+  const found = previousIPv4?.text === text ? previousIPv4 : isIPv4(text) ? new IPv4(text) : undefined
+  if (found !== undefined) {
+    previousIPv4 = lastIPv4
+    lastIPv4 = found
+    return found
   }
   const known = parsed.get(text)
   if (known !== undefined) return known.address

@@ -41,9 +41,11 @@ export interface StepResult<A> {
   readonly wanting?: ReadonlyArray<string>
 }
 
+const NONE: ReadonlyArray<never> = []
+
 /** Fills in absent signals and settlements. Names the campaigns that want a slot by their keys; `campaign` is the step's. */
 export const stepResultOf = <A>(
-  { result, settlements = [], signals = [], wanting }: StepAnswer<A>,
+  { result, settlements = NONE, signals = NONE, wanting }: StepAnswer<A>,
   campaign: string,
 ): StepResult<A> => {
   if (wanting === undefined) return { result, signals, settlements }

@@ -1,0 +1,58 @@
+/** Fills a queue with tickets without connections. */
+import { Redis } from "ioredis"
+import { keysOf } from "../../../src/queue/keys.ts"
+import { rules } from "../../../src/queue/rules.ts"
+import type { Newcomer } from "../../../src/rules/queue/admit.ts"
+import type { QueueContext } from "../../../src/rules/step.ts"
+import { MAX_CALLS_PER_COMMAND } from "../../../src/store/batch.ts"
+import type { RedisServer } from "../../harness/redis.ts"
+
+const data = JSON.stringify({
+  campaign: "default",
+  regionId: "eu",
+  transportType: 0,
+  clientIdentifier: "shop-42",
+  dynamicVariables: { name: "Ada", page: "/cart" },
+  metadata: {},
+  audio: {},
+})
+
+const newcomer = (n: number): Newcomer => {
+  const network = `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`
+  const id = `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`
+  return { id, data, caller: `${network}.${n & 255}`, holds: true, network }
+}
+
+/** No ticket is called, and every ticket is present for an hour. */
+const context: QueueContext = {
+  slots: 0,
+  share: 0.25,
+  maxLength: 10_000_000,
+  instance: "instance",
+  channel: "vg:i:",
+  windowMillis: 30_000,
+  graceMillis: 3_600_000,
+  seenMillis: 3_602_000,
+  callMillis: 7_200_000,
+}
+
+/** Queues `count` tickets, with the gate's own rule. */
+export const fill = async (redis: RedisServer, count: number): Promise<void> => {
+  const client = new Redis(redis.url)
+  try {
+    const sha = String(await client.script("LOAD", rules.admit.lua))
+    const keys = keysOf("business-1/campaign-1")
+    for (let from = 0; from < count; ) {
+      const pipeline = client.pipeline()
+      for (let n = 0; n < 100 && from < count; n++) {
+        const many = Math.min(MAX_CALLS_PER_COMMAND, count - from)
+        const calls = Array.from({ length: many }, (_, k) => JSON.stringify(newcomer(from + k)))
+        pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
+        from += many
+      }
+      await pipeline.exec()
+    }
+  } finally {
+    client.disconnect()
+  }
+}
