@@ -59,7 +59,7 @@ export const deadlines = (test: QueueTest): void => {
         yield* callSecond(q)
         const startBefore = q.state().leases.get("t2") ?? 0
         yield* TestClock.adjust(WINDOW - 1_000)
-        const lease = q.state().tickets.get("t2")?.lease
+        const lease = q.state().tickets.get("t2")?.lease ?? ""
         for (let asked = 0; asked < 3; asked++) {
           assert.deepStrictEqual(yield* q.attach("t2", true, true), {
             _tag: "called",
