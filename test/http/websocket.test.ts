@@ -69,9 +69,9 @@ describe.concurrent("a WebSocket", () => {
         "the later time",
         (events) => events.filter(({ type }) => type === "start_call").length === 2,
       )
-      const [first, second] = socket.events
-        .filter(({ type }) => type === "start_call")
-        .map(({ startBefore }) => Date.parse(String(startBefore)))
+      const [first, second] = socket.events.flatMap((event) =>
+        event.type === "start_call" ? [Date.parse(event.startBefore)] : [],
+      )
       expect((second ?? 0) - (first ?? 0)).toBe(30_000)
     }),
   )
