@@ -10,11 +10,13 @@
  * Prints what was done with times and sizes, and ends with 1 at the first failure. Takes some minutes.
  */
 import { execFileSync, spawn } from "node:child_process"
+import { createHmac } from "node:crypto"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { WebSocket } from "ws"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const NEXT = ["next@16.4.6", "react@19.3.1", "react-dom@19.3.1"]
@@ -44,10 +46,14 @@ const write = (directory: string, files: Readonly<Record<string, string>>): void
   }
 }
 
+const SECRET = Buffer.alloc(32, 7)
+const SIGNING = `whsec_${SECRET.toString("base64")}`
+
 /** Settings of a gate with a platform of the host's own. */
 const GATE = `
-  const settings = { VoiceAiPlatform: { BusinessId: "b", WebCampaignId: "c", DefaultRegionId: "r", MaxConcurrency: 1 }, Security: { WebhookApiToken: "t".repeat(32) } }
-  const options = { log() {}, platform: { initiate: async () => ({ sessionIds: ["s"], webSocketUrl: "wss://agent.example/s" }) } }`
+  const settings = { VoiceAiPlatform: { BusinessId: "b", WebCampaignId: "c", DefaultRegionId: "r", MaxConcurrency: 1 }, Security: { WebhookApiToken: "t".repeat(32), WebhookSigningSecret: "${SIGNING}" } }
+  let calls = 0
+  const options = { log() {}, platform: { initiate: async () => ({ sessionIds: ["s" + ++calls], webSocketUrl: "wss://agent.example/s" }) } }`
 
 const expect = (what: string, found: string, wanted: string): void => {
   if (found !== wanted) throw new Error(`${what}: expected ${wanted}, found ${found}`)
@@ -98,15 +104,50 @@ const NEXT_HOST = {
     const app = next({ dev: false })
     await app.prepare()
     const pages = app.getRequestHandler()
-    const { handler, upgrade } = await gate()
+    const { close, handler, upgrade } = await gate()
     const server = createServer((request, response) => mounted ? handler(request, response, () => pages(request, response)) : pages(request, response))
     if (mounted) server.on("upgrade", upgrade)
+    process.once("SIGTERM", async () => {
+      await close()
+      process.exit(0)
+    })
     server.listen(0, "127.0.0.1", () => console.log("listens " + server.address().port))`,
 }
 
-/** What the server answers to a page, a session request, events and a missing ticket. */
-const answersOf = async (host: string, ...args: ReadonlyArray<string>): Promise<string> => {
+type Json = Readonly<Record<string, unknown>>
+
+/** Waits until a stream has this text. */
+const readUntil = async (reader: ReadableStreamDefaultReader<string>, text: string): Promise<void> => {
+  for (let seen = ""; !seen.includes(text); ) {
+    const { done, value } = await reader.read()
+    if (done) throw new Error(`the events end without ${text}: ${seen}`)
+    seen += value
+  }
+}
+
+const signed = (body: string): Readonly<Record<string, string>> => {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const signature = createHmac("sha256", SECRET).update(`msg_1.${timestamp}.${body}`).digest("base64")
+  return { "webhook-id": "msg_1", "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` }
+}
+
+/** The first message of a WebSocket, after `said` was sent. */
+const firstMessage = async (url: string, said?: string): Promise<string> => {
+  const socket = new WebSocket(url)
+  try {
+    const message = once(socket, "message")
+    await once(socket, "open")
+    if (said !== undefined) socket.send(said)
+    return String((await message)[0])
+  } finally {
+    socket.terminate()
+  }
+}
+
+/** Walks through everything that a host must pass on, with a server that prints its port. Answers what was done. */
+const walkThrough = async (host: string, ...args: ReadonlyArray<string>): Promise<string> => {
   const server = spawn(process.execPath, ["server.js", ...args], { cwd: host, stdio: ["ignore", "pipe", "inherit"] })
+  const exited = once(server, "exit")
   try {
     let output = ""
     let port: string | undefined
@@ -116,21 +157,59 @@ const answersOf = async (host: string, ...args: ReadonlyArray<string>): Promise<
       port = /listens (\d+)/.exec(output)?.[1]
     }
     const origin = `http://127.0.0.1:${port}`
-    const request = () =>
-      fetch(`${origin}/voice/api/session/request`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: "{}",
-      })
-    const page = (await (await fetch(origin)).text()).includes("the host&#x27;s page")
+    const done: Array<string> = []
+    const check = (what: string, holds: boolean): void => {
+      if (!holds) throw new Error(`${what} failed in ${args[0] ?? "the route handler"}`)
+      done.push(what)
+    }
+    const post = async (path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Json> => {
+      const all = { "content-type": "application/json", ...headers }
+      const answer: unknown = JSON.parse(
+        await (await fetch(origin + path, { method: "POST", headers: all, body })).text(),
+      )
+      return Object(answer)
+    }
+    const request = () => post("/voice/api/session/request", "{}")
+    const hook = "/voice/api/webhook/session-ended"
+
+    check("page", (await (await fetch(origin)).text()).includes("the host&#x27;s page"))
     const started = await request()
-    const waiting: Readonly<Record<string, unknown>> = JSON.parse(await (await request()).text())
-    const events = await fetch(origin + String(waiting.eventsUrl))
-    const first = await events.body?.pipeThrough(new TextDecoderStream()).getReader().read()
-    return [page, started.status, waiting.status, events.status, first?.value?.split("\n", 1)[0]].join(" ")
+    check("request", started.status === "started")
+    const waiting = await request()
+    const stream = await fetch(origin + String(waiting.eventsUrl))
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+    if (reader === undefined) throw new Error("no events")
+    await readUntil(reader, "event: position")
+    check("SSE", true)
+    if (args.includes("mounted")) {
+      const sockets = origin.replace("http", "ws")
+      check("WebSocket", (await firstMessage(sockets + String(waiting.eventsUrl))).includes('"position"'))
+      const { connectionToken } = await post("/voice/sessionHub/negotiate?negotiateVersion=1", "")
+      const hub = await firstMessage(
+        `${sockets}/voice/sessionHub?id=${connectionToken}`,
+        '{"protocol":"json","version":1}\u001e',
+      )
+      check("hub", hub === "{}\u001e")
+    }
+    const byToken = await post(hook, JSON.stringify({ ConversationSessionId: started.sessionId }), {
+      "x-api-token": "t".repeat(32),
+    })
+    check("token webhook", byToken.released === true)
+    await readUntil(reader, "event: start_call")
+    const { sessionId } = await post(`/voice/api/session/${waiting.uniqueRequestId}/start`, "{}")
+    const body = `{ "ConversationSessionId" : "${sessionId}" }`
+    check("signed webhook", (await post(hook, body, signed(body))).released === true)
+    check("base path", (await fetch(`${origin}/voice/health/ready`)).status === 200)
+    await request()
+    const last = await fetch(origin + String((await request()).eventsUrl))
+    const rest = last.text()
+    server.kill("SIGTERM")
+    check("shutdown", (await rest).includes("event: reconnect"))
+    await exited
+    return done.join(", ")
   } finally {
     server.kill("SIGKILL")
-    await once(server, "exit")
+    await exited
   }
 }
 
@@ -142,9 +221,8 @@ const withNext = async (directory: string): Promise<void> => {
   )
   console.log(`installed: ${sizeOf(join(directory, "node_modules"))}`)
   timed("next build", () => run(directory, "npx", "--no-install", "next", "build"))
-  const wanted = "true 200 queued 200 event: position"
-  expect("a route handler with gate.fetch", await answersOf(directory), wanted)
-  expect("a custom server with gate.handler", await answersOf(directory, "mounted"), wanted)
+  console.log(`a route handler with gate.fetch: ${await walkThrough(directory)}`)
+  console.log(`a custom server with gate.handler: ${await walkThrough(directory, "mounted")}`)
 }
 
 const checks: Readonly<Record<string, (directory: string) => void | Promise<void>>> = { git: fromGit, next: withNext }

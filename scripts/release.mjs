@@ -77,6 +77,6 @@ console.log(`${name} ${version} is in ${out}:\n${checksums.join("")}
 To publish:
   npm publish ${join(out, filename)} --provenance   # provenance: from a CI that the registry trusts
   git tag v${version} && git push origin v${version}
-  docker build -f scripts/deploy/Dockerfile -t ${name}:${version} .
+  docker buildx build --sbom=true --provenance=true -f scripts/deploy/Dockerfile -t ${name}:${version} .
 Attach the tarball, ${sbom} and SHA256SUMS to the release. Then name the released commit in
 scripts/harness/last-release.json: {"version":"${version}","commit":"${output("git", "rev-parse", "HEAD").trim()}"}`)

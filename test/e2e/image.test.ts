@@ -153,6 +153,7 @@ describe("the Dockerfile", () => {
 
 const documentsIn = (name: string): ReadonlyArray<unknown> => text(name).split(/^---$/m).map(Yaml.parse)
 
+const Variables = Schema.Record(Schema.String, Schema.String)
 const Kind = Schema.Struct({ kind: Schema.String, apiVersion: Schema.String, spec: Schema.optionalKey(Schema.Unknown) })
 const Container = Schema.Struct({
   lifecycle: Schema.Struct({ preStop: Schema.Struct({ sleep: Schema.Struct({ seconds: Schema.Int }) }) }),
@@ -174,10 +175,23 @@ describe("compose.yaml and kubernetes.yaml", () => {
   it("are valid YAML with the parts that they promise", () => {
     const compose = Schema.decodeUnknownSync(
       Schema.Struct({
-        services: Schema.Struct({ redis: Schema.Unknown, gate: Schema.Struct({ read_only: Schema.Literal(true) }) }),
+        services: Schema.Struct({
+          redis: Schema.Unknown,
+          gate: Schema.Struct({
+            read_only: Schema.Literal(true),
+            ports: Schema.Tuple([Schema.String]),
+            environment: Variables,
+          }),
+          page: Schema.Struct({ ports: Schema.Tuple([Schema.String]) }),
+        }),
       }),
     )(documentsIn("compose.yaml")[0])
-    assert.isDefined(compose.services.gate)
+    // the page asks the gate where it listens, and the gate allows the page
+    const portOf = ([mapping]: readonly [string]) => `http://localhost:${mapping.split(":")[1]}`
+    const { gate, page } = compose.services
+    assert.include(text("page/index.html"), `<voice-agent gate="${portOf(gate.ports)}">`)
+    assert.include(text("page/index.html"), `src="${portOf(gate.ports)}/widget.js"`)
+    assert.strictEqual(gate.environment.Security__AllowedOrigins__0, portOf(page.ports))
     const objects = documentsIn("kubernetes.yaml").map((each) => Schema.decodeUnknownSync(Kind)(each))
     assert.deepStrictEqual(
       objects.map(({ kind }) => kind),

@@ -109,7 +109,7 @@ describe("the package", () => {
         all: urls.length,
         late: ["effect/dist/http-api/", "/@effect/platform-node/", "/ioredis/", "/maxmind/"].filter((part) =>
           urls.some((url) => url.includes(part))),
-        inside: ["effect/dist/http/", "effect/dist/persistence/", "effect/dist/Logger.js", "effect/dist/Stream.js", "/ws/"].filter(
+        inside: ["effect/dist/http/HttpClient.js", "effect/dist/persistence/", "effect/dist/Logger.js", "effect/dist/Stream.js", "/ws/"].filter(
           (part) => urls.some((url) => url.includes(part))),
       })
       const imported = count()
