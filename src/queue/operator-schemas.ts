@@ -67,8 +67,11 @@ export const figures = {
   draining: Flag,
   accepted: Finite,
   firstAcceptedAt: Finite,
-  /** the calls that the campaigns of its account hold together, may hold, and that only this one may hold; absent without an account */
-  account: optionalKey(Struct({ held: Finite, cap: Finite, reserved: Finite })),
+  /**
+   * the calls that the campaigns of its account hold together, may hold, that only this one may hold, and that it may still take; absent
+   * without an account
+   */
+  account: optionalKey(Struct({ held: Finite, cap: Finite, reserved: Finite, free: Finite })),
 } as const
 
 /** A line of the audit log, without what changed. */

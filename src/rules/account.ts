@@ -101,12 +101,15 @@ export interface AccountFigures {
   readonly cap: number
   /** what only this campaign may hold */
   readonly reserved: number
+  /** how many slots this campaign may still take; others may be reserved for other campaigns, or wanted by older callers */
+  readonly free: number
 }
 
 export const accountFigures = (s: Step, account: Account): AccountFigures => {
-  let held = s.db.zcard(s.keys.leases)
+  const own = s.db.zcard(s.keys.leases)
+  let held = own
   for (const entry of entriesOf(s)) if (entry.id !== account.id) held += entry.held
-  return { held, cap: account.cap, reserved: reservedOf(account, account.id) }
+  return { held, cap: account.cap, reserved: reservedOf(account, account.id), free: Math.max(0, s.slots - own) }
 }
 
 /** Writes what the campaign holds after this step, and whether it waits for a slot of the account. */

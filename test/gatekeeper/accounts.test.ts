@@ -142,13 +142,13 @@ describe("campaigns of one account", () => {
       const { campaigns } = yield* Operator.use(({ campaigns }) => campaigns)
       const shown = campaigns.map(({ account, figures, name }) => ({ name, account, ...figures?.account }))
       assert.deepStrictEqual(shown, [
-        { name: "default", account: Name, held: 2, cap: 3, reserved: 1 },
-        { name: "sales", account: Name, held: 2, cap: 3, reserved: 0 },
+        { name: "default", account: Name, held: 2, cap: 3, reserved: 1, free: 1 },
+        { name: "sales", account: Name, held: 2, cap: 3, reserved: 0, free: 1 },
       ])
       const pages = { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }
       const view = yield* Operator.use((operator) => operator.view("sales", pages, 0))
       assert.deepInclude(view, { account: Name, slots: 3 })
-      assert.deepStrictEqual(view?.queue?.account, { held: 2, cap: 3, reserved: 0 })
+      assert.deepStrictEqual(view?.queue?.account, { held: 2, cap: 3, reserved: 0, free: 1 })
     }),
   )
 

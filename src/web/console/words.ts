@@ -84,8 +84,7 @@ export const whyWaiting = (
     return "Callers are waiting because the platform is unreachable."
   if (backoffUntil > now) return "Callers are waiting because the platform is at capacity."
   if (held >= slots) return "Callers are waiting because all slots are in use."
-  if (account !== undefined && account.held >= account.cap)
-    return "Callers are waiting because all calls of the account are in use."
+  if (account?.free === 0) return "Callers are waiting because the other calls of the account are in use or reserved."
   return present === 0 ? "No waiting caller is present." : "The next caller is being called."
 }
 

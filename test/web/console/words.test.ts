@@ -30,6 +30,11 @@ describe("why callers wait", () => {
     [{ disrupted: true, probeUntil: NOW + 1 }, "Callers are waiting because the platform is unreachable."],
     [{ backoffUntil: NOW + 1, held: 2 }, "Callers are waiting because the platform is at capacity."],
     [{ backoffUntil: NOW, held: 2 }, "Callers are waiting because all slots are in use."],
+    [
+      { account: { held: 3, cap: 4, reserved: 0, free: 0 } },
+      "Callers are waiting because the other calls of the account are in use or reserved.",
+    ],
+    [{ account: { held: 3, cap: 4, reserved: 0, free: 1 } }, "The next caller is being called."],
     [{ present: 0 }, "No waiting caller is present."],
     [{}, "The next caller is being called."],
   ])("%j: %s", (change, words) => {
