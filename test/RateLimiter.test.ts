@@ -71,6 +71,26 @@ describe("RateLimiter", () => {
     }).pipe(Effect.provide(limiter(memoryStore, [1, 0, 1]))),
   )
 
+  it.effect("counts Retry-After down in a refusal that it repeats, and repeats the same error until then", () =>
+    Effect.gen(function* () {
+      const refusal = RateLimiter.use((service) => service.refusal("1.2.3.4"))
+      yield* take("a")
+      yield* TestClock.adjust("2 minutes")
+      yield* TestClock.adjust(300)
+      yield* Effect.flip(take("b"))
+      const first = yield* refusal
+      yield* TestClock.adjust(600)
+      const again = yield* refusal
+      yield* TestClock.adjust(100)
+      const later = yield* refusal
+      assert.strictEqual(first, again)
+      assert.deepStrictEqual(
+        [first, later].map((error) => error?.retryAfterSeconds),
+        [3480, 3479],
+      )
+    }).pipe(Effect.provide(limiter(memoryStore, [1, 0, 0]))),
+  )
+
   describe("after a refusal", () => {
     /** A limiter whose store counts its calls; with `deaf` it receives no messages of other instances. */
     const counted = Effect.fnUntraced(function* (

@@ -2,7 +2,7 @@
  * The gate inside an application, without HTTP: `initiateWebSession` on the memory store, each from another address. The first caller has
  * the only slot, all others queue.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import {
   type Gatekeeper,
   IpIntel,
@@ -76,7 +76,7 @@ const calls: Effect.Effect<number, never, Gatekeeper> = Effect.gen(function* () 
 export const embedded = async (rounds: number): Promise<Found> => {
   const perSecond: Array<number> = []
   for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    const measured = await Effect.runPromise(Effect.provide(calls, Host))
+    const measured = await Effect.runPromise(Effect.provide(calls, Layer.provide(Host, Logger.layer([]))))
     if (round < 0) continue
     perSecond.push(measured)
     console.error(`embedded: ${Math.round(measured)} calls per second`)
