@@ -66,7 +66,7 @@ export const vendorsUrl = (address: string, baseUrl: string, domain: string): UR
   return isVendors || url.origin === URL.parse(baseUrl)?.origin ? url : undefined
 }
 
-/** A status that says that all calls are taken, in words: vendors use 429 for this and for the rate of requests. */
+/** Whether the text of a refusal says that all calls are taken: vendors use 429 for this and for the rate of requests. */
 export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
   (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
 

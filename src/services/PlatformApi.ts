@@ -22,7 +22,7 @@ export class PlatformApi extends Context.Service<
       | ((config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>)
       | undefined
     /**
-     * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform without it reports ends otherwise.
+     * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform without it reports ends in another way.
      */
     readonly watch?: ((campaign: string, sessionId: string) => Effect.Effect<boolean, PlatformError>) | undefined
     /**
@@ -44,12 +44,12 @@ export class PlatformApi extends Context.Service<
     readonly limitsCalls?: ((campaign: string) => boolean) | undefined
     /**
      * Ends a session whose caller has left, one that nobody can open, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; false if the platform cannot end it.
-     * Idempotent. A platform without it reports the ends of its sessions alone.
+     * Idempotent. Without it, only the platform ends its sessions.
      */
     readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
     /**
-     * From when on (ms since 1970) the caller's word is taken that a session is over, where nobody else can tell; undefined or absent
-     * where the platform can.
+     * From when on (ms since 1970) the caller's report that a session is over is trusted, if nothing else can tell; undefined or absent
+     * if the platform can.
      */
     readonly pageEnds?:
       | ((campaign: string, sessionId: string) => Effect.Effect<number | undefined, PlatformError>)

@@ -141,7 +141,7 @@ export const readVendor = (
   // a campaign of an account has those of the account
   const isSet = read.has(`${base}.MaxConcurrency`) || read.has(`${base}.Account.Name`)
   if (WITHOUT_LIMIT.has(vendor) && !isSet) {
-    read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not tell`)
+    read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not report`)
   }
   return vendors[vendor](read, base, inheritFrom)
 }

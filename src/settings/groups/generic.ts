@@ -53,5 +53,5 @@ export const GenericSettings = Schema.Struct({
   }),
   WebhookIdField: withDefault(text, "sessionId", { description: "path of the session's id in a webhook" }),
   WebhookEventField: optional(text, "every webhook is an end", { description: "path of the event in a webhook" }),
-  WebhookEndEvents: listWithDefault(list(text), [], "none", { description: "the events that are an end" }),
+  WebhookEndEvents: listWithDefault(list(text), [], "none", { description: "the events that mean the end of a call" }),
 })
