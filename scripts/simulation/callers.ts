@@ -19,7 +19,7 @@ const MOST_STARTS = 6
 export class Caller {
   readonly links = new Set<Link>()
   private readonly world: World
-  private readonly plan: Arrive
+  readonly plan: Arrive
   private readonly address: string
   private ticket: string | undefined
   private requests = 0
