@@ -38,7 +38,7 @@ describe("the demo of a vendor", () => {
         await eventually("the gate", () => isUp(url))
         const ask = async (): Promise<Asked> => {
           const answer = await fetch(`${url}/api/session/request`, { method: "POST", headers: asJson, body: "{}" })
-          return answer.json()
+          return (await answer.json()) as Asked
         }
         const [first, second, third] = [await ask(), await ask(), await ask()]
         assert.strictEqual(first.credential?.platform, vendor)
@@ -51,8 +51,10 @@ describe("the demo of a vendor", () => {
         const call: unknown = await joined[0]?.json()
         assert.strictEqual((await post(`${url}/demo/leave`, call)).status, 204)
         await fetch(`${url}/api/session/${first.uniqueRequestId}`, { method: "DELETE" })
-        const ofThird = async (): Promise<string> =>
-          (await (await fetch(`${url}/api/session/${third.uniqueRequestId}`)).json()).state
+        const ofThird = async (): Promise<string> => {
+          const answer = await fetch(`${url}/api/session/${third.uniqueRequestId}`)
+          return ((await answer.json()) as { readonly state: string }).state
+        }
         if (HELD.includes(vendor)) assert.strictEqual(await ofThird(), "waiting")
         else await eventually("the call", async () => (await ofThird()) === "called")
       } finally {
