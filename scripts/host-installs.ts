@@ -214,7 +214,10 @@ const walkThrough = async (host: string, ...args: ReadonlyArray<string>): Promis
 }
 
 const withNext = async (directory: string): Promise<void> => {
-  const [{ filename }] = JSON.parse(run(root, "npm", "pack", "--json", "--pack-destination", directory))
+  run(root, process.execPath, "scripts/build.mjs", "--if-needed")
+  const [{ filename }] = JSON.parse(
+    run(root, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", directory),
+  )
   write(directory, NEXT_HOST)
   timed("npm install of Next and the tarball", () =>
     run(directory, "npm", "install", "--save-exact", ...NEXT, `./${filename}`),

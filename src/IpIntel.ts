@@ -32,8 +32,8 @@ export class IpIntel extends Context.Service<
   /** The provider from the settings, behind caches, time-out, circuit breaker and lookup budget. */
   static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> = lazyLayer(
     async () => {
-      const [{ make }, { CallerNames }] = await Promise.all([import("./ip-intel/make.ts"), import("./CallerNames.ts")])
-      return Layer.effect(IpIntel, make).pipe(Layer.provide(CallerNames.layer))
+      const { layerNames, make } = await import("./ip-intel/make.ts")
+      return Layer.effect(IpIntel, make).pipe(Layer.provide(layerNames))
     },
   )
 }

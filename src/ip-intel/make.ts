@@ -27,6 +27,9 @@ const HTTP_PROVIDERS = {
   "ipinfo.io": ipinfo,
 } as const
 
+/** The names of callers, which `make` needs. */
+export const layerNames = CallerNames.layer
+
 /** The service that `IpIntel.layer` provides. */
 export const make: Effect.Effect<
   {
