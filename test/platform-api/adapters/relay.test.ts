@@ -1,6 +1,6 @@
 /** `sdp-relay` credentials: the page's offer at the gate, and the calls that begin with it, against the fake of OpenAI. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, type Result, Scope, Tracer } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, type Result, Scope } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
@@ -13,6 +13,7 @@ import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/testing/vendors/Fak
 import type { VendorTrouble } from "../../../src/testing/vendors/fake-vendor.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
+import { recorder } from "../../support/span-recorder.ts"
 import { ask, layerOf, type Subject, settle, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
 type Fake = ReturnType<typeof makeFakeOpenAI>
@@ -130,14 +131,7 @@ describe("an offer", () => {
 
   relayed("begins a call whose id is in no trace, also where a host records headers", () =>
     Effect.gen(function* () {
-      const spans: Array<Tracer.NativeSpan> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        },
-      })
+      const { spans, tracer } = recorder()
       const id = yield* begins(yield* ask(1)).pipe(
         Effect.provideService(HttpClient.TracerHeaderFilter, () => true),
         Effect.withTracer(tracer),
