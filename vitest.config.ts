@@ -41,8 +41,9 @@ export default defineConfig({
           // a process of its own, so that servers can be killed with it and one file cannot starve another's timers
           pool: "forks",
           isolate: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // many times what a test takes on a busy machine: only one that hangs takes so long
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
     ],

@@ -37,6 +37,6 @@ describe("order is restored, and no promise was broken", () => {
         rows.flatMap(({ wrongs }) => wrongs),
         [],
       )
-    }, 180_000)
+    }, 400_000)
   }
 })

@@ -65,7 +65,7 @@ describe("the rules, as they are and as Lua,", () => {
     return kinds
   }
 
-  it("of the queue answer alike in 3,000 histories, and no invariant is broken", { timeout: 300_000 }, async () => {
+  it("of the queue answer alike in 3,000 histories, and no invariant is broken", { timeout: 600_000 }, async () => {
     const count = Number(HISTORIES ?? "3000")
     const before = opened().counts()
     const kinds = await play(count, queueHistory)
@@ -95,7 +95,7 @@ describe("the rules, as they are and as Lua,", () => {
   })
 
   it("of campaigns that share an account answer alike in 400 histories, and none takes what is another's", {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async () => {
     const before = opened().counts().answers
     const count = Number(HISTORIES ?? "400")
@@ -107,7 +107,7 @@ describe("the rules, as they are and as Lua,", () => {
     }
   })
 
-  it("of the rate limiter answer alike in 2,500 histories, and as by counting", { timeout: 300_000 }, async () => {
+  it("of the rate limiter answer alike in 2,500 histories, and as by counting", { timeout: 600_000 }, async () => {
     await play(Number(HISTORIES ?? "2500"), limiterHistory)
   })
 })

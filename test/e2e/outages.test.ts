@@ -82,8 +82,6 @@ describe.concurrent("a caller of a gate that was suspended", () => {
         note(TOPIC, `three who queue at a gate that was suspended for 40 s, wall clock ${wall}: ${states.join(", ")}`)
         assert.deepStrictEqual(states, ["waiting", "waiting", "waiting"])
       }),
-      // 44 s of it are spent waiting, and eight gates start beside these
-      120_000,
     )
   }
 })

@@ -17,7 +17,7 @@ const CUT_MILLIS = 40_000
 
 describe("the running gate and platform", () => {
   it("answer generated requests as documented, or refuse them; and close slow connections", {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async () => {
     const report = await run({
       requests: REQUESTS,

@@ -49,7 +49,7 @@ const check = (played: Played): void => {
 describe("the simulation", () => {
   it.skipIf(given !== undefined)(
     `keeps every invariant for ${STEPS} steps, through every state of a ticket`,
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     () => {
       const begun = performance.now()
       const seen = new Set<string>()
@@ -74,7 +74,7 @@ describe("the simulation", () => {
     },
   )
 
-  it.runIf(given !== undefined)(`keeps every invariant in the history ${given}`, { timeout: 240_000 }, () => {
+  it.runIf(given !== undefined)(`keeps every invariant in the history ${given}`, { timeout: 600_000 }, () => {
     const played = play(planOf(Number(given)), { traced: true })
     console.log(played.trace.join("\n"))
     check(played)

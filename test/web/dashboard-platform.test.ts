@@ -84,7 +84,7 @@ it("makes a business, a campaign and a restricted key, which works within its bu
 
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
   await context.grantPermissions(["clipboard-read", "clipboard-write"])
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(20_000)
   const tab = await context.newPage()
   tab.on("pageerror", (error) => complaints.push(String(error)))
   tab.on("console", (message) => {

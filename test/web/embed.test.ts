@@ -41,7 +41,7 @@ describe("a page that embeds the widget", () => {
     })
   }
 
-  it("cannot deform it with styles that reach everything", { timeout: 30_000 }, async () => {
+  it("cannot deform it with styles that reach everything", async () => {
     const body = (styles: string): string =>
       `<style>${styles}</style><script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`
     // position and size of every element of the widget, relative to its panel, and how its text looks

@@ -11,7 +11,7 @@ export interface Visitor {
 
 export const visit = async (browser: Browser, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> => {
   const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, ...options })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(20_000)
   const complaints: Array<string> = []
   return {
     context,

@@ -205,7 +205,7 @@ describe("a call", () => {
     })
   }
 
-  it("ends when it does not open, and gives the slot back", { timeout: 45_000 }, async () => {
+  it("ends when it does not open, and gives the slot back", async () => {
     await widget.begin()
     const tab = await widget.open()
     widget.rig.callLine.set("frozen")
