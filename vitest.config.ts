@@ -29,8 +29,8 @@ export default defineConfig({
           // loading the modules again for each file took half of the time
           isolate: false,
           // only a test that hangs takes so long, also on a busy machine
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
