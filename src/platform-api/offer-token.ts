@@ -1,6 +1,6 @@
 /**
  * The token of an `sdp-relay` credential, with which the page makes its offer at the gate, once. Until the session begins, its id is a
- * hash of the token: any gate on the same store can tell by the token whether the offer is allowed, and the id does not reveal the token.
+ * hash of the token. Every gate on the same store can check an offer's token by it, and the id does not reveal the token.
  *
  * It begins with `ek_`, like the keys that OpenAI makes for pages: in a browser, OpenAI's SDK accepts no others.
  */
