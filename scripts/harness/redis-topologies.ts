@@ -89,11 +89,21 @@ export interface RedisSentinels {
   readonly url: string
   /** the port of the current master, according to the Sentinels */
   readonly masterPort: () => Promise<number>
+  /** waits until the replica has all that the master has accepted so far */
+  readonly replicated: () => Promise<void>
   readonly dispose: () => Promise<void>
 }
 
-/** Starts a master with one replica and Sentinels that fail over within about two seconds. */
-export const startSentinel = async (count = 3): Promise<RedisSentinels> => {
+/** A number of `INFO replication`. */
+const replicationOffset = async (server: RedisServer, name: string): Promise<number> =>
+  Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await server.command("info", "replication"))?.[1])
+
+/**
+ * Starts a master with one replica and Sentinels.
+ *
+ * @param downAfterMillis how long a master must be silent before they fail over; a busy machine silences a healthy one for over 500 ms
+ */
+export const startSentinel = async (count = 3, downAfterMillis = 2_000): Promise<RedisSentinels> => {
   const master = await startRedis()
   const started: Array<RedisServer> = [master]
   const dispose = () => disposeAll(started)
@@ -101,7 +111,9 @@ export const startSentinel = async (count = 3): Promise<RedisSentinels> => {
     const replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] })
     started.push(replica)
     await eventually("the replica's link", async () => (await replica.command("role")).includes("connected"))
-    const sentinels = await startAll(Array.from({ length: count }, () => startOneSentinel(master.port, count)))
+    const sentinels = await startAll(
+      Array.from({ length: count }, () => startOneSentinel(master.port, count, downAfterMillis)),
+    )
     started.push(...sentinels)
     for (const sentinel of sentinels) {
       await eventually("the Sentinels' view", async () => {
@@ -120,6 +132,13 @@ export const startSentinel = async (count = 3): Promise<RedisSentinels> => {
         const [, port] = (await first.command("sentinel", "get-master-addr-by-name", "mymaster")).split("\n")
         return Number(port)
       },
+      replicated: async () => {
+        const accepted = await replicationOffset(master, "master_repl_offset")
+        await eventually(
+          "the replica has what the master accepted",
+          async () => (await replicationOffset(replica, "slave_repl_offset")) >= accepted,
+        )
+      },
       dispose,
     }
   } catch (error) {
@@ -129,14 +148,14 @@ export const startSentinel = async (count = 3): Promise<RedisSentinels> => {
 }
 
 /** A Sentinel rewrites its configuration, so each has its own file. */
-const startOneSentinel = (masterPort: number, count: number): Promise<RedisServer> =>
+const startOneSentinel = (masterPort: number, count: number, downAfterMillis: number): Promise<RedisServer> =>
   serve(async (dir) => {
     const file = join(dir, "sentinel.conf")
     await writeFile(
       file,
       [
         `sentinel monitor mymaster 127.0.0.1 ${masterPort} ${Math.floor(count / 2) + 1}`,
-        "sentinel down-after-milliseconds mymaster 500",
+        `sentinel down-after-milliseconds mymaster ${downAfterMillis}`,
         "sentinel failover-timeout mymaster 2000",
         "",
       ].join("\n"),

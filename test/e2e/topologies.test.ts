@@ -91,12 +91,7 @@ describe("two gates with several campaigns", () => {
       const queued = await call(a, "default")
       assert.strictEqual(queued.status, 202)
       const ticket = textOf(queued, "uniqueRequestId")
-      await eventually("the replica has it", async () => {
-        const offsets = await sentinels.replica.command("info", "replication")
-        const master = await sentinels.master.command("info", "replication")
-        const of = (text: string, name: string) => new RegExp(`^${name}:(\\d+)`, "m").exec(text)?.[1]
-        return of(offsets, "slave_repl_offset") === of(master, "master_repl_offset")
-      })
+      await sentinels.replicated()
       const began = performance.now()
       sentinels.master.kill("SIGKILL")
       await eventually("the other master", async () => (await sentinels.masterPort()) === sentinels.replica.port)
