@@ -22,6 +22,15 @@ const ELSEWHERE = new Map([
   ["knownproxies", "Security.TrustedProxies"],
   ["knownnetworks", "Security.TrustedProxies"],
 ])
+
+/** Blocks of .NET's own host in a settings file of the reference: lower case, to what does the same here. */
+const DOTNET_BLOCKS = new Map([
+  ["logging", "remove it: the log goes to standard output, and has no levels to set"],
+  ["serilog", "remove it: the log goes to standard output, and has no levels to set"],
+  ["kestrel", "set Server.Host and Server.Port instead; TLS ends at the reverse proxy"],
+  ["urls", "set Server.Host and Server.Port instead"],
+  ["allowedhosts", "set Server.AllowedHosts instead"],
+])
 const fromElsewhere = (key: string): string | undefined => ELSEWHERE.get(key) ?? ELSEWHERE.get(leafOf(key))
 
 /** The setting that was probably meant: the same name in another group, else a similar name. */
@@ -69,6 +78,21 @@ export const misspeltVariables = (env: Readonly<Record<string, string | undefine
     }
   })
 
+/** One problem for each block of .NET's host, whatever is in it. */
+const dotnetBlocks = (flat: Flat): ReadonlyArray<SettingProblem> => {
+  const found = new Map([...flat.values()].map(({ path, where }) => [path[0] ?? "", where]))
+  return [...found].flatMap(([name, where]) => {
+    const instead = DOTNET_BLOCKS.get(name.toLowerCase())
+    return instead === undefined
+      ? []
+      : { path: name, expected: `no setting of .NET's host; ${instead}`, found: `it ${where}` }
+  })
+}
+
 /** A problem for every unknown name. */
-export const unknownNames = (flat: Flat): ReadonlyArray<SettingProblem> =>
-  [...flat].flatMap(([key, given]) => problemOf(key, given) ?? [])
+export const unknownNames = (flat: Flat): ReadonlyArray<SettingProblem> => [
+  ...[...flat].flatMap(([key, given]) =>
+    DOTNET_BLOCKS.has(key.split(".")[0] ?? "") ? [] : (problemOf(key, given) ?? []),
+  ),
+  ...dotnetBlocks(flat),
+]

@@ -17,7 +17,7 @@ describe("names", () => {
       `VoiceAiPlatform.Campaigns.sales.MaxConcurency: ${none}; did you mean VoiceAiPlatform.Campaigns.sales.MaxConcurrency?`,
       `Security.MaxLength: ${none}; did you mean Queue.MaxLength?`,
       `Security.Nonsense: ${none}`,
-      `Logging.Level: ${none}`,
+      "Logging: no setting of .NET's host; remove it: the log goes to standard output, and has no levels to set",
       `SECURITY.RATELIMITHOURLI: ${none}; did you mean Security.RateLimitHourly?`,
       "Queue.MaxLength.0: one value instead of a list",
     ])
@@ -36,6 +36,23 @@ describe("names", () => {
         "Security.KnownProxies.0: did you mean Security.TrustedProxies?",
         "RedisConnectionString: did you mean StoreConnectionString?",
         "KnownProxies.0: did you mean Security.TrustedProxies?",
+      ],
+    )
+  })
+
+  it("of .NET's host are one problem a block, with what does the same here", () => {
+    const given = {
+      ...minimal,
+      Logging: { LogLevel: { Default: "Information", Microsoft: "Warning" } },
+      AllowedHosts: "*",
+      Kestrel: { Endpoints: { Http: { Url: "http://0.0.0.0:5000" } } },
+    }
+    assert.deepStrictEqual(
+      problemsOf(given).map(({ path, expected, found }) => `${path}: ${expected}; found ${found}`),
+      [
+        "Logging: no setting of .NET's host; remove it: the log goes to standard output, and has no levels to set; found it in the settings file",
+        "AllowedHosts: no setting of .NET's host; set Server.AllowedHosts instead; found it in the settings file",
+        "Kestrel: no setting of .NET's host; set Server.Host and Server.Port instead; TLS ends at the reverse proxy; found it in the settings file",
       ],
     )
   })
