@@ -250,14 +250,15 @@ describe("the package", () => {
       export const used = import("voicegate").then(({ createGate }) => createGate({ VoiceAiPlatform: { MaxConcurrency: 2 } }))
       // @ts-expect-error: no such setting
       export const wrong = import("voicegate").then(({ createGate }) => createGate({ VoiceAi: {} }))`
-    for (const [module, moduleResolution, file, source = text, ...more] of [
-      ["nodenext", "nodenext", "types.mts"],
-      ["nodenext", "nodenext", "types.cts"],
-      ["node20", "node16", "types16.mts"],
-      ["node16", "node16", "types16.cts", dynamic],
-      ["esnext", "bundler", "types.ts"],
-      ["commonjs", "bundler", "types-commonjs.ts"],
-      ["commonjs", "node10", "types10.ts", rootAlone, "--ignoreDeprecations", "6.0"],
+    // TypeScript 7, and 6 for what 7 has no more, and for one way that both know
+    for (const [compiler, module, moduleResolution, file, source = text, ...more] of [
+      ["@typescript/native", "nodenext", "nodenext", "types.mts"],
+      ["typescript", "nodenext", "nodenext", "types.cts"],
+      ["@typescript/native", "node20", "node16", "types16.mts"],
+      ["@typescript/native", "node16", "node16", "types16.cts", dynamic],
+      ["@typescript/native", "esnext", "bundler", "types.ts"],
+      ["@typescript/native", "commonjs", "bundler", "types-commonjs.ts"],
+      ["typescript", "commonjs", "node10", "types10.ts", rootAlone, "--ignoreDeprecations", "6.0"],
     ] as const) {
       it(`${moduleResolution}, ${module}, ${file}`, async () => {
         await writeFile(join(project, file), source)
@@ -272,8 +273,8 @@ describe("the package", () => {
           "--ignoreConfig",
         ]
         const args = [...options, "--module", module, "--moduleResolution", moduleResolution, ...more, file]
-        const compiler = join(root, "node_modules/typescript/bin/tsc")
-        const said = await run(process.execPath, [compiler, ...args], { cwd: project }).then(
+        const tsc = join(root, "node_modules", compiler, "bin/tsc")
+        const said = await run(process.execPath, [tsc, ...args], { cwd: project }).then(
           () => "",
           ({ stdout }: { readonly stdout: string }) => stdout,
         )
