@@ -50,7 +50,13 @@ const script = (
     lib: { entry: path(`./widget/${entry}`), name: "voicegate", formats: [format], fileName: () => fileName },
     // what a library build leaves as it is
     minify,
-    rolldownOptions: { output: { minify } },
+    rolldownOptions: {
+      output: { minify },
+      // "use client" stays on the first line, which a test checks
+      onLog: (level, log, handle) => {
+        if (log.code !== "MODULE_LEVEL_DIRECTIVE") handle(level, log)
+      },
+    },
   },
 })
 
@@ -118,7 +124,7 @@ const copyLanguages = (outDir: string): void => {
 
 /** What a TypeScript project sees of `voicegate/widget`. */
 const declareWidget = (outDir: string): void => {
-  const tsc = path("../../node_modules/typescript/bin/tsc")
+  const tsc = path("../../node_modules/@typescript/native/bin/tsc")
   const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--rootDir", path("./widget")]
   execFileSync(process.execPath, [tsc, "-p", path("./tsconfig.widget.json"), ...options, "--outDir", outDir], {
     stdio: "inherit",

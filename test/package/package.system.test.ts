@@ -94,6 +94,10 @@ describe("the package", () => {
     expect(manifest.peerDependencies).toHaveProperty("effect")
   })
 
+  it("keeps the directive by which Next knows the hook for React as one for the browser", async () => {
+    expect(await readFile(installed("dist/web/widget/frameworks/react.js"), "utf8")).toMatch(/^"use client"/)
+  })
+
   it("is imported by an ES module", async () => {
     expect(await host("host.mjs", `import { createGate } from "voicegate"${USE}`)).toBe("SettingsInvalid true")
   })
