@@ -16,6 +16,8 @@ export interface Nested {
 
 /** Fewer inner functions are not worth the detour of the first call. */
 const MIN_INSIDE = 2
+/** The most variables that a function of Lua 5.1 may use from outside of it, those of its inner functions included. */
+const MAX_FROM_OUTSIDE = 60
 
 const isFunction = (lua: string): boolean => lua.startsWith("local function ")
 
@@ -50,7 +52,12 @@ export const nest = (
     )
   }
   const insideOf = (host: string): ReadonlyArray<string> => inOrder.filter((name) => hosts.get(name)?.includes(host))
-  const worthwhile = new Set(inOrder.filter((host) => insideOf(host).length >= MIN_INSIDE))
+  const isWorthwhile = (host: string): boolean => {
+    const inside = new Set([host, ...insideOf(host)])
+    const fromOutside = new Set([...inside].flatMap((name) => [...usedBy(name)]).filter((name) => !inside.has(name)))
+    return inside.size > MIN_INSIDE && fromOutside.size <= MAX_FROM_OUTSIDE
+  }
+  const worthwhile = new Set(inOrder.filter(isWorthwhile))
   const within = (host: string | undefined): ReadonlyArray<Nested> =>
     inOrder
       .filter((name) => hosts.get(name)?.find((each) => worthwhile.has(each)) === host)

@@ -35,4 +35,18 @@ describe("the declarations of a rule", () => {
     assert.strictEqual(arrange({ a: [], b: [], TABLE: ["a", "b"], rule: ["TABLE"] }, "rule"), "rule(a b TABLE)")
     assert.strictEqual(arrange({ a: [], rule: ["a"] }, "rule"), "a rule")
   })
+
+  it("are not inside of a function that would use more from outside than Lua allows", () => {
+    const shared = Array.from({ length: 60 }, (_, n) => `shared${n}`)
+    const uses = (of: ReadonlyArray<string>) => ({
+      ...Object.fromEntries(shared.map((name) => [name, []])),
+      a: [],
+      b: of,
+      host: ["a", "b"],
+      c: [],
+      rule: ["host", "c", ...shared],
+    })
+    assert.include(arrange(uses(shared), "rule"), "host(a b)")
+    assert.notInclude(arrange({ more: [], ...uses([...shared, "more"]), d: ["more"] }, "rule", "d"), "host(")
+  })
 })
