@@ -83,16 +83,16 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
     return Admission.of({
       admit: (at, newcomer) =>
         admission.reportFirst(at, (now): ReturnType<Admit> => {
-          const taking = takingFor(newcomer.caller, newcomer.id, now)
+          const taking = takingFor(newcomer.caller, now)
           if (Result.isFailure(taking)) return Effect.fail(taking.failure)
           if (taking.success === undefined) return queue.admit(at, newcomer)
-          const { logs, refusal, take } = taking.success
+          const { logs, refusal } = taking.success
           const ask = {
             keys: admission.keys(at),
             ownKeys: logs,
             now,
             context: contextOf(taking.success, admission.context(at)),
-            call: { take, newcomer: admission.newcomer(newcomer) },
+            call: admission.newcomer(newcomer),
           }
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, settlements, signals, wanting } = stepResultOf(answer, at.campaign)

@@ -9,7 +9,7 @@ import type { Settlement, SettlementKind } from "./FifoQueue.ts"
 import { usage } from "./queue/answers.ts"
 import { rateLimited } from "./refusals.ts"
 import type { GiveBackContext } from "./rules/limits/give-back.ts"
-import { exhausted, type LimitName, type Take, type Usage } from "./rules/limits/take.ts"
+import { exhausted, type LimitName, type Usage } from "./rules/limits/take.ts"
 import { type Budgets, DAY, HOUR, isLimited } from "./rules/limits/units.ts"
 import { runGiveBack, runTake } from "./rules/run.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "./Session.ts"
@@ -77,17 +77,12 @@ export interface TakeRequest {
   readonly budgets: Budgets
   /** limits that are only counted; undefined for none */
   readonly shadow: Budgets | undefined
-  readonly take: Take
   /** Makes the error for a rule that took nothing. */
   readonly refusal: (usage: Usage) => RateLimited
 }
 
 /** Makes the arguments for taking units without reading the budgets' state; undefined when there is no limit. Fails with a remembered refusal. */
-export type MakeTakeRequest = (
-  caller: string,
-  token: string,
-  now: number,
-) => Result.Result<TakeRequest | undefined, RateLimited>
+export type MakeTakeRequest = (caller: string, now: number) => Result.Result<TakeRequest | undefined, RateLimited>
 
 const takeRequests = new WeakMap<
   RateLimiter["Service"],
@@ -233,12 +228,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       return last.error
     }
 
-    const makeRequest = (
-      caller: string,
-      token: string,
-      now: number,
-      omitUsage: boolean,
-    ): Result.Result<TakeRequest | undefined, RateLimited> => {
+    const makeRequest = (caller: string, now: number): Result.Result<TakeRequest | undefined, RateLimited> => {
       if (unlimited && shadow === undefined) return Result.succeed(undefined)
       const [log] = keysOf(caller)
       const repeated = knownRefusal(log, now)
@@ -247,7 +237,6 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
         logs: shadow === undefined ? [log] : [log, shadowKeysOf(caller)[0]],
         budgets,
         shadow,
-        take: omitUsage ? { token, omitUsage } : { token },
         refusal: (usage) => {
           const until = Math.min(holdsUntil(usage), now + REPEAT_MILLIS)
           refused.set(log, { usage, until, error: undefined, since: now, sameUntil: now })
@@ -277,12 +266,12 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       refusal: (caller) => Effect.map(store.now, (now) => knownRefusal(keysOf(caller)[0], now)),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
-          const asked = makeRequest(caller, token, now, false)
+          const asked = makeRequest(caller, now)
           if (Result.isFailure(asked)) return Effect.fail(asked.failure)
           if (unlimited || asked.success === undefined) return Effect.succeed([])
-          const { logs, refusal, take } = asked.success
+          const { logs, refusal } = asked.success
           return Effect.flatMap(
-            store.run(rules.take, { keys: NO_KEYS, ownKeys: logs.slice(0, 1), now, context: budgets, call: take }),
+            store.run(rules.take, { keys: NO_KEYS, ownKeys: logs.slice(0, 1), now, context: budgets, call: { token } }),
             ({ taken, usage }) => {
               if (usage === undefined) return Effect.die(new TypeError("limits.take returned no usage"))
               return taken ? Effect.succeed(limitStates(usage, now)) : Effect.fail(refusal(usage))
@@ -294,7 +283,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       release: settle("release"),
       missed: settle("missed"),
     })
-    takeRequests.set(limiter, { makeTakeRequest: (caller, token, now) => makeRequest(caller, token, now, true), store })
+    takeRequests.set(limiter, { makeTakeRequest: makeRequest, store })
     return limiter
   }),
 )

@@ -89,17 +89,15 @@ const oldestOfAll = (s: Step): string | undefined => {
   return undefined
 }
 
-/**
- * Calls waiting tickets to free slots, at most `max`. True when it stopped at its bound and there is more to do.
- * @param evenIfHeld also in a step that was delayed on its way to the store
- */
-export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean => {
+const isSlotFree = (s: Step): boolean => s.db.zcard(s.keys.leases) < s.slots
+
+const callWhileSlotsAreFree = (s: Step, max: number, evenIfHeld: boolean): boolean => {
   const { context, db, keys, now } = s
   let cleared = 0
   let called = 0
   /** No ticket in `passed` can be called any more: within a step networks only gain slots and no ticket is unparked. */
   let noneCallableInPassed = false
-  while (called < max && db.zcard(keys.leases) < s.slots) {
+  while (called < max && isSlotFree(s)) {
     const indexed = context.share < 1 || db.zcard(keys.parked) > 0
     let id = indexed && !noneCallableInPassed ? oldestPassed(s) : undefined
     if (indexed && id === undefined) noneCallableInPassed = true
@@ -137,6 +135,13 @@ export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean => 
   }
   return false
 }
+
+/**
+ * Calls waiting tickets to free slots, at most `max`. True when it stopped at its bound and there is more to do.
+ * @param evenIfHeld also in a step that was delayed on its way to the store
+ */
+export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean =>
+  isSlotFree(s) && callWhileSlotsAreFree(s, max, evenIfHeld)
 
 const CALL_FIELDS: ReadonlyArray<string> = [
   "backoffUntil",

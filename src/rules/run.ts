@@ -10,7 +10,7 @@ import { type Take, type Taken, take } from "./limits/take.ts"
 import type { Budgets } from "./limits/units.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
 import { answerOf, type QueueContext, type Step, type StepAnswer, stepOf } from "./step.ts"
-import { type Applicant, type TakeAndAdmitContext, type TakenAndAdmitted, takeAndAdmit } from "./take-and-admit.ts"
+import { type TakeAndAdmitContext, type TakenAndAdmitted, takeAndAdmit } from "./take-and-admit.ts"
 
 /** @param keys those that all calls share, then each call's own */
 export type Run<Context, Call, Answer> = (
@@ -51,7 +51,7 @@ export const runAdmit: Run<QueueContext, Newcomer, StepAnswer<Admitted>> = (db, 
 }
 
 /** Keys: a campaign's, then the log of each caller, and after each the shadow log if there are shadow limits. */
-export const runTakeAndAdmit: Run<TakeAndAdmitContext, Applicant, StepAnswer<TakenAndAdmitted>> = (
+export const runTakeAndAdmit: Run<TakeAndAdmitContext, Newcomer, StepAnswer<TakenAndAdmitted>> = (
   db,
   keys,
   now,

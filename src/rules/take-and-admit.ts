@@ -2,7 +2,7 @@
  * Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. Shadow limits are taken too, and refuse
  * nobody: they say what they would have refused.
  */
-import { exhausted, type LimitName, type Near, type Take, type Taken, take, type Usage } from "./limits/take.ts"
+import { exhausted, type LimitName, type Near, type Taken, take, type Usage } from "./limits/take.ts"
 import { type Budgets, isLimited } from "./limits/units.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
 import type { QueueContext, Step } from "./step.ts"
@@ -12,11 +12,6 @@ export interface TakeAndAdmitContext {
   /** limits that are only counted; absent for none */
   readonly shadow?: Budgets
   readonly queue: QueueContext
-}
-
-export interface Applicant {
-  readonly take: Take
-  readonly newcomer: Newcomer
 }
 
 /** Exactly one of `refused` and `admitted`. */
@@ -43,28 +38,32 @@ const watched = (admitted: Admitted, near: Near | undefined, shadow: LimitName |
   return near === undefined ? { admitted, shadow } : { admitted, near, shadow }
 }
 
-/** @param logs the log key of each applicant, and after each its shadow log if there are shadow limits */
+/**
+ * The id of a newcomer is the token of its units.
+ * @param logs the log key of each newcomer, and after each its shadow log if there are shadow limits
+ */
 export const takeAndAdmit = (
   s: Step,
   { budgets, shadow }: TakeAndAdmitContext,
   logs: ReadonlyArray<string>,
-  applicants: ReadonlyArray<Applicant>,
+  newcomers: ReadonlyArray<Newcomer>,
 ): ReadonlyArray<TakenAndAdmitted> => {
   const takings: Array<Taken> = []
   const shadows: Array<LimitName | false> = []
-  const newcomers: Array<Newcomer> = []
+  const admissible: Array<Newcomer> = []
   const keys = shadow === undefined ? 1 : 2
-  for (let i = 0; i < applicants.length; i++) {
-    const applicant = applicants[i] as Applicant
-    const taken = isLimited(budgets) ? take(s.db, logs[i * keys] as string, s.now, budgets, applicant.take) : FREE
+  for (let i = 0; i < newcomers.length; i++) {
+    const newcomer = newcomers[i] as Newcomer
+    const units = { token: newcomer.id, omitUsage: true } as const
+    const taken = isLimited(budgets) ? take(s.db, logs[i * keys] as string, s.now, budgets, units) : FREE
     takings.push(taken)
-    if (taken.taken) newcomers.push(applicant.newcomer)
+    if (taken.taken) admissible.push(newcomer)
     if (shadow !== undefined) {
-      const refused = taken.taken && takeShadow(s, logs[i * keys + 1] as string, shadow, applicant.take.token)
+      const refused = taken.taken && takeShadow(s, logs[i * keys + 1] as string, shadow, newcomer.id)
       shadows.push(refused === undefined ? false : refused)
     }
   }
-  const admissions = newcomers.length === 0 ? [] : admit(s, newcomers)
+  const admissions = admissible.length === 0 ? [] : admit(s, admissible)
   const answers: Array<TakenAndAdmitted> = []
   let next = 0
   for (let i = 0; i < takings.length; i++) {

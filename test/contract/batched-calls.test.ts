@@ -216,15 +216,13 @@ describe("batched calls", () => {
         for (let round = 0; round < 4; round++) {
           const now = NOW + round
           const context = { budgets, queue: contextOf(random, random.below(6), random.pick([3, 10, 1_000])) }
-          const omitUsage = random.percent(50)
           const batch = Array.from({ length: 1 + random.below(40) }, () => {
             const id = `t${ids.length}`
             const caller = callers[random.below(callers.length)] ?? ""
             ids.push(id)
-            const take = omitUsage ? { token: id, omitUsage } : { token: id }
             const network = random.pick<object>([{}, { network: "a" }, { network: "b" }, { network: "b" }])
-            const newcomer: Newcomer = { id, caller, holds: true, data: `{"n":"${id}"}`, ...network }
-            return { keys, ownKeys: [logOf(caller)], now, context, call: { take, newcomer } }
+            const call: Newcomer = { id, caller, holds: true, data: `{"n":"${id}"}`, ...network }
+            return { keys, ownKeys: [logOf(caller)], now, context, call }
           })
           calls += batch.length
           const { one, together } = yield* ask(stores, queueRules.takeAndAdmit, batch)

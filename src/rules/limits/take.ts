@@ -76,13 +76,32 @@ const resetOf = (
   return (sortNumbers(moments)[count - 1] ?? 0) + window
 }
 
-export const take = (
+/** What a take answers that was refused, or whose caller wants to know. */
+const usageOf = (
   db: Db,
   log: string,
   now: number,
-  { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST }: Budgets,
-  { omitUsage, token }: Take,
-): Taken => {
+  { daily, hourly }: Budgets,
+  {
+    day,
+    hour,
+    open,
+    taken,
+  }: { readonly hour: number; readonly day: number; readonly open: number; readonly taken: boolean },
+): Usage => {
+  const oldestOpen = taken || open === 0 ? undefined : momentsOf(db, log, OPEN, HIGHEST, 1, OPEN)[0]
+  return {
+    hour,
+    hourReset: resetOf(db, log, now, HOUR, hourly, hour, open),
+    day,
+    dayReset: resetOf(db, log, now, DAY, daily, day, open),
+    open,
+    openReset: oldestOpen === undefined ? 0 : oldestOpen + DAY,
+  }
+}
+
+export const take = (db: Db, log: string, now: number, budgets: Budgets, { omitUsage, token }: Take): Taken => {
+  const { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST } = budgets
   let day = db.zcard(log)
   let hour = 0
   let open = 0
@@ -115,14 +134,5 @@ export const take = (
       return !isRoomy && (near.hour || near.day) ? { taken, near } : { taken }
     }
   }
-  const oldestOpen = taken || open === 0 ? undefined : momentsOf(db, log, OPEN, HIGHEST, 1, OPEN)[0]
-  const usage: Usage = {
-    hour,
-    hourReset: resetOf(db, log, now, HOUR, hourly, hour, open),
-    day,
-    dayReset: resetOf(db, log, now, DAY, daily, day, open),
-    open,
-    openReset: oldestOpen === undefined ? 0 : oldestOpen + DAY,
-  }
-  return { taken, usage }
+  return { taken, usage: usageOf(db, log, now, budgets, { hour, day, open, taken }) }
 }
