@@ -10,14 +10,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import {
-  initiateWebSession,
-  Listeners,
-  layerGate,
-  layerHttpRouter,
-  layerListeners,
-  layerSettingsFrom,
-} from "voicegate"
+import { initiateWebSession, Listeners, layerGate, layerHttpRouter, layerListeners, layerSettingsFrom } from "voicegate"
 import { startLocalPlatform } from "voicegate/platform"
 import { selfCheck } from "./self-check.ts"
 

@@ -95,7 +95,9 @@ class FetchRequest extends IncomingMessage {
 const checkRequest = (request: Request | undefined): void => {
   const url: unknown = request?.url
   if (typeof url === "string" && URL.canParse(url) && typeof request?.headers.get === "function") return
-  throw new TypeError("request: expected a web-standard Request. gate.handler(request, response) takes node's requests.")
+  throw new TypeError(
+    "request: expected a web-standard Request. gate.handler(request, response) takes node's requests.",
+  )
 }
 
 export const makeFetch =

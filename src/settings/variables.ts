@@ -38,15 +38,18 @@ const MAX_FILE_BYTES = 1024 * 1024
  * The text of a setting's file, or what was expected. A pipe or a device is not read: it may never end, and one without a writer would
  * keep the process from reading and from stopping.
  */
-const readSetting = Effect.fnUntraced(function* (path: string) {
-  const fs = yield* FileSystem.FileSystem
-  const { size, type } = yield* fs.stat(path)
-  if (type === "Directory") return Result.fail("a file; it is a directory")
-  if (type !== "File") return Result.fail("a regular file; pipes and devices are not read")
-  if (size > MAX_FILE_BYTES) return Result.fail(`a file of at most ${MAX_FILE_BYTES} bytes; it is larger`)
-  const text = (yield* fs.readFileString(path)).trim()
-  return text === "" ? Result.fail("a file with a value; it is empty") : Result.succeed(text)
-}, Effect.catch(({ reason }) => Effect.succeed(Result.fail(`a file that can be read (${reason._tag})`))))
+const readSetting = Effect.fnUntraced(
+  function* (path: string) {
+    const fs = yield* FileSystem.FileSystem
+    const { size, type } = yield* fs.stat(path)
+    if (type === "Directory") return Result.fail("a file; it is a directory")
+    if (type !== "File") return Result.fail("a regular file; pipes and devices are not read")
+    if (size > MAX_FILE_BYTES) return Result.fail(`a file of at most ${MAX_FILE_BYTES} bytes; it is larger`)
+    const text = (yield* fs.readFileString(path)).trim()
+    return text === "" ? Result.fail("a file with a value; it is empty") : Result.succeed(text)
+  },
+  Effect.catch(({ reason }) => Effect.succeed(Result.fail(`a file that can be read (${reason._tag})`))),
+)
 
 const FILE = /__File$/i
 

@@ -115,7 +115,10 @@ describe("gate.fetch", () => {
   it("says which function takes a request of node", async () => {
     const gate = await gates.create()
     const node: Request = JSON.parse('{ "url": "/api/session/request", "method": "POST", "headers": {} }')
-    assert.match((await rejection(gate.fetch(node, here))).message, /^request: expected a web-standard Request\. gate\.handler/)
+    assert.match(
+      (await rejection(gate.fetch(node, here))).message,
+      /^request: expected a web-standard Request\. gate\.handler/,
+    )
   })
 
   it("refuses a body that is too large, and a WebSocket", async () => {

@@ -59,7 +59,10 @@ describe("the example on Effect's HttpRouter", () => {
     const args = [`PORT=${await freePort()}`, node, "scripts/examples/effect-http-host.ts", "--once"]
     const { stdout } = await run("env", args, { cwd: root, timeout: 30_000 })
     assert.deepEqual(
-      stdout.trimEnd().split("\n").filter((line) => PASSED.includes(line)),
+      stdout
+        .trimEnd()
+        .split("\n")
+        .filter((line) => PASSED.includes(line)),
       PASSED,
     )
   })

@@ -96,7 +96,9 @@ describe("the package", () => {
   })
 
   it("has every file that its README and its documents name", async () => {
-    const documents = packed.files.map(({ path }) => path).filter((path) => /^(?:README|src\/docs\/\w+)\.md$/.test(path))
+    const documents = packed.files
+      .map(({ path }) => path)
+      .filter((path) => /^(?:README|src\/docs\/\w+)\.md$/.test(path))
     expect(documents.length).toBeGreaterThan(5)
     const paths = new Set(packed.files.map(({ path }) => path))
     const missing: Array<string> = []
