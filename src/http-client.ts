@@ -2,7 +2,7 @@
  * Guards for outgoing HTTP requests, to the platform and to providers. Redirects are not followed, so the key cannot leak.
  * A response body is read up to a limit, which counts decompressed bytes.
  */
-import { Effect, Stream } from "effect"
+import { Effect, Predicate, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError, type HttpClientResponse } from "effect/http"
 
 /** The limit for a response body of the platform or a provider, in bytes. */
@@ -51,4 +51,17 @@ export const boundedText = (
     ),
     Effect.map(() => new TextDecoder().decode(Buffer.concat(chunks))),
   )
+}
+
+/** The error code at the bottom of a chain of causes, such as ECONNREFUSED. */
+export const codeOf = (error: unknown): { readonly code: string; readonly connecting: boolean } => {
+  let current = error
+  for (let depth = 0; depth < 5 && Predicate.isObject(current); depth++) {
+    if (Predicate.hasProperty(current, "code") && typeof current.code === "string") {
+      const connecting = Predicate.hasProperty(current, "syscall") && current.syscall === "connect"
+      return { code: current.code, connecting }
+    }
+    current = Predicate.hasProperty(current, "cause") ? current.cause : undefined
+  }
+  return { code: "", connecting: false }
 }

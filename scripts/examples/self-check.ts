@@ -1,5 +1,5 @@
 /**
- * Plays a browser and the platform for the Express host's `--once`: two callers on one slot, the second is called when the first hangs
+ * Plays a browser for `--once` of the hosts over HTTP: two callers on one slot, the second is called when the first hangs
  * up. Throws when something is unexpected.
  */
 import { strict as assert } from "node:assert"

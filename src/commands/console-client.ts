@@ -4,7 +4,7 @@
  */
 import { Data, Effect, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
-import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
 import { type Action, ActionOutcome, Campaigns, Found, Reloaded, View } from "../operator/shapes.ts"
 import { loadConsoleAccess } from "../settings/console-access.ts"
 import type { SettingsSource } from "../settings/load.ts"
@@ -51,7 +51,10 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
         Effect.map(boundedText(response, MAX_ANSWER_BYTES), (text) => ({ status: response.status, text })),
       ),
       withoutRedirects,
-      Effect.mapError(({ message }) => new ConsoleFailed({ message: `${url} cannot be reached: ${message}` })),
+      Effect.mapError(({ message, reason }) => {
+        const { code } = codeOf(reason.cause)
+        return new ConsoleFailed({ message: `${url} cannot be reached${code === "" ? `: ${message}` : ` (${code})`}` })
+      }),
       Effect.timeoutOrElse({
         duration: ANSWER_MILLIS,
         orElse: () =>

@@ -111,11 +111,18 @@ export const reload = <R>(source: Source<R>) =>
     ),
   )
 
+/** Part of a ticket's hash, or a `uniqueRequestId`. */
+const TICKET = /^([0-9a-f]{4,10}|[\w-]{22,64})$/i
+
 /** `ticket` with `show` and `remove`. */
 export const ticket = <R>(source: Source<R>) => {
   const id = Argument.String("id").pipe(
     Argument.withDescription(
       "4 to 10 characters of the ticket's hash, as the log shows it; or the whole uniqueRequestId",
+    ),
+    Argument.filter(
+      (text) => TICKET.test(text),
+      () => "Expected 4 to 10 hexadecimal digits of the ticket's hash, or the whole uniqueRequestId",
     ),
   )
   return Command.make("ticket").pipe(

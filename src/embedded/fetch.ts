@@ -60,9 +60,10 @@ class FetchRequest extends IncomingMessage {
     this.httpVersionMinor = 1
     this.headers = { host, ...Object.fromEntries(request.headers) }
     this.rawHeaders = Object.entries(this.headers).flatMap(([name, value]) => [name, String(value)])
-    this.bodyUsed = request.bodyUsed
+    // a body that somebody else reads is as good as read
+    this.bodyUsed = request.bodyUsed || request.body?.locked === true
     this.rawBody = rawBody
-    this.#reader = request.bodyUsed ? undefined : request.body?.getReader()
+    this.#reader = this.bodyUsed ? undefined : request.body?.getReader()
   }
 
   override _read(): void {
@@ -90,9 +91,19 @@ class FetchRequest extends IncomingMessage {
   }
 }
 
+/** Throws if a host passes node's request, whose `headers` are no list. A host's own class of requests is accepted. */
+const checkRequest = (request: Request | undefined): void => {
+  const url: unknown = request?.url
+  if (typeof url === "string" && URL.canParse(url) && typeof request?.headers.get === "function") return
+  throw new TypeError(
+    "request: expected a web-standard Request. gate.handler(request, response) takes node's requests.",
+  )
+}
+
 export const makeFetch =
   (handler: (request: IncomingMessage, response: ServerResponse) => void): Fetch =>
   async (request, info) => {
+    checkRequest(request)
     const socket = new MemorySocket(addressOf(info))
     const incoming = new FetchRequest(socket, request, info.rawBody)
     const response = new ServerResponse(incoming)

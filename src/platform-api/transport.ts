@@ -2,9 +2,9 @@
  * One HTTP exchange with the platform: authorised, with a timeout. Failures become a `PlatformError` that contains nothing of
  * the request and distinguishes a request that was certainly not sent from one that may have arrived.
  */
-import { Effect, Predicate } from "effect"
+import { Effect } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
-import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
 import type { Answered, CallKind } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import { withSpanUrl } from "./span-url.ts"
@@ -57,19 +57,6 @@ const NEVER_CONNECTED = new Set([
 ])
 /** Node's codes for a rejected certificate: the handshake failed, so nothing was sent. */
 const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
-
-/** The error code at the bottom of a chain of causes, such as ECONNREFUSED. */
-const codeOf = (error: unknown): { readonly code: string; readonly connecting: boolean } => {
-  let current = error
-  for (let depth = 0; depth < 5 && Predicate.isObject(current); depth++) {
-    if (Predicate.hasProperty(current, "code") && typeof current.code === "string") {
-      const connecting = Predicate.hasProperty(current, "syscall") && current.syscall === "connect"
-      return { code: current.code, connecting }
-    }
-    current = Predicate.hasProperty(current, "cause") ? current.cause : undefined
-  }
-  return { code: "", connecting: false }
-}
 
 const transportFailure = (call: Call, host: string, error: HttpClientError.HttpClientError): PlatformError => {
   const { code, connecting } = codeOf(error.reason.cause)

@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path"
 import { parseEnv } from "node:util"
-import { Effect, FileSystem, type PlatformError } from "effect"
+import { Effect, FileSystem, type PlatformError, Result } from "effect"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { isGateVariable, isKnown } from "./table.ts"
 
@@ -31,6 +31,26 @@ export const withEnvFile = Effect.fnUntraced(function* ({ origins, values }: Var
   }
 })
 
+/** The largest file of a setting, in bytes. */
+const MAX_FILE_BYTES = 1024 * 1024
+
+/**
+ * The text of a setting's file, or what was expected. A pipe or a device is not read: it may never end, and one without a writer would
+ * keep the process from reading and from stopping.
+ */
+const readSetting = Effect.fnUntraced(
+  function* (path: string) {
+    const fs = yield* FileSystem.FileSystem
+    const { size, type } = yield* fs.stat(path)
+    if (type === "Directory") return Result.fail("a file; it is a directory")
+    if (type !== "File") return Result.fail("a regular file; pipes and devices are not read")
+    if (size > MAX_FILE_BYTES) return Result.fail(`a file of at most ${MAX_FILE_BYTES} bytes; it is larger`)
+    const text = (yield* fs.readFileString(path)).trim()
+    return text === "" ? Result.fail("a file with a value; it is empty") : Result.succeed(text)
+  },
+  Effect.catch(({ reason }) => Effect.succeed(Result.fail(`a file that can be read (${reason._tag})`))),
+)
+
 const FILE = /__File$/i
 
 /** The name of the variable whose value the file contains; undefined when this variable names no file of a setting. */
@@ -44,7 +64,6 @@ const nameWithoutFile = (name: string): string | undefined => {
 
 /** Replaces each `NAME__File` by `NAME` with the file's text. Reports every file that cannot be read, and every name that is set twice. */
 export const withSecretFiles = Effect.fnUntraced(function* ({ origins, values }: Variables, cwd: string) {
-  const fs = yield* FileSystem.FileSystem
   const problems: Array<SettingProblem> = []
   const read = new Map<string, string>()
   const from = new Map(origins)
@@ -59,13 +78,12 @@ export const withSecretFiles = Effect.fnUntraced(function* ({ origins, values }:
       problem(`either ${variable} or ${name}, and both are set`)
       continue
     }
-    const text = yield* Effect.match(fs.readFileString(resolve(cwd, file.trim())), {
-      onFailure: ({ reason }) => void problem(`a file that can be read (${reason._tag})`),
-      onSuccess: (text) => text.trim(),
-    })
-    if (text === "") problem("a file with a value; it is empty")
-    if (text === undefined || text === "") continue
-    read.set(name, text)
+    const text = yield* readSetting(resolve(cwd, file.trim()))
+    if (Result.isFailure(text)) {
+      problem(text.failure)
+      continue
+    }
+    read.set(name, text.success)
     from.set(name, `in the file of ${variable}`)
   }
   if (problems.length > 0) return yield* new SettingsInvalid({ problems })

@@ -107,6 +107,18 @@ describe("gate.fetch", () => {
     assert.isTrue(log.some((line) => /body_already_read.*Mount the gate before body parsers/.test(line)))
     const passed = await gate.fetch(await read(), { ...here, rawBody: "{}" })
     assert.deepInclude(await json(passed), { status: "started" })
+    const beingRead = post("/api/session/request", "{}")
+    beingRead.body?.getReader()
+    assert.deepInclude(await json(await gate.fetch(beingRead, here)), { code: "body_already_read" })
+  })
+
+  it("says which function takes a request of node", async () => {
+    const gate = await gates.create()
+    const node: Request = JSON.parse('{ "url": "/api/session/request", "method": "POST", "headers": {} }')
+    assert.match(
+      (await rejection(gate.fetch(node, here))).message,
+      /^request: expected a web-standard Request\. gate\.handler/,
+    )
   })
 
   it("refuses a body that is too large, and a WebSocket", async () => {

@@ -41,19 +41,36 @@ describe("the example on Effect", () => {
   })
 })
 
+/** What the self-check of a host over HTTP prints. */
+const PASSED = [
+  "host   answers at its own route",
+  "ada    talks, started by the host's own route",
+  "bob    waits at position 1",
+  "bob    receives: position",
+  "ada    hangs up",
+  "bob    receives: start_call",
+  "bob    talks",
+  "bob    receives: ended",
+  "self-check passed",
+]
+
+describe("the example on Effect's HttpRouter", () => {
+  it("serves two callers on one slot beside its own routes, and exits", async () => {
+    const args = [`PORT=${await freePort()}`, node, "scripts/examples/effect-http-host.ts", "--once"]
+    const { stdout } = await run("env", args, { cwd: root, timeout: 30_000 })
+    assert.deepEqual(
+      stdout
+        .trimEnd()
+        .split("\n")
+        .filter((line) => PASSED.includes(line)),
+      PASSED,
+    )
+  })
+})
+
 describe("the example on Express", () => {
   it("serves two callers on one slot beside its own routes", async () => {
-    assert.deepEqual(await example("scripts/examples/express-host.ts", "--once"), [
-      "host   answers at its own route",
-      "ada    talks, started by the host's own route",
-      "bob    waits at position 1",
-      "bob    receives: position",
-      "ada    hangs up",
-      "bob    receives: start_call",
-      "bob    talks",
-      "bob    receives: ended",
-      "self-check passed",
-    ])
+    assert.deepEqual(await example("scripts/examples/express-host.ts", "--once"), PASSED)
   })
 
   it("prints its address, serves until it is told to stop, and then exits", async () => {

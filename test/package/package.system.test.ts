@@ -87,8 +87,9 @@ describe("the package", () => {
         expect(found, `${name}: ${file}`).toBe(true)
       }
     }
-    expect(paths.filter((path) => /^(?:src|test|scripts)\/|\.tsx?$/.test(path) && !path.endsWith(".d.ts"))).toEqual([])
-    expect(paths.filter((path) => path.startsWith("dist/commands/") && path.endsWith(".map"))).toEqual([])
+    const source = paths.filter((path) => /^(?:src|test|scripts)\/|\.tsx?$/.test(path) && !path.endsWith(".d.ts"))
+    expect(source.filter((path) => !/^src\/docs\/\w+\.md$|^scripts\/(?:deploy|examples)\//.test(path))).toEqual([])
+    expect(paths.filter((path) => /^dist\/(?:commands|platform)\/.*\.map$/.test(path))).toEqual([])
     expect(packed.unpackedSize).toBeLessThan(9_000_000)
     expect(manifest.dependencies).not.toHaveProperty("effect")
     expect(manifest.peerDependencies).toHaveProperty("effect")
@@ -96,6 +97,22 @@ describe("the package", () => {
 
   it("keeps the directive by which Next knows the hook for React as one for the browser", async () => {
     expect(await readFile(installed("dist/web/widget/frameworks/react.js"), "utf8")).toMatch(/^"use client"/)
+  })
+
+  it("has every file that its README and its documents name", async () => {
+    const documents = packed.files
+      .map(({ path }) => path)
+      .filter((path) => /^(?:README|src\/docs\/\w+)\.md$/.test(path))
+    expect(documents.length).toBeGreaterThan(5)
+    const paths = new Set(packed.files.map(({ path }) => path))
+    const missing: Array<string> = []
+    for (const document of documents) {
+      const text = await readFile(installed(document), "utf8")
+      const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, to = ""]) => join(dirname(document), to))
+      const named = [...text.matchAll(/\bscripts\/(?:deploy\/[\w.-]+|examples\/[\w-]+\.ts)/g)].map(([path]) => path)
+      missing.push(...[...linked, ...named].filter((path) => !paths.has(path)).map((path) => `${document}: ${path}`))
+    }
+    expect(missing).toEqual([])
   })
 
   it("is imported by an ES module", async () => {

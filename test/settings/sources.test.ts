@@ -1,4 +1,6 @@
 /** Where settings come from: the environment, a file, or an object of the host. */
+import { execFileSync } from "node:child_process"
+import { join } from "node:path"
 import { NodeFileSystem } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Redacted } from "effect"
@@ -205,6 +207,32 @@ describe("secrets in files", () => {
         "  VoiceAiPlatform__ApiSecretToken__File: expected either VoiceAiPlatform__ApiSecretToken__File or VoiceAiPlatform__ApiSecretToken, and both are set",
       ])
       assert.notInclude(JSON.stringify(error), KEY)
+    }),
+  )
+
+  it.effect("are read only where reading ends: no directory, no device, no pipe and no huge file", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(
+        inDirectory({ large: "x".repeat(1024 * 1024 + 1) }, (cwd) => {
+          execFileSync("mkfifo", [join(cwd, "pipe")])
+          return loadSettings({
+            env: {
+              ...environment,
+              Security__WebhookSigningSecret__File: ".",
+              Security__ConsoleToken__File: "/dev/zero",
+              Queue__MaxLength__File: "pipe",
+              IpIntel__ApiKey__File: "large",
+            },
+            cwd,
+          })
+        }),
+      )
+      assert.deepStrictEqual(error.message.split("\n").slice(1), [
+        "  Security__WebhookSigningSecret__File: expected a file; it is a directory",
+        "  Security__ConsoleToken__File: expected a regular file; pipes and devices are not read",
+        "  Queue__MaxLength__File: expected a regular file; pipes and devices are not read",
+        "  IpIntel__ApiKey__File: expected a file of at most 1048576 bytes; it is larger",
+      ])
     }),
   )
 
