@@ -212,9 +212,11 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     if (!TERMINAL.has(left)) wrongs.add(`I3: ticket ${id.slice(0, 4)}… is left in state ${left}`)
   }
   if (!allowed.rollback && !allowed.emptied) {
+    // a call that nobody has reported is over when the longest one has passed
+    const over = rig.options.ends === "none" ? "reclaimed" : "ended"
     for (const caller of callers) {
       const end = caller.ticket === undefined ? undefined : state.tickets.get(caller.ticket)?.state
-      if (caller.outcome === "talked" && end !== "ended")
+      if (caller.outcome === "talked" && end !== over)
         wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${end}`)
     }
     const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
