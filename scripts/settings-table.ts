@@ -1,10 +1,12 @@
 /**
- * Generates the tables of settings in `src/docs/configuration.md` from their schema, one below the heading of each group:
+ * Generates the tables of settings in `src/docs/configuration.md` from their schema, one below the heading of each group, and below that
+ * of the platform one for each vendor:
  *
  *     node scripts/settings-table.ts
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { vendorFields } from "../src/settings/groups/vendors.ts"
 import { type SettingRow, settingRows } from "../src/settings/table.ts"
 
 const HEAD = "| setting | default | meaning |\n|---|---|---|\n"
@@ -27,6 +29,22 @@ const row = ({ default: value, description, documentation, path }: SettingRow): 
   return `| \`${path}\` | ${cell(value)} | ${cell(words)} |`
 }
 
+const table = (rows: ReadonlyArray<SettingRow>): string => `${HEAD}${rows.map(row).join("\n")}`
+
+/** The vendor whose own setting it is. */
+const vendorOf = ({ path }: SettingRow): string | undefined => {
+  const [, group = ""] = /^VoiceAiPlatform\.(\w+)\./.exec(path) ?? []
+  return group in vendorFields ? group : undefined
+}
+
+/** The tables below a heading: that of the group, and those of the vendors. */
+const tablesOf = (rows: ReadonlyArray<SettingRow>): string => {
+  const byVendor = Map.groupBy(rows, vendorOf)
+  return [...byVendor]
+    .map(([vendor, own]) => (vendor === undefined ? table(own) : `#### ${vendor}\n\n${table(own)}`))
+    .join("\n\n")
+}
+
 /** The document with regenerated tables of settings. */
 export const withSettingsTables = (document: string): string => {
   let written = document
@@ -34,9 +52,10 @@ export const withSettingsTables = (document: string): string => {
     const from = written.indexOf(`\n### ${heading}\n`)
     const start = written.indexOf(HEAD, from)
     if (from < 0 || start < 0) throw new Error(`The document has no table below its heading ${heading}.`)
-    const end = written.indexOf("\n\n", start)
-    const rows = settingRows.filter(({ path }) => path.startsWith(prefix)).map(row)
-    written = `${written.slice(0, start)}${HEAD}${rows.join("\n")}${end < 0 ? "\n" : written.slice(end)}`
+    const vendors = prefix === "VoiceAiPlatform."
+    const end = written.indexOf(vendors ? "\n\n### " : "\n\n", start)
+    const tables = tablesOf(settingRows.filter(({ path }) => path.startsWith(prefix)))
+    written = `${written.slice(0, start)}${tables}${end < 0 ? "\n" : written.slice(end)}`
   }
   return written
 }

@@ -3,6 +3,7 @@ import { campaignRemoved } from "./scenarios/campaign-removed.ts"
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
+import { endsByNone, endsByPage } from "./scenarios/end-signals.ts"
 import { endTwice } from "./scenarios/end-twice.ts"
 import { gateFrozen, gateSuspended } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
@@ -45,6 +46,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   platformUntold,
   redisStopped,
   endTwice,
+  endsByPage,
+  endsByNone,
   campaignRemoved,
   slowReaders,
   reconnect,

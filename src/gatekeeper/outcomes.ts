@@ -23,10 +23,12 @@ import {
  * the queue is paused.
  */
 export const estimateSeconds = (
-  { averageMillis, paused, position }: Pick<Place, "position" | "averageMillis" | "paused">,
-  slots: number,
+  { averageMillis, paused, position, slots }: Pick<Place, "position" | "averageMillis" | "paused" | "slots">,
+  configured: number,
 ): number | null =>
-  averageMillis === 0 || paused === true ? null : Math.ceil((position * averageMillis) / Math.max(1, slots) / 1000)
+  averageMillis === 0 || paused === true
+    ? null
+    : Math.ceil((position * averageMillis) / Math.max(1, slots ?? configured) / 1000)
 
 /** The fields of an answer that say why nobody is called; absent where they do not apply. */
 export const hindrances = ({

@@ -27,6 +27,7 @@ import {
   retried,
   retryHeader,
   seconds,
+  unauthenticated,
   wrongFields,
 } from "./problems.ts"
 
@@ -84,11 +85,12 @@ const notYourTurn = problem("NotYourTurn", 409, NotYourTurn.fields.code.literals
   headers: {},
   remark: "after `agent_busy` and `agent_unavailable` the ticket keeps its place and will be called again",
 })
-const credentialRefused = problem("CredentialRefused", 401, ["credential_refused"], {
-  members: {},
-  headers: {},
-  remark: "no token, or one of another credential",
-})
+const credentialRefused = unauthenticated(
+  "CredentialRefused",
+  "credential_refused",
+  'Bearer realm="voicegate offers"',
+  "no token, or one of another credential",
+)
 const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
   members: {},
   headers: {},
@@ -156,9 +158,7 @@ export const failures = {
     notYourTurn.make(code, message, queuePosition === undefined ? {} : { queuePosition }, {}),
   ),
   CredentialRefused: answered([credentialRefused, credentialUsed], ({ code, message }: CredentialRefused) =>
-    code === "credential_used"
-      ? credentialUsed.make(code, message, {}, {})
-      : credentialRefused.make(code, message, {}, {}),
+    code === "credential_used" ? credentialUsed.make(code, message, {}, {}) : credentialRefused.make(message),
   ),
   TicketOver: answered([ticketOver], ({ message, state }: TicketOver) =>
     ticketOver.make("ticket_over", message, { state }, {}),

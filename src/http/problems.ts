@@ -85,6 +85,18 @@ export const retried = <const Code extends string>(identifier: string, status: n
   }
 }
 
+/** A refusal of who asks, with how to authenticate (RFC 9110, 11.6.1). Browsers ask their users only for schemes that they know. */
+export const unauthenticated = <const Code extends string>(
+  identifier: string,
+  code: Code,
+  challenge: string,
+  remark = "",
+) => {
+  const headers = { "www-authenticate": Schema.String.annotate({ description: `\`${challenge}\`.` }) }
+  const { make, ...declared } = problem(identifier, 401, [code], { members: {}, headers, remark })
+  return { ...declared, make: (detail: string) => make(code, detail, {}, { "www-authenticate": challenge }) }
+}
+
 export const wrongFields = {
   members: { errors: Schema.Array(FieldIssue).annotate({ description: "Every field that is wrong." }) },
   headers: {},
@@ -96,7 +108,12 @@ export const problems = {
   invalidOffer: problem("InvalidOffer", 400, ["invalid_request"], wrongFields),
   malformedJson: plain("MalformedJson", 400, "malformed_json"),
   noClientAddress: plain("NoClientAddress", 400, "no_client_address"),
-  webhookUnauthorized: plain("WebhookUnauthorized", 401, "webhook_unauthorized"),
+  webhookUnauthorized: unauthenticated(
+    "WebhookUnauthorized",
+    "webhook_unauthorized",
+    'Webhook realm="voicegate webhooks"',
+    "the token or signature of the webhook is missing or wrong",
+  ),
   originNotAllowed: plain("OriginNotAllowed", 403, "origin_not_allowed"),
   notFound: plain("NotFound", 404, "not_found"),
   methodNotAllowed: problem("MethodNotAllowed", 405, ["method_not_allowed"], {

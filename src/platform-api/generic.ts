@@ -164,6 +164,8 @@ export const generic = (
               Effect.catchIf(isNotFound, () => Effect.succeed(false)),
             ),
         }),
+    // nobody else can tell that a call is over
+    ...(WebhookSecret === undefined && StatusPath === undefined && EndPath === undefined ? { pageEnds: () => 0 } : {}),
     ...(WebhookSecret === undefined ? {} : { webhooks: webhooksOf(settings, Redacted.value(WebhookSecret)) }),
     check: Effect.succeed([
       { subject: "platform", state: "not_checked", detail: "only a start would tell whether the vendor accepts it" },

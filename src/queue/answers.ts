@@ -53,6 +53,7 @@ const waiting = Struct({
   disrupted: Flag,
   paused: optionalKey(Literal(true)),
   pausedUntil: optionalKey(Finite),
+  slots: optionalKey(Finite),
 })
 const live = Struct({ _tag: Literal("live"), data: Text })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
@@ -103,6 +104,7 @@ export const heartbeat: Schema.Codec<Heartbeat> = Struct({
   disrupted: Flag,
   paused: optionalKey(Literal(true)),
   pausedUntil: optionalKey(Finite),
+  slots: optionalKey(Finite),
   tickets: optionalKey(
     List(
       Struct({
@@ -189,7 +191,8 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
     isNumber(admitted.averageMillis) &&
     typeof admitted.disrupted === "boolean" &&
     (admitted.paused === undefined || admitted.paused === true) &&
-    (admitted.pausedUntil === undefined || isNumber(admitted.pausedUntil))
+    (admitted.pausedUntil === undefined || isNumber(admitted.pausedUntil)) &&
+    (admitted.slots === undefined || isNumber(admitted.slots))
   )
 }
 

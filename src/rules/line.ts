@@ -20,6 +20,8 @@ export interface Place {
   readonly paused?: true
   /** when the pause ends by itself (ms); absent without such a time */
   readonly pausedUntil?: number
+  /** how many slots the campaign has now, while its account withholds others; absent when it withholds none */
+  readonly slots?: number
 }
 
 /** The fields of an answer that say whether the campaign is paused. */
@@ -116,17 +118,24 @@ export const clearPause = (s: Step): void => {
 export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A =>
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
+/** Adds to an answer how many slots the campaign has now, while its account withholds others: the estimated wait is of these. */
+export const withinAccount = <A extends Pick<Place, "slots">>(s: Step, answer: A): A =>
+  s.context.account === undefined || s.slots >= s.context.slots
+    ? answer
+    : { ...answer, slots: Math.max(s.slots, s.db.zcard(s.keys.leases)) }
+
 /** The position of a caller before whom so many tickets wait. */
 export const positionAt = (rank: number): number => rank + 1
 
 export const place = (s: Step, id: string): Waiting => {
-  const found: Waiting = {
+  const all: Waiting = {
     _tag: "waiting",
     position: positionAt(s.db.zrank(s.keys.waiting, id) ?? 0),
     length: s.db.zcard(s.keys.waiting),
     averageMillis: meta(s, "averageMillis"),
     disrupted: isDisrupted(s),
   }
+  const found = withinAccount(s, all)
   return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
 }
 

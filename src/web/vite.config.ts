@@ -63,7 +63,10 @@ const script = (
 /** The parts that the widget loads when they are needed; each is bundled with all that it uses. */
 const PARTS = ["visit", "screens", "extras", "vendors"]
 /** How `vendors.js` calls with each vendor's SDK; loaded by it. */
-const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"].map((name) => `vendors/${name}`)
+const VENDORS = [
+  ...["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"],
+  ...["pipecat", "daily", "hume", "deepgram", "assemblyai", "cartesia"],
+].map((name) => `vendors/${name}`)
 
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
 const partsAt = (address: (part: string) => string): Plugin => ({

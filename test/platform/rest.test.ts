@@ -238,6 +238,7 @@ describe("the REST API", () => {
           const headers = { authorization: "Token vgp_wrong" }
           const response = await fetch(`${origin}/api/v1/business`, { headers })
           await response.text()
+          assert.strictEqual(response.headers.get("www-authenticate"), 'Token realm="platform"')
           seen.push(response.status)
         }
         return seen

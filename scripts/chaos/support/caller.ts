@@ -60,6 +60,8 @@ export interface CallerOptions {
   /** how long it takes to react to its start call */
   readonly reactMillis: number
   readonly startsOver: StartsOver
+  /** its page tells a gate that the call is over, sometimes twice */
+  readonly reports: boolean
   readonly stopped: () => boolean
   readonly wrong: (what: string) => void
 }
@@ -87,11 +89,20 @@ export const makeCaller = (name: number): Caller => ({
   ghosts: [],
 })
 
+/** What the caller opens its call with: the session's id, or the token of a vendor. */
+export const sessionOf = (answer: Answer): string => {
+  const { credential } = answer.json
+  return typeof credential === "object" && credential !== null && "token" in credential
+    ? String(credential.token)
+    : textOf(answer, "sessionId")
+}
+
 /** What a WebSocket ends with: the end of the ticket, or that it must be reopened. */
 type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
 
 export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
-  const { campaignId, chance, entrances, name, reactMillis, startsOver, stopped, talk, talkMillis, wrong } = options
+  const { campaignId, chance, entrances, name, reactMillis, reports, startsOver, stopped, talk, talkMillis, wrong } =
+    options
   const headers = { "x-forwarded-for": addressOf(name) }
   let turn = name
   const entrance = (): string => {
@@ -115,7 +126,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
       if (answer?.status === 200 || answer?.status === 202) {
         caller.ticket = textOf(answer, "uniqueRequestId")
         caller.queued = answer.status === 202
-        if (answer.status === 200) return { session: textOf(answer, "sessionId") }
+        if (answer.status === 200) return { session: sessionOf(answer) }
         caller.positions.push({ at: caller.answeredAt, position: Number(answer.json.queuePosition) })
         caller.disrupted ||= answer.json.disrupted === true
         return "again"
@@ -136,7 +147,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
       if (caller.turn !== undefined) caller.turn.sentAt ??= Date.now()
       const answer = await send("POST", `/api/session/${caller.ticket}/start`)
       const code = answer === undefined ? "broken" : (field(answer, "code") ?? "")
-      if (answer?.status === 200) return { session: textOf(answer, "sessionId") }
+      if (answer?.status === 200) return { session: sessionOf(answer) }
       if (code === "not_your_turn" || code === "agent_busy" || code === "agent_unavailable") {
         caller.putBack = true
         return undefined
@@ -241,6 +252,13 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     return { outcome: answer === undefined ? "failed" : (field(answer, "state") ?? "unknown") }
   }
 
+  const report = async (): Promise<void> => {
+    while (!stopped() && (await send("DELETE", `/api/session/${caller.ticket}`))?.status !== 204) {
+      trouble("report")
+      await pause()
+    }
+  }
+
   let left = await request()
   while (left === "again") {
     left = await (startsOver === "hub" ? waitAtHub() : wait())
@@ -252,7 +270,10 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
   }
   if ("session" in left) {
     caller.startedAt = performance.now()
-    caller.outcome = (await talk(left.session, talkMillis)) ? "talked" : "dead session"
+    const talked = await talk(left.session, talkMillis)
+    if (reports) await report()
+    if (reports && chance.percent(10)) await report()
+    caller.outcome = talked ? "talked" : "dead session"
   } else caller.outcome = left.outcome
 }
 

@@ -12,6 +12,7 @@ export interface Session {
   readonly conversationId: string
   /** the `clientIdentifier` of the request, which names one attempt of one caller */
   readonly attempt: string
+  readonly campaign: string
   readonly startedAt: number
   /** by the wall clock (ms), as in its history */
   readonly createdAt: number
@@ -34,6 +35,8 @@ export interface PlatformOptions {
   readonly joinMillis?: number
   /** the maximum duration of a start (ms) */
   readonly startMillis?: number
+  /** it gives tokens instead of sessions, tells nobody when a call is over, and cannot be asked */
+  readonly silent?: boolean
 }
 
 /**
@@ -83,7 +86,14 @@ const reply = (response: ServerResponse, status: number, body: unknown): void =>
 const WEBHOOK_PAUSE = 100
 
 export const startChaosPlatform = async (options: PlatformOptions): Promise<ChaosPlatform> => {
-  const { chance, joinMillis = 20_000, limit = Number.POSITIVE_INFINITY, startMillis = 20, webhook } = options
+  const {
+    chance,
+    joinMillis = 20_000,
+    limit = Number.POSITIVE_INFINITY,
+    silent = false,
+    startMillis = 20,
+    webhook,
+  } = options
   const sessions: Array<Session> = []
   const asked: Array<Asked> = []
   const failed = new Set<string>()
@@ -111,6 +121,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     if (session.endedAt !== undefined) return
     session.endedAt = performance.now()
     running--
+    if (silent) return
     untold.add(session)
     const id = chance.percent(50) ? session.webId : session.conversationId
     const again = chance.percent(10)
@@ -128,7 +139,9 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
   }
 
   const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body: { readonly clientIdentifier?: string } = JSON.parse(await read(request))
+    const body: { readonly clientIdentifier?: string; readonly webCampaignId?: string } = JSON.parse(
+      await read(request),
+    )
     const attempt = body.clientIdentifier ?? ""
     if (await spoilt(response)) {
       failed.add(attempt)
@@ -146,6 +159,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
       webId: `web-${n}`,
       conversationId: `conversation-${n}`,
       attempt,
+      campaign: body.webCampaignId ?? "campaign-1",
       startedAt: performance.now(),
       createdAt: Date.now(),
       untold: !told,
@@ -174,15 +188,44 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     })
   }
 
+  /** A token, which opens one session. */
+  const grant = async (response: ServerResponse): Promise<void> => {
+    if (await spoilt(response)) return
+    const n = sessions.length + 1
+    const token = `token-${n}`
+    const session: Session = {
+      ...{
+        webId: token,
+        conversationId: token,
+        attempt: token,
+        campaign: "campaign-1",
+        untold: false,
+        released: false,
+      },
+      ...{
+        startedAt: performance.now(),
+        createdAt: Date.now(),
+        joinedAt: undefined,
+        endedAt: undefined,
+        toldAt: undefined,
+      },
+    }
+    sessions.push(session)
+    byId.set(token, session)
+    await sleep(chance.below(startMillis), undefined, { ref: false })
+    while (platform.hold && !stopped) await sleep(20)
+    reply(response, 200, { token, expires_in_seconds: 10 })
+  }
+
   /** The newest sessions, and the cursor of the next ones. */
   const list = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: { readonly limit: number; readonly nextCursor?: string } = JSON.parse(await read(request))
     if (await spoilt(response)) return
     const from = Number(body.nextCursor ?? 0)
     const page = sessions.toReversed().slice(from, from + body.limit)
-    const items = page.map(({ attempt, conversationId, createdAt, webId }) => ({
+    const items = page.map(({ attempt, campaign, conversationId, createdAt, webId }) => ({
       ...{ id: webId, webSessionId: webId, conversationSessionId: conversationId },
-      ...{ clientIdentifier: attempt, webCampaignId: "campaign-1", createdAt: new Date(createdAt).toISOString() },
+      ...{ clientIdentifier: attempt, webCampaignId: campaign, createdAt: new Date(createdAt).toISOString() },
     }))
     const nextCursor = from + page.length < sessions.length ? String(from + page.length) : null
     reply(response, 200, { success: true, data: { items, nextCursor } })
@@ -207,6 +250,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     const what = start ? "start" : listed || id !== undefined ? "history" : "other"
     asked.push({ at: performance.now(), what })
     if (id !== undefined) history(byId.get(decodeURIComponent(id)), response).catch(cut)
+    else if (silent && request.url?.startsWith("/v1/token?") === true) grant(response).catch(cut)
     else if (start) initiate(request, response).catch(cut)
     else if (listed) list(request, response).catch(cut)
     else spoilt(response).then((done) => (done ? undefined : reply(response, 404, { detail: "Not found." })), cut)
@@ -233,6 +277,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
       if (session.joinedAt !== undefined) throw new Error(`I5: two callers have the session ${id}`)
       if (session.endedAt !== undefined) return false
       session.joinedAt = performance.now()
+      if (silent) peak.running = Math.max(peak.running, ++running)
       peak.talking = Math.max(peak.talking, ++talking)
       await sleep(millis, undefined, { ref: false })
       talking--

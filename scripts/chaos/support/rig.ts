@@ -37,6 +37,8 @@ export interface RigOptions {
   readonly joinMillis?: number
   readonly startMillis?: number
   readonly lookEveryMillis?: number
+  /** who tells the gates that a call is over: the platform's webhook, the page alone, or nobody; the webhook when absent */
+  readonly ends?: "webhook" | "page" | "none"
   /** tickets may be called again: the store may lose data, or the platform be at capacity */
   readonly calledAnew?: boolean
 }
@@ -63,6 +65,18 @@ export interface Crowd {
   readonly answered: () => number
 }
 
+/** The settings of a vendor whose pages open calls with a token, and that tells nobody of an end. */
+const untoldBy = (settings: Environment, port: number): Environment => {
+  const others = Object.entries(settings).filter(([name]) => !/^VoiceAiPlatform__(?!MaxConcurrency)/.test(name))
+  return {
+    ...Object.fromEntries(others),
+    VoiceAiPlatform__Platform: "assemblyai",
+    VoiceAiPlatform__AssemblyAI__ApiKey: "key-of-the-chaos-platform",
+    VoiceAiPlatform__AssemblyAI__AgentId: "campaign-1",
+    VoiceAiPlatform__AssemblyAI__BaseUrl: `http://127.0.0.1:${port}/`,
+  }
+}
+
 export interface Rig {
   readonly options: RigOptions
   readonly chance: Chance
@@ -79,7 +93,7 @@ export interface Rig {
 }
 
 export const makeRig = async (options: RigOptions): Promise<Rig> => {
-  const { bench, campaign, gates, seed, slots, storeUrl } = options
+  const { bench, campaign, ends = "webhook", gates, seed, slots, storeUrl } = options
   const chance = new Chance(seed)
   const seats: Array<Seat> = []
   const webhookGates = options.webhookGates ?? Array.from({ length: gates }, (_, gate) => gate)
@@ -90,13 +104,14 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
     await startChaosPlatform({
       chance: new Chance(seed + 1),
       webhook: (id) => webhook(id, seats),
+      silent: ends !== "webhook",
       ...(options.platformLimit === undefined ? {} : { limit: options.platformLimit }),
       ...(options.joinMillis === undefined ? {} : { joinMillis: options.joinMillis }),
       ...(options.startMillis === undefined ? {} : { startMillis: options.startMillis }),
     }),
   )
   const port = (await options.platformPort?.(platform.port)) ?? platform.port
-  const settings = settingsFor(
+  const given = settingsFor(
     { baseUrl: `http://127.0.0.1:${port}/api/v1` },
     {
       StoreConnectionString: storeUrl,
@@ -108,13 +123,16 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
       ...options.settings,
     },
   )
+  const settings = ends === "webhook" ? given : untoldBy(given, port)
   for (let i = 0; i < gates; i++) {
     seats.push(await makeSeat(bench, { ...settings, ...options.settingsOf?.(i) }, options.entrance))
   }
   // all or none: a gate that starts after a failure would belong to nobody
   for (const seat of seats) await seat.start()
   await Promise.all(seats.map((seat) => seat.ready()))
-  const view = bench.own(viewStore(options.viewUrl ?? storeUrl, campaign))
+  const view = bench.own(
+    viewStore(options.viewUrl ?? storeUrl, campaign, ends === "webhook" ? undefined : "assemblyai"),
+  )
   const watch = bench.own(watchStore(view, slots, options.lookEveryMillis, options.calledAnew !== true))
   const delay = monitorEventLoopDelay({ resolution: 20 })
   delay.enable()
@@ -146,6 +164,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
         talk: platform.talk,
         talkMillis: its.between(least, most),
         reactMillis: its.below(reactMillis + 1),
+        reports: ends === "page",
         startsOver: startsOver[i % startsOver.length] ?? "http",
         stopped: () => stopped,
         wrong: (what) => wrongs.add(what),

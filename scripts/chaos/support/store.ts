@@ -68,9 +68,9 @@ export interface StoreView {
   readonly dispose: () => Promise<void>
 }
 
-/** `campaign` is its `WebCampaignId`. */
-export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN): StoreView => {
-  const keys = keysOf(`business-1/${campaign}`)
+/** `campaign` is its `WebCampaignId`, `business` its `BusinessId`; of a vendor's campaign, the agent and the vendor. */
+export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN, business = "business-1"): StoreView => {
+  const keys = keysOf(`${business}/${campaign}`)
   const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
   return {
     look: () =>

@@ -44,14 +44,7 @@ const ROWS = 25
 
 const toAnswer = (error: StoreUnavailable): Answer => failed(error, "")
 
-const unauthorized = refused(
-  consoleProblems.unauthorized.make(
-    "console_unauthorized",
-    "authorization: Expected the token of the console.",
-    {},
-    { "www-authenticate": 'Bearer realm="voicegate console"' },
-  ),
-)
+const unauthorized = refused(consoleProblems.unauthorized.make("authorization: Expected the token of the console."))
 const unknownCampaign = refused(consoleProblems.unknownCampaign.make("campaign: Expected a configured campaign."))
 const wrongQuery = refused(consoleProblems.invalid.make("query: Expected whole numbers, and settings or actions."))
 const wrongHash = refused(consoleProblems.invalid.make("hash: Expected 4 to 10 hexadecimal digits."))

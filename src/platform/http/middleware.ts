@@ -163,17 +163,23 @@ const answerTo = (defect: unknown) => {
   )
 }
 
-/** Logs unexpected failures and answers without details; forbids caching unless an answer allows it. */
+/** How a request authenticates (RFC 9110, 11.6.1): the API by a key, the dashboard by its cookie. No browser asks its user for either. */
+const challengeOf = ({ url }: HttpServerRequest.HttpServerRequest): string =>
+  url.startsWith("/api/") ? 'Token realm="platform"' : 'Cookie realm="dashboard"'
+
+/**
+ * Logs unexpected failures and answers without details; forbids caching unless an answer allows it. A 401 says how to authenticate.
+ */
 export const safeAnswers = HttpRouter.middleware(
   (handler) =>
-    handler.pipe(
-      Effect.catchDefect(answerTo),
-      Effect.map((response) =>
+    Effect.map(
+      Effect.all([Effect.catchDefect(handler, answerTo), HttpServerRequest.HttpServerRequest]),
+      ([response, request]) =>
         HttpServerResponse.setHeaders(response, {
           "cache-control": response.headers["cache-control"] ?? "no-store",
           "x-content-type-options": "nosniff",
+          ...(response.status === 401 ? { "www-authenticate": challengeOf(request) } : {}),
         }),
-      ),
     ),
   { global: true },
 )

@@ -10,7 +10,7 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, PROBE_MILLIS } from "../call-next.ts"
-import { isPauseOn, pausedAnswer, positionAt, takeSlot, type Waiting } from "../line.ts"
+import { isPauseOn, pausedAnswer, positionAt, takeSlot, type Waiting, withinAccount } from "../line.ts"
 import { encode, numberOf, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
 import { metaMany, type Step, settle } from "../step.ts"
@@ -165,7 +165,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         isChanged[field] = true
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
-      const place: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
+      const all: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
+      const place = withinAccount(s, all)
       answers.push(isPaused ? pausedAnswer(place, pausedUntil) : place)
     }
   }

@@ -3,7 +3,7 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted, isPaused, type Pause, pausedAnswer, positionAt } from "../line.ts"
+import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, positionAt, withinAccount } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
 import { meta, type Step } from "../step.ts"
@@ -19,7 +19,7 @@ export interface TicketHeartbeat {
   readonly lease?: string
 }
 
-export interface Heartbeat extends Pause {
+export interface Heartbeat extends Pause, Pick<Place, "slots"> {
   readonly length: number
   readonly averageMillis: number
   readonly disrupted: boolean
@@ -54,7 +54,9 @@ export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string
   for (const id of ids) tickets.push(heartbeatOf(s, id))
   if (s.db.zcard(s.keys.leases) < leasesBefore) callNext(s)
   const averageMillis = meta(s, "averageMillis")
-  const found: Heartbeat = { length: s.db.zcard(s.keys.waiting), averageMillis, disrupted: isDisrupted(s) }
+  const length = s.db.zcard(s.keys.waiting)
+  const all: Heartbeat = { length, averageMillis, disrupted: isDisrupted(s) }
+  const found = withinAccount(s, all)
   const queue = isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
   return tickets.length === 0 ? queue : { ...queue, tickets }
 }

@@ -11,6 +11,8 @@ export type { MicrophoneProblem, Notice, Place, VoiceAgentState } from "./state.
 export type { StringKey, Strings, Text } from "./strings.ts"
 export { defaultStrings } from "./strings.ts"
 export type { Turn } from "./transcript.ts"
+export type { OwnSdk as VendorModule } from "./vendors/own.ts"
+export type { Caller as VendorCaller, VendorCall, VendorCredential } from "./vendors/vendor.ts"
 
 // Server-side rendering imports this too, without custom elements.
 if ("customElements" in globalThis) defineVoiceAgent()

@@ -4,9 +4,10 @@
  */
 import type { Call, CallEnd, CallListener } from "./call.ts"
 import type { Ready } from "./equipment.ts"
+import type { Captured } from "./frames.ts"
 import { type Fields, fieldsOf, text } from "./json.ts"
 import { measure } from "./loudness.ts"
-import { gateUrl, type VoiceAgentOptions } from "./options.ts"
+import { formatOf, gateUrl, type VoiceAgentOptions } from "./options.ts"
 import { tellOwner } from "./owner.ts"
 import own from "./vendors/own.ts"
 import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
@@ -27,6 +28,12 @@ const FILES: ReadonlyMap<string, VendorFile> = new Map<string, VendorFile>([
   ["vapi", () => import("./vendors/vapi.ts")],
   ["elevenlabs", () => import("./vendors/elevenlabs.ts")],
   ["ultravox", () => import("./vendors/ultravox.ts")],
+  ["pipecat", () => import("./vendors/pipecat.ts")],
+  ["daily", () => import("./vendors/daily.ts")],
+  ["hume", () => import("./vendors/hume.ts")],
+  ["deepgram", () => import("./vendors/deepgram.ts")],
+  ["assemblyai", () => import("./vendors/assemblyai.ts")],
+  ["cartesia", () => import("./vendors/cartesia.ts")],
 ])
 const relay: VendorFile = () => import("./vendors/openai.ts")
 
@@ -68,10 +75,10 @@ const credentialOf = (fields: Fields, options: VoiceAgentOptions): VendorCredent
 export const prepareCall = async (fields: Fields, options: VoiceAgentOptions): Promise<OpenVendorCall | undefined> => {
   const credential = credentialOf(fields, options)
   const { platform, shape } = credential
-  const relayed = shape === "sdp-relay"
-  const file = relayed ? relay : FILES.get(platform)
-  const [loaded, sdk] = await Promise.all([file?.(), relayed && options.sdk === undefined ? {} : loadSdk(options)])
+  const file = shape === "sdp-relay" ? relay : FILES.get(platform)
+  const [loaded, given] = await Promise.all([file?.(), loadSdk(options)])
   const vendor = loaded?.default ?? own
+  const sdk = given ?? (vendor.sdk === undefined && options.sdk === undefined ? {} : undefined)
   // a page may connect the calls of any vendor by itself
   const connect = sdk && (own.connector(sdk) ?? vendor.connector(sdk))
   if (connect === undefined) {
@@ -88,11 +95,9 @@ export const prepareCall = async (fields: Fields, options: VoiceAgentOptions): P
 const open = (
   connect: (caller: Caller) => Promise<VendorCall>,
   { sound, source }: Ready,
-  { dynamicVariables = {} }: VoiceAgentOptions,
+  options: VoiceAgentOptions,
   listener: CallListener,
 ): Call => {
-  // the sound of calls over the gate's own protocol is not needed
-  sound.close()
   const context = new AudioContext()
   context.resume().catch(() => {})
   const players: Array<HTMLAudioElement> = []
@@ -105,6 +110,7 @@ const open = (
     ended = true
     window.clearTimeout(connecting)
     for (const player of players) player.srcObject = null
+    sound.close()
     void context.close()
     listener.ended(how)
     // The gate is told of every end: not every vendor tells it, and the vendor's own report may come later.
@@ -129,7 +135,12 @@ const open = (
   const connected = connect({
     microphone: source.stream,
     deviceId: track?.getSettings().deviceId,
-    dynamicVariables,
+    capture: (take) => {
+      sound.capture.onmessage = ({ data: { frame } }: MessageEvent<Captured>) => take(frame)
+      sound.begin(source, { said: () => {}, heard: () => {} })
+      return formatOf(options.input)
+    },
+    dynamicVariables: options.dynamicVariables ?? {},
     turn: (turn) => {
       if (!ended) listener.turn(turn)
     },

@@ -6,19 +6,31 @@ import { WANT_MILLIS } from "../../../src/rules/account.ts"
 import { type Bench, type BenchAccount, makeBench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
-/** Two campaigns of an account with this cap, the first with reserved slots. */
-const twoOf = Effect.fnUntraced(function* (q: Bench, cap: number, reserved: number) {
-  const account: BenchAccount = { cap, members: new Map(), reserved: { "one/campaign": reserved } }
-  const name = `account-${q.here}`
-  const one = yield* makeBench(cap, `${name}/one/campaign`, account)
-  const two = yield* makeBench(cap, `${name}/two/campaign`, account)
-  return { one, two }
-})
+/** Two campaigns of an account, and a gate of each. */
+interface Two {
+  readonly one: Bench
+  readonly two: Bench
+}
 
 export const accounts = (test: QueueTest): void => {
-  test("campaigns of an account never hold more than its cap together", { slots: 0 }, (q) =>
+  /** Two campaigns of an account with this cap, the first with reserved slots. */
+  const shared = (
+    name: string,
+    { cap, reserved = 0 }: { readonly cap: number; readonly reserved?: number },
+    body: (campaigns: Two) => ReturnType<Parameters<QueueTest>[2]>,
+  ): void =>
+    test(name, { slots: 0 }, (q) =>
+      Effect.gen(function* () {
+        const account: BenchAccount = { cap, members: new Map(), reserved: { "one/campaign": reserved } }
+        const id = `account-${q.here}`
+        const one = yield* makeBench(cap, `${id}/one/campaign`, account)
+        const two = yield* makeBench(cap, `${id}/two/campaign`, account)
+        yield* body({ one, two })
+      }),
+    )
+
+  shared("campaigns of an account never hold more than its cap together", { cap: 3 }, ({ one, two }) =>
     Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 3, 0)
       yield* one.enter("a1")
       yield* one.enter("a2")
       yield* two.enter("b1")
@@ -37,9 +49,8 @@ export const accounts = (test: QueueTest): void => {
     }),
   )
 
-  test("the slot goes to the campaign whose oldest caller has waited longest", { slots: 0 }, (q) =>
+  shared("the slot goes to the campaign whose oldest caller has waited longest", { cap: 1 }, ({ one, two }) =>
     Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 1, 0)
       yield* one.enter("a1")
       yield* one.wait("a2")
       yield* TestClock.adjust(1)
@@ -60,27 +71,28 @@ export const accounts = (test: QueueTest): void => {
     }),
   )
 
-  test("what is reserved for a campaign is given to no other, and it takes it at once", { slots: 0 }, (q) =>
-    Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 3, 2)
-      yield* two.enter("b1")
-      yield* two.wait("b2", "b3")
-      assert.deepStrictEqual(two.wanting(), [])
-      yield* TestClock.adjust(1_000)
-      // although others wait
-      yield* one.enter("a1")
-      yield* one.enter("a2")
-      yield* one.wait("a3")
-      yield* one.end("session of a1")
-      assert.deepStrictEqual(one.called(), ["a3"])
-      yield* two.end("session of b1")
-      assert.deepStrictEqual(two.called(), ["b2"])
-    }),
+  shared(
+    "what is reserved for a campaign is given to no other, and it takes it at once",
+    { cap: 3, reserved: 2 },
+    ({ one, two }) =>
+      Effect.gen(function* () {
+        yield* two.enter("b1")
+        yield* two.wait("b2", "b3")
+        assert.deepStrictEqual(two.wanting(), [])
+        yield* TestClock.adjust(1_000)
+        // although others wait
+        yield* one.enter("a1")
+        yield* one.enter("a2")
+        yield* one.wait("a3")
+        yield* one.end("session of a1")
+        assert.deepStrictEqual(one.called(), ["a3"])
+        yield* two.end("session of b1")
+        assert.deepStrictEqual(two.called(), ["b2"])
+      }),
   )
 
-  test("a newcomer leaves a free slot to the campaign whose callers wait", { slots: 0 }, (q) =>
+  shared("a newcomer leaves a free slot to the campaign whose callers wait", { cap: 1 }, ({ one, two }) =>
     Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 1, 0)
       yield* one.enter("a1")
       yield* two.wait("b1")
       yield* TestClock.adjust(1)
@@ -91,28 +103,29 @@ export const accounts = (test: QueueTest): void => {
     }),
   )
 
-  test("a campaign whose gates have died is not waited for, and what it holds still counts", { slots: 0 }, (q) =>
-    Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 2, 0)
-      yield* two.enter("b1")
-      yield* one.enter("a1")
-      yield* two.wait("b2")
-      yield* TestClock.adjust(1)
-      yield* one.wait("a2")
-      yield* one.end("session of a1")
-      assert.deepStrictEqual(one.called(), [])
-      yield* TestClock.adjust(WANT_MILLIS)
-      yield* one.sweep
-      assert.deepStrictEqual(one.called(), ["a2"])
-      yield* one.run("a2")
-      yield* one.wait("a3")
-      assert.deepStrictEqual(one.called(), [])
-    }),
+  shared(
+    "a campaign whose gates have died is not waited for, and what it holds still counts",
+    { cap: 2 },
+    ({ one, two }) =>
+      Effect.gen(function* () {
+        yield* two.enter("b1")
+        yield* one.enter("a1")
+        yield* two.wait("b2")
+        yield* TestClock.adjust(1)
+        yield* one.wait("a2")
+        yield* one.end("session of a1")
+        assert.deepStrictEqual(one.called(), [])
+        yield* TestClock.adjust(WANT_MILLIS)
+        yield* one.sweep
+        assert.deepStrictEqual(one.called(), ["a2"])
+        yield* one.run("a2")
+        yield* one.wait("a3")
+        assert.deepStrictEqual(one.called(), [])
+      }),
   )
 
-  test("a paused campaign, or one that backs off, leaves the slot to the others", { slots: 0 }, (q) =>
+  shared("a paused campaign, or one that backs off, leaves the slot to the others", { cap: 1 }, ({ one, two }) =>
     Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 1, 0)
       yield* one.enter("a1")
       yield* two.wait("b1")
       yield* TestClock.adjust(1)
@@ -134,9 +147,8 @@ export const accounts = (test: QueueTest): void => {
     }),
   )
 
-  test("a cap that shrinks ends no call, and calls nobody until fewer run", { slots: 0 }, (q) =>
+  shared("a cap that shrinks ends no call, and calls nobody until fewer run", { cap: 3 }, ({ one, two }) =>
     Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 3, 0)
       yield* one.enter("a1")
       yield* one.enter("a2")
       yield* two.enter("b1")
@@ -154,9 +166,8 @@ export const accounts = (test: QueueTest): void => {
     }),
   )
 
-  test("nothing is left of an account without calls", { slots: 0 }, (q) =>
+  shared("nothing is left of an account without calls", { cap: 1 }, ({ one, two }) =>
     Effect.gen(function* () {
-      const { one, two } = yield* twoOf(q, 1, 0)
       yield* one.enter("a1")
       yield* two.wait("b1")
       assert.includeMembers([...(yield* one.account)], ["one/campaign", "two/campaign"])
@@ -164,5 +175,27 @@ export const accounts = (test: QueueTest): void => {
       yield* one.end("session of a1")
       assert.deepStrictEqual([...(yield* one.account)], [])
     }),
+  )
+
+  shared(
+    "a place says how many slots the campaign has while the account withholds others",
+    { cap: 3 },
+    ({ one, two }) =>
+      Effect.gen(function* () {
+        yield* one.enter("a1")
+        yield* two.enter("b1")
+        yield* two.enter("b2")
+        assert.deepInclude(yield* one.admit("a2"), { _tag: "waiting", position: 1, slots: 1 })
+        assert.deepInclude(yield* two.admit("b3"), { _tag: "waiting", position: 1, slots: 2 })
+        assert.strictEqual((yield* one.heartbeat("a2")).slots, 1)
+        // the first free slot is a2's, who came before b3
+        yield* two.end("session of b1")
+        yield* one.sweep
+        yield* two.end("session of b2")
+        yield* two.run("b3")
+        yield* two.end("session of b3")
+        // no other campaign holds a slot or waits for one
+        assert.notProperty(yield* one.heartbeat("a2"), "slots")
+      }),
   )
 }

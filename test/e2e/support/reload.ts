@@ -24,7 +24,7 @@ export const settingsFile = ({ own }: Bench) => {
 
 export interface Given {
   readonly store: string
-  readonly platform: FakePlatform
+  readonly platform: Pick<FakePlatform, "baseUrl">
   readonly slots?: number
   readonly port?: number
   readonly webhookToken?: ReadonlyArray<string>

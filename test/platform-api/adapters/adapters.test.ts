@@ -130,7 +130,7 @@ for (const api of ["realtime", "live"] as const) {
     name: `openai (${api})`,
     fake: (now) => makeFakeOpenAI(now, api),
     shape: "sdp-relay",
-    // the page's offer asks OpenAI: `relay.test.ts`
+    // the page's offer asks OpenAI: `relay-offers.test.ts`
     asksToStart: false,
     atCapacity: [],
     secrets: ["key-of-the-fake-openai"],

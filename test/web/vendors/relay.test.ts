@@ -6,36 +6,8 @@ import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
 import { launchBrowser } from "../../support/browser.ts"
 import { type Built, whenWebBuilt } from "../rig.ts"
 import { click, level, screen, see, visit } from "../visitor.ts"
+import { openAnsweringPage } from "./answering-page.ts"
 import { startVendorRig } from "./rig.ts"
-
-/** The agent: answers an offer with a tone, and greets on the data channel. */
-const AGENT = `window.answer = async (sdp) => {
-  const peer = (window.peer = new RTCPeerConnection())
-  const context = new AudioContext()
-  const to = new MediaStreamAudioDestinationNode(context)
-  const tone = new OscillatorNode(context)
-  tone.connect(to)
-  tone.start()
-  peer.addTrack(to.stream.getAudioTracks()[0], to.stream)
-  window.received = []
-  peer.ondatachannel = ({ channel }) => {
-    channel.onmessage = ({ data }) => window.received.push(JSON.parse(data).type)
-    channel.onopen = () => {
-      channel.send(JSON.stringify({ type: "response.output_audio_transcript.delta", delta: "Go" }))
-      channel.send(JSON.stringify({ type: "response.output_audio_transcript.done", transcript: "Good morning." }))
-      channel.send(JSON.stringify({
-        type: "conversation.item.input_audio_transcription.completed", transcript: "My order is late." }))
-    }
-  }
-  await peer.setRemoteDescription({ type: "offer", sdp })
-  await peer.setLocalDescription()
-  await new Promise((resolve) => {
-    const check = () => peer.iceGatheringState === "complete" && resolve()
-    peer.onicegatheringstatechange = check
-    check()
-  })
-  return peer.localDescription.sdp
-}`
 
 let built: Built
 let browser: Browser
@@ -51,9 +23,7 @@ describe("a call by an offer through the gate", () => {
     try {
       rig.files["/"] = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Shop</title>
         <script type="module" src="${rig.url}widget.js"></script><voice-agent gate="${rig.url}"></voice-agent></html>`
-      rig.files["/agent"] = `<!doctype html><title>Agent</title><script src="/agent.js"></script>`
-      rig.files["/agent.js"] = AGENT
-      const agent = await visitor.open(`${rig.site}/agent`)
+      const agent = await openAnsweringPage(rig, visitor)
       const offers: Array<Record<string, string>> = []
       const cors = { "access-control-allow-origin": "*", "access-control-allow-headers": "authorization, content-type" }
       await visitor.context.route(`${rig.url}api/session/request`, (route) =>
@@ -76,11 +46,7 @@ describe("a call by an offer through the gate", () => {
         if (route.request().method() === "OPTIONS") return route.fulfill({ headers: cors })
         offers.push(route.request().headers())
         const sdp = route.request().postData() ?? ""
-        return route.fulfill({
-          headers: cors,
-          status: 201,
-          body: await agent.evaluate<string>(`answer(${JSON.stringify(sdp)})`),
-        })
+        return route.fulfill({ headers: cors, status: 201, body: await agent.answer(sdp) })
       })
       const tab = await visitor.open(rig.site)
       await click(tab, "Start talking")
@@ -96,8 +62,8 @@ describe("a call by an offer through the gate", () => {
       await eventually("the agent's level", async () => (await level(tab, "Agent")) > 0.2)
       await tab.getByRole("textbox").fill("Four shirts")
       await tab.keyboard.press("Enter")
-      await eventually("the text", async () => (await agent.evaluate<Array<string>>("received")).length === 2)
-      expect(await agent.evaluate("received")).toEqual(["conversation.item.create", "response.create"])
+      await eventually("the text", async () => (await agent.received()).length === 2)
+      expect(await agent.received()).toEqual(["conversation.item.create", "response.create"])
       await click(tab, "Hang up")
       await screen(tab, "Call ended")
       await eventually("the report to the gate", () => rig.asked.includes("DELETE /api/session/:id"))

@@ -7,7 +7,9 @@ import { FetchHttpClient } from "effect/http"
 import * as Gate from "../../../src/Gate.ts"
 import * as Listeners from "../../../src/http/listeners.ts"
 import { WidgetFiles } from "../../../src/http/static.ts"
+import { Sideband } from "../../../src/platform-api/sideband.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
+import type { FakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import type { FakeVendor } from "../../../src/testing/vendors/fake-vendor.ts"
 import type { Built } from "../rig.ts"
 import { startSite } from "../site.ts"
@@ -31,7 +33,7 @@ const CALLS = /\/session\/(?!request)[^/]+/
 /** @param settings what differs from the fake's own settings, at `VoiceAiPlatform` */
 export const startVendorRig = async (
   built: Built,
-  fake: FakeVendor,
+  fake: FakeVendor | FakeOpenAI,
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<VendorRig> => {
   const files: Files = {}
@@ -74,6 +76,7 @@ export const startVendorRig = async (
     ),
     Layer.provide(Layer.succeed(WidgetFiles, [pathToFileURL(`${built.widget}/`)])),
     Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fake.fetch)),
+    Layer.provide("sideband" in fake ? Layer.succeed(Sideband, fake.sideband) : Layer.empty),
     Layer.provide(Logger.layer([])),
   )
   const context = await Effect.runPromise(Layer.buildWithScope(gate, scope))

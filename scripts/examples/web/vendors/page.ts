@@ -1,26 +1,31 @@
 /** The user interface of these examples: waits in the queue, calls, and shows what is said. */
 import type { VoiceAgent, VoiceAgentState } from "voicegate/widget"
 
-const find = (id: string): HTMLElement => {
-  const found = document.getElementById(id)
-  if (found === null) throw new Error(`no element ${id}`)
-  return found
-}
-
 const sentence = (state: VoiceAgentState): string =>
   state.name === "waiting" ? `waiting, number ${state.place.position}` : state.name
 
+const add = (name: string, words = "", parent: Element = document.body): HTMLElement => {
+  const element = document.createElement(name)
+  element.textContent = words
+  parent.append(element)
+  return element
+}
+
 export const show = (agent: VoiceAgent): void => {
-  agent.on("state", (state) => {
-    find("state").textContent = sentence(state)
+  add("h1", document.title)
+  const state = add("p", "idle")
+  state.id = "state"
+  state.role = "status"
+  const buttons = add("p")
+  add("button", "Talk", buttons).addEventListener("click", agent.begin)
+  add("button", "Start the call", buttons).addEventListener("click", agent.start)
+  add("button", "Leave", buttons).addEventListener("click", agent.leave)
+  const turns = add("ul")
+  agent.on("state", (next) => {
+    state.textContent = sentence(next)
   })
   agent.on("turn", ({ role, text }) => {
-    const item = document.createElement("li")
-    item.textContent = `${role}: ${text}`
-    find("turns").append(item)
+    add("li", `${role}: ${text}`, turns)
   })
-  find("begin").addEventListener("click", agent.begin)
-  find("start").addEventListener("click", agent.start)
-  find("leave").addEventListener("click", agent.leave)
   void agent.resume()
 }

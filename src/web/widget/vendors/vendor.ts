@@ -1,4 +1,5 @@
 /** What a vendor's file has: how its SDK connects a call with the gate's credential. The SDK is the page's, and is not part of the widget. */
+import type { AudioFormat } from "../format.ts"
 import type { Turn } from "../transcript.ts"
 
 /** A credential as the gate gives it. Which of `url` and `token` there is depends on the vendor. */
@@ -15,6 +16,8 @@ export interface VendorCredential {
 export interface Caller {
   /** the microphone; silent while muted */
   readonly microphone: MediaStream
+  /** Gives the microphone's sound to `take` in frames of 20 ms, until the call is over. Returns the frames' format. */
+  readonly capture: (take: (frame: ArrayBuffer) => void) => AudioFormat
   /** the id of the chosen microphone, for an SDK that opens it itself */
   readonly deviceId: string | undefined
   /** the variables of the request, for a vendor whose credential carries none */
@@ -52,7 +55,7 @@ export interface Vendor {
 }
 
 const has = <Sdk extends object>(module: unknown, name: keyof Sdk): module is Sdk =>
-  typeof module === "object" && module !== null && name in module
+  ((typeof module === "object" && module !== null) || typeof module === "function") && name in module
 
 /** @param name what the SDK's module exports, or its default export has */
 export const vendor = <Sdk extends object>(sdk: string, name: keyof Sdk, connect: Connect<Sdk>): Vendor => ({

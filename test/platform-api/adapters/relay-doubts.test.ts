@@ -1,0 +1,86 @@
+/** Offers that may have begun a call: their slots, and what becomes of them. */
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
+import { callsIn, fails, hangUpsIn, offer, relayed } from "./relay-rig.ts"
+import { ask, stateOf, waits } from "./rig.ts"
+
+describe("an offer that may have begun a call", () => {
+  for (const [what, trouble] of [
+    ["whose answer is lost", "lost"],
+    ["whose answer is no SDP", { status: 201, body: "<html>", headers: { location: "/v1/realtime/calls/rtc_9" } }],
+    ["that ends as 500", { status: 500, body: "<html>" }],
+  ] as const) {
+    relayed(`${what} is sent once, holds its slot for five minutes, and its caller keeps the place`, ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const behind = yield* waits(2)
+        fake.failNext(trouble)
+        assert.strictEqual(yield* fails(started), "agent_unavailable")
+        assert.strictEqual(yield* fails(started), "credential_used")
+        // both pages ask for their state, so that they keep their places
+        for (let asked = 0; asked < 19; asked++) {
+          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "waiting", `${asked}`)
+          assert.strictEqual(yield* stateOf(behind.uniqueRequestId), "waiting", `${asked}`)
+          yield* pass(0.25)
+        }
+        assert.lengthOf(callsIn(fake), 1)
+        for (let asked = 0; asked < 2; asked++) {
+          yield* stateOf(started.uniqueRequestId)
+          yield* stateOf(behind.uniqueRequestId)
+          yield* pass(0.25)
+        }
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "called")
+      }),
+    )
+  }
+
+  relayed("but is never answered is given up after its time limit", ({ fake, pass }) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      fake.failNext("silent")
+      const page = yield* Effect.forkChild(fails(started))
+      yield* pass(0.5)
+      assert.strictEqual(yield* Fiber.join(page), "agent_unavailable")
+      assert.lengthOf(callsIn(fake), 1)
+    }),
+  )
+
+  relayed("whose page left meanwhile: the call is ended", ({ fake, pass }) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      // the end is reported by the session that had not begun
+      yield* gate.sessionEnded([started.sessionId])
+      assert.strictEqual(yield* fails(started), "TicketOver")
+      const other = yield* ask(2)
+      fake.failNext({ status: 201, body: FAKE_SDP_OFFER, headers: { location: "/v1/realtime/calls/rtc_5" } })
+      yield* gate.sessionEnded(["rtc_5"])
+      assert.deepInclude(yield* Effect.flip(offer(other)), { _tag: "PlatformUnavailable" })
+      yield* pass(0.1)
+      assert.deepStrictEqual(
+        hangUpsIn(fake).map(({ path }) => path),
+        ["/v1/realtime/calls/rtc_5/hangup"],
+      )
+    }),
+  )
+
+  relayed(
+    "but has no name holds its slot until no call can last longer",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const started = yield* ask(1)
+        fake.failNext({ status: 201, body: FAKE_SDP_OFFER })
+        assert.isUndefined((yield* offer(started)).callId)
+        yield* gate.leave(started.uniqueRequestId)
+        yield* pass(59)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+        yield* pass(3)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    {},
+    { MaxCallMinutes: 90 },
+  )
+})

@@ -1,0 +1,47 @@
+/** OpenAI's Live API, whose offers are JSON and whose calls are sessions. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
+import { hangUpsIn, offer, relayed } from "./relay-rig.ts"
+import { ask, stateOf } from "./rig.ts"
+
+describe("the Live API", () => {
+  relayed(
+    "gets the offer as JSON, and its session is watched and hung up",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const { answer, callId = "" } = yield* offer(started)
+        assert.match(answer, /^v=0\r\n.*answer to rtc_1/s)
+        assert.deepStrictEqual(fake.requests[0]?.path, "/v1/live/sessions")
+        assert.deepStrictEqual(fake.requests[0]?.body, {
+          session: { model: "gpt-live-1", instructions: "Help the caller." },
+          transport: { type: "webrtc", sdp: FAKE_SDP_OFFER },
+        })
+        yield* pass(0.1)
+        assert.strictEqual(fake.sidebands(), 1)
+        yield* Gatekeeper.use((gate) => gate.leave(started.uniqueRequestId))
+        assert.isFalse(fake.isRunning(callId))
+        assert.strictEqual(hangUpsIn(fake)[0]?.path, "/v1/live/sessions/rtc_1/hangup")
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    {},
+    {},
+    "live",
+  )
+
+  relayed(
+    "without a session in its answer has begun a call that has no name",
+    ({ fake }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        fake.failNext({ status: 201, body: { transport: { type: "webrtc", sdp: FAKE_SDP_OFFER } } })
+        assert.deepStrictEqual(yield* offer(started), { answer: FAKE_SDP_OFFER, callId: undefined })
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      }),
+    {},
+    {},
+    "live",
+  )
+})

@@ -1,0 +1,55 @@
+/** A page in the place of OpenAI's end of a call: it answers an offer with a tone, and greets on the data channel. */
+import type { Page } from "playwright-core"
+import type { Visitor } from "../visitor.ts"
+import type { VendorRig } from "./rig.ts"
+
+const SCRIPT = `window.answer = async (sdp) => {
+  const peer = (window.peer = new RTCPeerConnection())
+  const context = new AudioContext()
+  const to = new MediaStreamAudioDestinationNode(context)
+  const tone = new OscillatorNode(context)
+  tone.connect(to)
+  tone.start()
+  peer.addTrack(to.stream.getAudioTracks()[0], to.stream)
+  window.received = []
+  peer.ondatachannel = ({ channel }) => {
+    const send = (message) => channel.send(JSON.stringify({ event_id: "event", ...message }))
+    channel.onmessage = ({ data }) => {
+      const { session, type } = JSON.parse(data)
+      window.received.push(type)
+      if (type === "session.update") send({ type: "session.updated", session: { id: "session", ...session } })
+    }
+    channel.onopen = () => {
+      send({ type: "response.output_audio_transcript.delta", delta: "Go", response_id: "r", item_id: "i", output_index: 0, content_index: 0 })
+      send({ type: "response.output_audio_transcript.done", transcript: "Good morning.", response_id: "r", item_id: "i", output_index: 0, content_index: 0 })
+      send({ type: "conversation.item.input_audio_transcription.completed", transcript: "My order is late.", item_id: "i", content_index: 0 })
+    }
+  }
+  await peer.setRemoteDescription({ type: "offer", sdp })
+  await peer.setLocalDescription()
+  await new Promise((resolve) => {
+    const check = () => peer.iceGatheringState === "complete" && resolve()
+    peer.onicegatheringstatechange = check
+    check()
+  })
+  return peer.localDescription.sdp
+}`
+
+export interface AnsweringPage {
+  readonly tab: Page
+  /** The answer to an offer. */
+  readonly answer: (sdp: string) => Promise<string>
+  /** The types of what came on the data channel. */
+  readonly received: () => Promise<ReadonlyArray<string>>
+}
+
+export const openAnsweringPage = async (rig: VendorRig, visitor: Visitor): Promise<AnsweringPage> => {
+  rig.files["/agent"] = `<!doctype html><title>Agent</title><script src="/agent.js"></script>`
+  rig.files["/agent.js"] = SCRIPT
+  const tab = await visitor.open(`${rig.site}/agent`)
+  return {
+    tab,
+    answer: (sdp) => tab.evaluate<string>(`answer(${JSON.stringify(sdp)})`),
+    received: () => tab.evaluate<ReadonlyArray<string>>("window.received ?? []"),
+  }
+}
