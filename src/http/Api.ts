@@ -91,7 +91,8 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     params: id,
     query: {
       hidden: Schema.optionalKey(
-        Schema.String.annotate({
+        // repeated, it is a list, and says nothing
+        Schema.Union([Schema.String, Schema.Array(Schema.String)]).annotate({
           description: "`true`: the page is hidden, so a turn that the ticket has now lasts twice the start window.",
         }),
       ),

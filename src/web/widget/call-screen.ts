@@ -63,7 +63,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       notice,
       transcript.element,
       field,
-      actions(hangUp, muting, captions),
+      h("div", { class: "controls" }, actions(hangUp, muting), captions),
     ],
     update: (state) => {
       if (state.name !== "in-call") return
