@@ -43,14 +43,13 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   const [said, heard] = [createMeter(say("in-call.you")), createMeter(say("in-call.agent"))]
   const field = writing(tools, transcript)
   let muted = false
-  let down = false
   let spoke = 0
 
   const showMood = (): void => {
-    const now = muted || down ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
+    // with a notice nobody listens: the line is dead, or the microphone is gone
+    const now = muted || !notice.hidden ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
     orb.mood(now)
-    // nobody listens on a dead line
-    setText(mood, down ? "" : say(`in-call.${now}`))
+    setText(mood, notice.hidden ? say(`in-call.${now}`) : "")
   }
   const showCaptions = (): void => {
     captions.ariaPressed = String(settings.captions)
@@ -70,7 +69,6 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     update: (state) => {
       if (state.name !== "in-call") return
       muted = state.muted
-      down = !state.link
       muting.ariaPressed = String(tools.pushToTalk() ? !muted : muted)
       field.hidden = !state.takesText
       setText(notice, state.microphone ? (state.link ? "" : say("in-call.link-lost")) : say("in-call.no-microphone"))

@@ -117,9 +117,9 @@ const createScreen = (
           setText(heading, what)
           setText(body, why)
           setText(lasted, state.lasted === undefined ? "" : say("ended.lasted", { time: clock(state.lasted) }))
-          kept.hidden = transcript.isEmpty()
-          // the captions may have been off
-          messages.hidden = false
+          // also those of a call without captions
+          messages.hidden = transcript.isEmpty()
+          kept.hidden = messages.hidden
           copy.hidden = !("clipboard" in navigator)
         },
         tick: nothing,

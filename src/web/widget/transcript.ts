@@ -25,8 +25,6 @@ export interface Transcript {
 
 /** Maximum turns of a call that stay on the page. */
 const MAX_TURNS = 200
-/** Who is not further from the end than this, in px, goes on to the next turn. */
-const NEAR_END = 40
 
 export const createTranscript = (say: Say): Transcript => {
   const list = h("ol")
@@ -46,7 +44,7 @@ export const createTranscript = (say: Say): Transcript => {
       const speaker = h("span", { class: "speaker" }, name(turn.role))
       list.append(h("li", { class: turn.role }, speaker, h("p", { dir: "auto" }, turn.text)))
       // It is scrolled from its end. A visitor who has scrolled back to read stays there.
-      if (element.scrollTop < -NEAR_END) element.scrollTop -= element.scrollHeight - scrollHeight
+      if (element.scrollTop !== 0) element.scrollTop -= element.scrollHeight - scrollHeight
       while (list.children.length > MAX_TURNS) list.firstElementChild?.remove()
     },
     translate: () => {
