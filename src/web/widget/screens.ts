@@ -120,7 +120,7 @@ const createScreen = (
           // also those of a call without captions
           messages.hidden = transcript.isEmpty()
           kept.hidden = messages.hidden
-          copy.hidden = !("clipboard" in navigator)
+          copy.hidden = !navigator.clipboard
         },
         tick: nothing,
       }

@@ -44,7 +44,7 @@ export const createTranscript = (say: Say): Transcript => {
       const speaker = h("span", { class: "speaker" }, name(turn.role))
       list.append(h("li", { class: turn.role }, speaker, h("p", { dir: "auto" }, turn.text)))
       // It is scrolled from its end. A visitor who has scrolled back to read stays there.
-      if (element.scrollTop !== 0) element.scrollTop -= element.scrollHeight - scrollHeight
+      if (element.scrollTop < 0) element.scrollTop -= element.scrollHeight - scrollHeight
       while (list.children.length > MAX_TURNS) list.firstElementChild?.remove()
     },
     translate: () => {
