@@ -207,13 +207,13 @@ export class FifoQueue extends Context.Service<
       subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
     ) => Step<string>
     /**
-     * The running sessions that are to be ended at the platform now, as their data was bound: those without a caller and, with `all`,
-     * those whose lease is about to end. Each is claimed for `claimMillis`: until then no other instance is given it, and then any, if it
+     * The running sessions that are to be ended at the platform now, as their data was bound: those without a caller, those that an
+     * operator ends and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: until then no other instance is given it, and then any, if it
      * still runs.
      */
     readonly dueEnds: (
       at: CampaignContext,
-      which: "all" | "orphans",
+      which: "all" | "at_once",
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /** What an operator sees and does. */

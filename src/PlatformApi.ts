@@ -87,7 +87,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
       limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
-      end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed(false)),
+      end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed("unsupported" as const)),
       pageEnds: using(({ pageEnds }, sessionId: string) => Effect.succeed(pageEnds?.(sessionId))),
       webhook: (platform, webhook) =>
         Effect.map(Clock.currentTimeMillis, (now) => readWebhook(readersOf(platform), webhook, now)),

@@ -2,7 +2,13 @@
  * How an outage renews the start window of a called ticket, within bounds. Computed from the store's state before a
  * step.
  */
-import { COUNTED_OUTAGE_MILLIS, DEAD_MILLIS, MAX_WINDOWS, SILENT_AFTER_MILLIS } from "../../src/rules/outage.ts"
+import {
+  COUNTED_OUTAGE_MILLIS,
+  DEAD_MILLIS,
+  HIDDEN_WINDOWS,
+  MAX_WINDOWS,
+  SILENT_AFTER_MILLIS,
+} from "../../src/rules/outage.ts"
 import type { Carried } from "./causes.ts"
 
 /** The last time that a gate was seen which was not seen since a moment, or the last sweep if nobody sweeps. */
@@ -34,8 +40,16 @@ const anew = ({ away, now, windowMillis }: Carried, { calledAt, ends, since }: T
   }
 }
 
-/** The turn of a ticket that was called before a step and still is after it. */
+/** The turn of a ticket that was called before a step and still is after it. It lasts longer for a page that says it is hidden. */
 export const turnAfter = (step: Carried, id: string): Turn => {
+  const turn = renewedBy(step, id)
+  return step.name === "attach" && step.call.id === id && step.call.hidden === true
+    ? { ...turn, ends: Math.max(turn.ends, turn.since + HIDDEN_WINDOWS * step.windowMillis) }
+    : turn
+}
+
+/** The turn as outages have renewed it. */
+const renewedBy = (step: Carried, id: string): Turn => {
   const { away, before, lastSwept, now } = step
   const was = before.tickets.get(id)
   const turn = { ends: before.leases.get(id) ?? 0, since: was?.since ?? 0, calledAt: was?.calledAt ?? 0 }
@@ -64,5 +78,5 @@ export const isMissed = (step: Carried, id: string): boolean => {
     return anew < step.now && silentSince({ ...step, away: false }, anew) === undefined
   }
   // a query renews the window, as far as the bound allows
-  return ["heartbeat", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
+  return ["heartbeat", "attach"].includes(step.name) && renewedBy(step, id).ends < step.now
 }

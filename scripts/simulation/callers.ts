@@ -217,12 +217,25 @@ export class Caller {
     if (event.type !== "start_call" || this.obeyed.has(event.startBefore)) return
     this.obeyed.add(event.startBefore)
     const { plan } = this
+    if (plan.hidden) this.sayHidden(link)
     this.later(plan.react, () => this.start(link.gate.index))
     // changes its mind while the start is in flight
     if (plan.react >= 0 && this.world.chance(`leaves ${plan.id}`, 12) === 0)
       this.later(plan.react + 60, () => this.leave(0))
     if (plan.twice >= 0 && plan.react >= 0)
       this.later(plan.react + plan.twice, () => this.start(link.gate.index + 1, true))
+  }
+
+  /** The page is hidden: the turn lasts longer. It is told of the later end, which is no further start call. */
+  private sayHidden({ gate, ticket }: Link): void {
+    this.world.note(`caller ${this.plan.id} says that its page is hidden`)
+    gate.ask(
+      `hidden ${this.plan.id}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.attach(ticket, true)),
+      (exit) => {
+        if (Exit.isSuccess(exit) && exit.value?.type === "start_call") this.obeyed.add(exit.value.startBefore)
+      },
+    )
   }
 
   private start(preferred: number, regardless = false): void {
@@ -304,7 +317,7 @@ export class Caller {
     if (this.over || this.away || times > 5) return
     this.gate(this.plan.gate + times)?.ask(
       `poll ${this.plan.id} ${times}`,
-      Gatekeeper.use((gatekeeper) => gatekeeper.status(ticket)),
+      Gatekeeper.use((gatekeeper) => gatekeeper.status(ticket, this.plan.hidden)),
       (exit) => {
         if (errorOf(exit)?._tag === "TicketUnknown") this.world.fail(`I3: ${ticket} is not known any more`)
       },

@@ -63,6 +63,8 @@ export interface Arrive {
   readonly leave: number
   /** queries the ticket's state this often */
   readonly poll: number
+  /** its page is hidden, and says so when it is called */
+  readonly hidden: boolean
   /** repeats the request with the same ticket, this long after being queued */
   readonly rejoin: number
   /** repeats the request without a ticket when the gate failed */
@@ -260,6 +262,7 @@ const arrival = (
   comeBack: sometimes(chance, 60, 0, 25_000),
   leave: sometimes(chance, 12, 0, 40_000),
   poll: sometimes(chance, 15, 500, 6_000),
+  hidden: id % 5 === 4,
   rejoin: sometimes(chance, 12, 0, 20_000),
   retries: chance.below(3),
   platform: platformScripts(chance, id, rough, seed),

@@ -95,10 +95,13 @@ const examineCall = Effect.fnUntraced(function* (
       : ok(`the call is ${status}`),
   )
   const ended = yield* finding(
-    until(platform.end?.(campaign.name, session) ?? Effect.succeed(false), (isOver) => isOver),
+    until(
+      platform.end?.(campaign.name, session) ?? Effect.succeed("unsupported" as const),
+      (answer) => answer !== false,
+    ),
     "the end of the call",
-    (isOver) =>
-      isOver
+    (answer) =>
+      answer === true
         ? ok("the gate has ended the call")
         : notChecked("the gate cannot end the call, or the platform did not confirm it: it ends at the platform alone"),
   )
@@ -115,7 +118,7 @@ const endUnconfirmed = Effect.fnUntraced(function* (campaign: Campaign, config: 
   const ends = yield* Effect.forEach(sessions ?? [], (sessionIds) =>
     Effect.orElseSucceed(platform.end?.(campaign.name, { sessionIds }) ?? Effect.succeed(false), () => false),
   )
-  return ends.length > 0 && ends.every((isOver) => isOver)
+  return ends.length > 0 && ends.every((isOver) => isOver === true)
     ? " It had started, and was ended."
     : " It may have started: look for it at the platform."
 })

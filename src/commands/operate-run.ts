@@ -83,7 +83,10 @@ const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
   nobody: "No one was called: no waiting caller is present.",
   more: "Cleared many absent callers. Run the command again.",
   removed: "The ticket was removed, and its caller was told.",
-  ended: "The slot is free, and its caller was told.",
+  ended: "It is over, and its slot is free.",
+  freed: "The slot is free. The platform did not end the call, which may still run there.",
+  ending:
+    "The platform was asked to end the call and has not confirmed it. The gate asks again, and the slot is free within a minute at the latest.",
   gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
 }
 const FAILED: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]

@@ -137,7 +137,9 @@ export const ticket = <R>(source: Source<R>) => {
         {
           id,
           endCall: Flag.Boolean("end-call").pipe(
-            Flag.withDescription("also remove it when its call starts, runs or is in doubt: the slot is freed at once"),
+            Flag.withDescription(
+              "also remove it when its call starts, runs or is in doubt: a running call is ended at the platform, where it can be",
+            ),
             Flag.withDefault(false),
           ),
           ...flags,

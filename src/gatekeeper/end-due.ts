@@ -1,6 +1,6 @@
 /**
  * Ends running sessions at the platform: those whose lease is about to end, where the platform does not itself end a call at the longest
- * length, and those without a caller. Afterwards their slot is free. If the platform cannot be reached, or does not confirm the end, it
+ * length, those without a caller, and those that an operator ended when the platform did not answer (`operator/end-call.ts`). Afterwards their slot is free. If the platform cannot be reached, or does not confirm the end, it
  * is asked again until the lease ends; then the slot is freed anyway, and the call may continue without one.
  *
  * The store gives a session to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`.
@@ -36,16 +36,16 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
       const isOver = yield* Effect.catch(end(campaign.name, session), ({ message }) =>
         Effect.as(
           Effect.logWarning(
-            `A call that reached Queue.MaxCallMinutes, or that has no caller, could not be ended: ${message}`,
+            `A call that reached Queue.MaxCallMinutes, that has no caller, or that an operator ended, could not be ended: ${message}`,
           ),
           false,
         ),
       )
-      if (isOver) yield* step(at(campaign), queue.end(at(campaign), session.sessionIds))
+      if (isOver === true) yield* step(at(campaign), queue.end(at(campaign), session.sessionIds))
     })
 
     return Effect.fnUntraced(function* (campaign) {
-      const which = platform.limitsCalls?.(campaign.name) === true ? "orphans" : "all"
+      const which = platform.limitsCalls?.(campaign.name) === true ? "at_once" : "all"
       const due = yield* queue.dueEnds(at(campaign), which, CLAIM_MILLIS)
       yield* Effect.forEach(
         due.filter((data) => data !== ""),

@@ -14,6 +14,7 @@ import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { Store } from "../Store.ts"
+import { endSession } from "./end-session.ts"
 import { boundSessionOf } from "./outcomes.ts"
 import type { Steps } from "./steps.ts"
 
@@ -43,28 +44,9 @@ export const makeEndLeft = ({
     /** ids of the sessions that end when their credential opens nothing more */
     const closing = new Set<string>()
 
-    const isOver = (campaign: string, sessionId: string): Effect.Effect<boolean> =>
-      platform.sessionStatus(campaign, sessionId).pipe(
-        Effect.map(({ status }) => status === "over"),
-        Effect.orElseSucceed(() => false),
-      )
-
     /** From when on the caller's report is trusted; undefined if others can tell. */
     const takenFrom = (campaign: string, sessionId: string): Effect.Effect<number | undefined> =>
       Effect.orElseSucceed(platform.pageEnds?.(campaign, sessionId) ?? Effect.undefined, () => undefined)
-
-    const ended = (campaign: string, session: ReturnType<typeof boundSessionOf>): Effect.Effect<boolean> => {
-      const [sessionId] = session.sessionIds
-      if (sessionId === undefined) return Effect.succeed(false)
-      if (platform.end === undefined) return isOver(campaign, sessionId)
-      return platform.end(campaign, session).pipe(
-        Effect.tapError((error) =>
-          Effect.logInfo(`A session that its caller has left was not ended: ${error.message}`),
-        ),
-        Effect.orElseSucceed(() => false),
-        Effect.flatMap((done) => (done ? Effect.succeed(true) : isOver(campaign, sessionId))),
-      )
-    }
 
     const endAfter = (where: CampaignContext, sessionIds: ReadonlyArray<string>, millis: number): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -94,7 +76,10 @@ export const makeEndLeft = ({
       const session = boundSessionOf(found.data)
       const from = yield* takenFrom(campaign, session.sessionIds[0] ?? "")
       if (from !== undefined && from > now) return yield* endAfter(where, session.sessionIds, from - now)
-      if (from === undefined && !(yield* ended(campaign, session))) return
+      if (from === undefined) {
+        const ending = yield* endSession(platform, campaign, session, "A session that its caller has left")
+        if (ending !== "over") return
+      }
       // By the session, so that an end which was reported meanwhile is not counted twice.
       yield* step(where, queue.end(where, session.sessionIds))
     })

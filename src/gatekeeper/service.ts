@@ -53,8 +53,8 @@ export class Gatekeeper extends Context.Service<
      * Does not end a session that is already live.
      */
     readonly withdraw: (ticket: string, caller: Caller) => Effect.Effect<void>
-    /** The ticket's state and position. Each call counts as presence. */
-    readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+    /** The ticket's state and position. Each call counts as presence. When its page is `hidden`, a turn that it has now lasts longer. */
+    readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
     /**

@@ -140,6 +140,10 @@ export const makeStartSession = (
       )
     }
 
+    /** Ends a call whose caller gets no answer. Otherwise it would run without a caller. */
+    const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
+      followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
+
     const bindStarted = (
       at: CampaignContext,
       ticket: string,
@@ -252,15 +256,17 @@ export const makeStartSession = (
         onSuccess: (minted) => {
           const session = addressed(ticket, minted)
           const data = session.offerMillis === undefined ? undefined : awaitedDataOf(session, JSON.stringify(stored))
-          return Effect.map(bindStarted(at, ticket, lease, campaign, session, data), Result.succeed)
+          return bindStarted(at, ticket, lease, campaign, session, data).pipe(
+            // an operator has cancelled the start, or it came too late; a session without its offer does not run
+            Effect.tapErrorTag("PlatformUnavailable", () =>
+              session.offerMillis === undefined ? endUnanswered(campaign, session) : Effect.void,
+            ),
+            Effect.map(Result.succeed),
+          )
         },
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })
     }
-
-    /** Ends a call whose caller gets no answer. Otherwise it would run without a caller. */
-    const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
-      followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
 
     const relayOffer: RelayOffer = (at, ticket, lease, stored, { sdp, session: before }) => {
       const { campaign, from = "" } = stored

@@ -33,7 +33,7 @@ export interface Tickets {
     ticket: string,
   ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
   readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
-  readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+  readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
   readonly attach: (
     ticket: string,
     hidden?: boolean,
@@ -253,7 +253,8 @@ export const makeTickets = (
           Effect.retry({ schedule: Schedule.spaced(HEARTBEAT_MILLIS), times: WITHDRAW_TRIES - 1 }),
           Effect.ignore,
         ),
-      status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
+      status: (ticket, hidden) =>
+        Effect.map(standing(ticket, false, hidden), ({ found, slots }) => statusOf(ticket, found, slots)),
       attach: (ticket, hidden) =>
         Effect.map(standing(ticket, true, hidden), ({ found, slots }) => eventOf(ticket, found, slots)),
       hasEnded: (sessionId, { campaigns: names }) =>

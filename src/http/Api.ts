@@ -89,6 +89,14 @@ const leaveRefusals = refusals(
 export const Tickets = HttpApiGroup.make("Tickets").add(
   HttpApiEndpoint.get("status", "/api/session/:id", {
     params: id,
+    query: {
+      hidden: Schema.optionalKey(
+        // repeated, it is a list, and says nothing
+        Schema.Union([Schema.String, Schema.Array(Schema.String)]).annotate({
+          description: "`true`: the page is hidden, so a turn that the ticket has now lasts twice the start window.",
+        }),
+      ),
+    },
     success: succeeds(200, successes.TicketStatusAnswer),
     error: refusals(
       problems.originNotAllowed,

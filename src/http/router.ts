@@ -43,7 +43,7 @@ export const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ sourc
 const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
   Effect.map(Routes, (routes) =>
     handlers
-      .handleRaw("status", ({ params }) => respond(routes.status(params.id), params.id))
+      .handleRaw("status", ({ params, query }) => respond(routes.status(params.id, query.hidden === "true"), params.id))
       .handleRaw("start", ({ params }) => respond(routes.start(params.id), params.id))
       .handleRaw("relay", ({ params }) =>
         respond(

@@ -29,7 +29,8 @@ export class Routes extends Context.Service<
     readonly vendorRequest: (door: Door, body: string, address: string) => Effect.Effect<Answer>
     /** Withdraws the ticket of an answer that could not be delivered. */
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
-    readonly status: (ticket: string) => Effect.Effect<Answer>
+    /** `hidden`: the page of the ticket is hidden. */
+    readonly status: (ticket: string, hidden: boolean) => Effect.Effect<Answer>
     readonly start: (ticket: string) => Effect.Effect<Answer>
     /** Handles a page's SDP offer. A call whose answer does not reach the page is ended. */
     readonly relay: (ticket: string, request: IncomingMessage) => Effect.Effect<Answer>
@@ -143,8 +144,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           })
         },
         withdraw: (ticket, address) => gatekeeper.withdraw(ticket, { address }),
-        status: (ticket) =>
-          Effect.matchEffect(gatekeeper.status(ticket), {
+        status: (ticket, hidden) =>
+          Effect.matchEffect(gatekeeper.status(ticket, hidden), {
             onFailure: failed,
             onSuccess: (status) => Effect.succeed(answers.json(200, status, status.state)),
           }),

@@ -16,6 +16,7 @@ import { type Campaign, Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { type Attributes, inSpan } from "../spans.ts"
 import { auditPage, storedChanges } from "./audit.ts"
+import { makeEndCall } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
@@ -70,6 +71,7 @@ export const layer: Layer.Layer<
     const registry = makeRegistry(store)
     const health = yield* makeHealth(campaigns)
     const takePage = makePageBudget()
+    const endCall = yield* makeEndCall({ step })
 
     if (Security.ConsoleToken !== undefined) yield* sendHeartbeats(registry, instance)
 
@@ -106,10 +108,14 @@ export const layer: Layer.Layer<
       } satisfies View
     })
 
-    const act = (campaign: Campaign, who: string, action: Action): Effect.Effect<ActionOutcome, StoreUnavailable> =>
+    const perform = (campaign: Campaign, who: string, action: Exclude<Action, { readonly type: "end" }>) =>
       step(campaign, (at) => queue.act(at, who, action)).pipe(
         Effect.repeat({ times: ACTION_ATTEMPTS - 1, while: ({ result }) => result === "more" }),
         Effect.uninterruptible,
+      )
+
+    const act = (campaign: Campaign, who: string, action: Action): Effect.Effect<ActionOutcome, StoreUnavailable> =>
+      (action.type === "end" ? endCall(campaign, who, action) : perform(campaign, who, action)).pipe(
         Effect.tap(({ result, ticket }) =>
           Effect.logInfo(`Operator ${who}: ${action.type} ${ticket} in campaign ${campaign.name}: ${result}`),
         ),

@@ -106,7 +106,7 @@ export const FoundTicket = Struct({
   campaign: Text,
   ticket: Text,
   /** `waiting`, or the state of its slot */
-  state: Literals(["waiting", "called", "starting", "live", "in_doubt"]),
+  state: Literals(["waiting", "called", "starting", "live", "ending", "in_doubt"]),
   /** its row among the waiting tickets or among the slots, from 0 */
   row: Finite,
   /** since when it waits or holds the slot; 0 when unknown */

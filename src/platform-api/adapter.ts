@@ -79,8 +79,11 @@ export interface Adapter {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** The vendor itself ends a call at the longest length, so the gate does not. */
   readonly limitsCalls?: true
-  /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */
-  readonly end?: (session: WebSession) => Effect.Effect<boolean, PlatformError>
+  /**
+   * Ends a session. True if it is over and its credential opens no other; false if the vendor does not say so yet; `unsupported` if this
+   * vendor's version cannot be asked. Idempotent.
+   */
+  readonly end?: (session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>
   /**
    * From when on (ms since 1970) the page's report that a session is over is trusted, because neither the vendor nor the gate can tell:
    * when its credential opens nothing more. Absent if one of them can.

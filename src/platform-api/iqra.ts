@@ -25,9 +25,13 @@ import {
   UsageData,
 } from "./wire.ts"
 
+/** The platform does not know the session. */
+const isUnknownSession = ({ reason }: PlatformError): boolean =>
+  reason._tag === "Refused" && reason.code.endsWith("SESSION_NOT_FOUND")
+
 /** The platform has no such endpoint, or no such session. */
-const cannotBeAsked = ({ reason }: PlatformError): boolean =>
-  reason._tag === "Refused" && ([404, 405, 501].includes(reason.status) || reason.code.endsWith("SESSION_NOT_FOUND"))
+const cannotBeAsked = (error: PlatformError): boolean =>
+  isUnknownSession(error) || (error.reason._tag === "Refused" && [404, 405, 501].includes(error.reason.status))
 
 /** The same, or a list that has an unknown format or that the key may not read. */
 const cannotList = (error: PlatformError): boolean =>
@@ -103,11 +107,13 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
   const end = Effect.fnUntraced(function* ({ sessionIds, webSocketUrl }: WebSession) {
     const path = `business/${business}/websession/${encodeURIComponent(sessionIds[0] ?? "")}/end`
     // Repeated like a read, because a session can be ended again.
-    const known = yield* call(Schema.Unknown, { kind: "read", method: "POST", path, body: {} }).pipe(
+    const answer = yield* call(Schema.Unknown, { kind: "read", method: "POST", path, body: {} }).pipe(
       Effect.as(true),
-      Effect.catchIf(cannotBeAsked, () => Effect.succeed(false)),
+      Effect.catchIf(isUnknownSession, () => Effect.succeed(false)),
+      Effect.catchIf(cannotBeAsked, () => Effect.succeed("unsupported" as const)),
     )
-    return known || (webSocketUrl !== undefined && (yield* closeUnopened(webSocketUrl)))
+    if (answer === true || webSocketUrl === undefined) return answer
+    return (yield* closeUnopened(webSocketUrl)) || answer
   })
 
   return { mint, capacity, status, list, end, check: verifyWith(call, campaign) }

@@ -1,7 +1,7 @@
 /** Schemas of what the rules of the queue answer, as decoded from Redis. */
 import { Schema } from "effect"
 import type { Usage } from "../rules/limits/take.ts"
-import type { ActionOutcome as RuleOutcome } from "../rules/operator/actions.ts"
+import type { Performed as RulePerformed } from "../rules/operator/actions.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
 import type { CampaignSnapshot } from "../rules/operator/snapshot.ts"
 import type { Admitted } from "../rules/queue/admit.ts"
@@ -15,7 +15,7 @@ import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
 import type { TakenAndAdmitted } from "../rules/take-and-admit.ts"
 import { TicketState } from "../Session.ts"
-import { ActionOutcome, auditFields, figures, heldSlot, waitingTicket } from "./operator-schemas.ts"
+import { auditFields, figures, heldSlot, Performed, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
@@ -202,7 +202,7 @@ export const campaignSnapshot: Schema.Codec<CampaignSnapshot> = Struct({
   waitingPage: optionalKey(List(waitingTicket)),
 })
 
-export const actionOutcome: Schema.Codec<RuleOutcome> = ActionOutcome
+export const performed: Schema.Codec<RulePerformed> = Performed
 
 const auditLine: Schema.Codec<AuditLine> = Struct({ ...auditFields, changes: optionalKey(Text) })
 export const auditLog = Struct({ total: Finite, lines: optionalKey(List(auditLine)) })

@@ -246,7 +246,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           step(
             rules.dueEnds,
             at,
-            which === "orphans" ? { claimMillis, orphansOnly: true } : { claimMillis },
+            which === "at_once" ? { claimMillis, atOnceOnly: true } : { claimMillis },
             ({ sessions = [] }) => sessions,
           ),
           ({ result }) => result,

@@ -24,9 +24,23 @@ export const Action = Union([
 ])
 export type Action = typeof Action.Type
 
-/** The outcome of an action; `ticket` is the short hash of the ticket concerned, or `-`. */
-export const ActionOutcome = Struct({
-  result: Literals(["done", "already", "called", "no_slot", "nobody", "more", "removed", "ended", "gone"]),
+const outcomeFields = {
+  result: Literals([
+    "done",
+    "already",
+    "called",
+    "no_slot",
+    "nobody",
+    "more",
+    "removed",
+    "ended",
+    "freed",
+    "ending",
+    "gone",
+  ]).annotate({
+    description:
+      "What was done. Of an `end`: `ended`, nothing of it runs any more; `freed`, the slot is free, but a session may still run at the platform; `ending`, the platform has not confirmed the end yet: the gate asks again, and the slot is free within a minute at the latest.",
+  }),
   ticket: Text,
   pausedUntil: optionalKey(
     Finite.annotate({
@@ -34,13 +48,22 @@ export const ActionOutcome = Struct({
         "When the pause ends by itself (ms since 1970). A gate of a version that knows no end of a pause answers without it, and has paused the campaign without an end.",
     }),
   ),
-})
+}
+
+/** The outcome of an action; `ticket` is the short hash of the ticket concerned, or `-`. */
+export const ActionOutcome = Struct(outcomeFields)
 export type ActionOutcome = typeof ActionOutcome.Type
+
+/** The same as the rule answers it. `session` has the credential of its caller, so nobody else is given it. */
+export const Performed = Struct({
+  ...outcomeFields,
+  session: optionalKey(Struct({ data: Text, deadline: Finite })),
+})
 
 /** A held slot. Times in ms since 1970. */
 export const heldSlot = Struct({
   ticket: Text,
-  state: Literals(["called", "starting", "live", "in_doubt"]),
+  state: Literals(["called", "starting", "live", "ending", "in_doubt"]),
   lease: Text,
   since: Finite,
   deadline: Finite,

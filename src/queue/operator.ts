@@ -1,6 +1,6 @@
 /** What an operator sees and does in a campaign's queue: rules with typed arguments and answers. */
 import type { Effect } from "effect"
-import type { Action, ActionOutcome } from "../rules/operator/actions.ts"
+import type { Action, Performed } from "../rules/operator/actions.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
 import type { HeldSlot, Pages, CampaignSnapshot as RuleSnapshot, WaitingTicket } from "../rules/operator/snapshot.ts"
 import type { QueueContext, StepAnswer } from "../rules/step.ts"
@@ -9,7 +9,7 @@ import type { Rule } from "../Store.ts"
 import { rules } from "./rules.ts"
 import type { CampaignContext, StepResult } from "./step.ts"
 
-export type { Action, ActionOutcome, Pages }
+export type { Action, Pages, Performed }
 
 /** Maximum rows of one page. */
 export const PAGE_MAX = 100
@@ -27,7 +27,7 @@ export interface OperatorQueue {
   /** The campaign at one moment. Pages have at most `PAGE_MAX` rows. */
   readonly snapshot: (at: CampaignContext, pages: Pages) => Step<CampaignSnapshot>
   /** Performs an action for the operator `who` and adds its line to the audit log. */
-  readonly act: (at: CampaignContext, who: string, action: Action) => Step<ActionOutcome>
+  readonly act: (at: CampaignContext, who: string, action: Action) => Step<Performed>
   /** A page of the audit log, newest first, and the number of all lines. */
   readonly auditLog: (
     at: CampaignContext,
@@ -65,7 +65,7 @@ export const makeOperatorQueue = (step: RunStep): OperatorQueue => ({
       rules.act,
       at,
       { who: who.slice(0, WHO_MAX) || "-", action: readable(action) },
-      (outcome: ActionOutcome) => outcome,
+      (performed: Performed) => performed,
     ),
   auditLog: (at, first, count) =>
     step(rules.auditLog, at, { first, count: rowsOf(count) }, ({ lines = [], total }) => ({ total, lines })),

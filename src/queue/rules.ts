@@ -57,7 +57,7 @@ export const rules = {
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
   traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),
   gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),
-  act: ruleOf("operator.act", runQueue(act), stepAnswer(answers.actionOutcome)),
+  act: ruleOf("operator.act", runQueue(act), stepAnswer(answers.performed)),
   auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.auditLog)),
   campaignSnapshot: ruleOf("operator.snapshot", runQueue(campaignSnapshot), stepAnswer(answers.campaignSnapshot)),
 }

@@ -22,7 +22,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     relay: (ticket, token, offer) => using(({ gatekeeper }) => gatekeeper.relay(ticket, token, offer)),
     leave: (ticket) => using(({ gatekeeper }) => gatekeeper.leave(ticket)),
     withdraw: (ticket, caller) => using(({ gatekeeper }) => gatekeeper.withdraw(ticket, caller)),
-    status: (ticket) => using(({ gatekeeper }) => gatekeeper.status(ticket)),
+    status: (ticket, hidden) => using(({ gatekeeper }) => gatekeeper.status(ticket, hidden)),
     attach: (ticket, hidden) => using(({ gatekeeper }) => gatekeeper.attach(ticket, hidden)),
     sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
     vendorWebhook: (platform, webhook) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(platform, webhook)),

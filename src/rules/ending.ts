@@ -1,16 +1,20 @@
 /**
- * Running sessions that the gate ends at the platform: those about to reach the longest call, and those without a caller. Their ids are
- * in `ending`, by the time from which a gate ends them. A gate that takes one moves this time on (`queue/due-ends.ts`), so no two
+ * Running sessions that the gate ends at the platform: those about to reach the longest call, those without a caller, and those that an
+ * operator ends. Their ids are in `ending`, by the time from which a gate ends them. A gate that takes one moves this time on (`queue/due-ends.ts`), so no two
  * gates end the same session at once, and another one tries again if that gate dies or the platform does not confirm the end. When
  * the session ends, or its lease does, the entry is removed.
  */
 import { save } from "./load.ts"
+import { addAuditLine, hashOfHolder } from "./operator/audit-log.ts"
 import type { Step } from "./step.ts"
-import type { Ticket } from "./ticket.ts"
+import type { EndState, Ticket } from "./ticket.ts"
 
 /** How long before the end of its lease a session is ended (ms): a tenth of the longest call, between these bounds. */
 export const MIN_EARLY_MILLIS = 10_000
 export const MAX_EARLY_MILLIS: number = 60_000
+
+/** How long the slot of a session that an operator ends stays held at most, while the platform does not confirm the end (ms). */
+export const STOP_MILLIS = 60_000
 
 export const earlyMillis = (callMillis: number): number =>
   Math.min(MAX_EARLY_MILLIS, Math.max(MIN_EARLY_MILLIS, Math.floor(callMillis / 10)))
@@ -26,4 +30,35 @@ export const endOrphan = (s: Step, id: string, ticket: Ticket): void => {
   ticket.orphan = true
   save(s, id, ticket)
   s.db.zadd(s.keys.ending, s.now, id)
+}
+
+/**
+ * An operator ends the session. It is ended at the platform first, so that the next call does not exceed the platform's slots; if the
+ * platform does not confirm that in time, the slot is freed anyway. The asking gate has `claimMillis` to end it, before any gate is
+ * given it. Returns when the slot is freed at the latest (ms).
+ */
+export const stop = (s: Step, id: string, ticket: Ticket, who: string, claimMillis: number): number => {
+  const deadline = Math.min(s.db.zscore(s.keys.leases, id) ?? 0, s.now + STOP_MILLIS)
+  ticket.stoppedBy = who
+  save(s, id, ticket)
+  s.db.zadd(s.keys.leases, deadline, id)
+  s.db.zadd(s.keys.ending, s.now + claimMillis, id)
+  return deadline
+}
+
+/** Whether it is to be ended at once, and not only when its lease ends. */
+export const endsAtOnce = (ticket: Ticket): boolean => ticket.orphan === true || ticket.stoppedBy !== undefined
+
+/** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether that was confirmed. */
+export const noteStop = (s: Step, id: string, ticket: Ticket, state: EndState): EndState => {
+  if (ticket.stoppedBy === undefined) return state
+  addAuditLine(
+    s,
+    ticket.stoppedBy,
+    "end",
+    hashOfHolder(id, ticket),
+    state === "reclaimed" ? "freed_live" : "ended_at_platform",
+  )
+  ticket.stoppedBy = undefined
+  return "stopped"
 }

@@ -1,5 +1,6 @@
 /** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
 
+import { noteStop } from "./ending.ts"
 import { load, save } from "./load.ts"
 import { numberOf, padded } from "./native.ts"
 import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
@@ -177,9 +178,10 @@ export const endSession = (
   s: Step,
   id: string,
   ticket: Ticket,
-  state: EndState,
-  kind: SettlementKind = state === "failed" ? "refund" : "release",
+  reported: EndState,
+  kind: SettlementKind = reported === "failed" ? "refund" : "release",
 ): void => {
+  const state = noteStop(s, id, ticket, reported)
   freeSlot(s, id, ticket)
   s.db.zrem(s.keys.ending, id)
   s.db.hincrby(s.keys.meta, "live", -1)

@@ -51,6 +51,8 @@ export interface Ticket {
   looks?: number
   /** a live session without a caller, which the gate ends */
   orphan?: true
+  /** the operator who has ended the live session; the platform has not confirmed it */
+  stoppedBy?: string | undefined
 }
 
 export const holdsSlot = (state: string): boolean =>
@@ -101,6 +103,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
   (value.orphan === undefined || value.orphan === true) &&
+  isTextOrNone(value.stoppedBy) &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))
 

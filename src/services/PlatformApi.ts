@@ -43,10 +43,13 @@ export class PlatformApi extends Context.Service<
     /** Whether the platform ends a call at `Queue.MaxCallMinutes` by itself. Without it, the gate ends such calls. */
     readonly limitsCalls?: ((campaign: string) => boolean) | undefined
     /**
-     * Ends a session whose caller has left, one that nobody can open, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; false if the platform cannot end it.
-     * Idempotent. Without it, only the platform ends its sessions.
+     * Ends a session whose caller has left, one that nobody can open, one that an operator ends, or one that reaches
+     * `Queue.MaxCallMinutes`. True if it is over now; false if that is not known yet; `unsupported` if the platform cannot be asked to end
+     * it. Idempotent. Without it, only the platform ends its sessions.
      */
-    readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+    readonly end?:
+      | ((campaign: string, session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>)
+      | undefined
     /**
      * From when on (ms since 1970) the caller's report that a session is over is trusted, if nothing else can tell; undefined or absent
      * if the platform can.

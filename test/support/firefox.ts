@@ -15,8 +15,8 @@ const existing = (paths: ReadonlyArray<string | undefined>): string | undefined 
 /** The system's Firefox, or the one that `FIREFOX` names; undefined if there is none. */
 export const firefox = existing([process.env.FIREFOX, "/usr/bin/firefox-esr", "/usr/bin/firefox"])
 
-/** Without a sound server, no AudioContext of Firefox runs on a machine without loudspeakers. */
-export const pulseaudio = existing(["/usr/bin/pulseaudio"])
+/** The system's sound server, or the one that `PULSEAUDIO` names. Without it, no AudioContext of Firefox runs on a machine without loudspeakers. */
+export const pulseaudio = existing([process.env.PULSEAUDIO, "/usr/bin/pulseaudio"])
 
 /** Loudspeakers that swallow everything, at a socket in a directory; undefined where there is no sound server. */
 const startSound = async (directory: string): Promise<Child | undefined> => {

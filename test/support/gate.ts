@@ -143,7 +143,7 @@ export interface World {
     campaign: string,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** ends a session for a caller who has left; undefined on a platform that cannot */
-  end: ((session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+  end: ((session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>) | undefined
   /** the platform itself ends calls at the longest length */
   limitsCalls: boolean
   /** what a vendor's webhook says */
@@ -200,7 +200,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
     end: (_campaign, session) =>
       Effect.suspend(() => {
         world.endings.push(session.sessionIds[0] ?? "")
-        return world.end?.(session) ?? Effect.succeed(false)
+        return world.end?.(session) ?? Effect.succeed("unsupported" as const)
       }),
     limitsCalls: () => world.limitsCalls,
     webhook: () => Effect.sync(() => world.webhook),

@@ -146,7 +146,7 @@ export const makeBench = Effect.fnUntraced(function* (
       return step(queue().resolve(at(), doubt, found, ends))
     },
     /** the first ids of the sessions that are to be ended */
-    dueEnds: (which: "all" | "orphans", claimMillis: number) =>
+    dueEnds: (which: "all" | "at_once", claimMillis: number) =>
       Effect.map(queue().dueEnds(at(), which, claimMillis), (due) => due.map((data) => JSON.parse(data).s[0])),
     rest: (id: string, lease: string, millis?: number) =>
       step(queue().fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),
@@ -169,6 +169,9 @@ export const makeBench = Effect.fnUntraced(function* (
       remove: (seq: number) => step(queue().operator.act(at(), OPERATOR, { type: "remove", seq })),
       endLease: (lease: string, deadline: number) =>
         step(queue().operator.act(at(), OPERATOR, { type: "end", lease, deadline })),
+      /** ends a lease, and a running session at the platform first */
+      endCall: (lease: string, deadline: number) =>
+        step(queue().operator.act(at(), OPERATOR, { type: "end", lease, deadline, claimMillis: 20_000 })),
       auditLog: (first = 0, most = 100) => step(queue().operator.auditLog(at(), first, most)),
     },
     sweep: Effect.flatMap(store.now, (now) =>

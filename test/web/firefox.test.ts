@@ -12,7 +12,8 @@ import { type Firefox, firefox, launchFirefox, pulseaudio } from "../support/fir
 
 const skipped = firefox === undefined ? " (skipped: no Firefox is installed; FIREFOX may name one)" : ""
 
-const silent = pulseaudio === undefined ? " (skipped: needs a sound server, Debian's pulseaudio)" : ""
+const silent =
+  pulseaudio === undefined ? " (skipped: needs a sound server, Debian's pulseaudio; PULSEAUDIO may name one)" : ""
 
 /** Notes every AudioContext of a page; to be run before it. */
 const noteSound = `

@@ -105,7 +105,7 @@ describe("a call", () => {
     expect(received.length).toBeGreaterThan(90_000)
     expect(received.equals(sent.subarray(0, received.length))).toBe(true)
     const speech = samplesOf(wire.sent)
-    expect(Math.max(...speech)).toBeGreaterThan(0.1)
+    expect(speech.some((sample) => sample > 0.1)).toBe(true)
 
     const { played, rate } = await tab.evaluate<{ played: Array<Array<number>>; rate: number }>(
       "({ played: window.played, rate: window.played.rate })",

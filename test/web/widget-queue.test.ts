@@ -370,6 +370,19 @@ describe("the queue", () => {
     await see(second, /^We’re holding your place for (1:00|0:[45]\d)\.$/)
   })
 
+  it("holds the place of a hidden tab longer that can only poll", async () => {
+    await widget.begin()
+    await widget.visitor.context.addInitScript(
+      'Object.defineProperty(Document.prototype, "hidden", { get: () => true })',
+    )
+    await widget.visitor.context.routeWebSocket(/\/events$/, (socket) => void socket.close())
+    const hangUp = await widget.rig.hold()
+    const second = await talk("Your place in the queue")
+    hangUp()
+    await screen(second, "Your turn")
+    await see(second, /^We’re holding your place for (1:00|0:[45]\d)\.$/)
+  })
+
   it("is announced within moments of the webhook", async () => {
     await widget.begin()
     const rounds = 12

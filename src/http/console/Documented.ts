@@ -89,7 +89,7 @@ const group = HttpApiGroup.make("Console").add(
     ),
   }).annotate(
     OpenApi.Description,
-    "An action on a campaign. `remove` takes the `seq` of a waiting ticket, `end` the `lease` and `deadline` of a slot, as `view` shows them.",
+    "An action on a campaign. `remove` takes the `seq` of a waiting ticket, `end` the `lease` and `deadline` of a slot, as `view` shows them. A running call is ended at the platform first.",
   ),
   HttpApiEndpoint.post("reload", "/console/api/reload", {
     success: succeeds(200, Reloaded),

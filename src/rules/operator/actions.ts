@@ -6,11 +6,12 @@
  */
 import { callNext, callUpTo } from "../call-next.ts"
 import { dropDoubt } from "../doubt.ts"
+import { stop } from "../ending.ts"
 import { clearPause, dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL, textOf } from "../native.ts"
 import { meta, type Step } from "../step.ts"
-import { shortHash } from "../ticket.ts"
+import { shortHash, type Ticket } from "../ticket.ts"
 import { addAuditLine, hashOfHolder } from "./audit-log.ts"
 
 /** `seq`, `lease` and `deadline` (ms since 1970) are those that the operator saw. */
@@ -19,7 +20,7 @@ export type Action =
   | PauseAction
   | { readonly type: "call" }
   | { readonly type: "remove"; readonly seq: number }
-  | { readonly type: "end"; readonly lease: string; readonly deadline: number }
+  | EndAction
   | SettingsChange
 
 /** `until` is when the pause ends by itself (ms), and `untilText` the same for the audit log; absent when only an operator ends it. */
@@ -27,6 +28,17 @@ export interface PauseAction {
   readonly type: "pause"
   readonly until?: number
   readonly untilText?: string
+}
+
+/**
+ * `claimMillis`: the gate asks the platform to end a running session, and has so long for it (ms); absent when the platform cannot do
+ * that, so the slot is freed at once.
+ */
+export interface EndAction {
+  readonly type: "end"
+  readonly lease: string
+  readonly deadline: number
+  readonly claimMillis?: number
 }
 
 /** The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps their names and `changes`, JSON. */
@@ -39,9 +51,23 @@ export interface SettingsChange {
 /**
  * - `already`: the campaign was in that state
  * - `more`: only absent tickets were cleared so far; repeat the action
+ * - `ended`: nothing of it runs any more
+ * - `freed`: the slot is free, but a session may still run at the platform
+ * - `ending`: the session is being ended at the platform, and holds its slot until then, for at most `STOP_MILLIS`
  * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
  */
-export type ActionResult = "done" | "already" | "called" | "no_slot" | "nobody" | "more" | "removed" | "ended" | "gone"
+export type ActionResult =
+  | "done"
+  | "already"
+  | "called"
+  | "no_slot"
+  | "nobody"
+  | "more"
+  | "removed"
+  | "ended"
+  | "freed"
+  | "ending"
+  | "gone"
 
 export interface ActionOutcome {
   readonly result: ActionResult
@@ -51,8 +77,21 @@ export interface ActionOutcome {
   readonly pausedUntil?: number
 }
 
+/** What the gate needs to end a session at the platform. */
+export interface SessionToEnd {
+  /** what was bound to the session, JSON */
+  readonly data: string
+  /** when its slot is freed at the latest (ms) */
+  readonly deadline: number
+}
+
+export interface Performed extends ActionOutcome {
+  /** with the result `ending` */
+  readonly session?: SessionToEnd
+}
+
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
-interface LoggedOutcome extends ActionOutcome {
+interface LoggedOutcome extends Performed {
   readonly loggedTarget?: string
   readonly loggedResult?: string
 }
@@ -110,43 +149,64 @@ const removeWaiting = (s: Step, seq: number): LoggedOutcome => {
 }
 
 /**
- * Ends a lease: frees its slot and notifies its holder. A start in progress finds its lease stale. A session that the platform has
- * started may continue there.
+ * Ends the session of a live ticket. A session that has begun is ended at the platform first, if it can be asked; when it has not confirmed
+ * that, the same action frees the slot.
  */
-const endLease = (s: Step, lease: string, deadline: number): LoggedOutcome => {
+const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: number | undefined): LoggedOutcome => {
+  const ticket = hashOfHolder(id, holder)
+  const runs = holder.offerBefore === undefined
+  if (runs && claimMillis !== undefined) {
+    const deadline = stop(s, id, holder, who, claimMillis)
+    const session = { data: s.db.hget(s.keys.data, id) ?? "", deadline }
+    return { result: "ending", ticket, loggedResult: "ending_live", session }
+  }
+  holder.stoppedBy = undefined
+  endSession(s, id, holder, "stopped")
+  return runs
+    ? { result: "freed", ticket, loggedResult: "freed_live" }
+    : { result: "ended", ticket, loggedResult: "ended_live" }
+}
+
+/** Ends a lease and notifies its holder. A start in progress finds its lease stale, and then ends its session (`start-session.ts`). */
+const endLease = (s: Step, who: string, { claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)
     if (holder !== undefined && holder.lease === lease) {
-      const state = holder.state === "doubt" ? "in_doubt" : holder.state
       const ticket = hashOfHolder(id, holder)
       if (holder.state === "live") {
-        endSession(s, id, holder, "stopped")
-      } else if (holder.state === "doubt") {
-        dropDoubt(s, id, holder)
-      } else {
-        freeSlot(s, id, holder)
-        endTicket(s, id, holder, "removed")
+        const outcome = endLive(s, id, holder, who, claimMillis)
+        if (outcome.result !== "ending") callNext(s)
+        return outcome
       }
+      if (holder.state === "doubt") {
+        dropDoubt(s, id, holder)
+        callNext(s)
+        return { result: "freed", ticket, loggedResult: "ended_in_doubt" }
+      }
+      const loggedResult = `ended_${holder.state}`
+      freeSlot(s, id, holder)
+      endTicket(s, id, holder, "removed")
       callNext(s)
-      return { result: "ended", ticket, loggedResult: `ended_${state}` }
+      return { result: "ended", ticket, loggedResult }
     }
   }
   return { result: "gone", ticket: "-", loggedTarget: `#${lease}` }
 }
 
-const perform = (s: Step, action: Action): LoggedOutcome => {
+const perform = (s: Step, who: string, action: Action): LoggedOutcome => {
   if (action.type === "call") return callOne(s)
   if (action.type === "remove") return removeWaiting(s, action.seq)
-  if (action.type === "end") return endLease(s, action.lease, action.deadline)
+  if (action.type === "end") return endLease(s, who, action)
   if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
   if (action.type === "pause") return pause(s, action)
   return action.type === "resume" ? resume(s) : setDraining(s, action.type)
 }
 
 /** Performs an action for the operator `who` and adds its line to the audit log. */
-export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): ActionOutcome => {
-  const { loggedResult, loggedTarget, pausedUntil, result, ticket } = perform(s, action)
+export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): Performed => {
+  const { loggedResult, loggedTarget, pausedUntil, result, session, ticket } = perform(s, who, action)
   const changes = action.type === "settings" ? action.changes : undefined
   addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)
-  return pausedUntil === undefined ? { result, ticket } : { result, ticket, pausedUntil }
+  const outcome = session === undefined ? { result, ticket } : { result, ticket, session }
+  return pausedUntil === undefined ? outcome : { ...outcome, pausedUntil }
 }

@@ -6,15 +6,15 @@ import { type AccountFigures, accountFigures } from "../account.ts"
 import { isDisrupted, isPaused } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
 import { meta, type Step } from "../step.ts"
-import { shortHash } from "../ticket.ts"
+import { shortHash, type Ticket } from "../ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
 
 /** A held slot. Times in ms since 1970. */
 export interface HeldSlot {
   /** a short hash of the ticket, never its id */
   readonly ticket: string
-  /** `in_doubt`: it is not known whether its session has started */
-  readonly state: "called" | "starting" | "live" | "in_doubt"
+  /** `in_doubt`: it is not known whether its session has started; `ending`: an operator has ended its session, and the platform has not confirmed that */
+  readonly state: "called" | "starting" | "live" | "ending" | "in_doubt"
   readonly lease: string
   readonly since: number
   readonly deadline: number
@@ -67,15 +67,19 @@ export interface CampaignSnapshot {
   readonly waitingPage?: ReadonlyArray<WaitingTicket>
 }
 
+const shownState = ({ state, stoppedBy }: Ticket): HeldSlot["state"] => {
+  if (state === "live" && stoppedBy !== undefined) return "ending"
+  return state === "called" || state === "starting" || state === "live" ? state : "in_doubt"
+}
+
 const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot> => {
   const page: Array<HeldSlot> = []
   for (const id of s.db.zrange(s.keys.leases, first, count)) {
     const ticket = loadHolder(s, id)
     if (ticket !== undefined) {
-      const { state } = ticket
       page.push({
         ticket: hashOfHolder(id, ticket),
-        state: state === "called" || state === "starting" || state === "live" ? state : "in_doubt",
+        state: shownState(ticket),
         lease: ticket.lease ?? "",
         since: ticket.since ?? 0,
         deadline: s.db.zscore(s.keys.leases, id) ?? 0,

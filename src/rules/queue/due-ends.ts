@@ -1,5 +1,5 @@
 /** Returns the running sessions that are to be ended at the platform now, and claims them for the asking gate (`../ending.ts`). */
-import { earlyMillis } from "../ending.ts"
+import { earlyMillis, endsAtOnce } from "../ending.ts"
 import { MAX_PER_STEP } from "../expiry.ts"
 import { load } from "../load.ts"
 import { LOWEST } from "../native.ts"
@@ -8,14 +8,14 @@ import type { Step } from "../step.ts"
 export interface DueEnds {
   /** how long the asking gate may take to end them, before any gate is given them again (ms) */
   readonly claimMillis: number
-  /** the platform itself ends calls at the longest length */
-  readonly orphansOnly?: true
+  /** the platform itself ends calls at the longest length: only those without a caller, and those that an operator ends */
+  readonly atOnceOnly?: true
 }
 
 /** What was bound to each session, JSON. */
 export const dueEnds = (
   s: Step,
-  { claimMillis, orphansOnly }: DueEnds,
+  { atOnceOnly, claimMillis }: DueEnds,
 ): { readonly sessions?: ReadonlyArray<string> } => {
   const { db, keys } = s
   const found: Array<string> = []
@@ -24,10 +24,10 @@ export const dueEnds = (
     const early = (db.zscore(keys.leases, id) ?? 0) - earlyMillis(s.context.callMillis)
     if (ticket === undefined || ticket.state !== "live") {
       db.zrem(keys.ending, id)
-    } else if (ticket.orphan !== true && early > s.now) {
+    } else if (!endsAtOnce(ticket) && early > s.now) {
       // the settings of the longest call have changed since
       db.zadd(keys.ending, early, id)
-    } else if (ticket.orphan !== true && orphansOnly === true) {
+    } else if (!endsAtOnce(ticket) && atOnceOnly === true) {
       db.zrem(keys.ending, id)
     } else {
       db.zadd(keys.ending, s.now + claimMillis, id)

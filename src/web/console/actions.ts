@@ -106,19 +106,19 @@ export const waitingButtons = ({ seq, ticket }: WaitingTicket): ReadonlyArray<Ac
 /** What ending a held slot is called, and what it does to the caller; by the state of the slot. */
 const slotActions: Readonly<
   Record<
-    HeldSlot["state"],
+    Exclude<HeldSlot["state"], "ending">,
     { readonly label: string; readonly title: (ticket: string) => string; readonly text: string }
   >
 > = {
   live: {
     label: "End call",
     title: (ticket) => `End the call of ${ticket}?`,
-    text: "The slot goes to the next caller right away. The session keeps running at the platform until it ends there, so the caller may go on talking and isn’t told.",
+    text: "The call ends at the platform, then the slot goes to the next caller. If the platform can’t end it, the slot is freed anyway, within a minute, and the caller may go on talking.",
   },
   starting: {
     label: "Cancel start",
     title: (ticket) => `Cancel the start of ${ticket}?`,
-    text: "The caller is told that they were removed, and the slot goes to the next caller right away. A session that the platform has started may keep running there until it ends.",
+    text: "The caller is told that they were removed, and the slot goes to the next caller right away. A session that the platform has started ends there, if the platform can end it.",
   },
   called: {
     label: "Remove",
@@ -132,8 +132,9 @@ const slotActions: Readonly<
   },
 }
 
-/** The buttons of a held slot. */
+/** The buttons of a held slot; none while its call is being ended. */
 export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): ReadonlyArray<ActionButton> => {
+  if (state === "ending") return []
   const { label, text, title } = slotActions[state]
   return [
     {

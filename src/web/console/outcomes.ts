@@ -23,7 +23,9 @@ const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: string, ty
   nobody: () => "No one was called: no waiting caller is present.",
   more: () => "Cleared many absent callers. Try again.",
   removed: (ticket) => `Removed ${ticket} from the queue.`,
-  ended: (ticket) => `The slot of ${ticket} is free.`,
+  ended: (ticket) => `Ended ${ticket}. The slot is free.`,
+  freed: (ticket) => `The slot of ${ticket} is free. Its call may still be running at the platform.`,
+  ending: (ticket) => `The platform hasn’t confirmed the end of ${ticket} yet. The slot is free within a minute.`,
   gone: () => "Nothing to do: it has already ended or changed.",
 }
 
@@ -46,7 +48,7 @@ const loggedActions: Readonly<Record<string, string>> = {
   reopen: "Stopped draining",
   call: "Called next",
   remove: "Removed",
-  end: "Freed the slot of",
+  end: "Ended",
   settings: "Changed settings",
 } satisfies Readonly<Record<Action["type"] | "settings", string>>
 
@@ -62,6 +64,9 @@ const loggedResults: Readonly<Record<string, string>> = {
   ended_starting: "Start canceled",
   ended_in_doubt: "Freed, start unconfirmed",
   ended_live: "Call ended",
+  ending_live: "Asked the platform",
+  ended_at_platform: "Ended at the platform",
+  freed_live: "Freed, may still run at the platform",
   gone: "Already gone",
 }
 

@@ -93,4 +93,5 @@ export const slotState: Readonly<Record<HeldSlot["state"], string>> = {
   starting: "Starting",
   in_doubt: "Start unconfirmed",
   live: "In call",
+  ending: "Ending",
 }

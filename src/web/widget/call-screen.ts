@@ -46,9 +46,10 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   let spoke = 0
 
   const showMood = (): void => {
-    const now = muted ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
+    // with a notice nobody listens: the line is dead, or the microphone is gone
+    const now = muted || !notice.hidden ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
     orb.mood(now)
-    setText(mood, say(`in-call.${now}`))
+    setText(mood, notice.hidden ? say(`in-call.${now}`) : "")
   }
   const showCaptions = (): void => {
     captions.ariaPressed = String(settings.captions)
@@ -63,7 +64,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       notice,
       transcript.element,
       field,
-      actions(hangUp, muting, captions),
+      h("div", { class: "controls" }, actions(hangUp, muting), captions),
     ],
     update: (state) => {
       if (state.name !== "in-call") return

@@ -119,7 +119,8 @@ export class Gate {
 
   /** Polls a ticket's state: the fallback if push is not possible. */
   async status(ticket: string, signal: AbortSignal): Promise<TicketStatus> {
-    const fields = await this.exchange("GET", path(ticket), signal)
+    // a caller on another tab gets more time to come back
+    const fields = await this.exchange("GET", `${path(ticket)}?hidden=${document.hidden}`, signal)
     const state = text(fields.state) ?? ""
     if (state === "waiting") return { state, place: this.placeOf(fields) }
     if (state === "called") return { state, startBefore: this.localTime(fields.startBefore) }

@@ -108,22 +108,19 @@ const createScreen = (
     case "ended": {
       const [heading, body, lasted] = [title(), text(), text("", "small")]
       const copy = copying(transcript, parts, say)
+      const kept = h("div", { class: "kept" }, messages, copy)
       return {
-        nodes: [
-          heading,
-          body,
-          lasted,
-          actions(button("ended.again", "begin", "primary")),
-          h("div", { class: "kept" }, messages, copy),
-        ],
+        nodes: [heading, body, lasted, actions(button("ended.again", "begin", "primary")), kept],
         update: (state) => {
           if (state.name !== name) return
           const [what, why] = words.ended(state, say)
           setText(heading, what)
           setText(body, why)
           setText(lasted, state.lasted === undefined ? "" : say("ended.lasted", { time: clock(state.lasted) }))
+          // also those of a call without captions
           messages.hidden = transcript.isEmpty()
-          copy.hidden = transcript.isEmpty() || !("clipboard" in navigator)
+          kept.hidden = messages.hidden
+          copy.hidden = !navigator.clipboard
         },
         tick: nothing,
       }

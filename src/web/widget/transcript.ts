@@ -40,12 +40,12 @@ export const createTranscript = (say: Say): Transcript => {
     add: (turn) => {
       turns = [...turns, turn].slice(-MAX_TURNS)
       element.hidden = false
-      // A visitor who has scrolled back to read stays there.
-      const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 40
+      const { scrollHeight } = element
       const speaker = h("span", { class: "speaker" }, name(turn.role))
       list.append(h("li", { class: turn.role }, speaker, h("p", { dir: "auto" }, turn.text)))
+      // It is scrolled from its end. A visitor who has scrolled back to read stays there.
+      if (element.scrollTop < 0) element.scrollTop -= element.scrollHeight - scrollHeight
       while (list.children.length > MAX_TURNS) list.firstElementChild?.remove()
-      if (atEnd) element.scrollTop = element.scrollHeight
     },
     translate: () => {
       // the list has the same turns

@@ -325,7 +325,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       case "dueEnds":
         return does(asked.dueEnds, {
           claimMillis: 20_000,
-          ...(random.percent(30) ? { orphansOnly: true as const } : {}),
+          ...(random.percent(30) ? { atOnceOnly: true as const } : {}),
         })
       case "snapshot":
         return does(asked.campaignSnapshot, {
@@ -355,7 +355,12 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const [id, deadline] = random.maybe([...state.leases]) ?? ["nobody", now]
         return does(asked.act, {
           who: WHO,
-          action: { type: "end", lease: lease(id), deadline: random.percent(85) ? deadline : now },
+          action: {
+            type: "end",
+            lease: lease(id),
+            deadline: random.percent(85) ? deadline : now,
+            ...(random.percent(50) ? { claimMillis: 20_000 } : {}),
+          },
         })
       }
       case "auditLog":

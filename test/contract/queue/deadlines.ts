@@ -288,10 +288,10 @@ export const deadlines = (test: QueueTest): void => {
       const lease = admitted._tag === "starting" ? admitted.lease : ""
       yield* q.startFails("t2", lease, "doubt")
       assert.strictEqual(yield* q.resolve(`?${lease}`, [["orphan"]], true), "running")
-      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), ["orphan"])
-      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), [])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", 20_000), ["orphan"])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", 20_000), [])
       yield* TestClock.adjust(LONGEST_CALL - 1_000)
-      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), ["orphan"])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", 20_000), ["orphan"])
       assert.strictEqual(yield* q.end("orphan"), "released")
     }),
   )
@@ -303,7 +303,7 @@ export const deadlines = (test: QueueTest): void => {
       yield* q.startFails("t1", lease, "doubt")
       yield* q.leave("t1")
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")
-      assert.deepStrictEqual(yield* q.dueEnds("orphans", 20_000), ["late"])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", 20_000), ["late"])
     }),
   )
 

@@ -267,7 +267,7 @@ export const doubts = (test: QueueTest): void => {
       assert.strictEqual(q.state().networks.get("h9.8.7"), 1)
       const deadline = q.state().leases.get(`?${lease}`) ?? 0
       assert.strictEqual((yield* q.operator.snapshot()).slotPage[0]?.state, "in_doubt")
-      assert.strictEqual((yield* q.operator.endLease(lease, deadline)).result, "ended")
+      assert.strictEqual((yield* q.operator.endLease(lease, deadline)).result, "freed")
       assert.strictEqual(q.state().leases.size, q.called().length)
     }),
   )

@@ -50,7 +50,12 @@ const makeStore = (state: { away: boolean }): Layer.Layer<Store> =>
 const intel = (facts: IpFacts): Layer.Layer<IpIntel> =>
   Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(facts), probe: Effect.void }))
 
-const platform = (state: { starts: PlatformError | undefined }) =>
+interface PlatformState {
+  starts: PlatformError | undefined
+  ends: boolean | "unsupported"
+}
+
+const platform = (state: PlatformState) =>
   Layer.effect(
     PlatformApi,
     Effect.sync(() => {
@@ -65,6 +70,7 @@ const platform = (state: { starts: PlatformError | undefined }) =>
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
         sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
         sessionsOf: () => Effect.undefined,
+        end: () => Effect.sync(() => state.ends),
         verify: () =>
           Effect.succeed([
             { subject: "platform", state: "ok", detail: "reachable; the key may read business b" },
@@ -83,6 +89,8 @@ export interface GateUnderTest {
   readonly setAway: (away: boolean) => void
   /** makes starts fail so until it is undefined again */
   readonly setStarts: (failure: PlatformError | undefined) => void
+  /** what the platform answers when it is to end a session; at first it cannot be asked */
+  readonly setEnds: (ends: PlatformState["ends"]) => void
 }
 
 /** Starts it for as long as the scope is open. */
@@ -98,7 +106,7 @@ export const startGate = ({
   ...options
 }: Options = {}): Effect.Effect<GateUnderTest, unknown, Scope.Scope> => {
   const token = "token" in options ? options.token : TOKEN
-  const state: { away: boolean; starts: PlatformError | undefined } = { away: false, starts: undefined }
+  const state: PlatformState & { away: boolean } = { away: false, starts: undefined, ends: "unsupported" }
   const settings = layerFrom({
     VoiceAiPlatform: {
       ApiSecretToken: "key-of-the-platform",
@@ -162,6 +170,9 @@ export const startGate = ({
           },
           setStarts: (failure: PlatformError | undefined) => {
             state.starts = failure
+          },
+          setEnds: (ends: PlatformState["ends"]) => {
+            state.ends = ends
           },
         }
       }),

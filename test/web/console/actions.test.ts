@@ -148,19 +148,29 @@ describe.concurrent("the console", () => {
   )
 
   it(
-    "ends a call after it has said that the session runs on at the platform, and that the caller isn't told",
+    "ends a call: it says that the call ends at the platform, and then what became of it",
     visiting(1, 0, async ({ gate, signIn }) => {
       const [first, second] = [await gate.ticket(), await gate.ticket()]
       const tab = await signIn()
-      const name = hash(first)
-      await button(tab, `End call ${name}`).click()
-      await tab
-        .getByText(/keeps running at the platform until it ends there, so the caller may go on talking and isn’t told/)
-        .waitFor()
+      const [one, two] = [hash(first), hash(second)]
+      const logged = (result: string) => tab.getByRole("row", { name: new RegExp(`Ended ${one} ${result}`) }).waitFor()
+      gate.setEnds(false)
+      await button(tab, `End call ${one}`).click()
+      await tab.getByText(/The call ends at the platform, then the slot goes to the next caller/).waitFor()
       await button(tab, "End call").click()
-      await said(tab, `The slot of ${name} is free.`)
+      await said(tab, `The platform hasn’t confirmed the end of ${one} yet. The slot is free within a minute.`)
+      await tab.getByRole("row", { name: new RegExp(`^${one} Ending`) }).waitFor()
+      await logged("Asked the platform")
+      expect([await button(tab, `End call ${one}`).count(), await gate.state(second)]).toEqual([0, "waiting"])
+
+      await gate.hangUp(1)
+      await logged("Ended at the platform")
       expect([await gate.state(first), await gate.state(second)]).toEqual(["stopped", "called"])
-      await tab.getByRole("row", { name: new RegExp(`^${hash(second)} Called`) }).waitFor()
+      await gate.start(second)
+      gate.setEnds(true)
+      await confirm(tab, `End call ${two}`, `End the call of ${two}?`, "End call")
+      await said(tab, `Ended ${two}. The slot is free.`)
+      expect(await gate.state(second)).toBe("stopped")
     }),
   )
 

@@ -41,7 +41,7 @@ const rowsOf = (view: QueueView | undefined): ReadonlyArray<Row> =>
 const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<Row>> => [
   { title: "Place", cell: ({ place }) => count(place) },
   { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
-  { title: "Wait time", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
+  { title: "Wait", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
   { title: "Presence", cell: ({ presentUntil }) => <Presence left={presentUntil - now} /> },
   {
     title: "Action",

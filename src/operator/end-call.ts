@@ -1,0 +1,59 @@
+/**
+ * Ends a call for an operator: at the platform first, and then its slot is free. Otherwise the next caller would get the slot while the
+ * session runs, and the platform would have more calls than slots.
+ *
+ * - A platform that cannot be asked to end a session: the slot is freed at once, and the session may run on.
+ * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/end-due.ts`), until it is
+ *   confirmed or `STOP_MILLIS` have passed. So it is when this process dies before it has asked.
+ */
+import { Effect } from "effect"
+import { FifoQueue } from "../FifoQueue.ts"
+import { CLAIM_MILLIS } from "../gatekeeper/end-due.ts"
+import { endSession } from "../gatekeeper/end-session.ts"
+import type { Internals } from "../gatekeeper/internals.ts"
+import { boundSessionOf } from "../gatekeeper/outcomes.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import type { Performed } from "../queue/operator.ts"
+import type { StoreUnavailable } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { Action, ActionOutcome } from "./shapes.ts"
+
+type End = Extract<Action, { readonly type: "end" }>
+
+/** Frees the slot of a lease, and ends its session. */
+export type EndCall = (campaign: Campaign, who: string, action: End) => Effect.Effect<ActionOutcome, StoreUnavailable>
+
+export const makeEndCall = ({
+  step,
+}: Pick<Internals, "step">): Effect.Effect<EndCall, never, FifoQueue | PlatformApi> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const platform = yield* PlatformApi
+
+    const freeSlot = (campaign: Campaign, who: string, action: End) =>
+      step(campaign, (at) => queue.operator.act(at, who, action))
+
+    const endAtPlatform = Effect.fnUntraced(function* (
+      campaign: Campaign,
+      who: string,
+      { lease }: End,
+      { data, deadline }: NonNullable<Performed["session"]>,
+    ) {
+      const session = boundSessionOf(data)
+      const ending = yield* endSession(platform, campaign.name, session, "A session that an operator ends")
+      if (ending === "unsupported") return yield* freeSlot(campaign, who, { type: "end", lease, deadline })
+      // The platform's webhook may have freed the slot already.
+      if (ending === "over") yield* step(campaign, (at) => queue.end(at, session.sessionIds))
+      return ending === "over" ? ("ended" as const) : ("ending" as const)
+    })
+
+    return Effect.fnUntraced(function* (campaign, who, action) {
+      if (platform.end === undefined) return yield* freeSlot(campaign, who, action)
+      const { result, session, ticket } = yield* Effect.uninterruptible(
+        step(campaign, (at) => queue.operator.act(at, who, { ...action, claimMillis: CLAIM_MILLIS })),
+      )
+      if (session === undefined) return { result, ticket }
+      const outcome = yield* endAtPlatform(campaign, who, action, session)
+      return typeof outcome === "string" ? { result: outcome, ticket } : { result: outcome.result, ticket }
+    })
+  })
