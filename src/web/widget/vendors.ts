@@ -4,10 +4,9 @@
  */
 import type { Call, CallEnd, CallListener } from "./call.ts"
 import type { Ready } from "./equipment.ts"
-import type { Captured } from "./frames.ts"
 import { type Fields, fieldsOf, text } from "./json.ts"
 import { measure } from "./loudness.ts"
-import { formatOf, gateUrl, type VoiceAgentOptions } from "./options.ts"
+import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 import { tellOwner } from "./owner.ts"
 import own from "./vendors/own.ts"
 import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
@@ -94,10 +93,11 @@ export const prepareCall = async (fields: Fields, options: VoiceAgentOptions): P
 
 const open = (
   connect: (caller: Caller) => Promise<VendorCall>,
-  { sound, source }: Ready,
+  ready: Ready,
   options: VoiceAgentOptions,
   listener: CallListener,
 ): Call => {
+  const { sound, source } = ready
   const context = new AudioContext()
   context.resume().catch(() => {})
   const players: Array<HTMLAudioElement> = []
@@ -135,11 +135,8 @@ const open = (
   const connected = connect({
     microphone: source.stream,
     deviceId: track?.getSettings().deviceId,
-    capture: (take) => {
-      sound.capture.onmessage = ({ data: { frame } }: MessageEvent<Captured>) => take(frame)
-      sound.begin(source, { said: () => {}, heard: () => {} })
-      return formatOf(options.input)
-    },
+    ready,
+    options,
     dynamicVariables: options.dynamicVariables ?? {},
     turn: (turn) => {
       if (!ended) listener.turn(turn)

@@ -1,5 +1,7 @@
 /** The sound of a call by WebSocket: PCM of 16 bits, which the vendor may send faster than it is spoken. */
 import { type AudioFormat, Decoder, encode } from "../format.ts"
+import type { Captured } from "../frames.ts"
+import { formatOf } from "../options.ts"
 import { Resampler } from "../resample.ts"
 import type { Caller } from "./vendor.ts"
 
@@ -9,9 +11,16 @@ const AHEAD = 0.08
 const pcm = (sampleRate: number): AudioFormat => ({ encoding: "pcm", sampleRate, bitsPerSample: 16 })
 
 /** Gives the microphone's sound at this rate to `take`, in frames of 20 ms, until the call is over. */
-export const capture = (caller: Caller, rate: number, take: (frame: ArrayBuffer) => void): void => {
+export const capture = (
+  { options, ready: { sound, source } }: Caller,
+  rate: number,
+  take: (frame: ArrayBuffer) => void,
+): void => {
   let convert = (frame: ArrayBuffer): ArrayBuffer => frame
-  const given = caller.capture((frame) => take(convert(frame)))
+  sound.capture.onmessage = ({ data: { frame } }: MessageEvent<Captured>) => take(convert(frame))
+  // the loudness of both sides is measured already
+  sound.begin(source, { said: () => {}, heard: () => {} })
+  const given = formatOf(options.input)
   if (given.encoding === "pcm" && given.bitsPerSample === 16 && given.sampleRate === rate) return
   const decoder = new Decoder(given)
   const resampler = new Resampler(given.sampleRate, rate)

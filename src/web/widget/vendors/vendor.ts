@@ -1,5 +1,6 @@
 /** What a vendor's file has: how its SDK connects a call with the gate's credential. The SDK is the page's, and is not part of the widget. */
-import type { AudioFormat } from "../format.ts"
+import type { Ready } from "../equipment.ts"
+import type { VoiceAgentOptions } from "../options.ts"
 import type { Turn } from "../transcript.ts"
 
 /** A credential as the gate gives it. Which of `url` and `token` there is depends on the vendor. */
@@ -16,8 +17,9 @@ export interface VendorCredential {
 export interface Caller {
   /** the microphone; silent while muted */
   readonly microphone: MediaStream
-  /** Gives the microphone's sound to `take` in frames of 20 ms, until the call is over. Returns the frames' format. */
-  readonly capture: (take: (frame: ArrayBuffer) => void) => AudioFormat
+  /** the devices of the call and the page's options, for the widget's own files */
+  readonly ready: Ready
+  readonly options: VoiceAgentOptions
   /** the id of the chosen microphone, for an SDK that opens it itself */
   readonly deviceId: string | undefined
   /** the variables of the request, for a vendor whose credential carries none */
