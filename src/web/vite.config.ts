@@ -51,7 +51,8 @@ const script = (
     // what a library build leaves as it is
     minify,
     rolldownOptions: {
-      output: { minify },
+      // what a page loads has no annotations for bundlers, and no property that names a namespace `Module`
+      output: { minify, generatedCode: { symbols: false }, comments: { annotation: !minify } },
       // "use client" stays on the first line, which a test checks
       onLog: (level, log, handle) => {
         if (log.code !== "MODULE_LEVEL_DIRECTIVE") handle(level, log)
