@@ -87,7 +87,7 @@ describe("the console by itself", () => {
       await tab.getByText(/The caller keeps their place\.$/).waitFor()
       await button(tab, "Free slot").click()
       await tab
-        .getByRole("row", { name: new RegExp(`Freed the slot of ${hash(doubted)} Freed, start unconfirmed`) })
+        .getByRole("row", { name: new RegExp(`Ended ${hash(doubted)} Freed, start unconfirmed`) })
         .waitFor()
       gate.setStarts(undefined)
       const start = async () =>
