@@ -78,10 +78,12 @@ export const silentSubscription: Scenario = {
       reactMillis: 100,
       entrances: () => [seats[0]?.url ?? ""],
     })
+    const called = () => crowd.callers.filter(({ turn }) => turn !== undefined).length
     await sleep(1_000)
     const faults: Array<{ readonly at: number; readonly silentMillis: number; readonly anew: boolean }> = []
     for (let n = 0; n < times; n++) {
       await sleep(chance.between(MEASURED_MILLIS, MEASURED_MILLIS + 1_000))
+      await eventually("enough calls before the fault", () => called() >= LEAST_CALLS)
       const connections = path.made()
       const at = Date.now()
       await eventually("a subscription to swallow", () => path.swallow("subscribe") > 0)

@@ -6,8 +6,9 @@ import { eventually } from "../../../scripts/harness/process.ts"
 import type { RedisServer } from "../../../scripts/harness/redis.ts"
 import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
 
-/** Commands of background tasks: the sweep, connection checks and the clock. */
-const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
+/** Commands of background tasks: the sweep, the ends of long calls, connection checks and the clock. */
+const BACKGROUND =
+  /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit|dueEnds)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
 
@@ -17,10 +18,13 @@ const unescaped = (text: string): string =>
     escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped.slice(1), 16)) : (escapes[escaped] ?? escaped),
   )
 
-/** Names the commands that clients send; scripts by the name in their first line, once they were seen whole. */
+/**
+ * Names the commands that clients send; scripts by the name in their first line. A script that the server does not know yet is sent whole
+ * after it was asked for by its digest, so the name of a command is asked for when it is needed.
+ */
 const makeNames = () => {
   const scripts = new Map<string, string>()
-  return (line: string): string | undefined => {
+  return (line: string): (() => string) | undefined => {
     const [, client, command = "", first = ""] = LINE.exec(line) ?? []
     // commands inside a script are not round trips
     if (client === undefined || client === "lua") return undefined
@@ -29,14 +33,14 @@ const makeNames = () => {
         const text = unescaped(first)
         const name = /^-- voicegate ([\w.+]+)/.exec(text)?.[1] ?? "eval"
         scripts.set(createHash("sha1").update(text, "latin1").digest("hex"), name)
-        return `EVAL ${name}`
+        return () => `EVAL ${name}`
       }
       case "publish":
-        return first.startsWith(OWN_CHANNEL) ? "PROBE" : "PUBLISH"
+        return () => (first.startsWith(OWN_CHANNEL) ? "PROBE" : "PUBLISH")
       case "evalsha":
-        return scripts.get(first) ?? `script ${first.slice(0, 8)}`
+        return () => scripts.get(first) ?? `script ${first.slice(0, 8)}`
       default:
-        return command.toUpperCase()
+        return () => command.toUpperCase()
     }
   }
 }
@@ -55,7 +59,7 @@ export interface Monitor {
 export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   const socket = createConnection({ host: server.host, port: server.port })
   let rest = ""
-  let all: Array<{ readonly name: string; readonly line: string }> = []
+  let all: Array<{ readonly name: () => string; readonly line: string }> = []
   const nameOf = makeNames()
   socket.on("data", (chunk) => {
     const lines = (rest + chunk.toString()).split("\r\n")
@@ -73,7 +77,7 @@ export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   const reachMark = async (): Promise<void> => {
     marks++
     await server.command("echo", `mark-${marks}`)
-    await eventually("the monitor's mark", () => all.some(({ name }) => name === "ECHO"))
+    await eventually("the monitor's mark", () => all.some(({ name }) => name() === "ECHO"))
   }
   await eventually("the monitor", async () => {
     await server.command("echo", "begin")
@@ -83,15 +87,17 @@ export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   return {
     take: async () => {
       await reachMark()
-      const taken = all.map(({ name }) => name).filter((name) => !BACKGROUND.test(name))
+      const taken = all.map(({ name }) => name()).filter((name) => !BACKGROUND.test(name))
       all = []
       return taken
     },
     sees: (command, text = "") =>
-      eventually(`the command ${command}`, () => all.some(({ name, line }) => name === command && line.includes(text))),
+      eventually(`the command ${command}`, () =>
+        all.some(({ name, line }) => name() === command && line.includes(text)),
+      ),
     lines: async (command) => {
       await reachMark()
-      return all.flatMap(({ name, line }) => (name === command ? [line] : []))
+      return all.flatMap(({ name, line }) => (name() === command ? [line] : []))
     },
     dispose: async () => {
       socket.destroy()
