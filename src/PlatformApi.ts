@@ -88,7 +88,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       ),
       limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed("unsupported" as const)),
-      pageEnds: using(({ pageEnds }, sessionId: string) => Effect.succeed(pageEnds?.(sessionId))),
+      pageEnds: using(({ pageEnds }, session: WebSession) => Effect.succeed(pageEnds?.(session))),
       webhook: (platform, webhook) =>
         Effect.map(Clock.currentTimeMillis, (now) => readWebhook(readersOf(platform), webhook, now)),
       webhookRefusal: (platform, headers) =>

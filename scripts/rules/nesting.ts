@@ -16,8 +16,8 @@ export interface Nested {
 
 /** Fewer inner functions are not worth the detour of the first call. */
 const MIN_INSIDE = 2
-/** The most variables that a function of Lua 5.1 may use from outside of it, those of its inner functions included. */
-const MAX_FROM_OUTSIDE = 60
+/** A function of Lua 5.1 may use 60 variables from outside of it, those of its inner functions included; one is its own name. */
+const MAX_FROM_OUTSIDE = 59
 
 const isFunction = (lua: string): boolean => lua.startsWith("local function ")
 

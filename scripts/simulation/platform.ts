@@ -285,6 +285,6 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
             : Effect.succeed(status === "truth" ? world.platform.sessionsOf(client) : undefined)
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
-    pageEnds: (_campaign, id) => Effect.sync(() => world.platform.expiryOf(id)),
+    pageEnds: (_campaign, { sessionIds: [id = ""] }) => Effect.sync(() => world.platform.expiryOf(id)),
     verify: () => Effect.succeed([]),
   })

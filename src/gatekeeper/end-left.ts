@@ -11,7 +11,7 @@
 import { Effect, Schedule, type Scope } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
+import { PlatformApi, type WebSession } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { Store } from "../Store.ts"
 import { endSession } from "./end-session.ts"
@@ -45,8 +45,8 @@ export const makeEndLeft = ({
     const closing = new Set<string>()
 
     /** From when on the caller's report is trusted; undefined if others can tell. */
-    const takenFrom = (campaign: string, sessionId: string): Effect.Effect<number | undefined> =>
-      Effect.orElseSucceed(platform.pageEnds?.(campaign, sessionId) ?? Effect.undefined, () => undefined)
+    const takenFrom = (campaign: string, session: WebSession): Effect.Effect<number | undefined> =>
+      Effect.orElseSucceed(platform.pageEnds?.(campaign, session) ?? Effect.undefined, () => undefined)
 
     const endAfter = (where: CampaignContext, sessionIds: ReadonlyArray<string>, millis: number): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -74,7 +74,7 @@ export const makeEndLeft = ({
       if (now - (asked.get(ticket) ?? Number.NEGATIVE_INFINITY) < AGAIN_MILLIS) return
       asked.set(ticket, now)
       const session = boundSessionOf(found.data)
-      const from = yield* takenFrom(campaign, session.sessionIds[0] ?? "")
+      const from = yield* takenFrom(campaign, session)
       if (from !== undefined && from > now) return yield* endAfter(where, session.sessionIds, from - now)
       if (from === undefined) {
         const ending = yield* endSession(platform, campaign, session, "A session that its caller has left")

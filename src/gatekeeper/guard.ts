@@ -139,11 +139,11 @@ const platform = Layer.effect(
       ...(pageEnds === undefined
         ? {}
         : {
-            pageEnds: (campaign: string, sessionId: string) =>
+            pageEnds: (campaign: string, session: WebSession) =>
               withTimeLimit(
                 "PlatformApi.pageEnds",
                 READS_MILLIS,
-                () => pageEnds(campaign, sessionId),
+                () => pageEnds(campaign, session),
                 platformFailure(false),
               ),
           }),

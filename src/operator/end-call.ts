@@ -18,6 +18,9 @@ import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Action, ActionOutcome } from "./shapes.ts"
 
+/** How long the operator waits for the platform (ms); then any gate asks it again. The console itself waits for 8 s. */
+const ANSWER_MILLIS = 5_000
+
 type End = Extract<Action, { readonly type: "end" }>
 
 /** Frees the slot of a lease, and ends its session. */
@@ -39,9 +42,17 @@ export const makeEndCall = ({
       { lease }: End,
       { data, deadline }: NonNullable<Performed["session"]>,
     ) {
+      const free = Effect.map(freeSlot(campaign, who, { type: "end", lease, deadline }), ({ result }) =>
+        // the platform's webhook has freed it meanwhile
+        result === "gone" ? "ended" : result,
+      )
+      // a damaged record names no session
+      if (data === "") return yield* free
       const session = boundSessionOf(data)
-      const ending = yield* endSession(platform, campaign.name, session, "A session that an operator ends")
-      if (ending === "unsupported") return yield* freeSlot(campaign, who, { type: "end", lease, deadline })
+      const ending = yield* endSession(platform, campaign.name, session, "A session that an operator ends").pipe(
+        Effect.timeoutOrElse({ duration: ANSWER_MILLIS, orElse: () => Effect.succeed("unconfirmed" as const) }),
+      )
+      if (ending === "unsupported") return yield* free
       // The platform's webhook may have freed the slot already.
       if (ending === "over") yield* step(campaign, (at) => queue.end(at, session.sessionIds))
       return ending === "over" ? ("ended" as const) : ("ending" as const)
@@ -53,7 +64,6 @@ export const makeEndCall = ({
         step(campaign, (at) => queue.operator.act(at, who, { ...action, claimMillis: CLAIM_MILLIS })),
       )
       if (session === undefined) return { result, ticket }
-      const outcome = yield* endAtPlatform(campaign, who, action, session)
-      return typeof outcome === "string" ? { result: outcome, ticket } : { result: outcome.result, ticket }
+      return { result: yield* endAtPlatform(campaign, who, action, session), ticket }
     })
   })

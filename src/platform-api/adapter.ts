@@ -88,7 +88,7 @@ export interface Adapter {
    * From when on (ms since 1970) the page's report that a session is over is trusted, because neither the vendor nor the gate can tell:
    * when its credential opens nothing more. Absent if one of them can.
    */
-  readonly pageEnds?: (sessionId: string) => number
+  readonly pageEnds?: (session: WebSession) => number
   /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
   readonly check: Effect.Effect<ReadonlyArray<Finding>>
 }

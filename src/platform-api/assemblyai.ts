@@ -53,7 +53,7 @@ export const assemblyai = (
 
   return {
     mint,
-    pageEnds: (id) => expiryOf(id) ?? 0,
+    pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     check: checkAgent(grant("read", 1), {
       group: "AssemblyAI",
       agent: "BaseUrl",

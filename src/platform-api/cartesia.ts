@@ -65,7 +65,7 @@ export const cartesia = (
 
   return {
     mint,
-    pageEnds: (id) => expiryOf(id) ?? 0,
+    pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     webhooks: {
       refuses,
       // the header proves it, whatever the body is

@@ -50,7 +50,7 @@ export const deepgram = (
 
   return {
     mint,
-    pageEnds: (id) => expiryOf(id) ?? 0,
+    pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     check: checkAgent(grant("read", 1), {
       group: "Deepgram",
       agent: "BaseUrl",

@@ -105,6 +105,9 @@ export const generic = (
     return token ? { shape: SingleUse ? "single-use-token" : "token", ...common, token } : undefined
   }
 
+  const expiryOf = (credential: Credential | undefined): number =>
+    credential !== undefined && "expiresAt" in credential ? Date.parse(credential.expiresAt ?? "") || 0 : 0
+
   const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
     const now = yield* Clock.currentTimeMillis
     const { clientIdentifier, correlationId = clientIdentifier, dynamicVariables, metadata } = config
@@ -164,8 +167,10 @@ export const generic = (
               Effect.catchIf(isNotFound, () => Effect.succeed(false)),
             ),
         }),
-    // nobody else can tell that a call is over
-    ...(WebhookSecret === undefined && StatusPath === undefined && EndPath === undefined ? { pageEnds: () => 0 } : {}),
+    // nobody else can tell that a call is over; a credential without a known end could open a call whose slot is free
+    ...(WebhookSecret === undefined && StatusPath === undefined && EndPath === undefined && isBounded
+      ? { pageEnds: ({ credential }: WebSession) => expiryOf(credential) }
+      : {}),
     ...(WebhookSecret === undefined ? {} : { webhooks: webhooksOf(settings, Redacted.value(WebhookSecret)) }),
     check: Effect.succeed([
       { subject: "platform", state: "not_checked", detail: "only a start would tell whether the vendor accepts it" },

@@ -55,7 +55,7 @@ export class PlatformApi extends Context.Service<
      * if the platform can.
      */
     readonly pageEnds?:
-      | ((campaign: string, sessionId: string) => Effect.Effect<number | undefined, PlatformError>)
+      | ((campaign: string, session: WebSession) => Effect.Effect<number | undefined, PlatformError>)
       | undefined
     /**
      * Authenticates and reads a webhook of a vendor, by the keys of all campaigns with this `Platform`. A host's own platform without it

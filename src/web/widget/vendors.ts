@@ -101,6 +101,7 @@ const open = (
   const context = new AudioContext()
   context.resume().catch(() => {})
   const players: Array<HTMLAudioElement> = []
+  const over = new AbortController()
   let call: VendorCall | undefined
   let ended = false
   let muted: boolean | undefined
@@ -116,6 +117,7 @@ const open = (
     // The gate is told of every end: not every vendor tells it, and the vendor's own report may come later.
     const tooLate = new Promise((resolve) => window.setTimeout(resolve, HANG_UP_WITHIN))
     void Promise.race([hangUp(), tooLate]).then(() => listener.closed(false))
+    over.abort()
   }
   const hangUp = async (): Promise<void> => {
     try {
@@ -138,6 +140,7 @@ const open = (
     ready,
     options,
     dynamicVariables: options.dynamicVariables ?? {},
+    signal: over.signal,
     turn: (turn) => {
       if (!ended) listener.turn(turn)
     },

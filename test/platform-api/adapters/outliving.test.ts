@@ -19,22 +19,36 @@ const retell = subjectOf("retell", makeFakeRetell)
 const ultravox = subjectOf("ultravox", makeFakeUltravox)
 const vapi = subjectOf("vapi", makeFakeVapi)
 
-const { EndPath: _end, StartBody: _body, ...GENERIC } = Object(makeFakeGeneric(() => 0).settings.Generic)
+const { EndPath: _end, StartBody: BODY, ...GENERIC } = Object(makeFakeGeneric(() => 0).settings.Generic)
 const { StatusPath: _status, WebhookSecret: _secret, ...UNTOLD } = GENERIC
 
 const leave = (ticket: string) => Gatekeeper.use((gate) => gate.leave(ticket))
 
 describe("a call of a generic vendor that tells nobody of its end", () => {
   vendorTest(
-    "is over when its page says so, and frees its slot once",
+    "is over when its page says so and its credential has expired, and frees its slot once",
     generic,
     (world) =>
       Effect.gen(function* () {
         const started = yield* ask(1)
         world.fake.hangUp(yield* joined(world, started))
         yield* leave(started.uniqueRequestId)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+        yield* world.pass(1)
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
         assert.isFalse(yield* Gatekeeper.use((gate) => gate.sessionEnded([started.sessionId])))
+      }),
+    { Generic: { ...UNTOLD, StartBody: BODY } },
+  )
+
+  vendorTest(
+    "holds its slot if its credential has no known end: it could open a call whose slot is free",
+    generic,
+    () =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        yield* leave(started.uniqueRequestId)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
       }),
     { Generic: { ...UNTOLD } },
   )

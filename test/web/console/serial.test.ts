@@ -86,9 +86,7 @@ describe("the console by itself", () => {
         .click()
       await tab.getByText(/The caller keeps their place\.$/).waitFor()
       await button(tab, "Free slot").click()
-      await tab
-        .getByRole("row", { name: new RegExp(`Ended ${hash(doubted)} Freed, start unconfirmed`) })
-        .waitFor()
+      await tab.getByRole("row", { name: new RegExp(`Ended ${hash(doubted)} Freed, start unconfirmed`) }).waitFor()
       gate.setStarts(undefined)
       const start = async () =>
         gate.start(doubted).then(

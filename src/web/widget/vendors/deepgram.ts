@@ -38,6 +38,8 @@ export default vendor<{ readonly DeepgramClient: New }>(
     const agent = new URL(url).origin
     const client = new DeepgramClient({ accessToken: token, environment: { base: agent, production: agent, agent } })
     const connection = await client.agent.v1.createConnection({ reconnectAttempts: 0 })
+    caller.signal.throwIfAborted()
+    caller.signal.addEventListener("abort", () => connection.close())
     const player = createPlayer(caller, RATE)
     return new Promise((resolve, reject) => {
       connection.on("open", () =>
@@ -56,11 +58,11 @@ export default vendor<{ readonly DeepgramClient: New }>(
         const said = text(content)
         switch (type) {
           case "SettingsApplied":
-            capture(caller, RATE, (frame) => connection.sendMedia(frame))
             resolve({
               hangUp: () => connection.close(),
               send: (words) => connection.sendInjectUserMessage({ type: "InjectUserMessage", content: words }),
             })
+            capture(caller, RATE, (frame) => connection.sendMedia(frame))
             break
           case "ConversationText":
             if (said) caller.turn({ role: role === "user" ? "caller" : "agent", text: said })

@@ -52,9 +52,11 @@ export default vendor<Sdk>(
   "hume",
   "HumeClient",
   async ({ convertBlobToBase64, EVIWebAudioPlayer, HumeClient }, { details, token = "" }, caller) => {
+    const recorder = new MediaRecorder(caller.microphone)
     const player = new EVIWebAudioPlayer({ disableAudioWorklet: true })
     await player.init()
-    const recorder = new MediaRecorder(caller.microphone)
+    if (caller.signal.aborted) player.dispose()
+    caller.signal.throwIfAborted()
     const measuring = window.setInterval(() => caller.heard(player.playing ? SPEAKING : 0), EVERY)
     const chat = new HumeClient({}).empathicVoice.chat.connect({
       accessToken: token,
@@ -82,8 +84,9 @@ export default vendor<Sdk>(
         const words = text(fieldsOf(said).content)
         switch (type) {
           case "chat_metadata":
-            recorder.start(EVERY)
             resolve({ hangUp: () => chat.close(), send: (content) => chat.sendUserInput(content) })
+            // a microphone that has ended cannot be recorded
+            if (!caller.signal.aborted) recorder.start(EVERY)
             break
           case "audio_output":
             void player.enqueue(message)
@@ -104,6 +107,7 @@ export default vendor<Sdk>(
         reject(new Error(`Hume closed the connection: ${code} ${reason}`))
         caller.ended(code === 1006 ? "lost" : "remote")
       })
+      caller.signal.addEventListener("abort", () => chat.close())
     })
   },
 )

@@ -66,6 +66,7 @@ export default vendor<Sdk>(
       gone = () => reject(new Error("the agent left before the call began"))
     })
     left.catch(() => {})
+    caller.signal.addEventListener("abort", () => gone?.())
     try {
       await Promise.race([client.connect({ url, token }), left])
     } catch (error) {

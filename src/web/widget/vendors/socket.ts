@@ -26,18 +26,19 @@ export const connectSocket = (url: URL, protocol: SocketProtocol, caller: Caller
     const send = (message: object): void => {
       if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
     }
+    caller.signal.addEventListener("abort", () => socket.close())
     socket.onopen = () => send(protocol.begin)
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
       const message = parse(String(data))
       if (!isReady && protocol.isReady(message)) {
         isReady = true
-        capture(caller, protocol.rate, (frame) => send(protocol.audio(toBase64(frame))))
         resolve({
           hangUp: () => {
             if (protocol.end !== undefined) send(protocol.end)
             socket.close(1000)
           },
         })
+        capture(caller, protocol.rate, (frame) => send(protocol.audio(toBase64(frame))))
       }
       protocol.hear(message, player)
     }

@@ -24,6 +24,8 @@ export interface Caller {
   readonly deviceId: string | undefined
   /** the variables of the request, for a vendor whose credential carries none */
   readonly dynamicVariables: Readonly<Record<string, string>>
+  /** Aborts when the call is over or given up, also before it is connected: then everything of it must be closed. */
+  readonly signal: AbortSignal
   /** what either side has said */
   readonly turn: (turn: Turn) => void
   /** Plays the agent's sound and measures it. */
