@@ -28,12 +28,6 @@ const SCRIPTS = {
   "/widget/screens.js": "screens.js",
   "/widget/extras.js": "extras.js",
   "/widget/vendors.js": "vendors.js",
-  "/widget/vendors/livekit.js": "vendors/livekit.js",
-  "/widget/vendors/retell.js": "vendors/retell.js",
-  "/widget/vendors/vapi.js": "vendors/vapi.js",
-  "/widget/vendors/elevenlabs.js": "vendors/elevenlabs.js",
-  "/widget/vendors/ultravox.js": "vendors/ultravox.js",
-  "/widget/vendors/openai.js": "vendors/openai.js",
   "/widget/audio.js": "audio.js",
 }
 
@@ -55,12 +49,17 @@ const read = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name:
   return yield* Effect.promise(() => makeDocument(body, { ...HEADERS, "content-type": type }))
 })
 
-/** The names of the files of all languages. */
-const languageNames = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>) {
+/** What is served whole, by the directory: the texts of each language, and how each vendor's calls are made. */
+const DIRECTORIES = [
+  { name: "languages/", extension: ".json", type: "application/json" },
+  { name: "vendors/", extension: ".js", type: "text/javascript; charset=utf-8" },
+]
+
+const namesIn = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name: string, extension: string) {
   const names = directories.map((directory) =>
-    Effect.tryPromise(() => readdir(new URL("languages/", directory))).pipe(Effect.orElseSucceed(() => [])),
+    Effect.tryPromise(() => readdir(new URL(name, directory))).pipe(Effect.orElseSucceed(() => [])),
   )
-  return new Set((yield* Effect.all(names)).flat().filter((name) => name.endsWith(".json")))
+  return new Set((yield* Effect.all(names)).flat().filter((file) => file.endsWith(extension)))
 })
 
 type ServeStatic = (path: string, request: IncomingMessage, response: ServerResponse) => boolean
@@ -78,9 +77,11 @@ export const makeStatic = (allowedOrigins: () => ReadonlyArray<string>): Effect.
       const file = yield* read(directories, name, "text/javascript; charset=utf-8")
       if (file !== undefined) files.set(path, file)
     }
-    for (const name of yield* languageNames(directories)) {
-      const file = yield* read(directories, `languages/${name}`, "application/json")
-      if (file !== undefined) files.set(`/widget/languages/${name}`, file)
+    for (const { extension, name: directory, type } of DIRECTORIES) {
+      for (const name of yield* namesIn(directories, directory, extension)) {
+        const file = yield* read(directories, directory + name, type)
+        if (file !== undefined) files.set(`/widget/${directory}${name}`, file)
+      }
     }
     if (files.size === 0) return () => false
     let previewFor = allowedOrigins()

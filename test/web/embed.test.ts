@@ -201,18 +201,6 @@ describe("a page that embeds the widget", () => {
 })
 
 describe("the widget's scripts", () => {
-  const FILES = [
-    "widget.js",
-    "widget.classic.js",
-    "widget/visit.js",
-    "widget/screens.js?v=1",
-    "widget/extras.js",
-    "widget/vendors.js",
-    "widget/vendors/livekit.js",
-    "widget/vendors/openai.js",
-    "widget/audio.js",
-  ]
-
   const PARTS = ["./widget/extras.js", "./widget/screens.js", "./widget/vendors.js", "./widget/visit.js"]
   const file = (name: string): string => `./vendors/${name}.js`
   const WITH_SDK = ["daily", "elevenlabs", "hume", "livekit", "openai", "pipecat", "retell", "ultravox", "vapi"].map(
@@ -221,6 +209,17 @@ describe("the widget's scripts", () => {
   /** Those that also carry the sound, because the vendor's SDK does not, or there is none. */
   const WITH_SOUND = ["assemblyai", "cartesia", "deepgram"].map(file)
   const VENDORS = [...WITH_SDK, ...WITH_SOUND].toSorted()
+
+  const FILES = [
+    "widget.js",
+    "widget.classic.js",
+    "widget/visit.js",
+    "widget/screens.js?v=1",
+    "widget/extras.js",
+    "widget/vendors.js",
+    ...VENDORS.map((name) => name.replace(".", "widget")),
+    "widget/audio.js",
+  ]
 
   it("load 12 kB gzipped first and 16 kB when a visit begins, at most, and depend on nothing else", async () => {
     const size = async (name: string): Promise<number> => {

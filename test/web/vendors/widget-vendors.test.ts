@@ -2,6 +2,7 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "../../../scripts/harness/process.ts"
+import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
@@ -174,6 +175,37 @@ describe("the widget in front of another vendor", () => {
     await screen(tab, "The call didn’t connect")
     await eventually("the report to the gate", () => leaves() === 1)
     await eventually("the end at the vendor", () => !fake.isRunning("call-1"))
+  })
+
+  it("tells the module of a page that a call is given up while it connects, and gives the slot back", async () => {
+    const script = `document.querySelector("voice-agent").sdk = async () => ({
+      connect: (_credential, { signal }) => new Promise(() => signal.addEventListener("abort", () => { window.aborted = true })),
+    })`
+    const tab = await open(makeFakeGeneric, "", { script })
+    await click(tab, "Start talking")
+    await screen(tab, "Connecting your call")
+    await eventually("the start", () => rig.asked.includes("POST /api/session/request"))
+    await click(tab, "Cancel")
+    await eventually("the module is told", () => tab.evaluate("window.aborted === true"))
+    await eventually("the report to the gate", () => leaves() === 1)
+  })
+
+  it("closes the connection to a vendor that does not answer on it, when the call is given up", async () => {
+    const tab = await open(makeFakeCartesia, "")
+    const sockets = { opened: 0, closed: 0 }
+    await tab.routeWebSocket(/^wss:/, (socket) => {
+      sockets.opened++
+      socket.onClose(() => {
+        sockets.closed++
+      })
+    })
+    await tab.reload()
+    await tab.reload()
+    await click(tab, "Start talking")
+    await eventually("the connection", () => sockets.opened === 1)
+    await click(tab, "Cancel")
+    await eventually("its end", () => sockets.closed === 1)
+    await eventually("the report to the gate", () => leaves() === 1)
   })
 
   it("reports the end with the page that is left", async () => {
