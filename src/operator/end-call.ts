@@ -4,7 +4,7 @@
  *
  * - A platform that cannot be asked to end a session: the slot is freed at once, and the session may run on.
  * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/end-due.ts`), until it is
- *   confirmed or `STOP_MILLIS` have passed. So it is when this process dies before it has asked.
+ *   confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
  */
 import { Effect } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
