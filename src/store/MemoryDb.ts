@@ -7,9 +7,14 @@ import { SortedSet } from "./SortedSet.ts"
 
 type Value = string | Map<string, string> | SortedSet
 
+interface Entry {
+  value: Value
+  /** when it expires (ms); infinite for never */
+  expiresAt: number
+}
+
 export class MemoryDb implements Db {
-  private readonly values = new Map<string, Value>()
-  private readonly expiries = new Map<string, number>()
+  private readonly entries = new Map<string, Entry>()
   private readonly onPublish: (channel: string, message: string) => void
   /** set by the store before each command */
   now = 0
@@ -20,7 +25,7 @@ export class MemoryDb implements Db {
 
   /** The number of keys; expired ones count until `evict`. */
   get size(): number {
-    return this.values.size
+    return this.entries.size
   }
 
   time(): number {
@@ -33,12 +38,12 @@ export class MemoryDb implements Db {
   }
 
   set(key: string, value: string, ttlMillis: number): void {
-    this.values.set(key, value)
-    this.expiries.set(key, this.now + ttlMillis)
+    this.entries.set(key, { value, expiresAt: this.now + ttlMillis })
   }
 
   pexpire(key: string, ttlMillis: number): void {
-    if (this.live(key) !== undefined) this.expiries.set(key, this.now + ttlMillis)
+    const entry = this.entry(key)
+    if (entry !== undefined) entry.expiresAt = this.now + ttlMillis
   }
 
   hget(key: string, field: string): string | undefined {
@@ -154,18 +159,22 @@ export class MemoryDb implements Db {
 
   /** Deletes expired keys. */
   evict(): void {
-    for (const [key, at] of this.expiries) if (at <= this.now) this.del(key)
-  }
-
-  private live(key: string): Value | undefined {
-    const expiry = this.expiries.get(key)
-    if (expiry !== undefined && expiry <= this.now) this.del(key)
-    return this.values.get(key)
+    for (const [key, { expiresAt }] of this.entries) if (expiresAt <= this.now) this.del(key)
   }
 
   del(key: string): void {
-    this.values.delete(key)
-    this.expiries.delete(key)
+    this.entries.delete(key)
+  }
+
+  private entry(key: string): Entry | undefined {
+    const entry = this.entries.get(key)
+    if (entry === undefined || entry.expiresAt > this.now) return entry
+    this.del(key)
+    return undefined
+  }
+
+  private live(key: string): Value | undefined {
+    return this.entry(key)?.value
   }
 
   private zset(key: string): SortedSet | undefined {
@@ -177,7 +186,7 @@ export class MemoryDb implements Db {
     const value = this.live(key)
     if (value instanceof Map) return value
     const created = new Map<string, string>()
-    this.values.set(key, created)
+    this.entries.set(key, { value: created, expiresAt: Number.POSITIVE_INFINITY })
     return created
   }
 
@@ -185,7 +194,7 @@ export class MemoryDb implements Db {
     const value = this.live(key)
     if (value instanceof SortedSet) return value
     const created = new SortedSet()
-    this.values.set(key, created)
+    this.entries.set(key, { value: created, expiresAt: Number.POSITIVE_INFINITY })
     return created
   }
 }

@@ -1,6 +1,7 @@
 /**
  * A sorted set as in Redis: members ordered by score, then by member. Stored as a list of sorted runs, so that insert, remove
- * and rank cost the length of one run and a scan over the runs, even with a million members.
+ * and rank cost the length of one run and a scan over the runs, even with a million members. A small set, as a caller's log is, has
+ * one run and no index of its members, as Redis stores it in a list.
  */
 interface Entry {
   readonly score: number
@@ -8,6 +9,8 @@ interface Entry {
 }
 
 const RUN = 512
+/** A set has an index of its members' scores once it has more members than this. */
+const SMALL = 16
 
 const before = (a: Entry, b: Entry): boolean => a.score < b.score || (a.score === b.score && a.member < b.member)
 
@@ -25,24 +28,30 @@ const firstIndex = <A>(items: ReadonlyArray<A>, reached: (item: A) => boolean): 
 }
 
 export class SortedSet {
-  private readonly scores = new Map<string, number>()
+  /** the score of each member; absent while the set is small */
+  private scores: Map<string, number> | undefined
   private readonly runs: Array<Array<Entry>> = []
 
   get size(): number {
-    return this.scores.size
+    return this.scores === undefined ? (this.runs[0]?.length ?? 0) : this.scores.size
   }
 
   score(member: string): number | undefined {
-    return this.scores.get(member)
+    if (this.scores !== undefined) return this.scores.get(member)
+    for (const entry of this.runs[0] ?? []) if (entry.member === member) return entry.score
+    return undefined
   }
 
   /** Adds the member, or changes its score. */
   add(score: number, member: string): void {
-    const old = this.scores.get(member)
+    const old = this.score(member)
     if (old === score) return
     if (old !== undefined) this.remove(member)
-    this.scores.set(member, score)
     const entry: Entry = { score, member }
+    if (this.scores === undefined && this.size >= SMALL) {
+      this.scores = new Map(this.runs[0]?.map((each) => [each.member, each.score]))
+    }
+    this.scores?.set(member, score)
     if (this.append(entry)) return
     const at = Math.min(this.runOf(entry), this.runs.length - 1)
     const run = this.runs[at]
@@ -66,9 +75,9 @@ export class SortedSet {
   }
 
   remove(member: string): boolean {
-    const score = this.scores.get(member)
+    const score = this.score(member)
     if (score === undefined) return false
-    this.scores.delete(member)
+    this.scores?.delete(member)
     const entry: Entry = { score, member }
     const at = this.runOf(entry)
     const run = this.runs[at]
@@ -83,7 +92,7 @@ export class SortedSet {
 
   /** The zero-based rank of a member. */
   rank(member: string): number | undefined {
-    const score = this.scores.get(member)
+    const score = this.score(member)
     if (score === undefined) return undefined
     const entry: Entry = { score, member }
     const at = this.runOf(entry)
