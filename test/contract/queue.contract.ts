@@ -8,6 +8,7 @@ import { capacity } from "./queue/capacity.ts"
 import { clearing } from "./queue/clearing.ts"
 import { deadlines } from "./queue/deadlines.ts"
 import { doubts } from "./queue/doubts.ts"
+import { endedLeases } from "./queue/ended-leases.ts"
 import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
 import { holds } from "./queue/holds.ts"
@@ -15,6 +16,7 @@ import { networks } from "./queue/networks.ts"
 import { offers } from "./queue/offers.ts"
 import { operator } from "./queue/operator.ts"
 import { outages } from "./queue/outages.ts"
+import { pauses } from "./queue/pauses.ts"
 import { presence } from "./queue/presence.ts"
 import { quarantine } from "./queue/quarantine.ts"
 import { registry } from "./queue/registry.ts"
@@ -44,5 +46,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   withdrawal(test)
   clearing(test)
   operator(test)
+  pauses(test)
+  endedLeases(test)
   registry(store)
 }

@@ -1,4 +1,5 @@
 /** One test of the queue over one store: its own campaign, and every invariant checked after every step. */
+import { createHash } from "node:crypto"
 import { it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -55,3 +56,12 @@ export const queueTest =
 
 /** `t1` to `t<count>`. */
 export const ids = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, i) => `t${i + 1}`)
+
+/** How an operator knows a ticket. */
+export const hash = (id: string): string => createHash("sha1").update(id).digest("hex").slice(0, 10)
+
+/** The lease of a ticket, and its deadline (ms). */
+export const leaseOf = (q: Bench, id: string): readonly [string, number] => [
+  q.state().tickets.get(id)?.lease ?? "",
+  q.state().leases.get(id) ?? 0,
+]
