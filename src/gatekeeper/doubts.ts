@@ -9,16 +9,13 @@ import { type Doubt, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
-import { correlationOf, identifierOf, storedConfigOf } from "./start-session.ts"
+import { correlationOf, identifierOf, isVendors, storedConfigOf } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 
 /** How often the platform is asked about starts in doubt, by one instance for all (ms). */
 export const DOUBT_CHECK_MILLIS = 5_000
 /** Younger starts are skipped, because the platform may still be processing them (ms). */
 export const DOUBT_AGE_MILLIS = 20_000
-
-/** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
-const isVendors = ({ Platform }: Campaign): boolean => Platform !== "iqra"
 
 export interface Doubts {
   /** Asks the platform about a campaign's starts in doubt; `live` is the number of its running sessions. */

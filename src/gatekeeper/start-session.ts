@@ -19,6 +19,7 @@ import { DOUBT_MILLIS } from "../rules/doubt.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
 import type { PlatformUnavailable, SessionConfig, StartConfig, Started, StoreUnavailable } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
 import type { FollowUp } from "./background-task.ts"
 import { addressed, awaitedDataOf, dataOf, startedFrom } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
@@ -115,6 +116,19 @@ export const identifierOf = (ticket: string, config: Pick<SessionConfig, "client
 /** What vendors keep with a session, so that the start of a ticket can be found in their lists. Only a hash of the ticket's id is sent. */
 export const correlationOf = (ticket: string): string =>
   createHash("sha256").update(`voicegate ${ticket}`).digest("base64url").slice(0, 22)
+
+/** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
+export const isVendors = ({ Platform }: Pick<Campaign, "Platform">): boolean => Platform !== "iqra"
+
+/**
+ * The name under which the platform lists the sessions of this ticket and of no other; undefined where other callers may have the same
+ * one.
+ */
+export const ownNameOf = (campaign: Pick<Campaign, "Platform">, ticket: string, data: string): string | undefined => {
+  if (isVendors(campaign)) return correlationOf(ticket)
+  const config = storedConfigOf(data)
+  return config === undefined || config.clientIdentifier !== undefined ? undefined : identifierOf(ticket, config)
+}
 
 export const makeStartSession = (
   { step }: Steps,

@@ -2,6 +2,9 @@
  * Ends a call for an operator: at the platform first, and then its slot is free. Otherwise the next caller would get the slot while the
  * session runs, and the platform would have more calls than slots.
  *
+ * A start in doubt is searched for at the platform before its slot is freed. A session that it has begun is ended like a call; the slot is
+ * freed where none is found, where the platform has no list, and where the caller's identifier may be that of others too.
+ *
  * - A platform that cannot be asked to end a session: the slot is freed at once, and the session may run on.
  * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/end-due.ts`), until it is
  *   confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
@@ -12,6 +15,7 @@ import { CLAIM_MILLIS } from "../gatekeeper/end-due.ts"
 import { endSession } from "../gatekeeper/end-session.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
 import { boundSessionOf } from "../gatekeeper/outcomes.ts"
+import { ownNameOf } from "../gatekeeper/start-session.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { Performed } from "../queue/operator.ts"
 import type { StoreUnavailable } from "../Session.ts"
@@ -20,6 +24,9 @@ import type { Action, ActionOutcome } from "./shapes.ts"
 
 /** How long the operator waits for the platform (ms); then any gate asks it again. The console itself waits for 8 s. */
 const ANSWER_MILLIS = 5_000
+
+/** How long the platform is searched for a start in doubt (ms). */
+const SEARCH_MILLIS = 2_500
 
 type End = Extract<Action, { readonly type: "end" }>
 
@@ -58,10 +65,29 @@ export const makeEndCall = ({
       return ending === "over" ? ("ended" as const) : ("ending" as const)
     })
 
+    /** The sessions that the platform reports for a start in doubt; none for any other slot. */
+    const searchInDoubt = Effect.fnUntraced(function* (campaign: Campaign, lease: string) {
+      const doubt = yield* step(campaign, (at) => queue.operator.doubt(at, lease))
+      const name = doubt && ownNameOf(campaign, doubt.ticket, doubt.data)
+      if (doubt === undefined || name === undefined) return []
+      return yield* platform.sessionsOf(campaign.name, name, doubt.since).pipe(
+        Effect.timeoutOrElse({ duration: SEARCH_MILLIS, orElse: () => Effect.undefined }),
+        Effect.catch(({ message }) =>
+          Effect.as(
+            Effect.logInfo(`A start in doubt that an operator ends was not searched for: ${message}`),
+            undefined,
+          ),
+        ),
+        Effect.map((sessions) => sessions ?? []),
+      )
+    })
+
     return Effect.fnUntraced(function* (campaign, who, action) {
       if (platform.end === undefined) return yield* freeSlot(campaign, who, action)
+      const candidates = yield* searchInDoubt(campaign, action.lease)
+      const found = candidates.length === 0 ? {} : { candidates }
       const { result, session, ticket } = yield* Effect.uninterruptible(
-        step(campaign, (at) => queue.operator.act(at, who, { ...action, claimMillis: CLAIM_MILLIS })),
+        step(campaign, (at) => queue.operator.act(at, who, { ...action, claimMillis: CLAIM_MILLIS, ...found })),
       )
       if (session === undefined) return { result, ticket }
       return { result: yield* endAtPlatform(campaign, who, action, session), ticket }

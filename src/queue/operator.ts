@@ -3,6 +3,7 @@ import type { Effect } from "effect"
 import type { Action, Performed } from "../rules/operator/actions.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
 import type { HeldSlot, Pages, CampaignSnapshot as RuleSnapshot, WaitingTicket } from "../rules/operator/snapshot.ts"
+import type { Doubt } from "../rules/queue/doubts.ts"
 import type { QueueContext, StepAnswer } from "../rules/step.ts"
 import { isoTime, type StoreUnavailable } from "../Session.ts"
 import type { Rule } from "../Store.ts"
@@ -26,6 +27,8 @@ type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
 export interface OperatorQueue {
   /** The campaign at one moment. Pages have at most `PAGE_MAX` rows. */
   readonly snapshot: (at: CampaignContext, pages: Pages) => Step<CampaignSnapshot>
+  /** The start in doubt that holds the slot of a lease. */
+  readonly doubt: (at: CampaignContext, lease: string) => Step<Doubt | undefined>
   /** Performs an action for the operator `who` and adds its line to the audit log. */
   readonly act: (at: CampaignContext, who: string, action: Action) => Step<Performed>
   /** A page of the audit log, newest first, and the number of all lines. */
@@ -60,6 +63,7 @@ export const makeOperatorQueue = (step: RunStep): OperatorQueue => ({
       { firstSlot, slots: rowsOf(slots), firstPlace, places: rowsOf(places) },
       ({ slotPage = [], waitingPage = [], ...figures }) => ({ ...figures, slotPage, waitingPage }),
     ),
+  doubt: (at, lease) => step(rules.doubtAt, at, { lease }, ({ doubts = [] }) => doubts[0]),
   act: (at, who, action) =>
     step(
       rules.act,

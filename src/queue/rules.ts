@@ -9,7 +9,7 @@ import { attach } from "../rules/queue/attach.ts"
 import { audit } from "../rules/queue/audit.ts"
 import { bind } from "../rules/queue/bind.ts"
 import { clear } from "../rules/queue/clear.ts"
-import { doubts, resolve } from "../rules/queue/doubts.ts"
+import { doubtAt, doubts, resolve } from "../rules/queue/doubts.ts"
 import { dueEnds } from "../rules/queue/due-ends.ts"
 import { endOfSession } from "../rules/queue/end.ts"
 import { fail } from "../rules/queue/fail.ts"
@@ -43,6 +43,7 @@ export const rules = {
   alias: ruleOf("queue.alias", runQueue(alias), stepAnswer(Literals(["kept", "ended", "stale"]))),
   fail: ruleOf("queue.fail", runQueue(fail), stepAnswer(answers.failed)),
   doubts: ruleOf("queue.doubts", runQueue(doubts), stepAnswer(answers.doubts)),
+  doubtAt: ruleOf("queue.doubtAt", runQueue(doubtAt), stepAnswer(answers.doubts)),
   resolve: ruleOf("queue.resolve", runQueue(resolve), stepAnswer(Literals(["running", "open", "free", "stale"]))),
   end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(Literals(["released", "repeat", "unknown"]))),
   leave: ruleOf("queue.leave", runQueue(leave), stepAnswer(Literals(["left", "busy", "ended", "unknown"]))),

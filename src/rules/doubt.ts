@@ -5,6 +5,7 @@
 import { MAX_PARK_MILLIS } from "./call-next.ts"
 import { freeSlot, park } from "./line.ts"
 import { load, save } from "./load.ts"
+import { encode } from "./native.ts"
 import { type Step, settle } from "./step.ts"
 import { doubtId, type Ticket } from "./ticket.ts"
 
@@ -76,4 +77,34 @@ export const dropDoubt = (s: Step, slotId: string, doubt: Ticket): void => {
   s.db.hdel(s.keys.tickets, slotId)
   s.db.hdel(s.keys.data, slotId)
   countDoubts(s, -1)
+}
+
+const isKnown = (s: Step, sessions: ReadonlyArray<string>): boolean => {
+  for (const session of sessions) {
+    if (s.db.hget(s.keys.sessions, session) !== undefined) return true
+    if (s.db.zscore(s.keys.endedSessions, session) !== undefined) return true
+  }
+  return false
+}
+
+/** The first of these sessions, each by its ids, that belongs to no ticket and has not ended. */
+export const firstUnknown = (
+  s: Step,
+  candidates: ReadonlyArray<ReadonlyArray<string>>,
+): ReadonlyArray<string> | undefined => {
+  for (const sessions of candidates) if (!isKnown(s, sessions)) return sessions
+  return undefined
+}
+
+/** The start has begun this session, by its ids: it holds the slot, for the longest call at most, and has no caller. */
+export const bindDoubt = (s: Step, slotId: string, doubt: Ticket, sessions: ReadonlyArray<string>): void => {
+  closeDoubt(s, slotId, doubt)
+  countDoubts(s, -1)
+  doubt.state = "live"
+  doubt.sessions = sessions
+  save(s, slotId, doubt)
+  s.db.hset(s.keys.data, slotId, encode({ s: sessions }))
+  s.db.zadd(s.keys.leases, s.now + s.context.callMillis, slotId)
+  s.db.hincrby(s.keys.meta, "live", 1)
+  for (const session of sessions) s.db.hset(s.keys.sessions, session, slotId)
 }

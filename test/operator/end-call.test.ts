@@ -4,8 +4,10 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/FifoQueue.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { identifierOf } from "../../src/gatekeeper/start-session.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import type { Action } from "../../src/operator/shapes.ts"
+import { unavailable } from "../../src/platform-api/errors.ts"
 import { delayStarts, inBackground } from "../gatekeeper/ticket-support.ts"
 import {
   ask,
@@ -17,7 +19,9 @@ import {
   hangUp,
   makeWorld,
   platformIsAway,
+  session,
   stateOf,
+  type World,
 } from "../support/gate.ts"
 import { makeStore, startGate } from "../support/gates.ts"
 
@@ -130,6 +134,76 @@ gateTest("a cancelled start ends the session that the platform starts neverthele
     yield* TestClock.adjust(1)
     expect(world.endings).toEqual(["web-1"])
     expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+  }),
+)
+
+/** A caller whose start may have happened: it waits again, and its slot is held. */
+const startInDoubt = Effect.fnUntraced(function* (world: World, clientIdentifier?: string) {
+  world.initiate = () => Effect.fail(unavailable("timeout", true, "no answer within 15 s"))
+  const ticket = yield* enqueue(caller(1), clientIdentifier === undefined ? {} : { clientIdentifier })
+  world.initiate = (n) => Effect.succeed(session(n))
+  return ticket
+})
+
+gateTest("a start in doubt is searched for, and the session that it has begun is ended", {}, (world) =>
+  Effect.gen(function* () {
+    world.end = () => Effect.succeed(true)
+    const ticket = yield* startInDoubt(world)
+    const searched: Array<string> = []
+    world.sessionsOf = (client) => Effect.sync(() => [[`found-${searched.push(client)}`]])
+    expect(yield* endCall).toMatchObject({ result: "ended" })
+    expect(searched).toEqual([identifierOf(ticket, {})])
+    expect(world.endings).toEqual(["found-1"])
+    expect(yield* figures()).toMatchObject({ live: 0 })
+    expect(yield* logged).toEqual(["me ending_live", "me ended_at_platform"])
+    // the caller has kept the place, and is called again
+    expect(yield* stateOf(ticket)).toBe("called")
+  }),
+)
+
+gateTest(
+  "the slot of a start in doubt is held while the platform does not confirm the end of its session",
+  {},
+  (world) =>
+    Effect.gen(function* () {
+      world.end = () => Effect.fail(platformIsAway)
+      const ticket = yield* startInDoubt(world)
+      world.sessionsOf = () => Effect.succeed([["found"]])
+      expect(yield* endCall).toMatchObject({ result: "ending" })
+      expect([yield* slotState, yield* stateOf(ticket)]).toEqual(["ending", "waiting"])
+      world.end = () => Effect.succeed(true)
+      yield* TestClock.adjust("26 seconds")
+      expect(world.endings).toEqual(["found", "found"])
+      expect(yield* logged).toEqual(["me ending_live", "me ended_at_platform"])
+    }),
+)
+
+gateTest(
+  "a start in doubt that the platform does not show is freed, and so is one that cannot be searched for",
+  {},
+  (world) =>
+    Effect.gen(function* () {
+      world.end = () => Effect.succeed(true)
+      for (const answer of [Effect.succeed([]), Effect.undefined, Effect.fail(platformIsAway), Effect.never]) {
+        const ticket = yield* startInDoubt(world)
+        world.sessionsOf = () => answer
+        const ending = yield* Effect.forkChild(endCall)
+        yield* TestClock.adjust(2_500)
+        expect(yield* Fiber.join(ending)).toMatchObject({ result: "freed" })
+        yield* Gatekeeper.use((gate) => gate.leave(ticket))
+      }
+      expect(world.endings).toEqual([])
+    }),
+)
+
+gateTest("a session is not ended that may be another caller's with the same identifier", {}, (world) =>
+  Effect.gen(function* () {
+    world.end = () => Effect.succeed(true)
+    yield* startInDoubt(world, "ada")
+    world.sessionsOf = () => Effect.succeed([["of somebody else"]])
+    expect(yield* endCall).toMatchObject({ result: "freed" })
+    expect(world.endings).toEqual([])
+    expect(yield* logged).toEqual(["me ended_in_doubt"])
   }),
 )
 

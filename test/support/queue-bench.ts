@@ -169,9 +169,13 @@ export const makeBench = Effect.fnUntraced(function* (
       remove: (seq: number) => step(queue().operator.act(at(), OPERATOR, { type: "remove", seq })),
       endLease: (lease: string, deadline: number) =>
         step(queue().operator.act(at(), OPERATOR, { type: "end", lease, deadline })),
-      /** ends a lease, and a running session at the platform first */
-      endCall: (lease: string, deadline: number) =>
-        step(queue().operator.act(at(), OPERATOR, { type: "end", lease, deadline, claimMillis: 20_000 })),
+      /** ends a lease, and a running session at the platform first; of a start in doubt, one of `candidates` */
+      endCall: (lease: string, deadline: number, candidates: ReadonlyArray<ReadonlyArray<string>> = []) => {
+        watchSessions(candidates.flat())
+        const action = { type: "end", lease, deadline, claimMillis: 20_000, candidates } as const
+        return step(queue().operator.act(at(), OPERATOR, action))
+      },
+      doubt: (lease: string) => step(queue().operator.doubt(at(), lease)),
       auditLog: (first = 0, most = 100) => step(queue().operator.auditLog(at(), first, most)),
     },
     sweep: Effect.flatMap(store.now, (now) =>

@@ -2,13 +2,12 @@
  * The demo in Firefox: the built program, its widget, its console and its platform's dashboard. Skipped where Firefox is not installed
  * (Debian's `firefox-esr`, or the path that `FIREFOX` names).
  */
-import { once } from "node:events"
 import type { Page } from "puppeteer-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { WebSocket } from "ws"
 import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { type Child, eventually, start } from "../../scripts/harness/process.ts"
 import { type Firefox, firefox, launchFirefox, pulseaudio } from "../support/firefox.ts"
+import { holdSlot } from "../support/other-caller.ts"
 
 const skipped = firefox === undefined ? " (skipped: no Firefox is installed; FIREFOX may name one)" : ""
 
@@ -74,19 +73,7 @@ describe.skipIf(firefox === undefined)(`the demo in Firefox${skipped}`, () => {
   const state = (tab: Page, name: string): Promise<unknown> => tab.waitForSelector(`voice-agent[state="${name}"]`)
   const texts = (tab: Page): Promise<string> => tab.$eval("body", (body) => body.textContent)
 
-  /** A call of somebody else; the answer hangs it up. */
-  const hold = async (): Promise<() => void> => {
-    const url = new URL("api/session/request", said(/voicegate demo +(http\S+)/))
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: "{}",
-    })
-    const answer: { readonly webSocketUrl?: string } = JSON.parse(await response.text())
-    const socket = new WebSocket(answer.webSocketUrl ?? "")
-    await once(socket, "open")
-    return () => socket.close()
-  }
+  const hold = (): Promise<() => void> => holdSlot(said(/voicegate demo +(http\S+)/))
 
   it.skipIf(pulseaudio === undefined)(`waits, is called, talks and hears, and hangs up${silent}`, async () => {
     const hangUps = [await hold(), await hold()]

@@ -5,7 +5,7 @@
  * is used twice, so an action has no effect on a ticket or slot that has changed in the meantime.
  */
 import { callNext, callUpTo } from "../call-next.ts"
-import { dropDoubt } from "../doubt.ts"
+import { bindDoubt, dropDoubt, firstUnknown } from "../doubt.ts"
 import { stop } from "../ending.ts"
 import { clearPause, dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
@@ -39,6 +39,8 @@ export interface EndAction {
   readonly lease: string
   readonly deadline: number
   readonly claimMillis?: number
+  /** the sessions that the platform reports for a start in doubt, each by its ids: one that runs is ended like any other */
+  readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
 }
 
 /** The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps their names and `changes`, JSON. */
@@ -168,7 +170,7 @@ const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: 
 }
 
 /** Ends a lease and notifies its holder. A start in progress finds its lease stale, and then ends its session (`start-session.ts`). */
-const endLease = (s: Step, who: string, { claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
+const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)
     if (holder !== undefined && holder.lease === lease) {
@@ -179,9 +181,12 @@ const endLease = (s: Step, who: string, { claimMillis, deadline, lease }: EndAct
         return outcome
       }
       if (holder.state === "doubt") {
-        dropDoubt(s, id, holder)
+        const sessions = claimMillis === undefined ? undefined : firstUnknown(s, candidates ?? [])
+        if (sessions === undefined) dropDoubt(s, id, holder)
+        else bindDoubt(s, id, holder, sessions)
+        const outcome = sessions === undefined ? undefined : endLive(s, id, holder, who, claimMillis)
         callNext(s)
-        return { result: "freed", ticket, loggedResult: "ended_in_doubt" }
+        return outcome ?? { result: "freed", ticket, loggedResult: "ended_in_doubt" }
       }
       const loggedResult = `ended_${holder.state}`
       freeSlot(s, id, holder)

@@ -32,9 +32,8 @@ export const addAuditLine = (
   s.db.zkeepLast(s.keys.auditLog, AUDIT_LOG_MAX)
 }
 
-/** The short hash of the ticket that holds a slot; for a start in doubt, of the ticket that was started. */
-export const hashOfHolder = (id: string, ticket: Ticket): string =>
-  shortHash(ticket.state === "doubt" ? (ticket.ticket ?? "") : id)
+/** The short hash of the ticket that holds a slot; of a start that was or is in doubt, that of the ticket that was started. */
+export const hashOfHolder = (id: string, ticket: Ticket): string => shortHash(ticket.ticket ?? id)
 
 const lineOf = (text: string): AuditLine | undefined => {
   const line = decode(text)

@@ -1,11 +1,12 @@
 /** Starts in doubt: lists them, and resolves one by what the platform reports. */
 
 import { callNext } from "../call-next.ts"
-import { closeDoubt, countDoubts, dropDoubt } from "../doubt.ts"
+import { bindDoubt, dropDoubt, firstUnknown } from "../doubt.ts"
 import { endBeforeLease, endOrphan } from "../ending.ts"
 import { load, loadHolder, save } from "../load.ts"
-import { ALL, beginsWith, encode } from "../native.ts"
+import { ALL, beginsWith } from "../native.ts"
 import { meta, type Step } from "../step.ts"
+import { doubtId, type Ticket } from "../ticket.ts"
 
 /** Maximum doubts that one step returns. */
 const MAX_DOUBTS = 200
@@ -22,6 +23,21 @@ export interface Doubt {
   readonly data: string
 }
 
+/** What the gate needs to search for the session of a start in doubt. */
+const shown = (s: Step, id: string, doubt: Ticket): Doubt => ({
+  id,
+  ticket: doubt.ticket ?? "",
+  since: doubt.since ?? 0,
+  data: s.db.hget(s.keys.data, id) ?? "",
+})
+
+/** The start in doubt of a lease, whoever checks those; empty when there is none. */
+export const doubtAt = (s: Step, { lease }: { readonly lease: string }): { readonly doubts?: ReadonlyArray<Doubt> } => {
+  const id = doubtId(lease)
+  const doubt = load(s, id)
+  return doubt === undefined || doubt.state !== "doubt" ? {} : { doubts: [shown(s, id, doubt)] }
+}
+
 /**
  * The starts in doubt of at least this age, to check with the platform. One gate at a time claims the check; empty when
  * another has claimed it.
@@ -36,9 +52,7 @@ export const doubts = (
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
     const doubt = found.length < MAX_DOUBTS && beginsWith(id, "?") ? loadHolder(s, id) : undefined
     if (doubt !== undefined && doubt.state === "doubt") {
-      const since = doubt.since ?? 0
-      const data = s.db.hget(s.keys.data, id) ?? ""
-      if (since <= s.now - ageMillis) found.push({ id, ticket: doubt.ticket ?? "", since, data })
+      if ((doubt.since ?? 0) <= s.now - ageMillis) found.push(shown(s, id, doubt))
     }
   }
   return found.length === 0 ? {} : { doubts: found }
@@ -54,14 +68,6 @@ export interface PlatformFindings {
 
 /** `open`: still in doubt. `stale`: there is no such doubt any more. */
 export type Resolved = "running" | "open" | "free" | "stale"
-
-const isKnown = (s: Step, sessions: ReadonlyArray<string>): boolean => {
-  for (const session of sessions) {
-    if (s.db.hget(s.keys.sessions, session) !== undefined) return true
-    if (s.db.zscore(s.keys.endedSessions, session) !== undefined) return true
-  }
-  return false
-}
 
 const isAnyStarting = (s: Step): boolean => {
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
@@ -79,23 +85,14 @@ const isAnyStarting = (s: Step): boolean => {
 export const resolve = (s: Step, { candidates, ends, id }: PlatformFindings): Resolved => {
   const doubt = load(s, id)
   if (doubt === undefined || doubt.state !== "doubt") return "stale"
-  for (const sessions of candidates ?? []) {
-    if (!isKnown(s, sessions)) {
-      if (isAnyStarting(s)) return "open"
-      closeDoubt(s, id, doubt)
-      countDoubts(s, -1)
-      doubt.state = "live"
-      doubt.sessions = sessions
-      save(s, id, doubt)
-      s.db.hset(s.keys.data, id, encode({ s: sessions }))
-      s.db.zadd(s.keys.leases, s.now + s.context.callMillis, id)
-      if (ends === true) endOrphan(s, id, doubt)
-      else endBeforeLease(s, id)
-      s.db.hincrby(s.keys.meta, "live", 1)
-      for (const session of sessions) s.db.hset(s.keys.sessions, session, id)
-      callNext(s)
-      return "running"
-    }
+  const sessions = firstUnknown(s, candidates ?? [])
+  if (sessions !== undefined) {
+    if (isAnyStarting(s)) return "open"
+    bindDoubt(s, id, doubt, sessions)
+    if (ends === true) endOrphan(s, id, doubt)
+    else endBeforeLease(s, id)
+    callNext(s)
+    return "running"
   }
   const looks = (doubt.looks ?? 0) + 1
   if (looks < REQUIRED_LOOKS) {

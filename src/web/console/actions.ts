@@ -128,7 +128,7 @@ const slotActions: Readonly<
   in_doubt: {
     label: "Free slot",
     title: (ticket) => `Free the slot of ${ticket}?`,
-    text: "The slot goes to the next caller right away. If the platform did start the session, it keeps running there until it ends. The caller keeps their place.",
+    text: "The platform is searched for the session, and a session that it shows ends there before the slot goes to the next caller. A session that can’t be found keeps running until it ends. The caller keeps their place.",
   },
 }
 

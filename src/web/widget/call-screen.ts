@@ -58,13 +58,13 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   return {
     nodes: [
       h("div", { class: "row" }, title(say("in-call.title")), timer),
-      h("div", { class: "stage" }, orb.element, mood),
+      h("div", { class: "stage" }, orb.element, mood, captions),
       // the orb shows them to those who see
       h("div", { class: "unseen" }, said.element, heard.element),
       notice,
       transcript.element,
       field,
-      h("div", { class: "controls" }, actions(hangUp, muting), captions),
+      actions(hangUp, muting),
     ],
     update: (state) => {
       if (state.name !== "in-call") return

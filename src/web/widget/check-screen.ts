@@ -7,6 +7,7 @@ import { loudness } from "./format.ts"
 import { createMeter } from "./meter.ts"
 import { chooseMicrophone, NoSound, openMicrophone } from "./microphone.ts"
 import { nothing, partsOf, type Screen, type Tools } from "./parts.ts"
+import type { MicrophoneProblem } from "./state.ts"
 import { noMicrophone } from "./words.ts"
 
 export interface CheckScreen extends Screen {
@@ -26,14 +27,23 @@ export const checkScreen = (tools: Tools): CheckScreen => {
   const { say } = tools
   const { actions, button, text, title } = partsOf(tools)
   const devices = document.createElement("select")
-  const picker = h("label", { class: "field" }, h("span", { class: "small" }, say("check.device")), devices)
-  const meter = createMeter(say("check.level"))
+  const label = h("span", { class: "small" })
+  const picker = h("label", { class: "field", hidden: true }, label, devices)
+  const meter = createMeter("")
   const verdict = h("p", { class: "verdict", role: "status" })
   const notice = text("", "notice")
-  notice.hidden = true
-  picker.hidden = true
+  let told = "check.speak"
+  let problem: MicrophoneProblem | undefined
   /** aborted when the screen goes, or another device is chosen */
   let listening = new AbortController()
+
+  const tell = (key: string, wrong?: MicrophoneProblem): void => {
+    told = key
+    problem = wrong
+    setText(verdict, wrong === undefined ? say(key) : "")
+    verdict.classList.toggle("heard", key === "check.heard")
+    setText(notice, wrong === undefined ? "" : noMicrophone({ name: "no-microphone", problem: wrong }, say).join(". "))
+  }
 
   const showDevices = async (current: string | undefined): Promise<void> => {
     const found = await navigator.mediaDevices.enumerateDevices()
@@ -52,16 +62,12 @@ export const checkScreen = (tools: Tools): CheckScreen => {
     listening.abort()
     listening = new AbortController()
     const { signal } = listening
-    setText(verdict, say("check.speak"))
-    verdict.classList.remove("heard")
+    tell("check.speak")
     let stream: MediaStream
     try {
       stream = await openMicrophone()
     } catch (error) {
-      if (signal.aborted) return
-      const problem = error instanceof NoSound ? error.problem : "missing"
-      setText(notice, noMicrophone({ name: "no-microphone", problem }, say).join(". "))
-      setText(verdict, "")
+      if (!signal.aborted) tell(told, error instanceof NoSound ? error.problem : "missing")
       return
     }
     const context = new AudioContext()
@@ -71,7 +77,6 @@ export const checkScreen = (tools: Tools): CheckScreen => {
       meter.show(0)
     }
     if (signal.aborted) return release()
-    notice.hidden = true
     const analyser = new AnalyserNode(context, { fftSize: 1024 })
     context.createMediaStreamSource(stream).connect(analyser)
     const samples = new Float32Array(analyser.fftSize)
@@ -81,11 +86,8 @@ export const checkScreen = (tools: Tools): CheckScreen => {
       analyser.getFloatTimeDomainData(samples)
       const level = loudness(samples)
       meter.show(level)
-      if (level > VOICE && ++voiced === HEARD_AFTER) {
-        verdict.classList.add("heard")
-        setText(verdict, say("check.heard"))
-      }
-      if (voiced === 0 && performance.now() - since > SILENT_AFTER) setText(verdict, say("check.silent"))
+      if (level > VOICE && ++voiced === HEARD_AFTER) tell("check.heard")
+      if (voiced === 0 && performance.now() - since > SILENT_AFTER) tell("check.silent")
     }
     const measuring = window.setInterval(measure, MEASURE_EVERY)
     signal.addEventListener("abort", () => {
@@ -101,13 +103,19 @@ export const checkScreen = (tools: Tools): CheckScreen => {
   })
   void listen()
   return {
-    nodes: [
-      title(say("check.title")),
-      picker,
-      h("div", { class: "hearing" }, meter.element, verdict),
-      notice,
-      actions(button("check.done", () => tools.check(false), "primary")),
-    ],
+    // again in another language, while the microphone stays on
+    get nodes() {
+      tell(told, problem)
+      setText(label, say("check.device"))
+      meter.element.ariaLabel = say("check.level")
+      return [
+        title(say("check.title")),
+        picker,
+        h("div", { class: "hearing" }, meter.element, verdict),
+        notice,
+        actions(button("check.done", () => tools.check(false), "primary")),
+      ]
+    },
     update: nothing,
     tick: nothing,
     close: () => listening.abort(),

@@ -126,7 +126,7 @@ export const createClient = (
       }
       const millis = pauseAfter(failures)
       show({ name: "offline", retryAt: Date.now() + millis })
-      await pauseFor(millis, signal, (end) => {
+      await pauseFor(window, millis, signal, (end) => {
         retryNow = end
       })
       if (signal.aborted) return undefined

@@ -138,7 +138,7 @@ export class Gate {
       } catch {
         // no answer
       }
-      await pauseFor(pause, neverAborted)
+      await pauseFor(window, pause, neverAborted)
     }
   }
 

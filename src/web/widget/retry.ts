@@ -7,11 +7,29 @@ const LONGEST = 30_000
 /** The pause after so many failures before the last one, in milliseconds. */
 export const pauseAfter = (failures: number): number => Math.min(LONGEST, FIRST * 2 ** failures)
 
-/** A pause, which also ends when `signal` aborts. `keep` is given a function that ends it at once. */
-export const pauseFor = (millis: number, signal: AbortSignal, keep?: (end: () => void) => void): Promise<unknown> =>
-  new Promise((resolve) => {
-    window.setTimeout(resolve, millis)
-    window.addEventListener("online", resolve, { once: true, signal })
-    signal.addEventListener("abort", resolve, { once: true })
-    keep?.(() => resolve(undefined))
+/** Whose timer it is, and whose network: the window. */
+export interface Page extends Pick<EventTarget, "addEventListener"> {
+  readonly setTimeout: (run: () => void, millis: number) => unknown
+}
+
+/**
+ * A pause, which also ends when `signal` aborts. `keep` is given a function that ends it at once. Nothing listens any more when it is over,
+ * however long the signal lives.
+ */
+export const pauseFor = async (
+  page: Page,
+  millis: number,
+  signal: AbortSignal,
+  keep?: (end: () => void) => void,
+): Promise<void> => {
+  const over = new AbortController()
+  const listening = { signal: over.signal }
+  await new Promise<void>((resolve) => {
+    const end = (): void => resolve()
+    page.setTimeout(end, millis)
+    page.addEventListener("online", end, listening)
+    signal.addEventListener("abort", end, listening)
+    keep?.(end)
   })
+  over.abort()
+}

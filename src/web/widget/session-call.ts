@@ -15,7 +15,7 @@ export interface CallOwner {
   readonly options: VoiceAgentOptions
   readonly visitor: Visitor
   readonly equipment: Equipment
-  readonly isOver: boolean
+  readonly isOver: () => boolean
   readonly show: (state: VoiceAgentState) => void
   /** Shows a change of the call, while there is one. */
   readonly changeCall: (change: Partial<InCall>) => void
@@ -50,8 +50,8 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
   const { ticket } = session
   // Already open, except after a reload during the start.
   const ready = await owner.equipment.open().catch(() => owner.end("no-sound", ""))
-  const open = owner.isOver ? undefined : await prepare(session, owner)
-  if (owner.isOver || !ready || open === undefined) {
+  const open = owner.isOver() ? undefined : await prepare(session, owner)
+  if (owner.isOver() || !ready || open === undefined) {
     owner.discard(ticket)
     return undefined
   }

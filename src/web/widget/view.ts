@@ -92,11 +92,14 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
       const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools)
       // Every other state follows `use`.
       if (next === undefined) return
+      // it goes on in another language
+      if (shown !== state.name) {
+        checking?.close()
+        checking = undefined
+      }
       shown = state.name
       screen = next
-      checking?.close()
-      checking = undefined
-      fill(screen)
+      fill(checking ?? screen)
     }
     screen.update(state)
     dock.show(state)

@@ -360,6 +360,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
             lease: lease(id),
             deadline: random.percent(85) ? deadline : now,
             ...(random.percent(50) ? { claimMillis: 20_000 } : {}),
+            ...(random.percent(30) ? { candidates: [[random.maybe(sessions) ?? newSession()], [newSession()]] } : {}),
           },
         })
       }

@@ -271,4 +271,42 @@ export const doubts = (test: QueueTest): void => {
       assert.strictEqual(q.state().leases.size, q.called().length)
     }),
   )
+
+  test("are ended like a call when an operator ends one whose session the platform reports", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      const doubt = yield* q.operator.doubt(lease)
+      assert.deepInclude(doubt, { id: `?${lease}`, ticket: "t1", data: '{"clientIdentifier":"ada"}' })
+      const deadline = q.state().leases.get(`?${lease}`) ?? 0
+      const asked = yield* q.operator.endCall(lease, deadline, [["s1", "s2"]])
+      assert.strictEqual(asked.result, "ending")
+      assert.include(asked.session?.data, "s1")
+      // the slot is held until the platform has ended it, and the caller keeps the place
+      assert.deepStrictEqual([q.called(), q.line()], [[], ["t1", "t2"]])
+      assert.strictEqual((yield* q.operator.snapshot()).slotPage[0]?.state, "ending")
+      assert.strictEqual(yield* q.operator.doubt(lease), undefined)
+      assert.strictEqual(yield* q.end("s2"), "released")
+      assert.deepStrictEqual(q.called(), ["t1"])
+      const { lines } = yield* q.operator.auditLog()
+      assert.deepStrictEqual(
+        lines.map(({ result }) => result),
+        ["ended_at_platform", "ending_live"],
+      )
+      assert.strictEqual(new Set(lines.map(({ target }) => target)).size, 1)
+    }),
+  )
+
+  test("free the slot at an operator's wish when every reported session is known already", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t0")
+      yield* q.bind("t0", leaseOf(q, "t0"), ["s0"])
+      yield* q.admit("t1")
+      const lease = leaseOf(q, "t1")
+      yield* q.startFails("t1", lease, "doubt")
+      yield* q.end("s9")
+      const deadline = q.state().leases.get(`?${lease}`) ?? 0
+      assert.strictEqual((yield* q.operator.endCall(lease, deadline, [["s0"], ["s9"]])).result, "freed")
+      assert.strictEqual(q.stateOf("t0"), "live")
+    }),
+  )
 }
