@@ -6,7 +6,6 @@ import type { PushEvent } from "../../src/Session.ts"
 import type { Gate } from "./gate.ts"
 import { Link } from "./link.ts"
 import type { Arrive } from "./plan.ts"
-import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** How long a caller waits before it retries after a gate failed (ms). */
@@ -74,7 +73,7 @@ export class Caller {
       return
     }
     world.note(`caller ${request} asks ${gate.name}`)
-    const body = { campaignId: CAMPAIGN, clientIdentifier: `caller ${plan.id}`, metadata: { request } }
+    const body = { campaignId: plan.campaign, clientIdentifier: `caller ${plan.id}`, metadata: { request } }
     const hangUp = gate.ask(
       `request ${request}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
@@ -102,7 +101,9 @@ export class Caller {
           case undefined:
             return
           case "InvalidRequest":
-            return gate.serves ? world.fail(`caller ${request} was refused by a gate that has the campaign`) : again()
+            return gate.servesCampaign(plan.campaign)
+              ? world.fail(`caller ${request} was refused by a gate that has the campaign`)
+              : again()
           default:
             return world.fail(`caller ${request} was refused with ${error?._tag}`)
         }
@@ -299,7 +300,7 @@ export class Caller {
     const known = this.world.watch.ledger.isAlive(ticket)
     if (!known) return
     const body = {
-      campaignId: CAMPAIGN,
+      campaignId: this.plan.campaign,
       uniqueRequestId: ticket,
       metadata: { request: `${this.plan.id}.${this.requests++}` },
     }

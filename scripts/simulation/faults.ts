@@ -2,6 +2,7 @@
  * Planted faults: each is a plausible mistake in a rule of the store, and the simulation must find each within a
  * bounded number of histories. They exist only here, on the embedded store. A file for what they break.
  */
+import { accountFaults } from "./faults/accounts.ts"
 import { admissionFaults } from "./faults/admission.ts"
 import { deadlineFaults } from "./faults/deadlines.ts"
 import { gateFaults } from "./faults/gates.ts"
@@ -21,4 +22,5 @@ export const faults: ReadonlyArray<Planted> = [
   ...startFaults,
   ...gateFaults,
   ...outageFaults,
+  ...accountFaults,
 ]

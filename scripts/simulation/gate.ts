@@ -21,7 +21,7 @@ import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
 import type { Action } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
-import { settingsOf } from "./settings.ts"
+import { CAMPAIGN, type CampaignName, settingsOf } from "./settings.ts"
 import type { World } from "./world.ts"
 
 type Freeze = Pick<Extract<Action, { kind: "freeze" }>, "millis" | "clocks">
@@ -48,18 +48,13 @@ export class Gate {
   readonly index: number
   readonly name: string
   readonly process: Process
-  /** the campaign is in its settings */
-  readonly serves: boolean
+  private readonly serves: boolean
   /** since when nothing has stalled its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
   /** until when it may not know that it was stalled, because all its clocks were */
   unawareUntil = 0
   /** when it could not reach the store or was stalled, in order */
   readonly hindrances: Array<Hindrance> = []
-  /** the slots that its last step used */
-  slots: number | undefined
-  /** since when it has seen a free slot and a waiting ticket */
-  freeSince: number | undefined
   /** from when on it no longer waits for the platform, because it is stopping */
   givesUpAt = Number.POSITIVE_INFINITY
   private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
@@ -111,6 +106,11 @@ export class Gate {
       world.note(`${this.name} does not start`)
       this.kill(RESTART_MILLIS)
     })
+  }
+
+  /** A campaign is in its settings. */
+  servesCampaign(name: CampaignName): boolean {
+    return this.serves || name !== CAMPAIGN
   }
 
   private troubled = 0

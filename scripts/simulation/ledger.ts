@@ -222,7 +222,7 @@ export class Ledger {
 
   /** A caller was told that its session runs. */
   started(ticket: string, session: string, request: string | undefined): void {
-    const state = this.world.watch.state.tickets.get(ticket)?.state
+    const state = this.world.watch.stateOf(ticket)
     if (state === undefined || !["live", "ended", "reclaimed"].includes(state)) {
       this.world.fail(`${request ?? ticket} was told that its session runs, and its ticket is ${state}`)
     }
@@ -238,16 +238,16 @@ export class Ledger {
   /** A caller (its request, or its ticket) was told that the call failed. */
   refused(who: string): void {
     for (const [id, { request }] of this.lives) {
-      if ((id === who || request === who) && this.world.watch.state.tickets.get(id)?.state === "live") {
+      if ((id === who || request === who) && this.world.watch.stateOf(id) === "live") {
         this.world.fail(`${who} was told that the call failed, and it runs`)
       }
     }
   }
 
   /** The history is over: every ticket has one end, and every budget is as it must be. */
-  finish({ tickets }: QueueState): void {
+  finish(states: ReadonlyArray<QueueState>): void {
     const { world } = this
-    for (const [id, { state }] of tickets) {
+    for (const [id, { state }] of states.flatMap(({ tickets }) => [...tickets])) {
       if (id.startsWith("?")) continue
       if (!TERMINAL.has(state)) world.fail(`I3: ${id} is in state ${state} when everything is over`)
       if (this.lives.get(id)?.terminal === undefined) world.fail(`I3: ${id} never ended`)

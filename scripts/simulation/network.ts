@@ -153,7 +153,7 @@ export const makeStore = Effect.fnUntraced(function* (
       Effect.suspend(() => {
         // batches stay together: a rule gets the input that was sent here, and its answer is returned here
         const rule = asked as unknown as AnyRule
-        const ofQueue = world.watch.isWatched(rule.name, ask.keys)
+        const ofQueue = world.watch.of(rule.name, ask.keys) !== undefined
         if (!time.isMeasured()) {
           gate.trouble(kernel.now)
           if (ofQueue) gate.hindered(kernel.now, kernel.now)

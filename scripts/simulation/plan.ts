@@ -3,6 +3,7 @@
  * others. `planOf(seed)` generates one.
  */
 import { Chance, keyed } from "./chance.ts"
+import { CAMPAIGN, type CampaignName, OTHER } from "./settings.ts"
 
 /**
  * `limited`: the key's requests are limited; `unacceptable`: the caller's input is refused; `refused`: the key is
@@ -42,6 +43,7 @@ export interface Arrive {
   readonly kind: "arrive"
   readonly at: number
   readonly id: number
+  readonly campaign: CampaignName
   /** whose budgets are used */
   readonly address: number
   readonly gate: number
@@ -126,12 +128,22 @@ export type Action =
   /** The campaign goes from the settings of one gate after the other, each of which starts anew, and after `millis` comes back. */
   | { readonly kind: "remove"; readonly at: number; readonly millis: number }
 
+/** What two campaigns share, both of which have callers. */
+export interface AccountPlan {
+  readonly cap: number
+  /** together at most `cap` */
+  readonly reserved: { readonly [campaign in CampaignName]: number }
+}
+
 export interface Plan {
   readonly seed: number
   readonly gates: number
   /** how far (ms) each gate's clock may be off, either way: usually 0, since the store's time is measured */
   readonly skewMillis: number
+  /** of the first campaign */
   readonly slots: number
+  /** the account of both campaigns; without one, the second has no callers */
+  readonly account?: AccountPlan
   /** read from the platform, so it may change */
   readonly slotsFromPlatform: boolean
   readonly maxLength: number
@@ -220,6 +232,21 @@ const outageOf = (seed: number, millis: number): Pick<Plan, "outageFrom" | "outa
   return { outageFrom, outageTo: outageFrom + 3_000 + (keyed(seed, "outage for") % 30_000) }
 }
 
+/** In every fifth history both campaigns have callers, and share an account. */
+const accountOf = (seed: number, slotsFromPlatform: boolean): AccountPlan | undefined => {
+  if (!hasAccount(seed)) return undefined
+  const cap = pickBy(keyed(seed, "cap"), [1, 2, 2, 3])
+  // a campaign must be left a slot, also when the platform has fewer
+  const reserves = cap === 1 || slotsFromPlatform ? "none" : pickBy(keyed(seed, "reserves"), ["none", "one", "both"])
+  return { cap, reserved: { campaign: reserves === "none" ? 0 : 1, other: reserves === "both" ? 1 : 0 } }
+}
+
+const hasAccount = (seed: number): boolean => keyed(seed, "account") % 5 === 0
+
+/** The campaign that a caller requests. */
+const requested = (seed: number, id: number): CampaignName =>
+  hasAccount(seed) && keyed(seed, `campaign of ${id}`) % 2 === 0 ? OTHER : CAMPAIGN
+
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
   chance.percent(percent) ? chance.between(low, high) : -1
 
@@ -247,6 +274,7 @@ const arrival = (
   kind: "arrive",
   at,
   id,
+  campaign: requested(seed, id),
   address: chance.below(12),
   gate: chance.below(gates),
   hangUp: sometimes(chance, 4, 0, 50),
@@ -360,11 +388,13 @@ export const planOf = (seed: number): Plan => {
     const lasting = pickBy(keyed(seed, "remove for"), [15_000, 100_000, 250_000, 900_000])
     actions.push({ kind: "remove", at: keyed(seed, "remove at") % millis, millis: lasting })
   }
+  const account = accountOf(seed, slotsFromPlatform)
   return {
     seed,
     gates,
     skewMillis: chance.pick(0, 0, 0, 40, 40, 2_000),
     slots,
+    ...(account === undefined ? {} : { account }),
     slotsFromPlatform,
     maxLength: chance.pick(2, 6, 100, 100),
     graceSeconds: chance.pick(1, 5, 10, 30),
@@ -386,7 +416,16 @@ export const crowdOf = (seed: number): Plan => {
   const plan = planOf(seed)
   const actions = Array.from({ length: 450 }, (_, id): Action => {
     const caller = arrival(chance, id, 100 + chance.below(1_500), plan.gates, 0, plan.windowSeconds * 1000, seed)
-    return { ...caller, address: id % 250, connect: chance.percent(2) ? 10 : -1, poll: -1, rejoin: -1, retries: 0 }
+    return {
+      ...caller,
+      campaign: CAMPAIGN,
+      address: id % 250,
+      connect: chance.percent(2) ? 10 : -1,
+      poll: -1,
+      rejoin: -1,
+      retries: 0,
+    }
   })
-  return { ...plan, maxLength: 10_000, concurrent: 0, hourly: 0, slots: 1, slotsFromPlatform: false, actions }
+  const { account: _, ...own } = plan
+  return { ...own, maxLength: 10_000, concurrent: 0, hourly: 0, slots: 1, slotsFromPlatform: false, actions }
 }

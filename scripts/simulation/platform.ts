@@ -233,7 +233,7 @@ export class Platform {
         if (Exit.isFailure(exit)) return again()
         this.pending--
         session.telling.delete(telling)
-        const held = named.find((id) => world.watch.state.sessions.has(id))
+        const held = named.find((id) => world.watch.holds(id))
         if (held !== undefined) world.fail(`I4: ${gate.name} took the end of ${held}, and its slot is held still`)
         if (!exit.value && telling.alone && session.freed?.by === gate && session.freed.at >= telling.from) {
           world.fail(`I6: a webhook freed the slot of ${web}, and was told that it did not`)

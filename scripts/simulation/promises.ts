@@ -9,14 +9,17 @@ import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/store-outage.ts"
+import { WANT_MILLIS } from "../../src/rules/account.ts"
 import { MAX_PARK_MILLIS } from "../../src/rules/call-next.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
+import type { QueueContext } from "../../src/rules/step.ts"
 import type { QueueState } from "../../test/model/queue-state.ts"
+import { type AccountWatch, isHeldBriefly } from "./account-watch.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
 import type { Ledger } from "./ledger.ts"
+import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** How late a loop may be: its calls to the store take time, and it makes several. */
@@ -24,11 +27,21 @@ const SLACK_MILLIS = 700
 const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
 const TICKED_MILLIS = TICK_MILLIS + SLACK_MILLIS
 const WITHDRAWN_MILLIS = RETRY_MILLIS + SLACK_MILLIS
+/** How long a slot may be left to another campaign of the account that waits for it. */
+const LEFT_MILLIS = WANT_MILLIS + SWEPT_MILLIS
 /** Noticed by two heartbeats: one that reports it, and one that comes after the time. */
 const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
 const DRAINED_MILLIS = 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
 /** How long a caller's last step may still be in flight (ms). */
 const UNDER_WAY_MILLIS = 1_000
+
+interface View {
+  context: QueueContext
+  /** since when it has seen a free slot and a waiting ticket */
+  freeSince: number | undefined
+  /** the same, where the slot may be left to another campaign of the account */
+  leftSince: number | undefined
+}
 
 export class Promises {
   private readonly world: World
@@ -40,11 +53,30 @@ export class Promises {
   private readonly hindrances: Hindrances
   /** since when nothing prevents what is due by a moment */
   private readonly heard = new Map<string, number>()
+  private readonly name: CampaignName
+  private readonly account: AccountWatch | undefined
+  /** what each gate knew of the campaign in its last step */
+  private readonly views = new Map<Gate, View>()
 
-  constructor(world: World, ledger: Ledger, hindrances: Hindrances) {
+  constructor(
+    world: World,
+    name: CampaignName,
+    ledger: Ledger,
+    hindrances: Hindrances,
+    account: AccountWatch | undefined,
+  ) {
     this.world = world
+    this.name = name
+    this.account = account
     this.ledger = ledger
     this.hindrances = hindrances
+  }
+
+  /** A gate takes a step of the campaign. */
+  acts(gate: Gate, context: QueueContext): void {
+    const view = this.views.get(gate)
+    if (view === undefined) this.views.set(gate, { context, freeSince: undefined, leftSince: undefined })
+    else view.context = context
   }
 
   /** Checks what is due, judged by the gate that was stalled least. */
@@ -55,21 +87,26 @@ export class Promises {
     this.noteFree(state)
     for (const id of this.waitsSince.keys()) if (!waiting.has(id)) this.waitsSince.delete(id)
     for (const id of waiting.keys()) if (!this.waitsSince.has(id)) this.waitsSince.set(id, now)
-    if (this.world.gates.some((gate) => gate?.serves === true && gate.process.alive)) this.servedAt = now
+    if (this.world.gates.some((gate) => gate?.servesCampaign(this.name) === true && gate.process.alive))
+      this.servedAt = now
     // pages sent away while the store was down are kept present until they had time to return
     const returned = Math.max(...this.world.gates.map((gate) => (gate?.cleanSince ?? 0) + RETURN_MILLIS))
     const connected = this.connected()
     for (const gate of this.world.gates) {
       if (gate === undefined || gate.cleanSince > now) continue
-      if (!gate.serves) {
+      if (!gate.servesCampaign(this.name)) {
         this.removal(state, gate)
         continue
       }
       // if clocks disagree, a deadline set by one gate is a little later for another
       const idle = (since: number): number => now - Math.max(since, gate.cleanSince) - 2 * plan.skewMillis
       const fail = (what: string): void => this.world.fail(`${what}, though ${gate.name} sweeps`)
-      if (gate.freeSince !== undefined && idle(gate.freeSince) > SWEPT_MILLIS) {
+      const { freeSince, leftSince } = this.views.get(gate) ?? {}
+      if (freeSince !== undefined && idle(freeSince) > SWEPT_MILLIS) {
         fail(`I7: a slot is free and ${[...waiting.keys()].join()} wait`)
+      }
+      if (leftSince !== undefined && idle(leftSince) > LEFT_MILLIS) {
+        fail(`I7: a slot of the account is idle and ${[...waiting.keys()].join()} wait`)
       }
       for (const [id, until] of leases) {
         const due = state.tickets.get(id)?.state === "called" ? this.heardSince(state, `turn of ${id}`, until) : until
@@ -175,18 +212,25 @@ export class Promises {
   }
 
   /** Records since when each gate sees a free slot and a waiting ticket: they need not know of the same slots. */
-  private noteFree({ leases, meta, parked, waiting }: QueueState): void {
-    const { now } = this.world.kernel
+  private noteFree(state: QueueState): void {
+    const { leases, meta, parked, waiting } = state
+    const { kernel, plan } = this.world
+    const { now } = kernel
     // somebody was called to probe the platform
     const probing = meta.has("disrupted") && (meta.get("probeUntil") ?? 0) > now
     // calls are held briefly after an outage; longer only once
-    const heldFor = now - (meta.get("heldFrom") ?? 0)
-    const held = heldFor < MAX_HOLD_MILLIS + 2 * this.world.plan.skewMillis
-    const resting = probing || held || (meta.get("backoffUntil") ?? 0) > now
+    const resting = probing || isHeldBriefly(state, now, plan) || (meta.get("backoffUntil") ?? 0) > now
+    const mayCall = !resting && waiting.size > parked.size
     for (const gate of this.world.gates) {
-      if (gate?.slots === undefined) continue
-      if (resting || waiting.size <= parked.size || leases.size >= gate.slots) gate.freeSince = undefined
-      else gate.freeSince ??= this.world.kernel.now
+      const view = gate && this.views.get(gate)
+      if (gate === undefined || view === undefined) continue
+      const { slots } = view.context
+      const { least = slots, most = slots } = this.account?.boundsOf(gate, this.name, view.context) ?? {}
+      const isFree = mayCall && leases.size < Math.min(slots, least)
+      const isLeft =
+        mayCall && leases.size < Math.min(slots, most) && this.account?.isHeldElsewhere(this.name, now) !== true
+      view.freeSince = isFree ? (view.freeSince ?? now) : undefined
+      view.leftSince = isLeft ? (view.leftSince ?? now) : undefined
     }
   }
 

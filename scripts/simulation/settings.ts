@@ -1,13 +1,34 @@
 /** The settings of the gates of a history. */
 import { Redacted } from "effect"
+import { campaignKeyOf } from "../../src/queue/keys.ts"
 import type { Campaign, SettingsTree } from "../../src/Settings.ts"
 import { DEFAULTS, SERVER } from "../harness/settings.ts"
 import type { Plan } from "./plan.ts"
 
-/** The campaign that callers request. The other campaign precedes it and has no callers: ends are reported to both. */
-export const CAMPAIGN = "campaign"
+/** The campaigns, in the order of their keys. */
+export const CAMPAIGNS = ["campaign", "other"] as const
+export type CampaignName = (typeof CAMPAIGNS)[number]
 
-const campaign = (id: string, slots: number | undefined): Campaign => ({
+/**
+ * The campaign that callers request. The other one precedes it in the settings, so ends are reported to both. It has callers only where
+ * both share an account.
+ */
+export const CAMPAIGN: CampaignName = "campaign"
+export const OTHER: CampaignName = "other"
+
+/** The campaigns with callers. */
+export const campaignsOf = ({ account }: Plan): ReadonlyArray<CampaignName> =>
+  account === undefined ? [CAMPAIGN] : CAMPAIGNS
+
+/** What names a campaign within its account, or in a store without accounts. */
+export const idOf = (name: CampaignName): string => `business/${name}`
+
+/** What names a campaign in the store. */
+export const keyOf = ({ account }: Plan, name: CampaignName): string =>
+  campaignKeyOf({ account: account && "account", campaign: idOf(name) })
+
+/** A campaign of the account of the plan, if it has one. */
+const campaign = (id: CampaignName, slots: number | undefined, { account, slotsFromPlatform }: Plan): Campaign => ({
   name: id,
   ApiSecretToken: Redacted.make("key"),
   BaseUrl: "https://platform.example/",
@@ -17,6 +38,15 @@ const campaign = (id: string, slots: number | undefined): Campaign => ({
   AllowedRegionIds: ["eu"],
   AllowedTransportTypes: ["websocket"],
   MaxConcurrency: slots,
+  ...(account === undefined
+    ? {}
+    : {
+        Account: {
+          Name: "account",
+          MaxConcurrency: slotsFromPlatform ? undefined : account.cap,
+          ReservedSlots: account.reserved[id],
+        },
+      }),
   Platform: "iqra",
 })
 
@@ -24,8 +54,8 @@ const campaign = (id: string, slots: number | undefined): Campaign => ({
 export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
   StoreConnectionString: Redacted.make("memory:"),
   Campaigns: [
-    campaign("other", 1),
-    ...(serves ? [campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots)] : []),
+    campaign(OTHER, plan.account === undefined ? 1 : undefined, plan),
+    ...(serves ? [campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots, plan)] : []),
   ],
   // without a provider
   IpIntel: DEFAULTS.IpIntel,

@@ -1,6 +1,7 @@
 /** The scope of a history: its time, its parts, and what was seen of it. */
 import type { Base } from "./base.ts"
 import type { Caller } from "./callers.ts"
+import type { CampaignWatch } from "./campaign-watch.ts"
 import { keyed } from "./chance.ts"
 import type { AnyAsk, AnyRule } from "./did.ts"
 import { Gate } from "./gate.ts"
@@ -23,7 +24,7 @@ export interface Planted {
   /** executes a rule only this long (ms) after its decision, by replacing it with that decision */
   readonly actsLate?: {
     readonly millis: number
-    readonly decide: (rule: AnyRule, watch: Watch, ask: AnyAsk) => AnyRule | undefined
+    readonly decide: (rule: AnyRule, campaign: CampaignWatch, ask: AnyAsk) => AnyRule | undefined
   }
 }
 
@@ -54,7 +55,7 @@ export class World {
     this.plan = plan
     this.base = base
     this.planted = planted
-    this.slots = plan.slots
+    this.slots = plan.account?.cap ?? plan.slots
     this.trace = traced ? [] : undefined
     this.platform = new Platform(this)
     this.watch = new Watch(this)
@@ -94,7 +95,8 @@ export class World {
   /** The store executes a rule for a gate, and everything is checked. */
   carryOut(gate: Gate, asked: AnyRule, ask: AnyAsk, done: (answer: unknown) => void): void {
     const late = this.planted?.actsLate
-    const decided = late?.decide(asked, this.watch, ask)
+    const campaign = late && this.watch.of(asked.name, ask.keys)
+    const decided = campaign && late?.decide(asked, campaign, ask)
     if (late !== undefined && decided !== undefined) {
       this.kernel.after(late.millis, () => this.run(gate, decided, ask, done))
     } else {

@@ -14,7 +14,7 @@ import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi, type WebSession } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { Store } from "../Store.ts"
-import { endSession } from "./end-session.ts"
+import { endOrFindOver } from "./end-session.ts"
 import { boundSessionOf } from "./outcomes.ts"
 import type { Steps } from "./steps.ts"
 
@@ -77,7 +77,7 @@ export const makeEndLeft = ({
       const from = yield* takenFrom(campaign, session)
       if (from !== undefined && from > now) return yield* endAfter(where, session.sessionIds, from - now)
       if (from === undefined) {
-        const ending = yield* endSession(platform, campaign, session, "A session that its caller has left")
+        const ending = yield* endOrFindOver(platform, campaign, session, "A session that its caller has left")
         if (ending !== "over") return
       }
       // By the session, so that an end which was reported meanwhile is not counted twice.

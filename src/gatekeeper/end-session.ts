@@ -9,8 +9,15 @@ import type { PlatformApi, WebSession } from "../PlatformApi.ts"
  */
 export type SessionEnding = "over" | "unsupported" | "unconfirmed"
 
+/** Whether the platform says that a session is over. If it cannot be asked, it does not. */
+const saysOver = (platform: PlatformApi["Service"], campaign: string, sessionId: string): Effect.Effect<boolean> =>
+  platform.sessionStatus(campaign, sessionId).pipe(
+    Effect.map(({ status }) => status === "over"),
+    Effect.orElseSucceed(() => false),
+  )
+
 /**
- * Asks the platform to end a session. If it does not say that the session is over, its state is read.
+ * Asks the platform to end a session. If it was asked and does not say that the session is over, its state is read.
  *
  * @param what names the session in the log when the platform gives no usable answer
  */
@@ -28,11 +35,16 @@ export const endSession = (
     Effect.orElseSucceed(() => false),
     Effect.flatMap((answer): Effect.Effect<SessionEnding> => {
       if (answer === true) return Effect.succeed("over")
-      const otherwise = answer === "unsupported" ? "unsupported" : "unconfirmed"
-      return platform.sessionStatus(campaign, sessionId).pipe(
-        Effect.map(({ status }) => (status === "over" ? "over" : otherwise)),
-        Effect.orElseSucceed(() => otherwise),
-      )
+      if (answer === "unsupported") return Effect.succeed("unsupported")
+      return Effect.map(saysOver(platform, campaign, sessionId), (isOver) => (isOver ? "over" : "unconfirmed"))
     }),
   )
 }
+
+/** The same for a session that may have ended by itself: its state is read also where the platform cannot be asked to end it. */
+export const endOrFindOver: typeof endSession = (platform, campaign, session, what) =>
+  Effect.flatMap(endSession(platform, campaign, session, what), (ending) => {
+    const [sessionId] = session.sessionIds
+    if (ending !== "unsupported" || sessionId === undefined) return Effect.succeed(ending)
+    return Effect.map(saysOver(platform, campaign, sessionId), (isOver) => (isOver ? "over" : ending))
+  })

@@ -2,9 +2,10 @@
  * The two APIs of OpenAI whose calls begin with an SDP offer. Realtime takes a form and answers the SDP itself, with the call's id in
  * `Location`; Live takes and answers JSON. Each call has an address for its sideband connection and one to hang up.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Send } from "./adapter.ts"
-import type { PlatformError } from "./errors.ts"
+import type { Answered } from "./answer.ts"
+import { type PlatformError, unavailable } from "./errors.ts"
 import type { Call, Endpoint } from "./transport.ts"
 
 /** What OpenAI answers to an offer. */
@@ -17,11 +18,12 @@ export interface BegunCall {
 export interface OpenAIApi {
   /** what every session has, besides its settings */
   readonly session: Readonly<Record<string, string>>
-  /** Sends the offer, once. */
+  /** Sends the offer, once. A call that an unusable answer names is given to `abandon`, which is true once it is over. */
   readonly begin: (
     session: object,
     offer: string,
     caller: Pick<Call, "fromCaller"> & { readonly group: string },
+    abandon: (call: string) => Effect.Effect<boolean>,
   ) => Effect.Effect<BegunCall, PlatformError>
   /** the path of a call's sideband connection */
   readonly sideband: (call: string) => string
@@ -40,6 +42,42 @@ const LiveAnswer = Schema.Struct({
 const CALL = /^(?:.*\/)?([\w-]{1,200})$/
 const callIn = (text = ""): string | undefined => CALL.exec(text.split(/[?#]/, 1)[0] ?? "")?.[1]
 
+const LiveName = Schema.fromJsonString(Schema.Struct({ session: Schema.Struct({ id: Schema.String }) }))
+
+/** OpenAI's own error, in the shape that its API documents: what answers in its place has another one. */
+const ApiError = Schema.fromJsonString(
+  Schema.Struct({ error: Schema.Struct({ message: Schema.String, type: Schema.String }) }),
+)
+export const isApiError = (body: string): boolean => Option.isSome(Schema.decodeUnknownOption(ApiError)(body))
+
+/**
+ * A start whose answer names a call and cannot be used leaves no call behind: its page has no answer and cannot connect to it, and once it is
+ * over nothing is in doubt.
+ */
+const abandoning = <A>(
+  endpoint: Endpoint,
+  nameIn: (answered: Answered) => string | undefined,
+  abandon: (call: string) => Effect.Effect<boolean>,
+  begin: (endpoint: Endpoint) => Effect.Effect<A, PlatformError>,
+): Effect.Effect<A, PlatformError> =>
+  Effect.suspend(() => {
+    let named: string | undefined
+    const noting: Endpoint = {
+      ...endpoint,
+      read: (call, answered) => {
+        named = nameIn(answered)
+        return endpoint.read(call, answered)
+      },
+    }
+    return Effect.catch(begin(noting), (error) => {
+      const isInDoubt = error.reason._tag === "Unavailable" && error.reason.mayHaveHappened
+      if (named === undefined || !isInDoubt) return Effect.fail(error)
+      return Effect.flatMap(abandon(named), (isOver) =>
+        Effect.fail(isOver ? unavailable("server_error", false, error.message) : error),
+      )
+    })
+  })
+
 export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
   const endpoint: Endpoint = {
     ...plain,
@@ -51,7 +89,7 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
   }
   return {
     session: { type: "realtime" },
-    begin: (session, sdp, { group, ...caller }) => {
+    begin: (session, sdp, { group, ...caller }, abandon) => {
       const multipart = { sdp, session: JSON.stringify(session) }
       const call: Call = {
         kind: "start",
@@ -61,10 +99,13 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
         unquotable: sdp,
         ...caller,
       }
-      return Effect.map(send(endpoint, RealtimeAnswer, call, group), (answered) => ({
-        sdp: answered.sdp,
-        call: callIn(answered.location),
-      }))
+      const begun = abandoning(
+        endpoint,
+        ({ location }) => callIn(location),
+        abandon,
+        (noting) => send(noting, RealtimeAnswer, call, group),
+      )
+      return Effect.map(begun, (answered) => ({ sdp: answered.sdp, call: callIn(answered.location) }))
     },
     sideband: (call) => `v1/realtime?call_id=${encodeURIComponent(call)}`,
     hangUp: (call) => `v1/realtime/calls/${call}/hangup`,
@@ -73,10 +114,16 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
 
 export const liveApi = (endpoint: Endpoint, send: Send): OpenAIApi => ({
   session: {},
-  begin: (session, sdp, { group, ...caller }) => {
+  begin: (session, sdp, { group, ...caller }, abandon) => {
     const body = { session, transport: { type: "webrtc", sdp } }
     const call: Call = { kind: "start", method: "POST", path: "v1/live/sessions", body, unquotable: sdp, ...caller }
-    return Effect.map(send(endpoint, LiveAnswer, call, group), (answered) => ({
+    const begun = abandoning(
+      endpoint,
+      ({ body }) => callIn(Option.getOrUndefined(Schema.decodeUnknownOption(LiveName)(body))?.session.id),
+      abandon,
+      (noting) => send(noting, LiveAnswer, call, group),
+    )
+    return Effect.map(begun, (answered) => ({
       sdp: answered.transport.sdp,
       call: callIn(answered.session?.id),
     }))

@@ -13,7 +13,7 @@ import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"
 import type { RelayedSession, WebSession } from "./model.ts"
 import { newOfferToken, offerUntil, sessionOfToken } from "./offer-token.ts"
-import { liveApi, realtimeApi } from "./openai-api.ts"
+import { isApiError, liveApi, realtimeApi } from "./openai-api.ts"
 import { makeCallWatch } from "./openai-watch.ts"
 import type { Call } from "./transport.ts"
 import { checkAgent, chosenIn, isNotFound, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
@@ -47,6 +47,7 @@ export const openai = (
     headers,
     secrets: [ApiKey],
     isAtCapacity: saysConcurrency,
+    hasGivenUp: ({ text }) => isApiError(text),
     isRefusal: ({ code }) => code === "insufficient_quota" || code === "billing_hard_limit_reached",
   })
   const api = (Api === "live" ? liveApi : realtimeApi)(endpoint, send)
@@ -76,7 +77,7 @@ export const openai = (
   const relay = Effect.fnUntraced(function* (config: StartConfig, offer: string, group: string) {
     const begunAt = yield* Clock.currentTimeMillis
     const caller = { fromCaller: chosenIn(config) + offer, group }
-    const { call: callId, sdp } = yield* api.begin(sessionOf(config), offer, caller)
+    const { call: callId, sdp } = yield* api.begin(sessionOf(config), offer, caller, abandon)
     const seconds = callId === undefined ? Math.min(longestCallSeconds, PLATFORM_SECONDS) : longestCallSeconds
     const end = Math.floor(begunAt / 1000) + seconds
     const name = callId ?? UNNAMED + randomBytes(16).toString("base64url")
@@ -97,6 +98,9 @@ export const openai = (
       Effect.catchIf(isNotFound, () => Effect.void),
       Effect.as(true),
     )
+
+  /** True once the call is certainly over. */
+  const abandon = (call: string): Effect.Effect<boolean> => Effect.catch(hangUp(call), () => Effect.succeed(false))
 
   const calls = makeCallWatch({
     url: (call) => `${campaign.BaseUrl.replace(/^http/, "ws")}${api.sideband(call)}`,

@@ -44,6 +44,8 @@ export interface VendorAnswers {
   readonly isAtCapacity: (failure: VendorFailure) => boolean
   /** Whether a failure blames the account, such as one without credit, whatever its status. None does if absent. */
   readonly isRefusal?: (failure: VendorFailure) => boolean
+  /** Whether an answer of 500 or above is the vendor's own, so that it has given the start up. None is if absent. */
+  readonly hasGivenUp?: (failure: VendorFailure) => boolean
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -65,7 +67,7 @@ const withoutQuotes = (text: string, unquotable: string): string =>
     .replace(WORD, (word) => (unquotable.includes(word.replace(/[.:!?]+$/, "")) ? "<redacted>" : word))
 
 export const readVendorAnswer =
-  ({ isAtCapacity, isRefusal, secrets, vendor }: VendorAnswers) =>
+  ({ hasGivenUp, isAtCapacity, isRefusal, secrets, vendor }: VendorAnswers) =>
   (
     { fromCaller = "", kind, unquotable }: Call,
     { body, retryAfter, status }: Answered,
@@ -95,9 +97,10 @@ export const readVendorAnswer =
       const reason = new KeyRateLimited({ retryAfterMillis: retryAfterOf(retryAfter), message })
       return Effect.fail(new PlatformError({ reason }))
     }
-    // 503: not handled (RFC 9110 §15.6.4); any other 5xx may come from a proxy while the vendor continued
+    // 503: not handled (RFC 9110 §15.6.4); any other 5xx that is not the vendor's own may come from a proxy while the vendor continued
     if (status >= 500 && status !== 501) {
-      return Effect.fail(unavailable("server_error", kind === "start" && status !== 503, message))
+      const declined = status === 503 || hasGivenUp?.({ status, code, text: body }) === true
+      return Effect.fail(unavailable("server_error", kind === "start" && !declined, message))
     }
     if (status >= 300 && status < 400) {
       return Effect.fail(unavailable("malformed", false, `${vendor} redirects (HTTP ${status}): set its final address`))

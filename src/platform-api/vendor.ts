@@ -44,6 +44,7 @@ interface VendorApi {
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   readonly isAtCapacity: (failure: VendorFailure) => boolean
   readonly isRefusal?: (failure: VendorFailure) => boolean
+  readonly hasGivenUp?: (failure: VendorFailure) => boolean
 }
 
 export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): Endpoint => ({

@@ -24,19 +24,30 @@ import { type Generation, makeGeneration } from "./generation.ts"
 
 const refused = (...problems: ReadonlyArray<string>): ReloadOutcome => ({ _tag: "refused", problems })
 
+/** These name a campaign in the store. */
+const NAMES_CAMPAIGN = /\.(Account\.Name|BusinessId|WebCampaignId)$/
+
 const logOutcome = (who: string, outcome: ReloadOutcome): Effect.Effect<void> => {
   if (outcome._tag === "refused") {
     return Effect.logError(`The settings were not changed (${who}). ${outcome.problems.join("\n")}`)
   }
   const { changed, kept } = outcome
   const change = changed.length === 0 ? "No setting has changed" : `Changed settings: ${changed.join(", ")}`
+  const anew = changed.filter((setting) => NAMES_CAMPAIGN.test(setting))
+  const warnings = [
+    ...(kept.length === 0
+      ? []
+      : [`These settings cannot change while the gate runs and keep their values: ${kept.join(", ")}.`]),
+    ...(anew.length === 0
+      ? []
+      : [
+          `Campaigns begin anew in the store, because of ${anew.join(", ")}: who waited is sent away once no instance has the old ` +
+            "settings, and calls that run there do not count toward the slots.",
+        ]),
+  ]
   return Effect.andThen(
     Effect.logInfo(`Settings were reloaded (${who}). ${change}.`),
-    kept.length === 0
-      ? Effect.void
-      : Effect.logWarning(
-          `These settings cannot change while the gate runs and keep their values: ${kept.join(", ")}.`,
-        ),
+    Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true }),
   )
 }
 

@@ -35,8 +35,10 @@ const takenWithout = (account: AccountState, own: string): number => {
 /** Whether a campaign may wait for a slot of the account. */
 const waits = ({ state: { parked, waiting } }: Member): boolean => waiting.size > parked.size
 
+export type Bounds = NonNullable<Change["account"]>
+
 /** Bounds of the slots that a campaign may hold: it may never hold more than `most`, and leaves none free below `least`. */
-export const slotsWithin = (account: AccountState, id: string): NonNullable<Change["account"]> => {
+export const slotsWithin = (account: AccountState, id: string): Bounds => {
   const most = Math.max(0, account.cap - takenWithout(account, id))
   const others = [...account.members].filter(([other, member]) => other !== id && waits(member)).length
   return { most, least: Math.max(Math.min(most, account.reserved[id] ?? 0), most - others) }

@@ -90,6 +90,8 @@ gateTest(
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       world.end = () => Effect.succeed("unsupported")
+      // its answer would change nothing
+      world.sessionStatus = () => Effect.die("the state of the session was read")
       expect(yield* endCall).toMatchObject({ result: "freed" })
       expect(yield* stateOf(uniqueRequestId)).toBe("stopped")
       expect(yield* logged).toEqual(["me ending_live", "me freed_live"])

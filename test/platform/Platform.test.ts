@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
@@ -17,6 +17,27 @@ import { campaign, http, prepare, type Scripted, scriptedServer, sessionConfig, 
 const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
 /** A platform on a free port, its keys, and a gate's client for each of them. Stopped with the scope. */
+/** The headers of each 401 in the API's document. */
+const decodeChallenges = Schema.decodeUnknownSync(
+  Schema.Struct({
+    paths: Schema.Record(
+      Schema.String,
+      Schema.Record(
+        Schema.String,
+        Schema.Struct({
+          responses: Schema.Struct({
+            401: Schema.Struct({
+              headers: Schema.Struct({
+                "www-authenticate": Schema.Struct({ required: Schema.Boolean, description: Schema.String }),
+              }),
+            }),
+          }),
+        }),
+      ),
+    ),
+  }),
+)
+
 const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget, options: Platform.Options = {}) {
   const context = yield* Layer.build(Platform.layer({ privateWebhooks: true, ...options }))
   const { keys } = yield* Effect.provideContext(prepare(sessionEnded), context)
@@ -320,6 +341,24 @@ describe("the local platform", () => {
         "/api/v1/user/billing/featuresactivequantity",
       ]) {
         assert.include(text, JSON.stringify(path))
+      }
+    }),
+  )
+
+  it.effect("describes the challenge that each 401 carries", () =>
+    Effect.gen(function* () {
+      const { request } = yield* running()
+      const { body } = yield* request("/openapi.json", {})
+      const { paths } = decodeChallenges(body)
+      const refusals = Object.values(paths).flatMap((path) =>
+        Object.values(path).map(({ responses }) => responses[401]),
+      )
+      const refused = yield* request("/api/v1/business", {})
+      const challenge = refused.headers.get("www-authenticate")
+      assert.deepStrictEqual([refused.status, challenge], [401, 'Token realm="platform"'])
+      assert.isNotEmpty(refusals)
+      for (const refusal of refusals) {
+        assert.deepInclude(refusal.headers["www-authenticate"], { required: true, description: `\`${challenge}\`.` })
       }
     }),
   )

@@ -22,16 +22,18 @@ const asOnTheServer: Planted = {
 }
 
 const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 12)
+/** The first ones, and one whose gates die while two campaigns share an account with reserved slots. */
+const SEEDS = [...Array.from({ length: HISTORIES }, (_, n) => n + 1), 139]
 
 describe("the simulation on Redis", () => {
   it.live(
-    `keeps every invariant, and ${HISTORIES} histories take the same course as in memory`,
+    `keeps every invariant, and ${SEEDS.length} histories take the same course as in memory`,
     () =>
       Effect.gen(function* () {
         const server = yield* redisServer()
         const store = Context.get(yield* Layer.build(redisStore(() => server.url)), Store)
         let steps = 0
-        for (let seed = 1; seed <= HISTORIES; seed++) {
+        for (const seed of SEEDS) {
           const plan = planOf(seed)
           const played: Played = yield* Effect.scoped(
             Effect.flatMap(Scope.Scope, (scope) =>
@@ -45,7 +47,7 @@ describe("the simulation on Redis", () => {
           assert.deepStrictEqual(played.trace, play(plan, { traced: true, planted: asOnTheServer }).trace)
           steps += played.steps
         }
-        console.log(`${HISTORIES} histories, ${steps} steps on Redis`)
+        console.log(`${SEEDS.length} histories, ${steps} steps on Redis`)
       }),
     { timeout: 900_000 },
   )

@@ -39,6 +39,7 @@ const CORNERS = [
   ],
   ...["end passes over", "sweep passes over"],
   ...["attach waiting", "attach called", "attach starting", "attach live", "attach ended"],
+  ...["account withholds a slot", "account leaves a slot to another"],
   "stop",
 ]
 

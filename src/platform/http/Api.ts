@@ -8,6 +8,7 @@ import { Authorization, FormErrors } from "./Authorization.ts"
 import { Businesses, Keys, NewBusinesses } from "./api/businesses.ts"
 import { Calls, Conversations, Sessions } from "./api/sessions.ts"
 import { Users } from "./api/users.ts"
+import { listChallenge } from "./challenge.ts"
 import { refuseUnknown } from "./unknown-fields.ts"
 
 export const Api = HttpApi.make("platform")
@@ -20,6 +21,7 @@ export const Api = HttpApi.make("platform")
     OpenApi.annotations({
       title: "voicegate platform",
       version: "1",
+      transform: listChallenge,
       description:
         "Every request carries `Authorization: Token <key>`. A key may make 60 requests and 600 starts of sessions and calls per minute, counted separately; `X-RateLimit-Remaining` is the number left. A key has permissions: `start` (start sessions and calls, and read what that needs), `read` (read everything in its scope), `manage` (change and delete). No permission includes another. Every endpoint lists permissions of which a key needs one; without it the answer is 403 `PERMISSION_MISSING`.",
     }),

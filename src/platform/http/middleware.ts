@@ -16,6 +16,7 @@ import {
   OpenTo,
 } from "./Authorization.ts"
 import { businessPath } from "./api/shapes.ts"
+import { API_CHALLENGE, DASHBOARD_CHALLENGE } from "./challenge.ts"
 import { BadRequest, failure, toFailure, Unauthorized } from "./envelope.ts"
 import { fieldsOf } from "./form-errors.ts"
 
@@ -163,9 +164,8 @@ const answerTo = (defect: unknown) => {
   )
 }
 
-/** How a request authenticates (RFC 9110, 11.6.1): the API by a key, the dashboard by its cookie. No browser asks its user for either. */
 const challengeOf = ({ url }: HttpServerRequest.HttpServerRequest): string =>
-  url.startsWith("/api/") ? 'Token realm="platform"' : 'Cookie realm="dashboard"'
+  url.startsWith("/api/") ? API_CHALLENGE : DASHBOARD_CHALLENGE
 
 /**
  * Logs unexpected failures and answers without details; forbids caching unless an answer allows it. A 401 says how to authenticate.

@@ -4,19 +4,21 @@
  */
 import type { Page } from "playwright-core"
 import { expect, it } from "vitest"
+import { eventually } from "../../../scripts/harness/process.ts"
 import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import type { Visitor } from "../../web/visitor.ts"
-import { state, type VendorPages } from "./pages.ts"
+import { microphones, NOTES_MICROPHONES, state, type VendorPages } from "./pages.ts"
 
-/** Answers each message of the SDK, and notes the room that it joins in `window.room`. */
+/** Answers each message of the SDK, and notes its action in `window.actions` and the room that it joins in `window.room`. */
 const PROGRAM = `
   const answer = (callClientId, message) =>
     window.postMessage({ what: "iframe-call-message", from: "embedded", callClientId, ...message }, "*")
   window.addEventListener("message", ({ data }) => {
     if (data?.from !== "module") return
     const { action, callClientId, callbackStamp } = data
+    ;(window.actions ??= []).push(action)
     if (callbackStamp) answer(callClientId, { action: "answer", callbackStamp })
     if (action === "join-meeting") {
       const { token, url, userData } = data.properties
@@ -79,5 +81,17 @@ export const daily = (pages: VendorPages): void => {
     expect(url).toBe("https://cloud.daily.example/session-1")
     expect(fake.join({ shape: "url+token", platform: "pipecat", url, token })).toBe("session-1")
     await pages.leave(tab)
+  })
+
+  it("Pipecat Cloud: a call that is given up while it connects leaves the room, and closes the microphone", async () => {
+    const fake = makeFakePipecat(Date.now)
+    const tab = await pages.talk("pipecat", fake, async (visitor) => {
+      await visitor.context.addInitScript(NOTES_MICROPHONES)
+      await program(false)(visitor)
+    })
+    await roomOf(tab)
+    await pages.leave(tab)
+    await tab.waitForFunction('window.actions.includes("leave-meeting")')
+    await eventually("the end of the recording", async () => (await microphones(tab)) === 0)
   })
 }

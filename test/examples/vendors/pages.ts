@@ -36,6 +36,21 @@ export interface VendorPages {
 /** Waits until the example is in a state of the headless client. */
 export const state = (tab: Page, name: string): Promise<void> => tab.locator("#state", { hasText: name }).waitFor()
 
+/** Notes the microphones that a page opens, for `microphones`. */
+export const NOTES_MICROPHONES = `
+  window.opened = []
+  const devices = navigator.mediaDevices
+  const open = devices.getUserMedia.bind(devices)
+  devices.getUserMedia = async (wanted) => {
+    const stream = await open(wanted)
+    window.opened.push(...stream.getTracks())
+    return stream
+  }`
+
+/** How many microphones a page has open. */
+export const microphones = (tab: Page): Promise<number> =>
+  tab.evaluate<number>('window.opened.filter(({ readyState }) => readyState === "live").length')
+
 /** What the vendor's end of a WebSocket sends. */
 export const sender =
   (socket: WebSocketRoute) =>

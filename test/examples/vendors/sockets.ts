@@ -7,7 +7,7 @@ import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
-import { sender, state, type VendorPages } from "./pages.ts"
+import { microphones, NOTES_MICROPHONES, sender, state, type VendorPages } from "./pages.ts"
 
 /** A second of a tone: PCM of 16 bits. */
 const tone = (rate: number): Buffer =>
@@ -118,6 +118,27 @@ export const sockets = (pages: VendorPages): void => {
     // the webhook names the chat by our id, so the SDK carried it
     const { rawBody } = fake.hangUp("chat-1") ?? { rawBody: "{}" }
     expect(JSON.parse(rawBody)).toMatchObject({ custom_session_id: expect.stringContaining("voicegate-") })
+  })
+
+  it("Hume: a call that is given up while it connects closes the chat that hume has opened, and the microphone", async () => {
+    const fake = makeFakeHume(Date.now)
+    const sockets = { opened: 0, closed: 0 }
+    const tab = await pages.talk("hume", fake, async ({ context }) => {
+      await context.addInitScript(NOTES_MICROPHONES)
+      // the chat is open, and Hume never says which one it is
+      await context.routeWebSocket(/^wss:\/\/api\.hume\.ai\/v0\/evi\/chat/, (socket) => {
+        sockets.opened++
+        socket.onClose(() => {
+          sockets.closed++
+        })
+      })
+    })
+    await eventually("the chat", () => sockets.opened === 1)
+    expect(await microphones(tab)).toBeGreaterThan(0)
+    await pages.leave(tab)
+    await eventually("the end of the chat", () => sockets.closed === 1)
+    await eventually("the end of the recording", async () => (await microphones(tab)) === 0)
+    expect(sockets).toEqual({ opened: 1, closed: 1 })
   })
 
   it("Deepgram: @deepgram/sdk opens the agent with the token, in the campaign's configuration", async () => {

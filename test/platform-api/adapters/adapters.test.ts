@@ -166,7 +166,7 @@ adapterContract({
   shape: "url+token",
   asksToStart: true,
   startsNothing: true,
-  atCapacity: [],
+  atCapacity: [{ status: 429, body: { error: "rate-limit-error", info: "concurrent participants limit reached" } }],
   secrets: ["key-of-the-fake-daily", Buffer.from("webhook secret of the fake Daily").toString("base64")],
   otherEvent: (id) => ({ type: "participant.left", payload: { room: id } }),
   foreignEnd: { type: "meeting.ended", payload: { room: "a-room-of-another-program" } },
@@ -210,6 +210,7 @@ adapterContract({
 
 adapterContract({
   platform: "assemblyai",
+  limit: "max_session_duration_seconds=600",
   fake: makeFakeAssemblyAI,
   shape: "single-use-token",
   asksToStart: true,

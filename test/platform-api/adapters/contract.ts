@@ -1,10 +1,12 @@
 /** What holds for every platform, run against each vendor's fake. */
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Logger, Metric } from "effect"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
+import { documented } from "./documented.ts"
 import {
   admitted,
   ask,
@@ -68,6 +70,7 @@ const refusals = (subject: Subject): void => {
           const gate = yield* Gatekeeper
           const talking = yield* ask(1)
           const id = yield* joined(world, talking)
+          yield* untilUsed(world, subject)
           world.fake.failNext(answer)
           const head = yield* waits(2)
           assert.strictEqual(head.queuePosition, 1)
@@ -82,7 +85,8 @@ const refusals = (subject: Subject): void => {
 
   if (!subject.asksToStart) return
 
-  for (const status of [401, 403, 404]) {
+  // 402: no credit
+  for (const status of [401, 402, 403, 404]) {
     vendorTest(
       `a start that is refused with ${status} is answered as rejected, and its slot is free`,
       subject,
@@ -360,7 +364,8 @@ const ends = (subject: Subject): void => {
       (world) =>
         Effect.gen(function* () {
           const id = yield* joined(world, yield* ask(1))
-          assert.include(JSON.stringify(world.fake.requests[0]?.body), limit)
+          const [start] = world.fake.requests
+          assert.include(`${start?.query} ${JSON.stringify(start?.body)}`, limit)
           yield* world.pass(9.9)
           assert.isTrue(world.fake.isRunning(id))
         }),
@@ -444,17 +449,34 @@ const webhooks = (subject: Subject): void => {
   )
 
   vendorTest(
-    "a webhook about something else, about another's call or in a new shape is accepted and ends nothing",
+    "a webhook about something else, about another's call or in a new shape ends nothing, is counted, and logged once",
     subject,
     (world) =>
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
         const id = yield* joined(world, started)
-        for (const body of [otherEvent(id), foreignEnd, {}, [], null, { event: 1 }, "text"]) {
-          const outcome = yield* gate.vendorWebhook(platform, world.fake.webhook(body))
+        const counted = Effect.map(
+          Effect.forEach(["ignored", "malformed", "unknown"] as const, (result) =>
+            Metric.value(metrics.webhooks(result)),
+          ),
+          (counts) => counts.reduce((sum, { count }) => sum + count, 0),
+        )
+        const before = yield* counted
+        const bodies = [otherEvent(id), foreignEnd, {}, [], null, { event: 1 }, "text"]
+        const warnings: Array<string> = []
+        const noting = Logger.layer([
+          Logger.make<unknown, void>(({ logLevel, message }) => {
+            if (logLevel === "Warn") warnings.push(String(message))
+          }),
+        ])
+        for (const body of bodies) {
+          const outcome = yield* Effect.provide(gate.vendorWebhook(platform, world.fake.webhook(body)), noting)
           assert.deepStrictEqual(outcome, { _tag: "accepted", released: false }, JSON.stringify(body))
         }
+        assert.strictEqual((yield* counted) - before, bodies.length)
+        assert.lengthOf(warnings, 1)
+        assert.include(warnings[0] ?? "", `An authentic webhook of ${platform} does not have the documented shape`)
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
       }),
   )
@@ -503,5 +525,6 @@ export const adapterContract = (subject: Subject): void => {
     ends(subject)
     webhooks(subject)
     checks(subject)
+    documented(subject)
   })
 }

@@ -1,0 +1,377 @@
+/**
+ * Watches one campaign of a history. After every step it checks the invariants of the queue's tests (`test/model/invariants.ts`) and of
+ * the campaign's account (`account-watch.ts`), what the rule was allowed to do (`causes.ts`), what was recorded beside the store
+ * (`ledger.ts`), and what has been due since (`promises.ts`).
+ */
+import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
+import { START_TIMEOUT_MILLIS } from "../../src/PlatformApi.ts"
+import { keysOf } from "../../src/queue/keys.ts"
+import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import type { FailedStart } from "../../src/rules/queue/fail.ts"
+import type { OutageReport } from "../../src/rules/queue/gates.ts"
+import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
+import { EMPTY, expectedSettlements, expectedSignals, TERMINAL, violations } from "../../test/model/invariants.ts"
+import {
+  doubtIds,
+  FieldOfNobody,
+  type Probed,
+  probe,
+  type QueueState,
+  readState,
+} from "../../test/model/queue-state.ts"
+import type { AccountWatch } from "./account-watch.ts"
+import { type Carried, left, trespasses } from "./causes.ts"
+import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"
+import type { Gate } from "./gate.ts"
+import { Hindrances } from "./hindrances.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Outcome } from "./plan.ts"
+import { Promises } from "./promises.ts"
+import { type CampaignName, keyOf } from "./settings.ts"
+import type { World } from "./world.ts"
+
+const QUEUE = "queue."
+/** What a gate reports to the store about a start, by the platform's answer. */
+const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
+  started: undefined,
+  capacity: "capacity",
+  limited: "limited",
+  unacceptable: "refused",
+  refused: "failed",
+  failed: "answered",
+  ghost: "doubt",
+  lost: "doubt",
+  unreachable: "disrupted",
+}
+/** Maximum leases given in one step. */
+const MOST_LEASES = 20
+/** Minimum failures after which a ticket fails alone. */
+const STRIKES = 3
+
+export class CampaignWatch {
+  state: QueueState = EMPTY
+  readonly name: CampaignName
+  readonly keys: ReadonlyArray<string>
+  /** how many steps changed something */
+  changes = 0
+  private readonly world: World
+  private readonly ledger: Ledger
+  private readonly account: AccountWatch | undefined
+  private readonly saw: (what: string) => void
+  private readonly promises: Promises
+  private readonly hindrances: Hindrances
+  private readonly sessions = new Set<string>()
+  /** sessions whose end was reported to the store */
+  private readonly ended = new Set<string>()
+  private raw = ""
+  private lastSwept = 0
+  /** until then nobody counts as absent */
+  private mercy = 0
+
+  constructor(
+    world: World,
+    name: CampaignName,
+    ledger: Ledger,
+    account: AccountWatch | undefined,
+    saw: (what: string) => void,
+  ) {
+    this.world = world
+    this.name = name
+    this.keys = keysOf(keyOf(world.plan, name))
+    this.ledger = ledger
+    this.account = account
+    this.saw = saw
+    this.hindrances = new Hindrances(world)
+    this.promises = new Promises(world, name, ledger, this.hindrances, account)
+  }
+
+  /** Called after a rule of the campaign was executed, with the messages that it has published; `done` when everything was checked. */
+  carriedOut(
+    gate: Gate,
+    rule: string,
+    ask: AnyAsk,
+    answer: unknown,
+    heard: () => ReadonlyArray<string>,
+    done: () => void,
+  ): void {
+    const context = ask.context as QueueContext
+    const stepped = answer as StepAnswer<unknown>
+    const step = { name: rule.slice(QUEUE.length), call: ask.call, result: stepped.result } as Did
+    this.promises.acts(gate, context)
+    this.hindrances.acts(gate, context.instance)
+    if (step.name === "admit") this.ledger.admitted(gate, step.call)
+    if (step.name === "bind" || step.name === "alias" || step.name === "resolve")
+      for (const session of sessionsOf(step)) this.sessions.add(session)
+    if (step.name === "attach" || step.name === "fail") this.ledger.sign(step.call.id)
+    this.look((after, raw) => {
+      this.judge(gate, step, ask.now, context, left(stepped), heard(), after, raw)
+      if (step.name === "end") for (const session of step.call.sessions) this.ended.add(session)
+      done()
+    })
+  }
+
+  private look(then: (state: QueueState, raw: string) => void): void {
+    const { world } = this
+    const tickets = [...this.ledger.ids, ...doubtIds((this.state.meta.get("lease") ?? 0) + MOST_LEASES)]
+    const call = { tickets, sessions: [...this.sessions] }
+    world.base.run(probe, { keys: this.keys, now: world.kernel.now, context: {}, call }, (probed) => {
+      const raw = textOf(probed)
+      const state = raw === this.raw ? { ...this.state, gates: new Map(probed.gates) } : this.read(probed)
+      if (state === undefined) then(this.state, this.raw)
+      else then(state, raw)
+    })
+  }
+
+  /** A state without orphaned fields; else the orphans are the violation. */
+  private read(probed: Probed): QueueState | undefined {
+    try {
+      return readState(probed)
+    } catch (error) {
+      if (!(error instanceof FieldOfNobody)) throw error
+      this.world.fail(error.message)
+      return undefined
+    }
+  }
+
+  private judge(
+    gate: Gate,
+    step: Did,
+    now: number,
+    context: QueueContext,
+    { settlements, signals }: ReturnType<typeof left>,
+    heard: ReadonlyArray<string>,
+    after: QueueState,
+    raw: string,
+  ): void {
+    const { world } = this
+    const { plan } = world
+    const { instance: self, slots } = context
+    const { name, result } = step
+    const before = this.state
+    const ticket = ticketOf(step)
+    if (step.name === "sweep" && (step.result.owed ?? []).length > 0) this.saw("sweep owed")
+    if (step.name === "audit" && (step.result.sessions ?? []).length > 0) this.saw("audit asks")
+    if (["start", "bind", "alias", "fail", "resolve", "end", "leave", "admit", "attach"].includes(name))
+      this.saw(`${name} ${said(result)}`)
+    if (step.name === "alias" && now - since(before, step.call.known) >= AUDIT_AGE_MILLIS)
+      this.saw(`alias ${step.result} by audit`)
+    if (step.name === "fail") this.failed(gate, step.call, said(result))
+    if (step.name === "end" && step.result === "released") {
+      if (!gate.servesCampaign(this.name)) this.saw("end released elsewhere")
+      world.platform.freed(step.call.sessions, gate)
+    }
+    const changed = raw !== this.raw
+    this.raw = raw
+    this.state = after
+    const swept = step.name === "sweep" && !step.result.more
+    for (const startBefore of told(step)) {
+      if (startBefore < now) world.fail(`${name} says that a start window ended ${now - startBefore} ms ago`)
+    }
+    const window = plan.windowSeconds * 1000
+    const refused = step.name === "fail" && step.call.reason === "refused"
+    const withdrawn = withdrawnBy(step)
+    const withdraws = withdrawn.length > 0
+    const clears = step.name === "clear"
+    const admits = step.name === "admit" ? { admits: [ticket, step.call.caller ?? ""] as const } : {}
+    const share = plan.networkShare
+    const late = step.name === "admit" && this.ledger.wasWithdrawn(ticket)
+    if (late) this.saw("admit withdrawn")
+    for (const id of withdrawn) this.ledger.withdrawn(id)
+    const away = this.away(now)
+    const shown = step.name === "sweep" ? { shown: step.call.heartbeatAt ?? now } : {}
+    const by = { self, ...shown }
+    const kind = { swept, away, refused, withdraws, clears }
+    const shared = this.account?.boundsOf(gate, this.name, context)
+    const within = shared === undefined ? {} : { account: shared }
+    const change = {
+      before,
+      after,
+      now,
+      time: world.kernel.now,
+      ...by,
+      slots,
+      ...within,
+      share,
+      window,
+      ...kind,
+      ...admits,
+    }
+    if (shared !== undefined && shared.most < slots && after.leases.size >= shared.most && after.waiting.size > 0)
+      this.saw("account withholds a slot")
+    if (shared !== undefined && shared.least < shared.most && after.leases.size >= shared.least)
+      this.saw("account leaves a slot to another")
+    if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
+    for (const wrong of this.account?.judge(gate, this.name, context, change) ?? []) world.fail(wrong)
+    const carried: Carried = {
+      ...step,
+      now,
+      ...by,
+      slots: Math.min(slots, shared?.least ?? slots),
+      before,
+      after,
+      late,
+      unattended: this.unattended(now),
+      away,
+      lastSwept: this.lastSwept,
+      ended: this.ended,
+      unserved: now - this.lastSwept >= UNSERVED_MILLIS,
+      maxLength: plan.maxLength,
+      share: plan.networkShare,
+      graceMillis: plan.graceSeconds * 1000,
+      windowMillis: plan.windowSeconds * 1000,
+      callMillis: plan.callMinutes * 60_000,
+    }
+    if (changed || ["admit", "end", "bind", "alias", "clear"].includes(name)) {
+      for (const wrong of trespasses(carried, (move) => this.saw(move))) world.fail(wrong)
+    }
+    const signalled = [...signals, ...heard].toSorted()
+    const due = changed ? expectedSignals(change) : []
+    if (signalled.join() !== due.join()) world.fail(`signals [${signalled.join()}] where [${due.join()}] are due`)
+    const owed = changed ? expectedSettlements(change) : []
+    if (settlements.toSorted().join() !== owed.join()) {
+      world.fail(`settlements [${settlements.join()}] where [${owed.join()}] are due`)
+    }
+    if (changed) {
+      this.changes++
+      this.ledger.record(change)
+      if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
+      for (const [id, { state }] of after.tickets) {
+        const was = before.tickets.get(id)?.state
+        // a ticket whose start was not reported in time waits again
+        if ((name === "sweep" || name === "clear") && state === "waiting" && was === "starting") this.ledger.sign(id)
+        if (state === "abandoned" && was === "waiting") this.hindrances.abandoned(id, before)
+        if (state === "missed" && was === "called")
+          this.hindrances.missed(id, before, this.ledger.lifeOf(id)?.turnAt ?? 0)
+      }
+      world.trace?.push(`        ${gate.name} ${name} ${ticket} → ${json(result)} ${summary(after)}`)
+    }
+    if (step.name === "reportOutage") this.reported(gate, step.call, now)
+    if (step.name === "sweep") this.sweptAt(now)
+    if (step.name === "reportOutage" && this.mercy <= now) this.mercy = now + this.graceAnew
+    this.timePassed()
+  }
+
+  /** A start failed: the store must have been told what the platform answered. */
+  private failed(gate: Gate, { id: ticket, millis, reason: kind }: FailedStart, answer: string): void {
+    this.saw(`fail ${kind} ${answer}`)
+    if (answer === "stale") return
+    if (!gate.servesCampaign(this.name)) {
+      // the gate does not serve the campaign of the called ticket, and asks the platform nothing
+      this.saw("fail elsewhere")
+      if (kind !== "elsewhere" || millis !== 1) this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
+      return
+    }
+    const { world } = this
+    const starts = world.platform.startsOf(this.ledger.lifeOf(ticket)?.request ?? "")
+    const start = starts.at(-1)
+    if (start === undefined) {
+      world.fail(`the start of ${ticket} failed as ${kind}, and it was not requested`)
+      return
+    }
+    const { at, script } = start
+    // a gate does not wait forever
+    const late = kind === "doubt" && world.kernel.now - at >= START_TIMEOUT_MILLIS
+    if ((kind === "doubt" || kind === "answered") && world.kernel.now >= gate.givesUpAt) {
+      this.saw("fail given up")
+      return
+    }
+    if (!late && kind !== REASONS[script.outcome]) {
+      world.fail(`the start of ${ticket} failed as ${kind}, and the platform answered ${script.outcome}`)
+    }
+    if (answer === "failed" && (kind === "answered" || kind === "doubt") && starts.length < STRIKES)
+      world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
+    if (kind === "limited" && millis !== script.retryAfter) {
+      world.fail(`the campaign backs off ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+    }
+  }
+
+  /** A gate has returned: the tickets that it answered with 503 are gone with its first step. */
+  private reported(gate: Gate, { ids = [], more }: OutageReport, now: number): void {
+    if (ids.length > 0) this.saw("reportOutage withdraws")
+    if (more === true) return
+    for (const [id, { state }] of this.state.tickets) {
+      const answered = state === "waiting" || state === "called" ? this.ledger.unknownSince(id) : undefined
+      // a ticket whose start was requested is bound, or in doubt
+      const asked = this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").length > 0
+      if (answered?.gate === gate && answered.at < now && !asked)
+        this.world.fail(`I3: ${gate.name} has returned, and ${id}, whose request it answered with 503, is ${state}`)
+    }
+  }
+
+  /** A gate has stopped gracefully: it leaves no start behind that nobody waits for. */
+  stopped(gate: Gate): void {
+    this.saw("stop")
+    for (const [id, { state }] of this.state.tickets) {
+      const start =
+        state === "starting" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
+      // what did not reach the store is left to the deadline
+      if (start?.by === gate && gate.cleanSince <= start.at)
+        this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
+    }
+  }
+
+  private away(now: number): boolean {
+    return this.lastSwept > 0 && now - this.lastSwept > UNATTENDED_MILLIS
+  }
+
+  private unattended(now: number): boolean {
+    return this.away(now) || this.mercy > now
+  }
+
+  /** How long nobody counts as absent after an outage (ms). */
+  private get graceAnew(): number {
+    return this.world.plan.graceSeconds * 1000 + TICK_MILLIS
+  }
+
+  /** After a time without sweeps, waiting tickets have a new grace. */
+  private sweptAt(now: number): void {
+    if (this.unattended(now) && this.mercy <= now) this.mercy = now + this.graceAnew
+    if (now > this.lastSwept) this.lastSwept = now
+  }
+
+  /** Checks what is due. */
+  timePassed(): void {
+    this.promises.check(this.state, this.mercy)
+  }
+
+  /** Nobody waits, and nothing is held or owed. */
+  get drained(): boolean {
+    return this.state.waiting.size === 0 && this.state.leases.size === 0 && this.state.settlements.size === 0
+  }
+
+  /** Everything has ended, and all slots are free. */
+  finish(): void {
+    const { state, world } = this
+    if (!this.drained)
+      world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settlements.size} settlements`)
+  }
+}
+
+/** The ends of start windows that a step returns. */
+const told = (step: Did): ReadonlyArray<number> => {
+  if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
+  if (step.name !== "heartbeat") return []
+  return (step.result.tickets ?? []).flatMap(({ startBefore }) => startBefore ?? [])
+}
+
+/** The tickets that a step withdraws. */
+const withdrawnBy = (step: Did): ReadonlyArray<string> => {
+  if (step.name === "withdraw") return step.call.ids
+  return step.name === "reportOutage" ? (step.call.ids ?? []) : []
+}
+
+/** Since when a session has held its slot (ms). */
+const since = ({ sessions, tickets }: QueueState, session: string): number =>
+  tickets.get(sessions.get(session) ?? "")?.since ?? Number.POSITIVE_INFINITY
+
+/** A state as text, without the times of sweeps. */
+const textOf = ({ gates: _gates, meta, ...rest }: Probed): string =>
+  JSON.stringify([{ ...meta, found: meta.found.filter(([field]) => field !== "sweptAt") }, rest])
+
+/** A short summary of a state. */
+const summary = (state: QueueState): string => {
+  const open = [...state.tickets].filter(([, { state }]) => !TERMINAL.has(state))
+  return `[${open.map(([id, { lease, state }]) => `${id}:${state}${lease}`).join(" ")}]`
+}
