@@ -83,7 +83,7 @@ export class CampaignWatch {
     this.ledger = ledger
     this.account = account
     this.saw = saw
-    this.hindrances = new Hindrances(world)
+    this.hindrances = new Hindrances(world, name)
     this.promises = new Promises(world, name, ledger, this.hindrances, account)
   }
 

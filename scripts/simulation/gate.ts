@@ -140,8 +140,9 @@ export class Gate {
     this.world.note(`${this.name} freezes for ${millis} ms, with ${clocks} of its clocks`)
   }
 
-  hindered(from: number, to: number): void {
-    this.hindrances.push({ from, to })
+  /** @param campaign whose step did not reach the store; all were stalled if absent */
+  hindered(from: number, to: number, campaign?: CampaignName): void {
+    this.hindrances.push(campaign === undefined ? { from, to } : { from, to, campaign })
   }
 
   /** Freezes at its next request to the platform, if that comes within `AT_PLATFORM_WITHIN_MILLIS`. */

@@ -5,6 +5,7 @@
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../../test/model/queue-state.ts"
 import type { Gate } from "./gate.ts"
+import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** How long a step may be in flight when an outage begins or ends (ms). */
@@ -13,10 +14,16 @@ const SLACK_MILLIS = 50
 export interface Hindrance {
   readonly from: number
   readonly to: number
+  /** the campaign whose step did not reach the store; absent for a gate that was stalled, which concerns all */
+  readonly campaign?: CampaignName
 }
 
+/** Those of a gate that concern a campaign. */
+const hindrancesOf = ({ hindrances }: Gate, name: CampaignName): ReadonlyArray<Hindrance> =>
+  hindrances.filter(({ campaign }) => campaign === undefined || campaign === name)
+
 /** Whether a gate was ever silent for so long that it counted as dead. */
-const wasDead = ({ hindrances }: Gate): boolean => {
+const wasDead = (hindrances: ReadonlyArray<Hindrance>): boolean => {
   let from = 0
   let to = Number.NEGATIVE_INFINITY
   for (const each of hindrances) {
@@ -30,11 +37,13 @@ const wasDead = ({ hindrances }: Gate): boolean => {
 
 export class Hindrances {
   private readonly world: World
+  private readonly name: CampaignName
   /** gates by their names in the store */
   private readonly named = new Map<string, Gate>()
 
-  constructor(world: World) {
+  constructor(world: World, name: CampaignName) {
     this.world = world
+    this.name = name
   }
 
   acts(gate: Gate, name: string): void {
@@ -57,8 +66,9 @@ export class Hindrances {
     // it has used all its windows
     if (ends + slack >= (tickets.get(id)?.since ?? 0) + MAX_WINDOWS * window) return
     for (const gate of gates) {
-      if (gate?.up !== true || wasDead(gate)) continue
-      for (const { from, to } of gate.hindrances) {
+      const hindrances = gate?.up === true ? hindrancesOf(gate, this.name) : []
+      if (gate === undefined || wasDead(hindrances)) continue
+      for (const { from, to } of hindrances) {
         if (from + slack < ends && to > calledAt + slack && ends + slack < to + window) {
           this.world.fail(`I3: ${id} missed its turn, and ${gate.name} was cut off for ${to - from} ms of it`)
         }
@@ -71,7 +81,7 @@ export class Hindrances {
     const { callers, plan } = this.world
     if (2 * plan.skewMillis >= plan.graceSeconds * 1000) return
     const gate = this.named.get(tickets.get(id)?.instance ?? "")
-    if (gate?.process.alive !== true || wasDead(gate)) return
+    if (gate?.process.alive !== true || wasDead(hindrancesOf(gate, this.name))) return
     for (const { links } of callers) {
       for (const link of links) {
         if (link.ticket !== id || link.gate !== gate || !link.open || !link.heard || link.attached === undefined)

@@ -10,6 +10,7 @@ import type { Ask, Rule, Store } from "../../src/Store.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
 import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
+import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** The maximum latency of a call, each way (ms). */
@@ -50,7 +51,7 @@ export const makeStore = Effect.fnUntraced(function* (
 
   const call = <A>(
     name: string,
-    ofQueue: boolean,
+    campaign: CampaignName | undefined,
     { call }: AnyAsk,
     carryOut: (done: (answer: A) => void) => void,
   ): Effect.Effect<A, StoreUnavailable> =>
@@ -69,7 +70,7 @@ export const makeStore = Effect.fnUntraced(function* (
             // nothing else can have come through meanwhile if the outage still lasts and affects everything
             const fault = faultNow()
             const all = fault !== undefined && fault.mode !== "mixed"
-            if (ofQueue) gate.hindered(all ? sentAt : kernel.now, kernel.now)
+            if (campaign !== undefined) gate.hindered(all ? sentAt : kernel.now, kernel.now, campaign)
             resume(Effect.fail(unavailable()))
           },
           gate.process,
@@ -153,14 +154,14 @@ export const makeStore = Effect.fnUntraced(function* (
       Effect.suspend(() => {
         // batches stay together: a rule gets the input that was sent here, and its answer is returned here
         const rule = asked as unknown as AnyRule
-        const ofQueue = world.watch.of(rule.name, ask.keys) !== undefined
+        const campaign = world.watch.of(rule.name, ask.keys)?.name
         if (!time.isMeasured()) {
           gate.trouble(kernel.now)
-          if (ofQueue) gate.hindered(kernel.now, kernel.now)
+          if (campaign !== undefined) gate.hindered(kernel.now, kernel.now, campaign)
           return Effect.fail(unavailable())
         }
-        if (ofQueue) believed(ask.now)
-        return call<A>(rule.name, ofQueue, ask, (done) =>
+        if (campaign !== undefined) believed(ask.now)
+        return call<A>(rule.name, campaign, ask, (done) =>
           world.carryOut(gate, rule, ask, (answer) => done(answer as A)),
         )
       }),
