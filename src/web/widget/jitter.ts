@@ -1,16 +1,18 @@
 /**
  * A jitter buffer: samples arrive irregularly from the network and are played without gaps if they arrive in time. It buffers a
- * little before playback starts, and again after an underrun. The buffered length grows after each gap in speech, and shrinks slowly
- * while there are none.
+ * little before playback starts, and again after an underrun. The buffered length grows after each gap in speech. It shrinks slowly
+ * while there are none, and at once by what was not needed (`spare.ts`).
  *
- * What the network delayed (`pace.ts` tells it from an answer that was sent at once) does not stay late: beyond `LATE` the buffer is
- * played faster, without change of pitch (`compress.ts`), until what is buffered is the usual length again.
+ * What the network delayed (`pace.ts` tells it from an answer that was sent at once) does not stay late: beyond `LATE`, and after the
+ * length has shrunk, the buffer is played faster, without change of pitch (`compress.ts`), until what is buffered is the usual length
+ * again.
  *
  * Times in seconds.
  */
 import { Compressor } from "./compress.ts"
 import { Pace } from "./pace.ts"
 import { SampleQueue } from "./sample-queue.ts"
+import { Spare } from "./spare.ts"
 
 /** The length buffered before playback starts: initial, minimum and maximum. */
 const INITIAL = 0.08
@@ -37,6 +39,7 @@ export class JitterBuffer {
   private readonly queue = new SampleQueue()
   private readonly pace = new Pace()
   private readonly compressor: Compressor
+  private readonly spare = new Spare()
   private playing = false
   private target = INITIAL
   private sinceArrival = 0
@@ -66,6 +69,7 @@ export class JitterBuffer {
     if (!this.playing && this.buffered === 0 && this.sinceUnderrun < PAUSE) {
       this.target = Math.min(MAX, this.target + STEP)
       this.sinceGap = 0
+      this.spare.gap()
     }
     this.pace.arrive(block.length / this.rate, this.buffered)
     this.queue.push(block)
@@ -114,7 +118,15 @@ export class JitterBuffer {
     else if (late) {
       const needed = 1 + (floor - this.wanted) / CATCH_UP
       this.speed = Math.max(this.speed, SLOWEST, Math.min(FASTEST, needed))
-    }
+    } else if (this.speed === 1) this.shrink(passed)
+  }
+
+  /** Gives up what was not needed lately, and plays a little faster until that is gone. */
+  private shrink(passed: number): void {
+    const spare = this.spare.pass(passed, this.buffered - this.pace.lead)
+    if (spare < STEP) return
+    this.target = Math.max(INITIAL, this.target - spare)
+    if (this.buffered > this.wanted + STEP) this.speed = SLOWEST
   }
 
   private fill(output: Float32Array): void {
