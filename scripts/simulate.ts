@@ -11,7 +11,7 @@
 import { parseArgs } from "node:util"
 import { faults } from "./simulation/faults.ts"
 import { record } from "./simulation/found.ts"
-import { planOf } from "./simulation/plan.ts"
+import { planOf } from "./simulation/generate.ts"
 import { play } from "./simulation/play.ts"
 import { report } from "./simulation/report.ts"
 

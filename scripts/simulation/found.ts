@@ -5,7 +5,8 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import table from "./found.json" with { type: "json" }
-import { type Plan, planOf } from "./plan.ts"
+import { planOf } from "./generate.ts"
+import type { Plan } from "./plan.ts"
 import { type Played, play } from "./play.ts"
 import { failsAlike } from "./report.ts"
 import { withFewActions } from "./shrink.ts"

@@ -6,7 +6,7 @@
  * `SIMULATION_SEED=n` runs one history and prints its course; `node scripts/simulate.ts` runs any number.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { crowdOf, planOf } from "../../scripts/simulation/plan.ts"
+import { crowdOf, planOf } from "../../scripts/simulation/generate.ts"
 import { type Played, play } from "../../scripts/simulation/play.ts"
 import { report } from "../../scripts/simulation/report.ts"
 import { withSignals } from "../../scripts/simulation/signals.ts"

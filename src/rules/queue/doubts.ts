@@ -24,7 +24,7 @@ export interface Doubt {
 }
 
 /** What the gate needs to search for the session of a start in doubt. */
-const shown = (s: Step, id: string, doubt: Ticket): Doubt => ({
+const detailsOf = (s: Step, id: string, doubt: Ticket): Doubt => ({
   id,
   ticket: doubt.ticket ?? "",
   since: doubt.since ?? 0,
@@ -35,7 +35,7 @@ const shown = (s: Step, id: string, doubt: Ticket): Doubt => ({
 export const doubtAt = (s: Step, { lease }: { readonly lease: string }): { readonly doubts?: ReadonlyArray<Doubt> } => {
   const id = doubtId(lease)
   const doubt = load(s, id)
-  return doubt === undefined || doubt.state !== "doubt" ? {} : { doubts: [shown(s, id, doubt)] }
+  return doubt === undefined || doubt.state !== "doubt" ? {} : { doubts: [detailsOf(s, id, doubt)] }
 }
 
 /**
@@ -52,7 +52,7 @@ export const doubts = (
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
     const doubt = found.length < MAX_DOUBTS && beginsWith(id, "?") ? loadHolder(s, id) : undefined
     if (doubt !== undefined && doubt.state === "doubt") {
-      if ((doubt.since ?? 0) <= s.now - ageMillis) found.push(shown(s, id, doubt))
+      if ((doubt.since ?? 0) <= s.now - ageMillis) found.push(detailsOf(s, id, doubt))
     }
   }
   return found.length === 0 ? {} : { doubts: found }
