@@ -24,7 +24,7 @@ export const defaultStrings = {
   "no-microphone.missing.title": "No microphone found",
   "no-microphone.missing": "Connect a microphone and try again.",
   "no-microphone.busy.title": "Your microphone is in use",
-  "no-microphone.busy": "Close any other app that’s using it, then try again.",
+  "no-microphone.busy": "Close any other app that’s using your microphone, then try again.",
   "no-microphone.insecure.title": "Audio isn’t available here",
   "no-microphone.insecure": "Browsers allow audio only on secure (https) pages.",
   "no-microphone.no-sound.title": "Audio isn’t available on this page",
