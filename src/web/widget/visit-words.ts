@@ -18,7 +18,7 @@ const TOLERANCE = 0.25
 
 /** A range in words of a language, such as `3–5 minutes` or `1–2 hours`, for a wait of so many seconds; at least one minute. */
 const range = (seconds: number, language: string): string => {
-  const [length, unit] = seconds < 5_400 ? [60, "minute"] : [3_600, "hour"]
+  const [length, unit] = seconds < 4_800 ? [60, "minute"] : [3_600, "hour"]
   const count = seconds / length
   const [from, to] = [Math.floor(count * (1 - TOLERANCE)), Math.ceil(count * (1 + TOLERANCE))]
   return inUnit(unit, language).formatRange(Math.max(1, from), to)
