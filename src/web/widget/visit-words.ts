@@ -1,28 +1,12 @@
 /** Texts of a visit: of its place, its call and its end, and their announcements for screen readers. */
 
+import { range, TOLERANCE } from "./durations.ts"
 import type { Place, VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 import { notice, type State } from "./words.ts"
 
-const inUnit = (unit: string, language: string): Intl.NumberFormat =>
-  new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })
-
-/** A number of hours in words of a language: `3 hours`. */
-export const hours = (count: number, language: string): string => inUnit("hour", language).format(Math.round(count))
-
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
-
-/** The estimate is an average: the wait is shown as a range of this share below and above it. */
-const TOLERANCE = 0.25
-
-/** A range in words of a language, such as `3–5 minutes` or `1–2 hours`, for a wait of so many seconds; at least one minute. */
-const range = (seconds: number, language: string): string => {
-  const [length, unit] = seconds < 4_800 ? [60, "minute"] : [3_600, "hour"]
-  const count = seconds / length
-  const [from, to] = [Math.floor(count * (1 - TOLERANCE)), Math.ceil(count * (1 + TOLERANCE))]
-  return inUnit(unit, language).formatRange(Math.max(1, from), to)
-}
 
 /** A time of day in words of a language, with the date unless it is today. */
 const timeOfDay = (at: number, language: string, now: number): string => {
