@@ -111,9 +111,7 @@ export const createDock = (panel: HTMLElement, { language, open, say }: DockTool
       launcher.className = `launcher ${state.name}`
       const waiting = state.name === "waiting"
       const place = waiting ? new Intl.NumberFormat(language()).format(state.place.position) : ""
-      // a visit may end without a call
-      const known = state.name === "ended" && !state.lasted ? "" : state.name
-      setText(label, waiting ? say("floating.place", { n: place }) : say([`floating.${known}`, "floating.idle"]))
+      setText(label, waiting ? say("floating.place", { n: place }) : say([`floating.${state.name}`, "floating.idle"]))
     },
     tick: (state, now) => {
       if (state.name === "in-call") setText(label, say("floating.in-call", { time: clock(now - state.since) }))
