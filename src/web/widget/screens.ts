@@ -6,6 +6,7 @@
 import { type CallSettings, callScreen } from "./call-screen.ts"
 import { type CheckScreen, checkScreen } from "./check-screen.ts"
 import { h, setText } from "./dom.ts"
+import { hours } from "./durations.ts"
 import { copyIcon } from "./icons.ts"
 import { nothing, type Parts, partsOf, type Screen, type Tools } from "./parts.ts"
 import css from "./screens.css?inline"
@@ -98,7 +99,8 @@ const createScreen = (
           const left = state.startBefore - now
           const known = !Number.isNaN(left)
           setText(body, known ? say("your-turn.text", { time: countdown(left) }) : say("your-turn.no-limit"))
-          const share = known ? Math.max(0, Math.min(1, left / (state.startBefore - state.since))) : 1
+          bar.hidden = !known
+          const share = Math.max(0, Math.min(1, left / (state.startBefore - state.since)))
           bar.style.setProperty("--level", String(share))
         },
       }
@@ -142,7 +144,7 @@ const createScreen = (
         tick: (state, now) => {
           if (state.name !== name) return
           const left = (state.retryAt ?? 0) - now
-          const time = left > 3_600_000 ? words.span(left / 1_000, tools.language()) : countdown(left)
+          const time = left > 3_600_000 ? hours(left / 3_600_000, tools.language()) : countdown(left)
           const retry = left > 0 ? say("refused.retry-in", { time }) : say("refused.retry-now")
           setText(when, state.retryAt === undefined ? "" : retry)
           again.ariaDisabled = String(left > 0)

@@ -85,7 +85,7 @@ export const defaultStrings = {
   "ended.unknown": "Please join the queue again.",
   "ended.elsewhere.title": "Open elsewhere",
   "ended.elsewhere": "You’re continuing in another window or device.",
-  "ended.other.title": "The call is over",
+  "ended.other.title": "You’ve been disconnected",
   "ended.other": "{message}",
   "refused.blocked.title": "Calls aren’t available on this network",
   "refused.rate_limited.title": "Too many calls for now",

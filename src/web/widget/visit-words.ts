@@ -1,38 +1,18 @@
 /** Texts of a visit: of its place, its call and its end, and their announcements for screen readers. */
 
+import { range, TOLERANCE } from "./durations.ts"
 import type { Place, VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 import { notice, type State } from "./words.ts"
 
-/** A duration in words of a language: `40 seconds`, `3 minutes`. */
-export const span = (seconds: number, language: string): string => {
-  const [count, unit] =
-    seconds < 60
-      ? [Math.max(1, Math.ceil(seconds)), "second"]
-      : seconds < 3_600
-        ? [Math.round(seconds / 60), "minute"]
-        : [Math.round(seconds / 3_600), "hour"]
-  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count)
-}
-
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
-
-/** The estimate is an average: the wait is shown as a range of this share below and above it. */
-const TOLERANCE = 0.25
-
-/** A range of minutes in words of a language, such as `3–5 minutes`, for a wait of so many seconds; at least one minute. */
-export const minutes = (seconds: number, language: string): string => {
-  const [from, to] = [Math.floor((seconds * (1 - TOLERANCE)) / 60), Math.ceil((seconds * (1 + TOLERANCE)) / 60)]
-  const format = new Intl.NumberFormat(language, { style: "unit", unit: "minute", unitDisplay: "long" })
-  return format.formatRange(Math.max(1, from), Math.max(1, to))
-}
 
 /** A time of day in words of a language, with the date unless it is today. */
 const timeOfDay = (at: number, language: string, now: number): string => {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString()
   // in figures alone, 5/6 is another day to an American than to others
-  const style = isToday ? undefined : "medium"
+  const style = isToday ? undefined : "long"
   return new Intl.DateTimeFormat(language, { dateStyle: style, timeStyle: "short" }).format(at)
 }
 
@@ -56,7 +36,7 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
   if (place.estimatedWait === undefined) return say("waiting.no-estimate")
   const left = place.estimatedWait - (now - place.asOf) / 1_000
   if (left <= 0) return say("waiting.overdue")
-  return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: minutes(left, language) })
+  return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: range(left, language) })
 }
 
 export const ended = ({ reason, message }: State<"ended">, say: Say): readonly [title: string, text: string] => [

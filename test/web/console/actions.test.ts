@@ -239,6 +239,7 @@ describe.concurrent("the console", () => {
       await tab.keyboard.press("Enter")
       await tab.getByText(/Enter at least the first 4 characters of the hash/).waitFor()
       await tab.getByLabel("Find a ticket").fill(name.slice(0, 7))
+      await tab.getByText(/Enter at least the first 4 characters of the hash/).waitFor({ state: "detached" })
       await tab.keyboard.press("Enter")
       await tab.getByRole("search").getByText("number 70 in the queue").waitFor()
       await button(tab, `Show ${name}`).click()

@@ -44,6 +44,10 @@ export const Search = ({
   const latest = useRef(0)
   /** the hash of the result */
   const searched = useRef("")
+  const change = (value: string): void => {
+    setTyped(value)
+    if (HASH.test(value.trim())) setError(undefined)
+  }
   /** Searches from the start, or from where the search before has ended. */
   const search = async (before?: Found): Promise<void> => {
     const hash = before === undefined ? typed.trim() : searched.current
@@ -85,7 +89,7 @@ export const Search = ({
                 spellcheck={false}
                 maxLength={10}
                 value={typed}
-                onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+                onInput={({ currentTarget }) => change(currentTarget.value)}
               />
               <button type="submit">Find</button>
             </span>
