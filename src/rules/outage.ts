@@ -23,7 +23,7 @@
  *   (`MISSED_PARK_MILLIS`) while others are called to probe the platform. After `MAX_EXCUSED_TURNS` such turns in a row the turn is missed:
  *   only a start ends the outage, so callers who never start could otherwise keep everybody else waiting.
  * - A gate whose machine was suspended may not notice for a second, and its clock lags by as long. A start that it accepts gets its full
- *   time counted from the latest sweep.
+ *   time counted from the latest sweep, and so does the presence of a ticket that it admits.
  * - Apart from outages, a turn lasts at most `MAX_WINDOWS` windows, and a grace must end before a new one begins. Of outages of single
  *   gates, at most `DEAD_MILLIS` are excluded per turn, so that a flapping gate cannot hold slots and places forever.
  */

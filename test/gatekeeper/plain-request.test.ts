@@ -74,7 +74,8 @@ describe("the quick check of a request", () => {
         passed++
         expect(Result.getOrThrow(decode(body))).toEqual(body)
       }),
-      { numRuns: 5_000 },
+      // about a tenth of the bodies passes
+      { numRuns: 8_000 },
     )
     expect(passed).toBeGreaterThan(500)
   })

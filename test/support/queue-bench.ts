@@ -186,6 +186,11 @@ export const makeBench = Effect.fnUntraced(function* (
     sweepShown: (shown: number) => step(queue().sweep(at(), shown), { swept: ({ more }) => !more, shown }),
     /** a sweep that arrives only now */
     sweepSentBefore: (millis: number) => sentBefore(millis, rules.sweep, (sent) => ({ heartbeatAt: sent })),
+    /** a newcomer whom a gate admits at a time that is long past */
+    admitSentBefore: (millis: number, id: string) => {
+      watchTicket(id)
+      return sentBefore(millis, rules.admit, () => ({ id, data: `data of ${id}` }))
+    },
     /** an end of a session that arrives only now */
     endSentBefore: (millis: number, ...sessions: ReadonlyArray<string>) =>
       sentBefore(millis, rules.end, () => ({ sessions })),

@@ -115,6 +115,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   }
   const disrupted = isDisrupted === 1
   const isPaused = isPauseOn(s, paused, pausedUntil)
+  const latest = now + clockLagMillis(s)
   const lengthBefore = db.zcard(keys.waiting)
   let length = lengthBefore
   let free = 0
@@ -122,7 +123,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   if (length === 0 && !isPaused && backoffUntil <= now && !(disrupted && probeUntil > now)) {
     free = Math.max(0, slots - db.zcard(keys.leases))
     if (disrupted) free = Math.min(free, 1)
-    if (free > 0) deadline = now + START_LEASE_MILLIS + clockLagMillis(s)
+    if (free > 0) deadline = latest + START_LEASE_MILLIS
   }
   const waitingCounts = newcomers.length > free ? waitingByNetwork(s, newcomers) : {}
   let accepted = 0
@@ -132,7 +133,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   const dataEntries: Array<string> = []
   const waitingEntries: Array<number | string> = []
   const presenceEntries: Array<number | string> = []
-  const presentUntil = textOf(now + context.graceMillis)
+  const presentUntil = textOf(latest + context.graceMillis)
   for (const newcomer of newcomers) {
     const { data, id, network } = newcomer
     const field = network === undefined ? "" : waitingField(network)

@@ -401,6 +401,23 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
+  test("a newcomer of a gate whose clock stood still has the whole grace to connect", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* sweeping(q, SECOND)
+      // longer than the grace; the gate is not dead yet
+      yield* sweeping(q, GRACE + 10 * SECOND, [q.here])
+      q.on(q.there)
+      yield* q.admitSentBefore(GRACE + 10 * SECOND, "t2")
+      q.on(q.here)
+      // by then the gate is dead, unless it has noticed that its clock stood still
+      yield* sweeping(q, GRACE - 2 * SECOND, [q.here])
+      assert.strictEqual(q.stateOf("t2"), "waiting")
+      yield* sweeping(q, 4 * SECOND, [q.here])
+      assert.strictEqual(q.stateOf("t2"), "abandoned")
+    }),
+  )
+
   test("a delayed sweep does not set the time back", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* sweeping(q, 10 * SECOND)
