@@ -389,7 +389,7 @@ describe("the queue", () => {
     const hangUp = await widget.rig.hold()
     const tab = await widget.open()
     // As many widgets as rounds, one behind the other; each starts when it is called, hangs up, and so calls the next.
-    // The page reads the clock that the rig reads: performance.timeOrigin keeps a wall clock that was set since.
+    // Page and rig both use `Date.now()`: `performance.timeOrigin` does not follow changes of the system clock.
     await tab.evaluate(`
       document.querySelector("voice-agent").remove()
       window.called = []

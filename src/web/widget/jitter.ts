@@ -124,7 +124,7 @@ export class JitterBuffer {
   /** Gives up what was not needed lately, and plays a little faster until that is gone. */
   private shrink(passed: number): void {
     const spare = this.spare.pass(passed, this.buffered - this.pace.lead)
-    if (spare < STEP) return
+    if (spare === 0) return
     this.target = Math.max(INITIAL, this.target - spare)
     if (this.buffered > this.wanted + STEP) this.speed = SLOWEST
   }
