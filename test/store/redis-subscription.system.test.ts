@@ -7,6 +7,9 @@ import { answering } from "../../scripts/harness/stores.ts"
 import { type Swallower, swallower } from "../../scripts/harness/swallower.ts"
 import { opened } from "./redis-support.ts"
 
+/** What the probe reported. */
+const reportsOf = (lines: ReadonlyArray<string>) => lines.filter((line) => line.includes("arrive"))
+
 /** Two instances on one server; the first connects through a proxy that can drop packets. */
 const pair = Effect.fnUntraced(function* (near: string, far: string) {
   const lines: Array<string> = []
@@ -17,10 +20,13 @@ const pair = Effect.fnUntraced(function* (near: string, far: string) {
   yield* answering(there)
   const received = new Map<string, number>()
   let gaps = 0
+  let reportsBeforeGap: ReadonlyArray<string> = []
   yield* here.subscribe(
     "vg:i:here",
     (message) => received.set(message, performance.now()),
-    () => gaps++,
+    () => {
+      if (gaps++ === 0) reportsBeforeGap = reportsOf(lines)
+    },
   )
   let n = 0
   /** how long a message from the other instance takes (ms); undefined when it does not arrive */
@@ -32,7 +38,7 @@ const pair = Effect.fnUntraced(function* (near: string, far: string) {
     const at = received.get(message)
     return at === undefined ? undefined : at - sent
   }
-  return { here, lines, gaps: () => gaps, delay }
+  return { here, lines, gaps: () => gaps, reportsBeforeGap: () => reportsBeforeGap, delay }
 })
 
 /** Kills the first's subscription and waits until it recovers. The probe's unit test checks how soon it is detected. */
@@ -47,7 +53,7 @@ const dies = ({ delay, gaps, here, lines }: Effect.Success<ReturnType<typeof pai
     await eventually("the store reports that messages arrive", async () =>
       Effect.runPromise(here.listens ?? Effect.succeed(false)),
     )
-    const reports = lines.filter((line) => line.includes("arrive"))
+    const reports = reportsOf(lines)
     assert.lengthOf(reports, 2, lines.join("\n"))
     assert.match(reports[0] ?? "", /do not arrive/)
     assert.match(reports[1] ?? "", /arrive again/)
@@ -123,13 +129,14 @@ describe.concurrent("a subscription that is dead", () => {
   live("because its connection was closed is replaced at once, and the subscriber is notified of the gap", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
-      const { delay, gaps, lines } = yield* pair(server.url, server.url)
+      const { delay, gaps, reportsBeforeGap } = yield* pair(server.url, server.url)
       yield* Effect.promise(async () => {
         assert.isDefined(await delay(1_000))
         await server.command("client", "kill", "type", "pubsub")
-        await eventually("its messages arrive again", async () => (await delay(50)) !== undefined)
-        assert.strictEqual(gaps(), 1)
-        assert.isEmpty(lines.filter((line) => line.includes("arrive")))
+        await eventually("the subscriber is notified", () => gaps() > 0)
+        // The probe did not find it. Later it may report, on a machine so busy that a probe is late.
+        assert.deepStrictEqual(reportsBeforeGap(), [])
+        assert.isDefined(await delay(10_000))
       })
     }),
   )

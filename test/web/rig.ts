@@ -115,7 +115,7 @@ export interface Rig {
   readonly callLine: Line
   /** the gate's line to the platform's API */
   readonly platformLine: Line
-  /** when session-ended webhooks arrived, in milliseconds since 1970 */
+  /** when session-ended webhooks arrived, as `Date.now()` says, which a page of this machine can compare with its own */
   readonly webhooks: ReadonlyArray<number>
   /** a call of somebody else; the answer hangs it up */
   readonly hold: () => Promise<() => void>
@@ -222,7 +222,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
   const { businessId, secret, webCampaignId } = account
 
   server.on("request", (request: IncomingMessage) => {
-    if (request.url === "/api/webhook/session-ended") webhooks.push(performance.timeOrigin + performance.now())
+    if (request.url === "/api/webhook/session-ended") webhooks.push(Date.now())
   })
   server.on("request", listeners.request)
   server.on("upgrade", listeners.upgrade)

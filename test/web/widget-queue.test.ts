@@ -389,7 +389,7 @@ describe("the queue", () => {
     const hangUp = await widget.rig.hold()
     const tab = await widget.open()
     // As many widgets as rounds, one behind the other; each starts when it is called, hangs up, and so calls the next.
-    // Page and rig both use `Date.now()`: `performance.timeOrigin` does not follow changes of the system clock.
+    // Page and rig both read `Date.now()`: `performance.timeOrigin` does not follow changes of the system clock.
     await tab.evaluate(`
       document.querySelector("voice-agent").remove()
       window.called = []
@@ -417,7 +417,8 @@ describe("the queue", () => {
     console.log(
       `      webhook to “your turn”: median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${rounds}`,
     )
-    expect(delays.every((delay) => delay > 0)).toBe(true)
+    // none before its webhook; both are whole milliseconds
+    expect(delays.every((delay) => delay >= 0)).toBe(true)
     expect(worst).toBeLessThan(1_000)
   })
 })
