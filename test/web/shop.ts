@@ -23,6 +23,8 @@ export interface Shop {
   readonly browsing?: Browsing
   readonly lang?: string
   readonly styles?: string
+  /** of the gate's queue */
+  readonly queue?: Readonly<Record<string, unknown>>
 }
 
 /** A shop of its own for each test of a file; nothing on its page may fail. */
@@ -42,8 +44,8 @@ export const useShop = () => {
   return {
     widget,
     /** Opens the page; `agent` is the element as a page writes it, without its gate. */
-    open: async (agent: string, { browsing = {}, lang = "en", styles = "" }: Shop = {}): Promise<Page> => {
-      const settings = { Security: { AllowedOrigins: [site.origin] } }
+    open: async (agent: string, { browsing = {}, lang = "en", queue = {}, styles = "" }: Shop = {}): Promise<Page> => {
+      const settings = { Queue: queue, Security: { AllowedOrigins: [site.origin] } }
       await widget.begin({ settings }, { reducedMotion: "reduce", ...browsing })
       await widget.visitor.context.addInitScript(axe.source)
       const gate = widget.rig.url.slice(0, -1)

@@ -78,6 +78,46 @@ describe("the floating form", () => {
     await launcher(tab, "Call ended").waitFor()
   })
 
+  it("says on the launcher that the turn was missed, in a language with long words too", async () => {
+    const tab = await open(FLOATING, {
+      queue: { StartWindowSeconds: 2 },
+      browsing: { viewport: { width: 320, height: 480 } },
+    })
+    const hangUp = await widget.rig.hold()
+    await launcher(tab, "Talk to us").click()
+    await click(tab, "Start talking")
+    await place(tab, 1)
+    await tab.keyboard.press("Escape")
+    hangUp()
+    await launcher(tab, "You missed your turn").waitFor()
+    await tab.evaluate(`document.documentElement.lang = "de"`)
+    await launcher(tab, "Sie haben Ihren Aufruf verpasst").waitFor()
+    expect((await box(tab, ".launcher")).x).toBeGreaterThanOrEqual(12)
+  })
+
+  it("shows the buttons of a call in a low window without scrolling, and nothing that has the focus is behind them", async () => {
+    const tab = await open('<voice-agent mode="floating" text-input></voice-agent>', {
+      browsing: { viewport: { width: 640, height: 360 } },
+    })
+    await launcher(tab, "Talk to us").click()
+    await click(tab, "Start talking")
+    await screen(tab, "In call")
+    await tab.locator("voice-agent .messages li").first().waitFor()
+    const panel = tab.locator("voice-agent .screen")
+    expect(await panel.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)).toBe(true)
+    const edges = async (name: string) => {
+      const { height = 0, y = 0 } =
+        (await tab.getByRole(name === "Hang up" ? "button" : "textbox", { name }).boundingBox()) ?? {}
+      return { top: y, bottom: y + height }
+    }
+    expect((await edges("Hang up")).bottom).toBeLessThanOrEqual((await box(tab, ".panel")).bottom)
+    await tabTo(tab, "Write a message")
+    expect((await edges("Write a message")).bottom).toBeLessThanOrEqual((await edges("Hang up")).top)
+    // a click of Playwright's reaches what is on top
+    await tab.getByRole("button", { name: "Hang up" }).click({ trial: true })
+    expect(await panel.evaluate((screen) => screen.scrollTop > 0)).toBe(true)
+  })
+
   it("moves nothing of the page, and nothing of the page covers or cuts it", async () => {
     const tab = await open(FLOATING, { styles: HOSTILE })
     await launcher(tab, "Talk to us").waitFor()

@@ -38,7 +38,7 @@ export const createAttention = (say: Say, { notifies, rings }: AttentionOptions)
 
   const name = (): void => {
     if (state?.name === "your-turn") entitle(`● ${say("your-turn.title")}`)
-    else if (state?.name === "waiting" && document.hidden) entitle(say("floating.place", { n: state.place.position }))
+    else if (state?.name === "waiting" && document.hidden) entitle(say("floating.waiting", { n: state.place.position }))
     else entitle(undefined)
   }
 

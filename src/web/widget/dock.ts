@@ -7,11 +7,10 @@ import { h, setText } from "./dom.ts"
 import { closeIcon } from "./icons.ts"
 import type { VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
-import { clock } from "./words.ts"
+import { clock, ended } from "./words.ts"
 
 export interface DockTools {
   readonly say: Say
-  readonly language: () => string
   /** Called when the visitor opens or closes the panel. */
   readonly open: (open: boolean) => void
 }
@@ -20,12 +19,12 @@ export interface Dock {
   readonly element: HTMLElement
   /** In the page, or floating: opened or closed. */
   readonly place: (floating: boolean, open: boolean) => void
-  readonly show: (state: VoiceAgentState) => void
+  /** Shows on the launcher where the visit stands. */
   readonly tick: (state: VoiceAgentState, now: number) => void
   readonly close: () => void
 }
 
-export const createDock = (panel: HTMLElement, { language, open, say }: DockTools): Dock => {
+export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock => {
   const label = h("span", { class: "label" })
   const launcher = h(
     "button",
@@ -89,6 +88,13 @@ export const createDock = (panel: HTMLElement, { language, open, say }: DockTool
     return root instanceof ShadowRoot && (root.activeElement !== null || root.host.contains(document.activeElement))
   }
 
+  const labelOf = (state: VoiceAgentState, now: number): string => {
+    if (state.name === "ended") return ended(state, say)[0]
+    const n = state.name === "waiting" ? state.place.position : 0
+    const time = state.name === "in-call" ? clock(now - state.since) : ""
+    return say([`floating.${state.name}`, "floating.idle"], { n, time })
+  }
+
   return {
     element,
     place: (nowFloating, nowOpen) => {
@@ -107,14 +113,9 @@ export const createDock = (panel: HTMLElement, { language, open, say }: DockTool
       else panel.removeAttribute("role")
       if (changed) moveFocus(hadFocus)
     },
-    show: (state) => {
-      launcher.className = `launcher ${state.name}`
-      const waiting = state.name === "waiting"
-      const place = waiting ? new Intl.NumberFormat(language()).format(state.place.position) : ""
-      setText(label, waiting ? say("floating.place", { n: place }) : say([`floating.${state.name}`, "floating.idle"]))
-    },
     tick: (state, now) => {
-      if (state.name === "in-call") setText(label, say("floating.in-call", { time: clock(now - state.since) }))
+      launcher.className = `launcher ${state.name}`
+      setText(label, labelOf(state, now))
     },
     close: () => page.abort(),
   }

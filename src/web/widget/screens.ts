@@ -14,7 +14,7 @@ import type { VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 import { createTranscript, type Transcript, type Turn } from "./transcript.ts"
 import * as words from "./visit-words.ts"
-import { clock, countdown, notice as noticeOf } from "./words.ts"
+import { clock, countdown, ended, notice as noticeOf } from "./words.ts"
 
 /** The screens of a widget's visits. */
 export interface Screens {
@@ -115,7 +115,7 @@ const createScreen = (
         nodes: [heading, body, lasted, actions(button("ended.again", "begin", "primary")), kept],
         update: (state) => {
           if (state.name !== name) return
-          const [what, why] = words.ended(state, say)
+          const [what, why] = ended(state, say)
           setText(heading, what)
           setText(body, why)
           setText(lasted, state.lasted === undefined ? "" : say("ended.lasted", { time: clock(state.lasted) }))

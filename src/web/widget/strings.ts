@@ -113,10 +113,9 @@ export const defaultStrings = {
   "announce.link-back": "Your connection is back.",
   "floating.idle": "Talk to us",
   "floating.connecting": "Connecting",
-  "floating.place": "Number {n} in the queue",
+  "floating.waiting": "Number {n} in the queue",
   "floating.your-turn": "Your turn",
   "floating.in-call": "In call {time}",
-  "floating.ended": "Call ended",
   "floating.offline": "No connection",
   "floating.minimize": "Minimize",
   "in-call.listening": "Listening",
@@ -150,21 +149,17 @@ export type Strings = { readonly [Key in StringKey]?: Text } & {
   readonly [key: `refused.${string}` | `notice.${string}` | `ended.${string}`]: Text | undefined
 }
 
-const isKnown = (key: string): key is keyof typeof defaultStrings => Object.hasOwn(defaultStrings, key)
-
 /** Returns the first of these texts that exists, filled in. A page's texts come first, then those of the language, then English. */
 export type Say = (keys: string | ReadonlyArray<string>, values?: Readonly<Record<string, string | number>>) => string
 
 /** `strings` are the page's own, and `language` is that of the others. */
-export const createSay = (strings: () => Strings, language: () => Language): Say => {
-  const find = (key: string): Text | undefined => {
-    const given = [strings(), language().texts].flatMap(Object.entries<unknown>)
-    const own = given.find(([name, text]) => name === key && isText(text))?.[1]
-    return isText(own) ? own : isKnown(key) ? defaultStrings[key] : undefined
-  }
-  return (keys, values = {}) => {
-    const { locale } = language()
-    const [text = ""] = [keys].flat().flatMap((key) => find(key) ?? [])
+export const createSay =
+  (strings: () => Strings, language: () => Language): Say =>
+  (keys, values = {}) => {
+    const { locale, texts } = language()
+    const known = [strings(), texts, defaultStrings].flatMap(Object.entries<unknown>)
+    const [text = ""] = [keys]
+      .flat()
+      .flatMap((key) => known.flatMap(([name, each]) => (name === key && isText(each) ? [each] : [])))
     return fill(text, locale, values)
   }
-}

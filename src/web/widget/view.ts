@@ -102,7 +102,6 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
       fill(checking ?? screen)
     }
     screen.update(state)
-    dock.show(state)
     tick()
     const announcement = screens?.announcement(state, announced) ?? announceFirst(state, tools)
     announced = state

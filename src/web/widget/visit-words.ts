@@ -3,7 +3,7 @@
 import { range, TOLERANCE } from "./durations.ts"
 import type { Place, VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
-import { notice, type State } from "./words.ts"
+import { ended, notice, type State } from "./words.ts"
 
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
@@ -38,11 +38,6 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
   if (left <= 0) return say("waiting.overdue")
   return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: range(left, language) })
 }
-
-export const ended = ({ reason, message }: State<"ended">, say: Say): readonly [title: string, text: string] => [
-  say([`ended.${reason}.title`, "ended.other.title"], { message }),
-  say([`ended.${reason}`, "ended.other"], { message }),
-]
 
 export const refused = ({ code, message }: State<"refused">, say: Say): readonly [title: string, text: string] => [
   say([`refused.${code}.title`, "refused.other.title"]),

@@ -22,6 +22,12 @@ export const noMicrophone = ({ problem }: State<"no-microphone">, say: Say): rea
   say(`no-microphone.${problem}`),
 ]
 
+/** How a visit ended; the launcher shows the title too. */
+export const ended = ({ reason, message }: State<"ended">, say: Say): readonly [title: string, text: string] => [
+  say([`ended.${reason}.title`, "ended.other.title"], { message }),
+  say([`ended.${reason}`, "ended.other"], { message }),
+]
+
 export const notice = (given: Notice | undefined, say: Say): string =>
   given === undefined
     ? ""
