@@ -11,7 +11,7 @@ import {
   type Member,
   slotsWithin,
 } from "../../test/model/accounts.ts"
-import type { Change } from "../../test/model/invariants.ts"
+import type { Change } from "../../test/model/change.ts"
 import type { QueueState } from "../../test/model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import type { AccountPlan, Plan } from "./plan.ts"

@@ -1,7 +1,7 @@
 /**
  * Watches one campaign of a history. After every step it checks the invariants of the queue's tests (`test/model/invariants.ts`) and of
- * the campaign's account (`account-watch.ts`), what the rule was allowed to do (`causes.ts`), what was recorded beside the store
- * (`ledger.ts`), and what has been due since (`promises.ts`).
+ * the campaign's account (`account-watch.ts`), what the step owed (`test/model/obligations.ts`), what the rule was allowed to do
+ * (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since (`promises.ts`).
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
@@ -12,14 +12,17 @@ import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { FailedStart } from "../../src/rules/queue/fail.ts"
 import type { OutageReport } from "../../src/rules/queue/gates.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
-import { EMPTY, expectedSettlements, expectedSignals, TERMINAL, violations } from "../../test/model/invariants.ts"
+import { violations } from "../../test/model/invariants.ts"
+import { expectedSettlements, expectedSignals } from "../../test/model/obligations.ts"
 import {
   doubtIds,
+  EMPTY,
   FieldOfNobody,
   type Probed,
   probe,
   type QueueState,
   readState,
+  TERMINAL,
 } from "../../test/model/queue-state.ts"
 import type { AccountWatch } from "./account-watch.ts"
 import { type Carried, left, trespasses } from "./causes.ts"

@@ -9,7 +9,9 @@ import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/rules/outage.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import type { StepAnswer } from "../../src/rules/step.ts"
-import { crowded, isAbsent, settlementText, signalText } from "../../test/model/invariants.ts"
+import { shareOf } from "../../src/rules/ticket.ts"
+import { isAbsent } from "../../test/model/invariants.ts"
+import { settlementText, signalText } from "../../test/model/obligations.ts"
 import type { QueueState, Record } from "../../test/model/queue-state.ts"
 import { isMissed, turnAfter } from "./anew.ts"
 import { type Did, type Move, type Name, said, ticketOf } from "./did.ts"
@@ -230,6 +232,13 @@ const rest = (step: Carried, wrong: Array<string>): void => {
   const ended =
     (step.name === "end" && step.result === "released") || (step.name === "alias" && step.result === "ended")
   if (ended && until !== 0) wrong.push("I7: a session ended and the backoff did not")
+}
+
+/** Whether a network has as many places as it may have of a queue that is half full. */
+const crowded = (state: QueueState, network: string, longest: number, share: number): boolean => {
+  const free = longest - state.waiting.size
+  const has = [...state.tickets.values()].filter((t) => t.state === "waiting" && t.network === network).length
+  return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
 }
 
 /** The answer agrees with what was done. */

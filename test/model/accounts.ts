@@ -3,7 +3,7 @@
  * given to no other, and the rest goes to the campaign whose oldest caller waits longest.
  */
 import { WANT_MILLIS } from "../../src/rules/account.ts"
-import type { Change } from "./invariants.ts"
+import type { Change } from "./change.ts"
 import type { QueueState } from "./queue-state.ts"
 
 /** A campaign of the account after its last step. */

@@ -2,23 +2,15 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next.
  * Both functions return the violations as messages; empty when there are none.
  */
-
 import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
-import { DEAD_MILLIS, MAX_EXCUSED_TURNS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
-import type { Settlement, Signal } from "../../src/rules/step.ts"
+import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/rules/outage.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
-import type { QueueState, Record } from "./queue-state.ts"
+import { type Change, isCalled, newlyCalled, newlyOver, withdrawn } from "./change.ts"
+import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
 
-/** The terminal states of a ticket. */
-export const TERMINAL: ReadonlySet<string> = new Set([
-  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"],
-])
 /** The states that hold a slot. */
 const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "doubt"])
-
-/** A start in doubt is not a ticket: it has a slot, but no caller. */
-const isDoubt = (id: string): boolean => id.startsWith("?")
 
 /** From each state, the states that one step may lead to; terminal ones lead nowhere. */
 const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
@@ -34,23 +26,6 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   live: ["live", "ended", "reclaimed", "stopped", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
-}
-
-export const EMPTY: QueueState = {
-  meta: new Map(),
-  tickets: new Map(),
-  data: new Map(),
-  sessions: new Map(),
-  waiting: new Map(),
-  presence: new Map(),
-  leases: new Map(),
-  endedSessions: new Map(),
-  forget: new Map(),
-  settlements: new Map(),
-  passed: new Set(),
-  networks: new Map(),
-  parked: new Map(),
-  gates: new Map(),
 }
 
 const names = (map: ReadonlyMap<string, unknown>): string => [...map.keys()].toSorted().join(" ")
@@ -156,42 +131,8 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   return wrong
 }
 
-/** The effect of one step. */
-export interface Change {
-  readonly before: QueueState
-  readonly after: QueueState
-  readonly now: number
-  /** when the store carried the step out; absent: at once */
-  readonly time?: number
-  readonly slots: number
-  /** bounds of the slots that the campaign's account leaves it (`accounts.ts`); absent without an account */
-  readonly account?: { readonly most: number; readonly least: number }
-  /** a network's share of the slots; 1 is no limit */
-  readonly share: number
-  /** how long a called ticket may take to start (ms) */
-  readonly window: number
-  /** the gate that ran the step; empty if a gate has no name */
-  readonly self?: string
-  /** until when that gate had touched its connected tickets; set for a sweep */
-  readonly shown?: number
-  /** the step was a sweep that left no work for another one */
-  readonly swept: boolean
-  /** whether nobody swept for long; if absent, as in `before` */
-  readonly away?: boolean
-  /** the step was a failed start whose caller gets nothing back */
-  readonly refused?: boolean
-  /** the step withdrew tickets whose callers do not know of them */
-  readonly withdraws?: boolean
-  /** the step was an operator's call, which no hold or backoff prevents */
-  readonly anyway?: boolean
-  /** the step removed waiting or called tickets of a removed campaign */
-  readonly clears?: boolean
-  /** the ticket that the step admitted, and its caller; empty for none */
-  readonly admits?: readonly [id: string, caller: string]
-}
-
 /** Whether a gate that is not dead, other than the acting one, was not seen since a moment. */
-export const isUnheard = ({ gates }: QueueState, now: number, self: string, since: number): boolean =>
+const isUnheard = ({ gates }: QueueState, now: number, self: string, since: number): boolean =>
   [...gates].some(([gate, heardAt]) => gate !== self && heardAt >= now - DEAD_MILLIS && heardAt < since)
 
 /** Whether a waiting ticket is absent that was present until a moment in the past. */
@@ -216,19 +157,9 @@ const isHeldAt = ({ gates, meta }: QueueState, moment: number): boolean => {
   return [...gates.values()].some((heardAt) => heardAt >= alive && heardAt < from)
 }
 
-const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
-
-/** The tickets that this step called: those called now that were not, or had another lease. */
-const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
-  [...after.tickets].filter(
-    ([id, t]) => called(t) && !(called(before.tickets.get(id)) && before.tickets.get(id)?.lease === t.lease),
-  )
-
-/** The tickets that this step ended. */
-const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
-  [...after.tickets].filter(
-    ([id, t]) => TERMINAL.has(t.state) && !TERMINAL.has(before.tickets.get(id)?.state ?? "newcomer"),
-  )
+/** Whether an operator's pause holds. */
+const isPausedAt = ({ meta }: QueueState, now: number): boolean =>
+  meta.get("paused") === 1 && (meta.get("pausedUntil") ?? Number.POSITIVE_INFINITY) > now
 
 /**
  * I2: the called ticket is the oldest whose network holds less than its share of the slots; when all waiting tickets
@@ -269,16 +200,7 @@ const order = (
   return wrong
 }
 
-/** Whether a network has as many places as it may have of a queue that is half full. */
-export const crowded = (state: QueueState, network: string, longest: number, share: number): boolean => {
-  const free = longest - state.waiting.size
-  const has = [...state.tickets.values()].filter((t) => t.state === "waiting" && t.network === network).length
-  return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
-}
-
-/** Whether a ticket was withdrawn before its admission arrived. */
-const withdrawn = ({ forget, tickets }: QueueState, id: string): boolean => !tickets.has(id) && forget.has(id)
-
+/** Violations from one step to the next. */
 const moved = (change: Change): ReadonlyArray<string> => {
   const { account, after, before, now, swept } = change
   const slots = Math.min(change.slots, account?.most ?? change.slots)
@@ -364,7 +286,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
   // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot while a ticket waits
   if (swept) {
     for (const [id, deadline] of after.leases) {
-      const isWaitedFor = called(after.tickets.get(id)) && isUnheard(after, now, change.self ?? "", deadline)
+      const isWaitedFor = isCalled(after.tickets.get(id)) && isUnheard(after, now, change.self ?? "", deadline)
       if (deadline < now && !isWaitedFor) wrong.push(`I4: the lease of ${id} is overdue`)
     }
     // after an outage nobody counts as absent for a while
@@ -385,96 +307,8 @@ const moved = (change: Change): ReadonlyArray<string> => {
   return wrong
 }
 
-/** Whether an operator's pause holds. */
-const isPausedAt = ({ meta }: QueueState, now: number): boolean =>
-  meta.get("paused") === 1 && (meta.get("pausedUntil") ?? Number.POSITIVE_INFINITY) > now
-
 /** Violations within a state, however it was reached. */
 export const contradictions = standing
 
 /** All violations after a step. */
 export const violations = (change: Change): ReadonlyArray<string> => [...standing(change.after), ...moved(change)]
-
-/** A signal as text, independent of the order of its fields. */
-export const signalText = ({ kind, ticket }: Signal): string =>
-  kind._tag === "called" ? `${ticket} called ${kind.startBefore} ${kind.lease}` : `${ticket} ended ${kind.state}`
-
-/** The same for a settlement. */
-export const settlementText = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
-
-/** The signals that a step owes, in the format of `signalText`: one for each ticket it called or ended. */
-export const expectedSignals = (change: Change): ReadonlyArray<string> =>
-  [
-    ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
-    ...newlyOver(change)
-      .filter(([id, { state }]) => state !== "left" && !isDoubt(id))
-      .map(([id, { state }]) => `${id} ended ${state}`),
-  ].toSorted()
-
-/** Whether a called ticket was left so late that it costs more than a call; not if the store was down meanwhile. */
-export const leftLate = (change: Change, id: string): boolean => {
-  const { before, now, window } = change
-  const swept = before.meta.get("sweptAt") ?? 0
-  const away = change.away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
-  if (before.meta.get("disrupted") === 1) return false
-  const ticket = before.tickets.get(id)
-  const began = (before.leases.get(id) ?? 0) - window * (ticket?.extended === true ? 2 : 1)
-  return ticket?.state === "called" && !away && now - began > 5_000
-}
-
-/** Whether the session of a ticket had not begun, and no outage kept its page from making its offer. */
-const missedOffer = (change: Change, id: string): boolean =>
-  change.before.tickets.get(id)?.state !== "live" || !isGracePeriod(change)
-
-const isGracePeriod = ({ after, away, before, now }: Change): boolean => {
-  const swept = before.meta.get("sweptAt") ?? 0
-  const unattended = away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
-  const grace = Math.max(before.meta.get("graceUntil") ?? 0, after.meta.get("graceUntil") ?? 0)
-  return unattended || grace > now
-}
-
-/** Whether a session was left before its offer, so late that it costs more than a call; not during an outage. */
-const leftOfferLate = (change: Change, id: string): boolean => {
-  const { before, now } = change
-  const { offerBefore = 0, since = 0 } = before.tickets.get(id) ?? {}
-  return offerBefore > 0 && before.meta.get("disrupted") !== 1 && !isGracePeriod(change) && now - since > 5_000
-}
-
-/** Whether an ended ticket leaves its units to its start, which is in doubt. */
-export const leftToDoubt = ({ after, before, clears }: Change, { lease }: Record): boolean =>
-  (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "doubt"
-
-/** What the resolution of doubts owes the callers whose tickets ended before it. */
-const decided = ({ after, before, clears }: Change): ReadonlyArray<string> =>
-  [...before.tickets].flatMap(([id, { caller, holds, lease, state, ticket }]) => {
-    if (state !== "doubt" || after.tickets.get(id)?.state === "doubt") return []
-    // a removed campaign's ticket may end in the same step
-    const then = after.tickets.get(ticket)
-    const holder = caller !== "" || clears !== true ? { caller, holds } : then
-    const isOver = holder !== then || (then?.lease === lease && then.state === "removed")
-    return holder?.holds === true && isOver ? [`release ${ticket} ${holder.caller}`] : []
-  })
-
-/** The settlements that a step causes, in the format of `settlementText`. */
-export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
-  const [late = "", taker = ""] = change.admits ?? []
-  const tooLate = taker !== "" && withdrawn(change.before, late)
-  return newlyOver(change)
-    .filter(([, ticket]) => !leftToDoubt(change, ticket))
-    .flatMap(([id, { caller, holds, state }]) => {
-      const waited = change.before.tickets.get(id)?.state === "waiting"
-      const unknown = waited || change.withdraws === true
-      const refund =
-        (state === "failed" && change.refused !== true) ||
-        (state === "left" && unknown) ||
-        (state === "removed" && change.clears === true)
-      const missed =
-        (state === "missed" && missedOffer(change, id)) ||
-        (state === "left" && leftLate(change, id)) ||
-        (state === "ended" && leftOfferLate(change, id))
-      const kind = refund ? "refund" : missed ? "missed" : "release"
-      return caller === "" || (kind === "release" && !holds) ? [] : [`${kind} ${id} ${caller}`]
-    })
-    .concat(tooLate ? [`refund ${late} ${taker}`] : [], decided(change))
-    .toSorted()
-}

@@ -1,5 +1,5 @@
 /**
- * Reads a campaign's data without changing them: a rule for tests only, whose Lua is written by hand.
+ * A campaign's data, and how a test reads them without changing them: by a rule for tests only, whose Lua is written by hand.
  *
  * A hash is read field by field, for the tickets and sessions that the caller knows, and its fields are counted. If the
  * count is higher than expected, `readState` finds the unknown fields.
@@ -36,6 +36,11 @@ const META = [
   "stalledAt",
   "stallsSince",
 ]
+
+/** The terminal states of a ticket. */
+export const TERMINAL: ReadonlySet<string> = new Set([
+  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"],
+])
 
 /** A ticket's record with a value in each field. */
 export interface Record {
@@ -90,6 +95,27 @@ export interface QueueState {
   /** gates by the time when each was last seen */
   readonly gates: ReadonlyMap<string, number>
 }
+
+/** A campaign of which nothing is stored yet. */
+export const EMPTY: QueueState = {
+  meta: new Map(),
+  tickets: new Map(),
+  data: new Map(),
+  sessions: new Map(),
+  waiting: new Map(),
+  presence: new Map(),
+  leases: new Map(),
+  endedSessions: new Map(),
+  forget: new Map(),
+  settlements: new Map(),
+  passed: new Set(),
+  networks: new Map(),
+  parked: new Map(),
+  gates: new Map(),
+}
+
+/** A start in doubt is not a ticket: it has a slot, but no caller. */
+export const isDoubt = (id: string): boolean => id.startsWith("?")
 
 /** The ids of the starts in doubt that this many leases could have. */
 export const doubtIds = (leases: number): ReadonlyArray<string> => Array.from({ length: leases }, (_, n) => `?${n + 1}`)

@@ -19,16 +19,10 @@ import type { StoreUnavailable } from "../../src/Session.ts"
 import { type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
-import {
-  type Change,
-  EMPTY,
-  expectedSettlements,
-  expectedSignals,
-  settlementText,
-  signalText,
-  violations,
-} from "../model/invariants.ts"
-import { doubtIds, probe, readState } from "../model/queue-state.ts"
+import type { Change } from "../model/change.ts"
+import { violations } from "../model/invariants.ts"
+import { expectedSettlements, expectedSignals, settlementText, signalText } from "../model/obligations.ts"
+import { doubtIds, EMPTY, probe, readState } from "../model/queue-state.ts"
 
 /** The account of a campaign, with the state of each of its campaigns. */
 export interface CheckedAccount {

@@ -16,7 +16,7 @@ import {
   useDashboard,
   visit,
 } from "./dashboard-rig.ts"
-import { PASSWORD } from "./fake-dashboard.ts"
+import { PASSWORD } from "./fake-dashboard-state.ts"
 import { focusOn, tabTo } from "./focus.ts"
 
 const dashboard = useDashboard()

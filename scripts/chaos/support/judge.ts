@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { CIRCUIT_OPEN_MILLIS } from "../../../src/PlatformApi.ts"
-import { TERMINAL } from "../../../test/model/invariants.ts"
-import type { QueueState } from "../../../test/model/queue-state.ts"
+import { type QueueState, TERMINAL } from "../../../test/model/queue-state.ts"
 import { ask, field } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
 import { type Caller, sessionOf } from "./caller.ts"

@@ -13,16 +13,10 @@ import type { QueueContext, Settlement, StepAnswer } from "../../../src/rules/st
 import type { State } from "../../../src/rules/ticket.ts"
 import type { Rule } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
-import {
-  type Change,
-  EMPTY,
-  expectedSettlements,
-  expectedSignals,
-  settlementText,
-  signalText,
-  violations,
-} from "../../model/invariants.ts"
-import { doubtIds, probe, readState } from "../../model/queue-state.ts"
+import type { Change } from "../../model/change.ts"
+import { violations } from "../../model/invariants.ts"
+import { expectedSettlements, expectedSignals, settlementText, signalText } from "../../model/obligations.ts"
+import { doubtIds, EMPTY, probe, readState } from "../../model/queue-state.ts"
 import { type History, type Message, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
 

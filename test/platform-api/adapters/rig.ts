@@ -5,7 +5,7 @@ import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { layerNoDeps } from "../../../src/Gate.ts"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { type PlatformApi, layer as platformLayer } from "../../../src/PlatformApi.ts"
+import { PlatformApi, layer as platformLayer } from "../../../src/PlatformApi.ts"
 import { layerLocal } from "../../../src/PushChannel.ts"
 import { type OpenSideband, Sideband } from "../../../src/platform-api/sideband.ts"
 import type { Credential, Started } from "../../../src/Session.ts"
@@ -16,6 +16,7 @@ import * as memory from "../../../src/store/memory.ts"
 import { layer as ipIntelLayer } from "../../../src/testing/FakeIpIntel.ts"
 import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import type { FakeVendor, VendorAnswer } from "../../../src/testing/vendors/fake-vendor.ts"
+import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
 
 /** What a vendor does, and in which of its own ways. */
@@ -195,6 +196,10 @@ export const waits = (n: number) =>
   Effect.flatMap(Effect.flip(ask(n)), (error) =>
     error._tag === "Queued" ? Effect.succeed(error) : Effect.die(new Error(`Expected a place, got ${error._tag}`)),
   )
+
+/** Starts a session at the vendor, without the queue. */
+export const initiate = (config: Parameters<typeof sessionConfig>[0] = {}) =>
+  PlatformApi.use((api) => api.initiate(sessionConfig(config), "a"))
 
 /** The page joins, through the gate where the credential says so. The vendor's id of its call; undefined if it is not let in. */
 export const admitted = ({ fake }: World, { credential, uniqueRequestId }: Started) => {
