@@ -92,6 +92,12 @@ const watcher = (name: string, ledger: Ledger) => {
   }
 }
 
+/**
+ * How long the callers keep an idle connection (ms). With any limit, Node's agent follows the `Keep-Alive` header too and closes first;
+ * without one it may send on a connection that the gate is closing, which fails a request in an hour or so.
+ */
+const KEPT_MILLIS = 60_000
+
 /** Starts a gate with these settings; resolves when it is ready. Its figures are written to a file in `directory`. */
 export const startGate = async (
   name: string,
@@ -110,7 +116,7 @@ export const startGate = async (
       watch(from, text)
     },
   })
-  const agent = new Agent({ keepAlive: true })
+  const agent = new Agent({ keepAlive: true, timeout: KEPT_MILLIS })
   const urlOf = (): string => /listens at (http:\S+)/.exec(output)?.[1] ?? ""
   try {
     await eventually(`gate ${name} is ready`, async () => {
