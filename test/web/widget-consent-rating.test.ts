@@ -67,7 +67,7 @@ describe("consent", () => {
     await click(tab, "Agree and continue")
     await screen(tab, "In call")
     await tab.reload()
-    await click(tab, "Call ended")
+    await click(tab, "Your call was interrupted")
     await click(tab, "Talk again")
     await screen(tab, "In call")
     await click(tab, "Hang up")
