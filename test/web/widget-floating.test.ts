@@ -115,6 +115,14 @@ describe("the floating form", () => {
     expect((await edges("Write a message")).bottom).toBeLessThanOrEqual((await edges("Hang up")).top)
     // a click of Playwright's reaches what is on top
     await tab.getByRole("button", { name: "Hang up" }).click({ trial: true })
+    // nor does anything show below them, where forced colors draw no shadow
+    await tab.emulateMedia({ forcedColors: "active" })
+    const { bottom, x } = await box(tab, ".panel")
+    const below = await panel.evaluate(
+      (screen, point) => screen.getRootNode().elementFromPoint(...point).className,
+      [x + 60, bottom - 12],
+    )
+    expect(below).toBe("actions")
     expect(await panel.evaluate((screen) => screen.scrollTop > 0)).toBe(true)
   })
 
