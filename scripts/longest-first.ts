@@ -16,7 +16,7 @@ const LONG = [
   "web/widget-call.test.ts",
   "e2e/deadlines.test.ts",
   "contract/queue.test.ts",
-  "web/dashboard-access.test.ts",
+  "web/dashboard-keys.test.ts",
   "web/dashboard-pages.test.ts",
   "web/dashboard-records.test.ts",
   "web/dashboard-sign-in.test.ts",
