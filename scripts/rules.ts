@@ -205,11 +205,15 @@ end\`
 const text = (name: string, run: string, needs: ReadonlyArray<number | Host>): string => \`-- voicegate \${name}
 \${needs.map(declaration).join("\\n")}
 local calls = {}
-for i = 3, #ARGV do calls[i - 2] = cjson.decode(ARGV[i]) end
+for i = 3, #ARGV, 2 do
+  local call = cjson.decode(ARGV[i])
+  call.data = ARGV[i + 1] or call.data
+  calls[#calls + 1] = call
+end
 return encode(\${run}(nil, KEYS, numberOf(ARGV[1]), cjson.decode(ARGV[2]), calls))
 \`
 
-/** The Lua text of each rule. ARGV 1 now (ms) · 2 context (JSON) · 3… calls (JSON). It answers a JSON list, an answer a call. */
+/** The Lua text of each rule. ARGV 1 now (ms) · 2 context (JSON) · then each call (JSON) and its data. It answers a JSON list, an answer a call. */
 export const lua = {
 ${perRule.map(({ expression, name, tree }) => `  ${JSON.stringify(name)}: text(${JSON.stringify(name)}, ${JSON.stringify(expression)}, ${JSON.stringify(tree)}),`).join("\n")}
 } as const

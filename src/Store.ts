@@ -18,7 +18,10 @@ export interface Rule<RuleContext extends object, Call extends object, Answer> {
   /** unique; names the rule in logs */
   readonly name: string
   readonly run: Run<RuleContext, Call, Answer>
-  /** ARGV 1 now (ms) · 2 context (JSON) · 3… calls (JSON). Returns a JSON list with one answer per call. */
+  /**
+   * ARGV 1 now (ms) · 2 context (JSON) · then each call as two: the call without its `data` (JSON), and its `data` (empty for none).
+   * Returns a JSON list with one answer per call.
+   */
   readonly lua: string
   /** Decodes one answer of the Lua; throws when it has the wrong shape. */
   readonly decode: (answer: unknown) => Answer

@@ -55,6 +55,12 @@ const callJson = (call: object): string => {
   return text.includes("\\ud") ? JSON.stringify(call, wellFormed) : text
 }
 
+/** A call as two arguments of the Lua (`Rule.lua`): its `data` is JSON already, so within JSON each of its quotes would be escaped. */
+export const argumentsOf = (call: object): readonly [json: string, data: string] =>
+  "data" in call && typeof call.data === "string"
+    ? [callJson({ ...call, data: undefined }), call.data]
+    : [callJson(call), ""]
+
 /** One answer per call; empty when the reply is not a list, which then fails when each answer is decoded. */
 const parseAnswers = (reply: unknown): ReadonlyArray<unknown> => {
   try {
@@ -74,7 +80,7 @@ export const makeBatcher = (send: Send, cluster: boolean): Call => {
     if (first === undefined) return
     const { context, keys, now } = first.ask
     const ownKeys = calls.flatMap(({ ask }) => ask.ownKeys ?? NO_KEYS)
-    const args = [String(now), contextJson(context), ...calls.map(({ ask }) => callJson(ask.call))]
+    const args = [String(now), contextJson(context), ...calls.flatMap(({ ask }) => argumentsOf(ask.call))]
     send(rule, ownKeys.length === 0 ? keys : [...keys, ...ownKeys], args, (error, reply) => {
       if (error) {
         for (const { done } of calls) done(error)

@@ -45,8 +45,8 @@ const echo: Rule<object, object, Echo> = {
     calls.map((call) => ({ keys, now, context, call, text: 'ü "\n', flags: [true, false] })),
   lua: `-- test.echo
 local answers = {}
-for i = 3, #ARGV do
-  answers[i - 2] = {
+for i = 3, #ARGV, 2 do
+  answers[#answers + 1] = {
     keys = KEYS, now = tonumber(ARGV[1]), context = cjson.decode(ARGV[2]), call = cjson.decode(ARGV[i]), text = 'ü "\\n', flags = {true, false}
   }
 end

@@ -30,10 +30,21 @@ describe("calls in one tick", () => {
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args, keys }) => [keys, args]),
-      [[["k"], ["7", '{"context":1}', '{"name":"a"}', '{"name":"b"}', '{"name":"c"}']]],
+      [[["k"], ["7", '{"context":1}', '{"name":"a"}', "", '{"name":"b"}', "", '{"name":"c"}', ""]]],
     )
     sent[0]?.done(undefined, '["A",{"b":[1]},false]')
     assert.deepStrictEqual(replies, ["A", { b: [1] }, false])
+  })
+
+  it("have their data beside the JSON, as it is", async () => {
+    const { ask, sent } = bench()
+    ask(batched, 7, { id: "a", data: '{"name":"Ada \\ud800"}' })
+    ask(batched, 7, { id: "\ud800", data: "" })
+    await turn()
+    assert.deepStrictEqual(
+      sent.map(({ args }) => args.slice(2)),
+      [['{"id":"a"}', '{"name":"Ada \\ud800"}', '{"id":"\ufffd"}', ""]],
+    )
   })
 
   it("run at the time of the first one", async () => {
@@ -43,7 +54,7 @@ describe("calls in one tick", () => {
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args }) => args),
-      [["1000", '{"context":1}', '{"name":"a"}', '{"name":"b"}']],
+      [["1000", '{"context":1}', '{"name":"a"}', "", '{"name":"b"}', ""]],
     )
   })
 
@@ -68,10 +79,10 @@ describe("calls in one tick", () => {
     assert.deepStrictEqual(
       sent.map(({ args, keys }) => [keys, args]),
       [
-        [["k"], ["7", '{"context":1}', '{"name":"a"}']],
-        [["k"], ["7", '{"context":2}', '{"name":"b"}']],
-        [["other"], ["7", '{"context":2}', '{"name":"c"}', '{"name":"d"}']],
-        [["other"], ["7", '{"context":2}', '{"name":"e"}']],
+        [["k"], ["7", '{"context":1}', '{"name":"a"}', ""]],
+        [["k"], ["7", '{"context":2}', '{"name":"b"}', ""]],
+        [["other"], ["7", '{"context":2}', '{"name":"c"}', "", '{"name":"d"}', ""]],
+        [["other"], ["7", '{"context":2}', '{"name":"e"}', ""]],
       ],
     )
   })
@@ -91,17 +102,20 @@ describe("calls in one tick", () => {
     assert.deepStrictEqual(sentBy(one), [
       [
         ["k", "x", "x", "y"],
-        ['{"name":"a"}', '{"name":"b"}', '{"name":"c"}'],
+        ['{"name":"a"}', "", '{"name":"b"}', "", '{"name":"c"}', ""],
       ],
-      [["k"], ['{"name":"d"}']],
+      [["k"], ['{"name":"d"}', ""]],
     ])
     assert.deepStrictEqual(sentBy(cluster), [
       [
         ["k", "x", "x"],
-        ['{"name":"a"}', '{"name":"b"}'],
+        ['{"name":"a"}', "", '{"name":"b"}', ""],
       ],
-      [["k", "y"], ['{"name":"c"}']],
-      [["k"], ['{"name":"d"}']],
+      [
+        ["k", "y"],
+        ['{"name":"c"}', ""],
+      ],
+      [["k"], ['{"name":"d"}', ""]],
     ])
   })
 
@@ -112,7 +126,7 @@ describe("calls in one tick", () => {
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args }) => args.length),
-      [2 + MAX_CALLS_PER_COMMAND, 2 + 1],
+      [2 + 2 * MAX_CALLS_PER_COMMAND, 2 + 2],
     )
   })
 

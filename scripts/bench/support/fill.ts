@@ -4,7 +4,7 @@ import { keysOf } from "../../../src/queue/keys.ts"
 import { rules } from "../../../src/queue/rules.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
 import type { QueueContext } from "../../../src/rules/step.ts"
-import { MAX_CALLS_PER_COMMAND } from "../../../src/store/batch.ts"
+import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/batch.ts"
 import type { RedisServer } from "../../harness/redis.ts"
 
 const data = JSON.stringify({
@@ -46,7 +46,7 @@ export const fill = async (redis: RedisServer, count: number): Promise<void> => 
       const pipeline = client.pipeline()
       for (let n = 0; n < 100 && from < count; n++) {
         const many = Math.min(MAX_CALLS_PER_COMMAND, count - from)
-        const calls = Array.from({ length: many }, (_, k) => JSON.stringify(newcomer(from + k)))
+        const calls = Array.from({ length: many }, (_, k) => newcomer(from + k)).flatMap(argumentsOf)
         pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
         from += many
       }

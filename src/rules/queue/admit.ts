@@ -129,6 +129,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   let accepted = 0
   const changed: Array<string> = []
   const isChanged: { [field: string]: boolean } = {}
+  // one value a push: in Lua, a push of several makes a table of them first
   const records: Array<string> = []
   const dataEntries: Array<string> = []
   const waitingEntries: Array<number | string> = []
@@ -157,10 +158,14 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       const position = positionAt(length)
       length++
       const ticketSeq = seq + accepted
-      records.push(id, encode(ticketOf(newcomer, ticketSeq, now)))
-      dataEntries.push(id, data)
-      waitingEntries.push(textOf(ticketSeq), id)
-      presenceEntries.push(presentUntil, id)
+      records.push(id)
+      records.push(encode(ticketOf(newcomer, ticketSeq, now)))
+      dataEntries.push(id)
+      dataEntries.push(data)
+      waitingEntries.push(textOf(ticketSeq))
+      waitingEntries.push(id)
+      presenceEntries.push(presentUntil)
+      presenceEntries.push(id)
       if (field !== "") {
         if (!isChanged[field]) changed.push(field)
         isChanged[field] = true

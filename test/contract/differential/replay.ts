@@ -7,6 +7,7 @@ import { afterAll, beforeAll } from "@effect/vitest"
 import { Redis } from "ioredis"
 import { eventually } from "../../../scripts/harness/process.ts"
 import { type RedisServer, startRedis } from "../../../scripts/harness/redis.ts"
+import { argumentsOf } from "../../../src/store/batch.ts"
 import { type AnyRule, describeStep, type History, type Message } from "./history.ts"
 
 export interface Mismatch {
@@ -103,7 +104,7 @@ export const makeReplayer = async ({ host, port }: RedisServer): Promise<Replaye
     }
     const pipeline = client.pipeline()
     for (const { call, context, keys, now, rule } of steps) {
-      const args = [String(now), JSON.stringify(context), JSON.stringify(call)]
+      const args = [String(now), JSON.stringify(context), ...argumentsOf(call)]
       pipeline.evalsha(digestOf(rule.lua), keys.length, ...keys, ...args)
     }
     return (await pipeline.exec()) ?? []
