@@ -37,10 +37,10 @@ export const makeShutdown = (): Shutdown => {
   const deadline = Deferred.makeUnsafe<void>()
   const closed = Deferred.makeUnsafe<void>()
 
-  const finished = Effect.sync(() => {
+  const finished = (): void => {
     inProgress--
     if (closing && inProgress === 0) Deferred.doneUnsafe(idle, Effect.void)
-  })
+  }
   const passDeadline = Effect.suspend(() => {
     pastDeadline = true
     return Deferred.succeed(deadline, undefined)
@@ -57,7 +57,9 @@ export const makeShutdown = (): Shutdown => {
             inProgress++
             return effect
           }),
-          Effect.suspend(() => (counted ? finished : Effect.void)),
+          Effect.sync(() => {
+            if (counted) finished()
+          }),
         )
       }),
     beforeDeadline: (start) =>
