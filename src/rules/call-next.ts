@@ -89,7 +89,7 @@ const oldestOfAll = (s: Step): string | undefined => {
   return undefined
 }
 
-const isSlotFree = (s: Step): boolean => s.db.zcard(s.keys.leases) < s.slots
+export const isSlotFree = (s: Step): boolean => s.db.zcard(s.keys.leases) < s.slots
 
 const callWhileSlotsAreFree = (s: Step, max: number, evenIfHeld: boolean): boolean => {
   const { context, db, keys, now } = s

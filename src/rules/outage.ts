@@ -84,8 +84,8 @@ export const silentSince = (s: Step, moment: number): number | undefined => {
 /**
  * How far this gate's clock is behind the latest sweep (ms); 0 when the difference is too large for an outage to explain.
  */
-export const clockLagMillis = (s: Step): number => {
-  const lag = meta(s, "sweptAt") - s.now
+export const clockLagMillis = (s: Step, sweptAt: number = meta(s, "sweptAt")): number => {
+  const lag = sweptAt - s.now
   return lag > 0 && lag <= DEAD_MILLIS ? lag : 0
 }
 

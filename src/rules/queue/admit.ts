@@ -9,7 +9,7 @@
  * A newcomer that was already withdrawn (`withdraw.ts`) is not admitted, and its quota is given back: its command took
  * longer to arrive than its caller waited.
  */
-import { callNext, PROBE_MILLIS } from "../call-next.ts"
+import { callNext, isSlotFree, PROBE_MILLIS } from "../call-next.ts"
 import { isPauseOn, pausedAnswer, positionAt, takeSlot, type Waiting, withinAccount } from "../line.ts"
 import { encode, numberOf, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
@@ -66,6 +66,7 @@ const ADMIT_FIELDS: ReadonlyArray<string> = [
   "paused",
   "pausedUntil",
   "seq",
+  "sweptAt",
 ]
 
 /** The field that counts the waiting tickets of a network. */
@@ -92,7 +93,7 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
 export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArray<Admitted> => {
   const { context, db, keys, now, slots } = s
   const { maxLength, share } = context
-  callNext(s)
+  if (isSlotFree(s)) callNext(s)
   const answers: Array<Admitted> = []
   const [
     draining,
@@ -104,6 +105,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     paused = 0,
     pausedUntil = 0,
     seq = 0,
+    sweptAt = 0,
   ] = metaMany(s, ADMIT_FIELDS)
   const hasWithdrawals = withdrawnUntil > 0
   if (draining === 1) {
@@ -115,7 +117,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   }
   const disrupted = isDisrupted === 1
   const isPaused = isPauseOn(s, paused, pausedUntil)
-  const latest = now + clockLagMillis(s)
+  const latest = now + clockLagMillis(s, sweptAt)
   const lengthBefore = db.zcard(keys.waiting)
   let length = lengthBefore
   let free = 0
