@@ -29,7 +29,7 @@ export interface Account {
   readonly id: string
   /** the maximum number of concurrent calls of the account */
   readonly cap: number
-  /** how many of them only this campaign may have, by campaign; at most `cap` together */
+  /** how many of them are reserved for a campaign, by its id; at most `cap` together */
   readonly reserved: { readonly [id: string]: number }
 }
 
