@@ -99,7 +99,7 @@ export const shadowRefused = (campaign: string, reason: ShadowReason): Metric.Co
   return counter
 }
 
-/** Before the reason, in the names of the series and of what the console counts. */
+/** The prefix of the reason, in the names of the series and of the console's counts. */
 const SHADOW_PREFIX = "shadow."
 
 /** The series of requests that would have been refused, by `shadow.<reason> <campaign>`. */
