@@ -1,6 +1,6 @@
 /**
- * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url })`.
- * The key is a private one: it also reads and ends calls.
+ * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url
+ * })`. The key must be a private one: it also reads and ends calls.
  */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
