@@ -56,7 +56,7 @@ const storeHealth = (available: boolean, listens: boolean, took: number, at: num
     : { name: "Store", state: "failed", detail: "The shared store is unreachable.", at }
 }
 
-/** Over a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
+/** The operator of a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
 export const layer: Layer.Layer<
   Operator,
   never,

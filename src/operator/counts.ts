@@ -77,7 +77,7 @@ export interface Counts {
   readonly acknowledge: (counts: CountsByName) => void
 }
 
-/** Starts at 0 now. */
+/** Counts from now on, starting at 0. */
 export const makeCounts: Effect.Effect<Counts> = Effect.map(readTotals, (begun) => {
   const acknowledged = new Map(begun)
   return {

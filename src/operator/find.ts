@@ -54,7 +54,7 @@ export const makePageBudget = (): TakePage => {
   })
 }
 
-/** The tickets of a page whose hash begins so. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
+/** The tickets of a page whose hash begins with `hash`. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
 const matches = (
   campaign: string,
   hash: string,
