@@ -175,7 +175,7 @@ const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string =>
   )
 }
 
-/** The tickets whose hash begins so. */
+/** The tickets whose hash begins with `id`, or the one with this id. */
 export const showTicket = (client: ConsoleClient, id: string) =>
   Effect.map(
     find(client, id),

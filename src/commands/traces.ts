@@ -29,7 +29,7 @@ const boundedClient = Layer.effect(
         if (open >= MAX_EXPORTS) return givenUp(`has not answered ${open} requests`)
         open++
         return response.pipe(
-          // the time is that of the whole answer
+          // the time limit is for the whole answer
           Effect.tap(({ arrayBuffer }) => arrayBuffer),
           Effect.catch(({ message }) => givenUp(`cannot be reached: ${message}`)),
           Effect.filterOrElse(

@@ -23,8 +23,8 @@ export const missOffer = (s: Step, id: string, ticket: Ticket): void =>
   endSession(s, id, ticket, "missed", isGracePeriod(s) ? "release" : "missed")
 
 /**
- * Handles a lease past its deadline, except a called one: a session that exceeded the longest call, a doubt, or a start
- * whose gate died.
+ * Handles a lease past its deadline, except a called one: a session that exceeded the maximum length of a call, a
+ * doubt, or a start whose gate died.
  */
 export const expire = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   if (ticket.state === "live" && ticket.offerBefore !== undefined) {

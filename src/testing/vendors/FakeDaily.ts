@@ -1,4 +1,4 @@
-/** Daily's API in memory, with its webhooks: a meeting begins when a page joins a room, and the room lives until it is deleted or expires. */
+/** Daily's API in memory, with its webhooks: a meeting begins when a page joins a room; the room exists until it is deleted or expires. */
 import { hmacSha256 } from "../../platform-api/signatures.ts"
 import { type FakeVendor, fakeApi, field, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
 
