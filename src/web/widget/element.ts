@@ -1,7 +1,6 @@
 /**
- * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio, worklet, sdk,
- * auto-start, notify, ring, push-to-talk, text-input, captions, check, mode, corner, open, theme, strings (JSON), lang, dir, languages. Events:
- * `statechange`, `message`, `turn`.
+ * `<voice-agent gate="https://…">`: the widget as an element. `frameworks/attributes.ts` lists its attributes, and `lang`, `dir`, `theme`,
+ * `open`, `sdk` and `strings` (JSON) are attributes too. Events: `statechange`, `message`, `turn`, `rating`.
  */
 import { createAttention } from "./attention.ts"
 import { optionsOf } from "./attributes.ts"

@@ -30,7 +30,7 @@ export interface Float {
 const SIZE = { width: 320, height: 220 }
 /** How often times are redrawn, in milliseconds. */
 const TICK = 500
-/** What it takes over from the widget's style. */
+/** The colours that the window copies from the widget's style. */
 const COLOURS = ["accent", "on-accent", "ground", "ink", "soft"]
 
 /** Whether this page can open such a window: not in a frame. */

@@ -123,7 +123,7 @@ const open = (
     try {
       await call?.hangUp()
     } catch {
-      // over at the vendor too
+      // the call is over at the vendor too
     }
   }
 
@@ -159,7 +159,7 @@ const open = (
   connected.then(
     (opened) => {
       call = opened
-      // given up meanwhile
+      // the call was given up meanwhile
       if (ended) {
         void hangUp()
         return

@@ -92,7 +92,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
       const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools)
       // Every other state follows `use`.
       if (next === undefined) return
-      // it goes on in another language
+      // a check goes on when only the language has changed
       if (shown !== state.name) {
         checking?.close()
         checking = undefined

@@ -34,7 +34,7 @@ export interface WaitOwner extends Pick<CallOwner, "options" | "visitor" | "equi
 }
 
 export interface Waiting {
-  /** the ticket that is waited with, or whose call another device has */
+  /** the ticket with which this visit waits, or whose call another device has */
   readonly ticket: () => string | undefined
   /** whether a ticket is another device's, until this one waits with it too: it is not given up here */
   readonly isForeign: (ticket: string) => boolean
@@ -80,7 +80,7 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
     if (state.name === "your-turn") owner.show({ ...state, ...change })
   }
 
-  /** Learns within moments that the other device has started the call. */
+  /** Polls the ticket, to learn within moments that the other device has started the call. */
   const watchTurn = (): void => {
     const watching = window.setInterval(() => {
       if (owner.isOver() || owner.state().name !== "your-turn") window.clearInterval(watching)
