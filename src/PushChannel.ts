@@ -202,7 +202,7 @@ const serve = (
         const clock = yield* Clock.Clock
         let due = clock.monotonicTimeNanosUnsafe()
         for (let from = 0; from < entries.length; from += batchSize) {
-          // timers are late: thousands of batches would take longer than the shutdown waits
+          // from the time that was due, not from now: timers are late, and thousands of batches would take longer than the shutdown waits
           due += BigInt(SEND_AWAY_MILLIS) * NANOS_PER_MILLI
           const wait = due - clock.monotonicTimeNanosUnsafe()
           if (wait > 0n) yield* Effect.sleep(Duration.nanos(wait))

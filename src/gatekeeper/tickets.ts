@@ -48,7 +48,10 @@ export interface Tickets {
    * the vendor if it is known.
    */
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
-  /** Whether the end of this session is known, and no ticket has it. False for a session that this store does not know. */
+  /**
+   * Whether the end of this session is known, and no ticket has it. The first call for a session that this store does not know is false,
+   * and records its end.
+   */
   readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
 }
 
