@@ -1,5 +1,5 @@
 /**
- * `<voice-agent gate="https://…">`: the widget as an element. `frameworks/attributes.ts` lists its attributes, and `lang`, `dir`, `theme`,
+ * `<voice-agent gate="https://…">`: the widget as an element. `frameworks/attributes.ts` lists its attributes, and `lang`, `dir`,
  * `open`, `sdk` and `strings` (JSON) are attributes too. Events: `statechange`, `message`, `turn`, `rating`.
  */
 import { createAttention } from "./attention.ts"
