@@ -61,7 +61,7 @@ export const LimitState = Schema.Struct({
 })
 export type LimitState = typeof LimitState.Type
 
-/** A rate limit of the caller is exhausted; `retryAfterSeconds` is never before it resets. */
+/** A rate limit of the caller is exhausted; it has reset when `retryAfterSeconds` have passed. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   limit: Schema.Literals(["hour", "day", "concurrent"]).annotate({ description: "The limit that is exhausted." }),
   retryAfterSeconds: Schema.Int,
@@ -116,13 +116,13 @@ export class Draining extends Schema.TaggedError<Draining>()("Draining", {
   message: Schema.String,
 }) {}
 
-/** By an operator, who decides when draining ends; the retry delay is a guess. */
+/** An operator drains the campaign, and decides when draining ends; the retry delay is a guess. */
 export const draining = (): Draining =>
   stackless(
     () => new Draining({ retryAfterSeconds: 60, message: "We're not taking new calls right now. Try again later." }),
   )
 
-/** By a shutdown; the retry delay is short, because another instance may answer at once. */
+/** This instance shuts down; the retry delay is short, because another instance may answer at once. */
 export const shuttingDown = (): Draining =>
   stackless(() => new Draining({ retryAfterSeconds: 1, message: "This server is shutting down. Try again." }))
 

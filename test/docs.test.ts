@@ -137,6 +137,16 @@ describe("README and documents", () => {
     assert.isAbove(links, 15)
   })
 
+  it("say in CONTRIBUTING.md where things are, by files that exist", () => {
+    const [, tables = ""] = readFileSync(join(root, ".github/CONTRIBUTING.md"), "utf8").split(/^## /m)
+    const files = [...tables.matchAll(/`([\w./-]+\.tsx?)`/g)].map(([, file = ""]) => file)
+    assert.isAbove(files.length, 30)
+    assert.deepStrictEqual(
+      files.filter((file) => !existsSync(join(root, "src", file))),
+      [],
+    )
+  })
+
   it("name files of this repository that exist", () => {
     for (const { markdown, name } of documents) {
       const named = markdown.matchAll(/(?<![\w/.])((?:scripts|src|test)\/[\w./-]*\w)/g)

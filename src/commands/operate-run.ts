@@ -1,6 +1,7 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
 import { Clock, DateTime, Effect } from "effect"
 import type { ActionOutcome, Campaigns, FoundTicket } from "../operator/shapes.ts"
+import { positionAt } from "../rules/position.ts"
 import { shortHash } from "../rules/ticket.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 
@@ -99,8 +100,11 @@ const printOutcome = (document: ActionOutcome): Printed => ({
   ],
 })
 
+/** The actions on a campaign that need nothing but their name. */
+export type CampaignAction = "resume" | "drain" | "reopen" | "call"
+
 /** Changes a campaign's state on all instances, or calls its next caller. */
-export const actOn = (client: ConsoleClient, name: string, type: "resume" | "drain" | "reopen" | "call") =>
+export const actOn = (client: ConsoleClient, name: string, type: CampaignAction) =>
   Effect.map(client.act(name, { type }), printOutcome)
 
 /**
@@ -169,7 +173,7 @@ const find = (client: ConsoleClient, id: string) =>
   )
 
 const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string => {
-  const place = state === "waiting" ? `waiting, place ${row + 1}` : state
+  const place = state === "waiting" ? `waiting, place ${positionAt(row)}` : state
   return printable(
     `${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${DateTime.formatIso(DateTime.makeUnsafe(since))}` : ""}`,
   )

@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import type { SettingsSource } from "../settings/load.ts"
 import { baseUrl } from "../settings/network-values.ts"
 import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
-import type { Printed } from "./operate-run.ts"
+import type { CampaignAction, Printed } from "./operate-run.ts"
 
 /** Loaded when one of the commands runs. */
 const implementation = Effect.promise(() => import("./operate-run.ts"))
@@ -74,7 +74,7 @@ const until = Flag.String("until").pipe(
 /** `campaign` with `list`, `show`, `pause`, `resume`, `drain`, `reopen` and `next`. */
 export const campaign = <R>(source: Source<R>) => {
   const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
-  const action = (command: string, type: "resume" | "drain" | "reopen" | "call", description: string) =>
+  const action = (command: string, type: CampaignAction, description: string) =>
     Command.make(command, { name, ...flags }, (given) =>
       running(source, given, ({ actOn }, client) => actOn(client, given.name, type)),
     ).pipe(Command.withDescription(description))

@@ -2,7 +2,7 @@
  * Background tasks: the sweep that enforces deadlines and recovers lost wake-ups, the heartbeat that keeps connected tickets
  * present and pushes their position, the audit of sessions whose webhook was lost, and the end of calls that last too long.
  */
-import { Effect, Exit, Metric, type Scope } from "effect"
+import { Effect, Exit, type Scope } from "effect"
 import {
   type CampaignContext,
   FifoQueue,
@@ -104,11 +104,15 @@ export const background = (
         const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
-        yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
-        yield* Metric.update(metrics.leases(campaign.name), swept.leases)
-        yield* Metric.update(metrics.slots(campaign.name), at.slots)
-        yield* Metric.update(metrics.doubts(campaign.name), swept.doubts)
-        yield* Metric.update(metrics.quarantined(campaign.name), swept.quarantined.count)
+        const { doubts, leases, quarantined, waiting } = swept
+        const figures: metrics.GaugeFigures = {
+          waiting,
+          leases,
+          doubts,
+          quarantined: quarantined.count,
+          slots: at.slots,
+        }
+        yield* metrics.setGauges(campaign.name, figures)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
         yield* noteDisruption(campaign, swept.disrupted)
         if (swept.more && left > 0) yield* sweepOf(campaign, left - 1)

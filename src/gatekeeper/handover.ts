@@ -1,5 +1,5 @@
 /** Lets another gatekeeper of the same instance take over: the background tasks stop first, and what was begun finishes. */
-import { Effect, Exit, Metric, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import type { AccountCapacity } from "../FifoQueue.ts"
 import type { Campaign } from "../Settings.ts"
 import type { FollowUp } from "./background-task.ts"
@@ -8,14 +8,6 @@ import type { Capacity } from "./capacity.ts"
 import type { Handover, Successor } from "./internals.ts"
 import * as metrics from "./metrics.ts"
 import type { Memory } from "./withdrawals.ts"
-
-/** Sets the gauges of a campaign to 0, because nothing updates them any more. */
-const clearGauges = ({ name }: Campaign): Effect.Effect<void> =>
-  Effect.forEach(
-    [metrics.waiting(name), metrics.leases(name), metrics.slots(name), metrics.doubts(name), metrics.quarantined(name)],
-    (gauge) => Metric.update(gauge, 0),
-    { discard: true },
-  )
 
 export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: Memory) =>
   Effect.gen(function* () {
@@ -73,7 +65,7 @@ export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: M
               const gone = campaigns.all.filter(({ name }) => !names.has(name))
               return Effect.andThen(
                 Scope.close(tasksScope, Exit.void),
-                Effect.forEach(gone, clearGauges, { discard: true }),
+                Effect.forEach(gone, ({ name }) => metrics.clearGauges(name), { discard: true }),
               )
             }),
         }

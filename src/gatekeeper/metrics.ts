@@ -1,5 +1,5 @@
 /** The gate's metrics, with their Prometheus names. */
-import { Effect, Metric, Record } from "effect"
+import { Effect, Metric, Record, Struct } from "effect"
 import { type CampaignSeries, campaignSeries } from "../campaign-series.ts"
 import { addressLookup, platformRequests } from "../durations.ts"
 import type { IpIntelFailed } from "../IpIntel.ts"
@@ -218,11 +218,26 @@ export const connectionsRefused = Metric.counter("voicegate_connections_refused_
 const gauge = (name: string, description: string) => (campaign: string) =>
   Metric.withAttributes(Metric.gauge(name, { description }), { campaign })
 
-export const waiting = gauge("voicegate_waiting", "Tickets waiting")
-export const leases = gauge("voicegate_leases", "Slots held")
-export const doubts = gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened")
-export const quarantined = gauge("voicegate_quarantined_records", "Invalid records found in the store, in total")
-export const slots = gauge("voicegate_slots", "Slots of the campaign")
+/** The gauges of a campaign. */
+export const gauges = {
+  waiting: gauge("voicegate_waiting", "Tickets waiting"),
+  leases: gauge("voicegate_leases", "Slots held"),
+  doubts: gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened"),
+  quarantined: gauge("voicegate_quarantined_records", "Invalid records found in the store, in total"),
+  slots: gauge("voicegate_slots", "Slots of the campaign"),
+}
+/** A figure of each gauge of a campaign. */
+export type GaugeFigures = Readonly<Record<keyof typeof gauges, number>>
+
+/** Sets gauges of a campaign. */
+export const setGauges = (campaign: string, figures: Partial<GaugeFigures>): Effect.Effect<void> =>
+  Effect.forEach(Struct.keys(figures), (name) => Metric.update(gauges[name](campaign), figures[name] ?? 0), {
+    discard: true,
+  })
+
+/** Sets all gauges of a campaign to 0, because nothing updates them any more. */
+export const clearGauges = (campaign: string): Effect.Effect<void> =>
+  Effect.forEach(Object.values(gauges), (gauge) => Metric.update(gauge(campaign), 0), { discard: true })
 
 const TERMINAL_STATES = TicketState.literals.filter(isTerminal)
 

@@ -7,7 +7,7 @@
  * and get their quota back. Live sessions run until they end or reach the maximum call length. When nothing is left, the
  * campaign is deleted from the list.
  */
-import { Effect, Metric, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PushChannel } from "../PushChannel.ts"
 import type { StoreUnavailable, TicketUnknown } from "../Session.ts"
@@ -77,8 +77,7 @@ export const makeRemovedCampaigns = (
         if (cleared._tag === "served") return undefined
         if (cleared.owed.length > 0) yield* settle(at, cleared.owed)
         endedTickets.set(key, (endedTickets.get(key) ?? 0) + cleared.sent)
-        yield* Metric.update(metrics.waiting(key), cleared.waiting)
-        yield* Metric.update(metrics.leases(key), cleared.leases)
+        yield* metrics.setGauges(key, { waiting: cleared.waiting, leases: cleared.leases })
         if (!cleared.more) return cleared
       }
     })

@@ -1,13 +1,12 @@
 /** What every listener needs of a request when it arrives: its id, its path, its caller, and the log of those that are refused early. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
-import { trustedProxies } from "../ip-intel/client-address.ts"
 import { admitPipelined } from "../serving/pipelining.ts"
-import { currentSettings, derived } from "../settings/current.ts"
 import type { AccessLogService } from "./access-log.ts"
 import { callerOf } from "./incoming.ts"
 import { targetOf } from "./paths.ts"
 import { makeRequestIds } from "./request-id.ts"
+import { currentTrustedProxies } from "./trusted-proxies.ts"
 
 /** A request or connection that was refused before it reached the listeners, for the access log. */
 export interface Refused {
@@ -34,7 +33,7 @@ export interface Arrivals {
 
 /** @param basePath where a host has mounted the gate, such as `/voice`; else empty */
 export const makeArrivals = Effect.fnUntraced(function* (basePath: string, log: AccessLogService) {
-  const trusted = derived(yield* currentSettings, ({ Security }) => trustedProxies(Security.TrustedProxies))
+  const trusted = yield* currentTrustedProxies
   const requestIdOf = makeRequestIds()
   const addressOf = (request: IncomingMessage): string | undefined => callerOf(request, trusted())
 

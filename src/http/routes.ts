@@ -3,12 +3,11 @@ import type { IncomingMessage } from "node:http"
 import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { invalid } from "../gatekeeper/validate.ts"
-import { trustedProxies } from "../ip-intel/client-address.ts"
 import { noSlot } from "../refusals.ts"
 import type { Started } from "../Session.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
-import { currentSettings, derived } from "../settings/current.ts"
+import { currentSettings } from "../settings/current.ts"
 import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
@@ -16,6 +15,7 @@ import { bearerOf, callerOf, header, headersOf, isForwarded, isSdp, parseJson, r
 import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
+import { currentTrustedProxies } from "./trusted-proxies.ts"
 import { type Door, givenField, requestOf } from "./vendor-doors.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 import { makeWebhookLimits } from "./webhook-limits.ts"
@@ -68,7 +68,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const store = yield* Store
       const clock = yield* Clock.Clock
       const rejoinLimit = yield* localRateLimit(() => settings().Security.StatusPerMinute)
-      const trusted = derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies))
+      const trusted = yield* currentTrustedProxies
       const webhookLimits = yield* makeWebhookLimits
       const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false

@@ -8,7 +8,7 @@ import { Effect, Layer, Metric } from "effect"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
-import { type TrustedProxies, trustedProxies } from "../ip-intel/client-address.ts"
+import type { TrustedProxies } from "../ip-intel/client-address.ts"
 import { Settings, type SettingsTree } from "../Settings.ts"
 import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
@@ -16,6 +16,7 @@ import { currentSettings, derived } from "../settings/current.ts"
 import { refusals } from "./answer.ts"
 import { limitConnections } from "./connection-limit.ts"
 import { GateServer, Hurry, Listeners, ListenFailed } from "./services.ts"
+import { currentTrustedProxies } from "./trusted-proxies.ts"
 import { refuseUpgrade, write } from "./write-answer.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
@@ -213,7 +214,7 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
   Effect.gen(function* () {
     const listeners = yield* Listeners
     const { Server } = yield* Settings
-    const trusted = derived(yield* currentSettings, ({ Security }) => trustedProxies(Security.TrustedProxies))
+    const trusted = yield* currentTrustedProxies
     const server = makeServer(listeners)
     yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, trusted)
     const drainSeconds = derived(yield* currentSettings, (settings) => settings.Server.DrainSeconds)

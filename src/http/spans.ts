@@ -13,11 +13,11 @@ import { Effect, type Tracer } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { TraceOfTicket } from "../gatekeeper/traces.ts"
 import { parseAddress } from "../ip-intel/address.ts"
-import { trustedProxies } from "../ip-intel/client-address.ts"
-import { currentSettings, derived } from "../settings/current.ts"
+import { currentSettings } from "../settings/current.ts"
 import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../spans.ts"
 import { spanFrom } from "../trace-context.ts"
 import type { Answer } from "./answer.ts"
+import { currentTrustedProxies } from "./trusted-proxies.ts"
 
 const resultOf = (answer: Answer | undefined): Readonly<Record<string, string | number>> =>
   answer === undefined
@@ -47,13 +47,11 @@ export type ReadTrace = (request: IncomingMessage) => void
 export const makeReadTrace = Effect.gen(function* () {
   const settings = yield* currentSettings
   const { traceOf } = yield* Gatekeeper
-  const trusted = derived(settings, ({ Security, Server }) =>
-    Server.TraceParent === "proxies" ? trustedProxies(Security.TrustedProxies) : undefined,
-  )
+  const trusted = yield* currentTrustedProxies
   const sentBy = ({ headers: { traceparent }, socket }: IncomingMessage): Sent | undefined => {
     const span = typeof traceparent === "string" ? spanFrom(traceparent) : undefined
     if (span === undefined) return undefined
-    const proxies = trusted()
+    const proxies = settings().Server.TraceParent === "proxies" ? trusted() : undefined
     const peer = proxies === undefined ? undefined : parseAddress(socket.remoteAddress ?? "")
     return { span, isTrusted: proxies !== undefined && peer !== undefined && proxies.has(peer) }
   }

@@ -12,6 +12,7 @@
 import { isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"
 import { LRUCache } from "lru-cache"
+import { CALLER_BITS, NETWORK_BITS } from "./prefixes.ts"
 
 /** A parsed address. */
 export interface Address {
@@ -116,8 +117,11 @@ const embeddedOf = ([a, b, c, d]: Words6): Embedded | undefined => {
   return (c === 0 && d > 1) || c === 0xffff_0000 ? embed(d) : undefined
 }
 
-const prefix = (parts: ReadonlyArray<number>, groups: number): string =>
-  `${new ipaddr.IPv6(Array.from({ length: 8 }, (_, i) => (i < groups ? (parts[i] ?? 0) : 0))).toString()}/${groups * 16}`
+/** The first `bits` of an IPv6 address whose parts have 16 bits each. */
+const prefix = (parts: ReadonlyArray<number>, bits: number): string => {
+  const masked = parts.map((part, i) => part & (0xffff_0000 >>> Math.min(16, Math.max(0, bits - 16 * i))))
+  return `${new ipaddr.IPv6(masked).toString()}/${bits}`
+}
 
 const fromIPv6 = (address: ipaddr.IPv6): Address => {
   const { parts } = address
@@ -131,14 +135,14 @@ const fromIPv6 = (address: ipaddr.IPv6): Address => {
     return { text, words, isPublic, limitKey, embedded: limitKey, networkKey, lookupText, factsKey }
   }
   const isPublic = embedded !== undefined || (isGlobalUnicast(words[0]) && address.range() === "unicast")
-  const subnet = prefix(parts, 4)
+  const subnet = prefix(parts, CALLER_BITS)
   return {
     text,
     words,
     isPublic,
     limitKey: embedded?.address.text ?? subnet,
     embedded: embedded?.address.text,
-    networkKey: isPublic ? prefix(parts, 3) : "",
+    networkKey: isPublic ? prefix(parts, NETWORK_BITS) : "",
     lookupText: text,
     factsKey: subnet,
   }

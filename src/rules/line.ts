@@ -3,6 +3,7 @@
 import { noteStop } from "./ending.ts"
 import { load, save } from "./load.ts"
 import { numberOf, padded } from "./native.ts"
+import { positionAt } from "./position.ts"
 import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
 import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
 
@@ -127,9 +128,6 @@ export const withinAccount = <A extends Pick<Place, "slots">>(s: Step, answer: A
   s.context.account === undefined || s.slots >= s.context.slots
     ? answer
     : { ...answer, slots: Math.max(s.slots, s.db.zcard(s.keys.leases)) }
-
-/** The position of a ticket with `rank` tickets before it. */
-export const positionAt = (rank: number): number => rank + 1
 
 export const place = (s: Step, id: string): Waiting => {
   const all: Waiting = {

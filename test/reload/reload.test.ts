@@ -81,7 +81,7 @@ describe("a reload", () => {
     withGate(load(SALES), ({ next }) =>
       Effect.gen(function* () {
         const slots = Effect.forEach(["default", "sales", "support"], (name) =>
-          Effect.map(Metric.value(metrics.slots(name)), ({ value }) => value),
+          Effect.map(Metric.value(metrics.gauges.slots(name)), ({ value }) => value),
         )
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* slots, [1, 1, 0])

@@ -6,16 +6,16 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CallerNames } from "../../CallerNames.ts"
 import { equal } from "../../equal.ts"
 import { limitKey } from "../../ip-intel/address.ts"
-import { trustedProxies } from "../../ip-intel/client-address.ts"
 import { HASH, positionOf } from "../../operator/find.ts"
 import { Operator } from "../../operator/Operator.ts"
 import { AuditFilter } from "../../operator/shapes.ts"
 import { Reload } from "../../Reload.ts"
 import type { StoreUnavailable } from "../../Session.ts"
-import { currentSettings, derived } from "../../settings/current.ts"
+import { currentSettings } from "../../settings/current.ts"
 import { type Answer, failed, json, refusals, refused } from "../answer.ts"
 import { callerOf, header, isJson, parseJson, readBody } from "../incoming.ts"
 import { incoming, respond } from "../router.ts"
+import { currentTrustedProxies } from "../trusted-proxies.ts"
 import { Api, Command } from "./Api.ts"
 import { consoleProblems } from "./problems.ts"
 import { makeWrongTokens } from "./wrong-tokens.ts"
@@ -62,7 +62,7 @@ export const handlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (routes) {
     const operator = yield* Operator
     const settings = yield* currentSettings
-    const trusted = derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies))
+    const trusted = yield* currentTrustedProxies
     const wrongTokens = makeWrongTokens()
     const names = yield* CallerNames
     const namesReady = Effect.ignore(names.ready ?? Effect.void)

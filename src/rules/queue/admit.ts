@@ -10,9 +10,10 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, isSlotFree, PROBE_MILLIS } from "../call-next.ts"
-import { isPauseOn, pausedAnswer, positionAt, takeSlot, type Waiting, withinAccount } from "../line.ts"
+import { isPauseOn, pausedAnswer, takeSlot, type Waiting, withinAccount } from "../line.ts"
 import { encode, numberOf, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
+import { positionAt } from "../position.ts"
 import { metaMany, type Step, settle } from "../step.ts"
 import { shareOf, type Ticket } from "../ticket.ts"
 

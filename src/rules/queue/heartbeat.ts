@@ -3,9 +3,10 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, positionAt, withinAccount } from "../line.ts"
+import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, withinAccount } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
+import { positionAt } from "../position.ts"
 import { meta, type Step } from "../step.ts"
 import type { State } from "../ticket.ts"
 

@@ -1,5 +1,6 @@
 /** The settings of IP intelligence. */
 import { Schema, Struct } from "effect"
+import { CALLER_BITS, NETWORK_BITS } from "../../ip-intel/prefixes.ts"
 import { providerKey } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { domain, list, oneOf, text, wholeNumber } from "../values.ts"
@@ -44,15 +45,14 @@ export const IpIntelSettings = Schema.Struct({
       "A missing or null fact does not count as clean. A fact that the provider never reports counts as no: datacenters at vpnapi.io, proxies in `lists`, and kinds without a list",
   }),
   CacheDays: withDefault(wholeNumber(1, 365), 14, {
-    description: "how many days an answer is kept; an IPv6 answer applies to the whole /64",
+    description: `how many days an answer is kept; an IPv6 answer applies to the whole /${CALLER_BITS}`,
   }),
   TimeoutMillis: withDefault(wholeNumber(50, 60_000), 2000, { description: "timeout of one lookup, in ms" }),
   LookupsPerMinute: withDefault(wholeNumber(1, 1_000_000), 600, {
     description: "lookups of one instance per minute; beyond that, `OnError` decides",
   }),
   NetworkLookupsPerMinute: optional(wholeNumber(1, 1_000_000), "a tenth of `LookupsPerMinute`, at least 5", {
-    description:
-      "lookups for one network (IPv4 /24, IPv6 /48) per minute; beyond that, `OnError` decides for that network alone",
+    description: `lookups for one network (IPv4 /24, IPv6 /${NETWORK_BITS}) per minute; beyond that, \`OnError\` decides for that network alone`,
     documentation:
       "So one network cannot use up all lookups. A larger range (IPv4 /16, IPv6 /32) may use half of them. Cost: when an office or mobile network has more new addresses in a minute, the rest are not checked",
   }),

@@ -1,5 +1,6 @@
 /** The settings of the queue. */
 import { Schema } from "effect"
+import { NETWORK_BITS } from "../../ip-intel/prefixes.ts"
 import { withDefault } from "../setting.ts"
 import { fraction, wholeNumber } from "../values.ts"
 
@@ -8,8 +9,7 @@ const seconds = wholeNumber(1, 3600)
 export const QueueSettings = Schema.Struct({
   MaxLength: withDefault(wholeNumber(0, 10_000_000), 10_000, { description: "tickets that may wait in a campaign" }),
   NetworkShare: withDefault(fraction(0.01), 0.25, {
-    description:
-      "share of the slots, and of scarce places in the queue, that one network (IPv4 /24, IPv6 /48) may hold while others want them: 0.01 to 1, where 1 is no limit",
+    description: `share of the slots, and of scarce places in the queue, that one network (IPv4 /24, IPv6 /${NETWORK_BITS}) may hold while others want them: 0.01 to 1, where 1 is no limit`,
   }),
   DisconnectGraceSeconds: withDefault(seconds, 30, {
     description: "how long a place is kept after its connection is lost",

@@ -1,5 +1,6 @@
 /** The settings of authentication, limits, blocking, origins and proxies. */
 import { Schema } from "effect"
+import { CALLER_BITS, NETWORK_BITS } from "../../ip-intel/prefixes.ts"
 import { headerName, origin, proxies } from "../network-values.ts"
 import { consoleToken, signingSecret, webhookToken } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
@@ -43,16 +44,15 @@ export const SecuritySettings = Schema.Struct({
       "token that opens the operator's console at `/console`, at least 16 characters; there is no console without it",
   }),
   RateLimitHourly: withDefault(count, 20, {
-    description: "calls of one address (IPv6: of one /64) per hour; 0 is no limit",
+    description: `calls of one address (IPv6: of one /${CALLER_BITS}) per hour; 0 is no limit`,
     documentation:
       "Cost: an office or a mobile network behind one IPv4 address (NAT) shares the limit. Raise this and `RateLimitDaily` to what its people need together",
   }),
   RateLimitDaily: withDefault(count, 100, {
-    description: "calls of one address (IPv6: of one /64) per day; 0 is no limit",
+    description: `calls of one address (IPv6: of one /${CALLER_BITS}) per day; 0 is no limit`,
   }),
   RateLimitConcurrency: withDefault(count, 3, {
-    description:
-      "tickets of one address (IPv6: of one /64) that may be open at once: waiting, called or in a call; 0 is no limit",
+    description: `tickets of one address (IPv6: of one /${CALLER_BITS}) that may be open at once: waiting, called or in a call; 0 is no limit`,
     documentation:
       "Cost: the fourth person in an office behind one address is refused (429) until one of its calls is over",
   }),
@@ -67,10 +67,8 @@ export const SecuritySettings = Schema.Struct({
       "Leaving more than 5 s after being called is a missed turn too. Cost: a caller who does not react within `Queue.StartWindowSeconds`, or declines late, has two calls fewer, and so has everyone behind the same address",
   }),
   StatusPerMinute: withDefault(count, 120, {
-    description:
-      "how often one address (IPv6: one /64) may ask for the state of tickets (`GET /api/session/{id}`) per minute, at each instance; 0 is no limit",
-    documentation:
-      "Five other kinds of requests have the same limit, each counted apart: starting and leaving, session requests that name a ticket, events of unknown tickets, negotiations of the hub, connections of the hub. A network (IPv4 /24, IPv6 /48) has five times the limit. Cost: behind one address about 20 people can poll every 10 s. Events of known tickets have no such limit",
+    description: `how often one address (IPv6: one /${CALLER_BITS}) may ask for the state of tickets (\`GET /api/session/{id}\`) per minute, at each instance; 0 is no limit`,
+    documentation: `Five other kinds of requests have the same limit, each counted apart: starting and leaving, session requests that name a ticket, events of unknown tickets, negotiations of the hub, connections of the hub. A network (IPv4 /24, IPv6 /${NETWORK_BITS}) has five times the limit. Cost: behind one address about 20 people can poll every 10 s. Events of known tickets have no such limit`,
   }),
   BlockVpn: withDefault(flag, true, { description: "refuse VPN addresses" }),
   BlockProxy: withDefault(flag, true, { description: "refuse open and residential proxies" }),

@@ -1,5 +1,6 @@
 /** The settings of the gate's HTTP server. */
 import { Schema } from "effect"
+import { CALLER_BITS } from "../../ip-intel/prefixes.ts"
 import { allowedHost, host } from "../network-values.ts"
 import { optional, withDefault } from "../setting.ts"
 import { list, oneOf, wholeNumber } from "../values.ts"
@@ -20,8 +21,7 @@ export const ServerSettings = Schema.Struct({
     },
   ),
   MaxConnectionsPerAddress: withDefault(wholeNumber(0, 1_000_000), 256, {
-    description:
-      "open connections of one address (IPv6: of one /64) in each process, trusted proxies excepted; 0 is no limit",
+    description: `open connections of one address (IPv6: of one /${CALLER_BITS}) in each process, trusted proxies excepted; 0 is no limit`,
     documentation:
       "A browser opens up to 7, so an office behind one address with more than 40 callers at once needs a higher limit",
   }),

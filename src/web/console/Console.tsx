@@ -89,7 +89,7 @@ export const Console = ({
     setPosition({ ...startOf(campaign), ...(state === "waiting" ? { firstPlace: page } : { firstSlot: page }) })
     document.querySelector<HTMLElement>(state === "waiting" ? ".queue .scroll" : ".slots .scroll")?.focus()
   }
-  const [callNext, pauseOrResume, drainOrReopen] = campaignButtons(shown?.queueView?.queue)
+  const { callNext, drainOrReopen, pauseOrResume } = campaignButtons(shown?.queueView?.queue)
   const shortcuts: ReadonlyArray<Shortcut> = [
     { key: "n", does: "Call next", run: () => setAsking(callNext) },
     { key: "p", does: "Pause or resume calls", run: () => setAsking(pauseOrResume) },

@@ -1,4 +1,4 @@
-/** The actions of the console: their buttons, and the question before each. */
+/** The actions of the console: their buttons, the question before each, and what each is called once it is done. */
 import type { Action, HeldSlot, Queue, WaitingTicket } from "../../operator/shapes.ts"
 
 /** A button that asks its question and then performs its action. */
@@ -81,12 +81,13 @@ const callNext: ActionButton = {
   },
 }
 
-/** The buttons of a campaign, always the same number, so that a switch remains the same element and keeps the focus. */
-export const campaignButtons = (queue: Queue | undefined): ReadonlyArray<ActionButton> => [
-  callNext,
-  queue?.paused === true ? resume : pause,
-  queue?.draining === true ? reopen : drain,
-]
+/** The buttons of a campaign. A switch has the same name whatever it does now. */
+export const campaignButtons = (queue: Queue | undefined) =>
+  ({
+    callNext,
+    pauseOrResume: queue?.paused === true ? resume : pause,
+    drainOrReopen: queue?.draining === true ? reopen : drain,
+  }) satisfies Readonly<Record<string, ActionButton>>
 
 /** The buttons of a waiting ticket. */
 export const waitingButtons = ({ seq, ticket }: WaitingTicket): ReadonlyArray<ActionButton> => [
@@ -144,6 +145,17 @@ export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): Reado
       question: { title: title(ticket), text, confirm: label, danger: true },
     },
   ]
+}
+
+/** What the activity log calls an action, and what is announced when it is done, where its result alone does not say it. */
+export const actionWords: Readonly<Record<Action["type"], { readonly logged: string; readonly done?: string }>> = {
+  pause: { logged: "Paused calls" },
+  resume: { logged: "Resumed calls", done: "Calls resumed." },
+  drain: { logged: "Started draining", done: "Draining started." },
+  reopen: { logged: "Stopped draining", done: "Draining stopped." },
+  call: { logged: "Called next" },
+  remove: { logged: "Removed" },
+  end: { logged: "Ended" },
 }
 
 /** What is asked before the settings are reloaded. */

@@ -1,5 +1,6 @@
 /** What an action did, as texts: when it is done, and in its line of the activity log. */
 import type { Action, ActionOutcome, AuditLine, Reloaded } from "../../operator/shapes.ts"
+import { actionWords } from "./actions.ts"
 import { chosenTime } from "./words.ts"
 
 /** The outcome of a reload, as text. */
@@ -8,15 +9,8 @@ export const reloadText = ({ changed, kept }: Reloaded): string => {
   return kept.length === 0 ? change : `${change} Takes a restart: ${kept.join(", ")}.`
 }
 
-/** What an action did, where its result alone does not say it. */
-const doneTexts: Readonly<Partial<Record<Action["type"], string>>> = {
-  resume: "Calls resumed.",
-  drain: "Draining started.",
-  reopen: "Draining stopped.",
-}
-
 const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: string, type: Action["type"]) => string>> = {
-  done: (_, type) => doneTexts[type] ?? "Done.",
+  done: (_, type) => actionWords[type].done ?? "Done.",
   already: () => "No change needed.",
   called: (ticket) => `${ticket} was called.`,
   no_slot: () => "No one was called: no slot is free.",
@@ -41,16 +35,11 @@ export const outcomeText = (action: Action, { result, ticket }: ActionOutcome): 
     ? pauseText(action.until, result)
     : outcomeTexts[result](ticket, action.type)
 
-const loggedActions: Readonly<Record<string, string>> = {
-  pause: "Paused calls",
-  resume: "Resumed calls",
-  drain: "Started draining",
-  reopen: "Stopped draining",
-  call: "Called next",
-  remove: "Removed",
-  end: "Ended",
-  settings: "Changed settings",
-} satisfies Readonly<Record<Action["type"] | "settings", string>>
+/** A gate of another version may log an action that this page does not know. */
+const loggedActions: ReadonlyMap<string, string> = new Map([
+  ["settings", "Changed settings"],
+  ...Object.entries(actionWords).map(([type, { logged }]): [string, string] => [type, logged]),
+])
 
 const loggedResults: Readonly<Record<string, string>> = {
   done: "Done",
@@ -83,6 +72,6 @@ export const auditTexts = ({
   result,
   target,
 }: AuditLine): { readonly what: string; readonly result: string } => ({
-  what: `${loggedActions[action] ?? action}${targetText(target)}`,
+  what: `${loggedActions.get(action) ?? action}${targetText(target)}`,
   result: loggedResults[result] ?? result,
 })

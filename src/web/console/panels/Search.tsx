@@ -2,6 +2,7 @@
 import type { JSX } from "preact"
 import { useRef, useState } from "preact/hooks"
 import type { Found, FoundTicket } from "../../../operator/shapes.ts"
+import { positionAt } from "../../../rules/position.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { Field } from "../../shared/parts/form.tsx"
 import { type Client, messageOf } from "../client.ts"
@@ -13,7 +14,7 @@ const HASH = /^[0-9a-f]{4,10}$/i
 export const focusSearch = (): void => document.querySelector<HTMLInputElement>(".search input")?.focus()
 
 const whereOf = ({ row, state }: FoundTicket): string =>
-  state === "waiting" ? `number ${count(row + 1)} in the queue` : slotState[state].toLowerCase()
+  state === "waiting" ? `number ${count(positionAt(row))} in the queue` : slotState[state].toLowerCase()
 
 /** The tickets found before and now; pages overlap, so a ticket may be found twice. */
 const joined = (before: Found["found"], now: Found["found"]): Found["found"] => {

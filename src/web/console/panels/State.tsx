@@ -30,9 +30,9 @@ export const State = ({
             {change.label}
           </button>
         )}
-        {campaignButtons(queue).map((button, i) => (
-          // by position, so that a switch remains the same element when its action changes
-          <button key={i} type="button" class={button.primary ? "primary" : undefined} onClick={() => onAct(button)}>
+        {Object.entries(campaignButtons(queue)).map(([name, button]) => (
+          // a switch remains the same element when its action changes
+          <button key={name} type="button" class={button.primary ? "primary" : undefined} onClick={() => onAct(button)}>
             {button.label}
           </button>
         ))}

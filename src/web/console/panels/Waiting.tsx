@@ -36,7 +36,9 @@ export const Waiting = ({
 )
 
 const rowsOf = (view: QueueView | undefined): ReadonlyArray<Row> =>
-  view === undefined ? [] : view.queue.waitingPage.map((ticket, i) => ({ ...ticket, place: view.firstPlace + i + 1 }))
+  view === undefined
+    ? []
+    : view.queue.waitingPage.map((ticket, i) => ({ ...ticket, place: positionAt(view.firstPlace + i) }))
 
 const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<Row>> => [
   { title: "Place", cell: ({ place }) => count(place) },
