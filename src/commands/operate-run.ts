@@ -100,7 +100,7 @@ const printOutcome = (document: ActionOutcome): Printed => ({
   ],
 })
 
-/** The actions on a campaign that need nothing but their name. */
+/** The actions on a campaign that take no parameters. */
 export type CampaignAction = "resume" | "drain" | "reopen" | "call"
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
