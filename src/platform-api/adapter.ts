@@ -86,8 +86,8 @@ export interface Adapter {
    */
   readonly end?: (session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>
   /**
-   * From when on (ms since 1970) the page's report that a session is over is trusted, because neither the vendor nor the gate can tell:
-   * when its credential opens nothing more. Absent if one of them can.
+   * From when on (ms since 1970) the page's report that a session is over is trusted, for a vendor that cannot be asked: usually when
+   * the session's credential opens nothing more. Absent if the report is never trusted.
    */
   readonly pageEnds?: (session: WebSession) => number
   /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
