@@ -1,7 +1,7 @@
 /**
- * Starts one call of a campaign with its real key, as a caller's request would, and ends it: shows what no fake can: that the vendor
- * accepts the gate's requests, and that the gate understands the answers. Nobody joins the call. The queue does not know of the call, so
- * for a moment it may take a slot of the account from a caller.
+ * Starts one call of a campaign with its real key, as a caller's request would, and ends it. This shows what no fake can: that the
+ * vendor accepts the gate's requests, and that the gate understands the answers. Nobody joins the call. The queue does not know of the
+ * call, so for a moment it may take a slot of the account from a caller.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schedule } from "effect"
@@ -15,7 +15,7 @@ export interface LiveFinding {
   readonly message: string
 }
 
-/** How often, and how long (ms), the vendor is asked again for what it may not know at once. */
+/** The delay before the vendor is asked again for what it may not know at once (ms), and how many times it is asked again. */
 const ASK_AGAIN_MILLIS = 1_000
 const ASK_AGAIN_TIMES = 10
 
@@ -65,7 +65,7 @@ const startOf = (campaign: Campaign): StartConfig => {
   }
 }
 
-/** What is found of a started call: by its list and its status, and by its end. */
+/** Checks the platform's list, the state and the end of a started call. */
 const examineCall = Effect.fnUntraced(function* (
   campaign: Campaign,
   config: StartConfig,

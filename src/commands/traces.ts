@@ -47,7 +47,7 @@ const boundedClient = Layer.effect(
   }),
 ).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** The exporter takes these times for that of its last flush. OpenTelemetry's default, 10 s, would be too long for it. */
+/** The exporter uses these timeouts for its last flush, for which OpenTelemetry's default of 10 s would be too long. */
 const times = ConfigProvider.layerAdd(
   ConfigProvider.fromUnknown({
     OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: FLUSH_MILLIS,
