@@ -10,7 +10,7 @@ const refusal = (status: number, error: string, info: string): VendorAnswer => (
 
 interface Room {
   readonly expiry: number
-  /** of Daily's ids, each of a caller in the room */
+  /** Daily's user ids of the callers in the room */
   readonly present: Set<string>
 }
 

@@ -25,7 +25,7 @@ export interface FakeOpenAI extends FakeVendor {
   readonly sidebands: () => number
   /** Closes them, while the calls go on. */
   readonly dropSidebands: () => void
-  /** From now on connections are refused with this status; undefined: no more. */
+  /** From now on connections are refused with this status; undefined accepts them again. */
   readonly refuseSidebands: (status: number | undefined) => void
 }
 
