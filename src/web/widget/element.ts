@@ -85,7 +85,7 @@ export const defineVoiceAgent = (): void => {
     }
 
     private async check(on: boolean): Promise<void> {
-      // A tap that loads nothing may be repeated.
+      // If loading fails, nothing is shown and the visitor may tap again.
       if (on) await this.ready()
       this.view?.check(on)
     }
@@ -211,12 +211,12 @@ export const defineVoiceAgent = (): void => {
         this.place()
         return
       }
-      // before that, a framework may not have set the gate yet
+      // before the element is connected, a framework may not have set the gate
       if (this.isConnected) void this.languages.update()
       this.view?.redraw()
     }
 
-    /** Loads what reads the link of another device, if the address has one: its first screen is another one. */
+    /** If the address has a link from another device, loads the parts that read it, because the first screen is then another one. */
     private async readLink(): Promise<boolean> {
       const isLink = location.hash.includes(HANDOFF)
       if (isLink) await this.ready()

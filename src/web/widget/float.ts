@@ -65,7 +65,7 @@ export const openFloat = async (
   const start = h("button", { type: "button" })
   start.addEventListener("click", () => {
     act("start")
-    // the browser may ask for the microphone there
+    // the browser may ask for the microphone in the main window
     window.focus()
   })
   page.body.replaceChildren(h("main", {}, title, place, text, start))

@@ -11,7 +11,7 @@ import { tellOwner } from "./owner.ts"
 import own from "./vendors/own.ts"
 import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
 
-/** Opens the call. The visitor's audio is as for any other. */
+/** Opens the call with the visitor's audio, which is prepared as for any other call. */
 export type OpenVendorCall = (ready: Ready, listener: CallListener) => Call
 
 /** A call that did not connect after this time is given up, in milliseconds. */

@@ -90,7 +90,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
   const draw = (): void => {
     if (shown !== state.name || screen === undefined) {
       const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools)
-      // Every other state follows `use`.
+      // All other states are shown only after `use`.
       if (next === undefined) return
       // a check goes on when only the language has changed
       if (shown !== state.name) {

@@ -126,7 +126,7 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
     } catch (error) {
       if (isDone()) return
       if (!(error instanceof Refusal)) return backTo("no-answer")
-      // a later start is another device's
+      // if this start was refused, a session that starts later is another device's
       hasStarted = error.code === "start_in_progress"
       if (error.status === 404 || error.status === 410) return owner.end("missed", error.message)
       if (error.code === "draining") return startElsewhere(error)
