@@ -180,10 +180,13 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
     },
     payload: Schema.Struct({
       ConversationSessionId: Schema.optionalKey(
-        Schema.String.annotate({ description: "The conversation that has ended. One of the two is required." }),
+        Schema.String.annotate({ description: "The conversation that has ended. One of the three is required." }),
       ),
       WebSessionId: Schema.optionalKey(
-        Schema.String.annotate({ description: "The web session that has ended. One of the two is required." }),
+        Schema.String.annotate({ description: "The web session that has ended. One of the three is required." }),
+      ),
+      SessionId: Schema.optionalKey(
+        Schema.String.annotate({ description: "Either of them. One of the three is required." }),
       ),
     }),
     success: succeeds(200, successes.SessionEndedAnswer),

@@ -17,7 +17,7 @@ export interface Listener {
   readonly failed: (code: string, message: string) => void
 }
 
-/** Delay before the first reconnect, and the maximum delay, in milliseconds. */
+/** Backoff: the delay before the first reconnect, and the maximum delay, in milliseconds. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 8_000
 

@@ -56,7 +56,7 @@ const issueOf = (issue: unknown): string => {
 /** HTTP dates have whole seconds, so a smaller clock difference is ignored. In milliseconds. */
 const CLOCK_RESOLUTION = 2_000
 
-/** How long to wait after the first attempt to leave, and after the last, in milliseconds; two minutes in all. */
+/** Backoff of leaving: the pause after the first attempt, and after the last, in milliseconds; two minutes in all. */
 const FIRST_PAUSE = 2_000
 const LAST_PAUSE = 64_000
 

@@ -1,4 +1,4 @@
-/** Pauses between attempts, which grow, and which a tap or a network that is back cuts short. */
+/** Exponential backoff: pauses between attempts, which a tap or a network that is back cuts short. */
 
 /** The first pause, and the longest, in milliseconds. */
 const FIRST = 2_000
