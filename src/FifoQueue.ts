@@ -120,7 +120,7 @@ export class FifoQueue extends Context.Service<
       session: {
         readonly ids: ReadonlyArray<string>
         readonly data: Readonly<Record<string, string>>
-        /** how long the page has for its offer, of a session that begins with it (ms) */
+        /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
         readonly offerMillis?: number | undefined
       },
     ) => Step<"live" | "ended" | "stale">
@@ -150,8 +150,8 @@ export class FifoQueue extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
     /**
      * Resolves a start in doubt by the sessions that the platform reports for it, each by its ids. A session that belongs to no ticket
-     * holds the slot until it ends; with `ends` it is this start's alone, and is to be ended (`dueEnds`). When none was reported twice, the
-     * slot is freed.
+     * holds the slot until it ends; with `ends` it is this start's alone, and is to be ended (`dueEnds`). When the platform has twice
+     * reported no such session, the slot is freed.
      */
     readonly resolve: (
       at: CampaignContext,
@@ -169,15 +169,15 @@ export class FifoQueue extends Context.Service<
      */
     readonly withdraw: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<number>
     /**
-     * Returns a ticket's state, keeps it present, and records where its connection is. When its page is `hidden`, a turn that it has now
-     * lasts longer; a queue without that ignores it.
+     * Returns a ticket's state, keeps it present, and records where its connection is. If its page is `hidden` and the ticket is called,
+     * its turn is extended; a host's own queue may ignore `hidden`.
      */
     readonly attach: (at: CampaignContext, id: string, connected: boolean, hidden?: boolean) => Step<TicketSnapshot>
     /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
     readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<Heartbeat>
     /**
-     * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by default: none
-     * of them counts as absent if it was present until later.
+     * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
+     * default: none of them counts as absent if it was present until later.
      */
     readonly sweep: (at: CampaignContext, heartbeatAt?: number) => Step<Swept>
     /** This gate stops: no rule waits for it any more. */
@@ -199,17 +199,17 @@ export class FifoQueue extends Context.Service<
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /**
-     * The `trace` of a ticket, or of the ticket that has a session with one of these ids; empty for none. A gate with a tracer asks. A queue
-     * without it keeps no traces, so each request of a caller begins its own.
+     * The `trace` of a ticket, or of the ticket that has a session with one of these ids; empty for none. A gate with a tracer asks. A
+     * queue without `traceOf` keeps no traces, so each request of a caller begins its own.
      */
     readonly traceOf?: (
       at: CampaignContext,
       subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
     ) => Step<string>
     /**
-     * The running sessions that are to be ended at the platform now, as their data was bound: those without a caller, those that an
-     * operator ends and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: until then no other instance is given it, and then any, if it
-     * still runs.
+     * The data bound to each running session that is to be ended at the platform now: those without a caller, those that an operator ends
+     * and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: for so long no other instance is given it;
+     * afterwards any instance is, if it still runs.
      */
     readonly dueEnds: (
       at: CampaignContext,
@@ -221,7 +221,7 @@ export class FifoQueue extends Context.Service<
   }
 >()("voicegate/FifoQueue") {}
 
-/** How often an instance sends the heartbeat of its tickets. */
+/** How often an instance sends the heartbeat of its tickets (ms). */
 export const TICK_MILLIS = 2_000
 /** Prefix of the channel of an instance, followed by its id. */
 export const INSTANCE_CHANNEL = "vg:i:"

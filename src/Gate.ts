@@ -29,7 +29,10 @@ export interface OwnServices {
   readonly store?: typeof Store.layer
 }
 
-/** The gatekeeper with every service as configured, except the given ones. At start it checks platform and IP provider, and logs the results. */
+/**
+ * The gatekeeper with every service as configured, except the given ones. At start it checks the platform and the IP provider, and logs the
+ * results.
+ */
 export const layerWith = ({
   ipIntel = IpIntel.layer,
   platform = PlatformApi.layer,

@@ -2,9 +2,9 @@
  * The client of the voice-agent platform: starts sessions, reads concurrency and a session's status, ends sessions, with typed failures.
  * Each campaign is served by the adapter of its `Platform` (`platform-api/`).
  *
- * A start is never retried, because it may have been carried out. A read is tried twice. Campaigns with the same address share a
- * circuit breaker (`platform-api/circuit.ts`). It opens when the platform gives no usable answer to several callers in a row, for
- * five seconds at first and longer each time. One caller alone cannot open it.
+ * A start is never retried, because it may have been carried out. A read without a usable answer is repeated once. Campaigns with
+ * the same address share a circuit breaker (`platform-api/circuit.ts`). It opens when the platform gives no usable answer to
+ * several callers in a row, for five seconds at first and longer each time. One caller alone cannot open it.
  */
 import { Clock, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"

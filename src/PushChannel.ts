@@ -2,8 +2,8 @@
  * Delivers events to exactly the connections of a ticket, on whichever instance they are.
  *
  * A message is a hint: it may be lost with its connection or the message bus. The state in the store is the truth, and the
- * next tick or the next attach delivers what was missed. An event that equals the connection's last one is not sent again,
- * except a reply to the peer (`session`, `error`), which is always sent.
+ * next heartbeat or the next attach delivers what was missed. An event that equals the connection's last one is not sent
+ * again, except a reply to the peer (`session`, `error`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } from "effect"
@@ -38,10 +38,10 @@ export const CONNECTIONS_PER_TICKET = 3
 export const CONNECTIONS_PER_CALLER = 100
 /** A connection with a larger backlog than this (bytes) is closed. */
 export const BACKLOG_BYTES = 64 * 1024
-/** The interval between two batches of connections that are told to reconnect. */
+/** The interval between two batches of connections that are told to reconnect (ms). */
 const SEND_AWAY_MILLIS = 100
 const NANOS_PER_MILLI = 1_000_000n
-/** How often every connection is pinged. */
+/** How often every connection is pinged (ms). */
 export const HEARTBEAT_MILLIS = 15_000
 
 /** The event for a ticket that has ended. */
@@ -202,7 +202,7 @@ const serve = (
         const clock = yield* Clock.Clock
         let due = clock.monotonicTimeNanosUnsafe()
         for (let from = 0; from < entries.length; from += batchSize) {
-          // timers are late: thousands of batches would take longer than the shutdown waits
+          // from the time that was due, not from now: timers are late, and thousands of batches would take longer than the shutdown waits
           due += BigInt(SEND_AWAY_MILLIS) * NANOS_PER_MILLI
           const wait = due - clock.monotonicTimeNanosUnsafe()
           if (wait > 0n) yield* Effect.sleep(Duration.nanos(wait))

@@ -81,7 +81,10 @@ export interface TakeRequest {
   readonly refusal: (usage: Usage) => RateLimited
 }
 
-/** Makes the arguments for taking units without reading the budgets' state; undefined when there is no limit. Fails with a remembered refusal. */
+/**
+ * Makes the arguments for taking units without reading the budgets' state; undefined when there is no limit. Fails with a remembered
+ * refusal.
+ */
 export type MakeTakeRequest = (caller: string, now: number) => Result.Result<TakeRequest | undefined, RateLimited>
 
 const takeRequests = new WeakMap<

@@ -8,7 +8,7 @@ const OTHERS = "(others)"
 export interface CampaignSeries<M> {
   /** The series of a campaign of the settings. */
   readonly of: (campaign: string) => M
-  /** Those that exist so far. */
+  /** All series that exist so far. */
   readonly all: () => ReadonlyArray<M>
 }
 

@@ -116,7 +116,7 @@ export class Draining extends Schema.TaggedError<Draining>()("Draining", {
   message: Schema.String,
 }) {}
 
-/** An operator drains the campaign, and decides when draining ends; the retry delay is a guess. */
+/** An operator drains the campaign and decides when draining ends, so the retry delay is a guess. */
 export const draining = (): Draining =>
   stackless(
     () => new Draining({ retryAfterSeconds: 60, message: "We're not taking new calls right now. Try again later." }),

@@ -18,13 +18,13 @@ export interface SpanOptions<A> {
   readonly kind?: Tracer.SpanKind
   /** whether it begins a trace */
   readonly root?: boolean
-  /** a span of another process whose trace it continues, with a link to the current span; no change when in that trace already */
+  /** a span of another process whose trace it continues, with a link to the current span; no effect if the current span is in that trace */
   readonly continues?: Tracer.ExternalSpan | undefined
   /** a span of another trace that led to it */
   readonly link?: Tracer.AnySpan | undefined
   /** attributes of a success */
   readonly result?: (value: A) => Attributes
-  /** told of the span when it begins */
+  /** called with the span when it begins */
   readonly begun?: ((span: Tracer.Span) => void) | undefined
 }
 

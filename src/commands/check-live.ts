@@ -1,7 +1,7 @@
 /**
- * Starts one call of a campaign with its real key, as a caller's request would, and ends it: shows what no fake can, that the vendor takes
- * the gate's requests and that the gate understands the answers. Nobody joins the call. The queue is not asked, so it may take a slot of
- * the account from a caller for a moment.
+ * Starts one call of a campaign with its real key, as a caller's request would, and ends it. This shows what no fake can: that the
+ * vendor accepts the gate's requests, and that the gate understands the answers. Nobody joins the call. The queue does not know of the
+ * call, so for a moment it may take a slot of the account from a caller.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schedule } from "effect"
@@ -15,7 +15,7 @@ export interface LiveFinding {
   readonly message: string
 }
 
-/** How often, and how long (ms), the vendor is asked again for what it may not know at once. */
+/** The delay before the vendor is asked again for what it may not know at once (ms), and how many times it is asked again. */
 const ASK_AGAIN_MILLIS = 1_000
 const ASK_AGAIN_TIMES = 10
 
@@ -30,7 +30,7 @@ const finding = <A>(
 ): Effect.Effect<LiveFinding> =>
   Effect.match(asked, { onFailure: ({ message }) => failed(`${what}: ${message}`), onSuccess: read })
 
-/** Asks again until the answer is as wanted, or it is too late. */
+/** Asks again until the answer is as wanted, at most `ASK_AGAIN_TIMES` times. */
 const until = <A, E>(asked: Effect.Effect<A, E>, isWanted: (answer: A) => boolean): Effect.Effect<A, E> =>
   Effect.repeat(asked, {
     until: isWanted,
@@ -65,7 +65,7 @@ const startOf = (campaign: Campaign): StartConfig => {
   }
 }
 
-/** What is found of a started call: by its list and its status, and by its end. */
+/** Checks the platform's list, the state and the end of a started call. */
 const examineCall = Effect.fnUntraced(function* (
   campaign: Campaign,
   config: StartConfig,
@@ -123,7 +123,7 @@ const endUnconfirmed = Effect.fnUntraced(function* (campaign: Campaign, config: 
     : " It may have started: look for it at the platform."
 })
 
-/** Runs it for one campaign. The call is ended whatever is found. */
+/** Runs the check for one campaign. The call is ended whatever is found. */
 export const checkLive = (
   campaign: Campaign,
   { Queue: { StartWindowSeconds } }: SettingsTree,
@@ -144,7 +144,7 @@ export const checkLive = (
       return [capacity, failed(`the start: ${message.replace(/[.!]?$/, ".")}${more}`)]
     }
     const given = describe(started.success, at, StartWindowSeconds)
-    // its call begins with the page's offer
+    // the session's call begins only with a page's offer
     if (started.success.offerMillis !== undefined) {
       return [capacity, given, notChecked("a call: it begins with the SDP offer of a page")]
     }

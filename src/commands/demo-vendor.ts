@@ -106,7 +106,7 @@ const announce = (vendor: DemoVendor, consoleToken: string) =>
     }),
   )
 
-/** Runs it until it is stopped; the parameters are as of `demo`. */
+/** Runs the demo until it is stopped; the parameters are those of `demo`. */
 export const vendorDemo = (
   vendor: DemoVendor,
   wanted: number,

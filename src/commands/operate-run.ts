@@ -100,7 +100,7 @@ const printOutcome = (document: ActionOutcome): Printed => ({
   ],
 })
 
-/** The actions on a campaign that need nothing but their name. */
+/** The actions on a campaign that take no parameters. */
 export type CampaignAction = "resume" | "drain" | "reopen" | "call"
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
@@ -108,8 +108,8 @@ export const actOn = (client: ConsoleClient, name: string, type: CampaignAction)
   Effect.map(client.act(name, { type }), printOutcome)
 
 /**
- * Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). A gate of a version that knows no end pauses without one,
- * and its answer does not repeat the end: such a pause is ended, unless the campaign was paused before.
+ * Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). An older gate ignores `until`, and its answer does not
+ * repeat it: then the pause is ended, unless the campaign was paused before, and this fails.
  */
 export const pauseCampaign = Effect.fnUntraced(function* (
   client: ConsoleClient,
@@ -179,7 +179,7 @@ const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string =>
   )
 }
 
-/** The tickets whose hash begins so. */
+/** The tickets whose hash begins with `id`, or the one with this id. */
 export const showTicket = (client: ConsoleClient, id: string) =>
   Effect.map(
     find(client, id),
@@ -206,7 +206,7 @@ const actionFor = Effect.fnUntraced(function* (client: ConsoleClient, { campaign
   return slot && { type: "end" as const, lease: slot.lease, deadline: slot.deadline }
 })
 
-/** Removes one ticket. One whose call starts, runs or is in doubt only with `endCall`. */
+/** Removes one ticket. A ticket whose call starts, runs or is in doubt is removed only with `endCall`. */
 export const removeTicket = Effect.fnUntraced(function* (client: ConsoleClient, id: string, endCall: boolean) {
   const { found, more } = yield* find(client, id)
   const [ticket] = found

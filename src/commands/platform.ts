@@ -25,7 +25,7 @@ const storage = {
   ),
 }
 
-/** A day, which is also the longest call. */
+/** A day, which is also the maximum length of a call. */
 const MAX_IDLE_SECONDS = 86_400
 
 const serving = {

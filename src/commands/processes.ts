@@ -29,7 +29,10 @@ interface WorkerExit {
   readonly served: boolean
 }
 
-/** Starts a worker and waits until it exits; interruption sends SIGTERM and waits for the exit. A further signal to stop is passed on. */
+/**
+ * Starts a worker and waits until it exits; interruption sends SIGTERM and waits for the exit. `serveWithProcesses` passes further signals
+ * to stop on.
+ */
 const runWorker: Effect.Effect<WorkerExit> = Effect.callback((resume) => {
   const worker = cluster.fork()
   let served = false

@@ -2,9 +2,9 @@
  * Head sampling of traces by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, with the names of
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration
  *
- * Each trace is decided when its first span begins, and every span of this process follows. In a trace that another process has begun,
- * such as another gate or a trusted proxy (`Server.TraceParent`), a `parentbased_` sampler follows that process, and the others decide
- * by the trace's id: gates with the same ratio agree.
+ * Whether a trace is kept is decided when its first span begins, and applies to every span of this process. In a trace that another
+ * process has begun, such as another gate or a trusted proxy (`Server.TraceParent`), a `parentbased_` sampler follows that process,
+ * and the others decide by the trace's id: gates with the same ratio agree.
  */
 import { Config, Effect, Layer, Option, Tracer } from "effect"
 import { SettingsInvalid } from "../settings/problems.ts"

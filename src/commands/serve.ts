@@ -1,4 +1,4 @@
-/** Serves the gate until the process is stopped, and makes sure that it exits within ten seconds, or nine and `Server.DrainSeconds`. */
+/** Serves the gate until the process is stopped, and makes sure that it exits within nine seconds plus `Server.DrainSeconds`. */
 import { Effect, Layer } from "effect"
 import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"

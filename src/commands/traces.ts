@@ -29,7 +29,7 @@ const boundedClient = Layer.effect(
         if (open >= MAX_EXPORTS) return givenUp(`has not answered ${open} requests`)
         open++
         return response.pipe(
-          // the time is that of the whole answer
+          // the time limit is for the whole answer
           Effect.tap(({ arrayBuffer }) => arrayBuffer),
           Effect.catch(({ message }) => givenUp(`cannot be reached: ${message}`)),
           Effect.filterOrElse(
@@ -47,7 +47,7 @@ const boundedClient = Layer.effect(
   }),
 ).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** The exporter takes these times for that of its last flush. OpenTelemetry's default, 10 s, would be too long for it. */
+/** The exporter uses these timeouts for its last flush, for which OpenTelemetry's default of 10 s would be too long. */
 const times = ConfigProvider.layerAdd(
   ConfigProvider.fromUnknown({
     OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: FLUSH_MILLIS,

@@ -45,7 +45,7 @@ export const eventsOf = (
         ping: () => !closed,
         close: () => Queue.endUnsafe(queue),
       }
-      // the host chooses its tickets, so the limit of a caller's connections is that of the ticket
+      // the host reads tickets of many callers, so connections are limited per ticket, not per caller
       const open = Effect.acquireRelease(channel.open(ticket, ticket, connection), (opened) =>
         Effect.sync(() => {
           closed = true

@@ -60,7 +60,7 @@ class FetchRequest extends IncomingMessage {
     this.httpVersionMinor = 1
     this.headers = { host, ...Object.fromEntries(request.headers) }
     this.rawHeaders = Object.entries(this.headers).flatMap(([name, value]) => [name, String(value)])
-    // a body that somebody else reads is as good as read
+    // a body that somebody else is reading counts as read
     this.bodyUsed = request.bodyUsed || request.body?.locked === true
     this.rawBody = rawBody
     this.#reader = this.bodyUsed ? undefined : request.body?.getReader()
@@ -72,7 +72,7 @@ class FetchRequest extends IncomingMessage {
     this.#readBody().catch(() => this.destroy())
   }
 
-  /** Reads until nobody wants more. An `IncomingMessage` does not ask for each chunk, because node's parser pushes them. */
+  /** Reads until the consumer wants no more. An `IncomingMessage` does not ask for each chunk, because node's parser pushes them. */
   async #readBody(): Promise<void> {
     let wantsMore = true
     while (wantsMore && !this.complete) {
@@ -91,7 +91,7 @@ class FetchRequest extends IncomingMessage {
   }
 }
 
-/** Throws if a host passes node's request, whose `headers` are no list. A host's own class of requests is accepted. */
+/** Throws if a host passes node's request, whose `headers` are a plain object. A host's own class of requests is accepted. */
 const checkRequest = (request: Request | undefined): void => {
   const url: unknown = request?.url
   if (typeof url === "string" && URL.canParse(url) && typeof request?.headers.get === "function") return

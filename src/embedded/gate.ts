@@ -58,7 +58,7 @@ export interface Gate {
   readonly initiateWebSession: (config: WebSessionConfig, client: Client) => Promise<results.RequestResult>
   /** Starts the session of a called ticket. Idempotent while the session runs. */
   readonly start: (ticket: string) => Promise<results.StartResult>
-  /** Gives up a place or a reserved slot; idempotent. A running call ends with its session. */
+  /** Gives up a place or a reserved slot, or ends a running call where the platform can end it; idempotent. */
   readonly leave: (ticket: string) => Promise<results.LeaveResult>
   /** The state of a ticket. Counts as presence: a ticket without a connection must call it within the disconnect grace. */
   readonly status: (ticket: string) => Promise<results.StatusResult>
@@ -67,7 +67,7 @@ export interface Gate {
    * gate closes, or the loop is left; then the place is kept for the disconnect grace.
    */
   readonly events: (ticket: string) => AsyncIterable<PushEvent>
-  /** Whether the gate can serve: false while its store or the campaigns' slots are unknown, and from `close` on. */
+  /** Whether the gate can serve: false while its store cannot be reached or the campaigns' slots are unknown, and from `close` on. */
   readonly ready: () => Promise<results.ReadyResult>
   /**
    * Calls a listener for each outcome of a session request (`outcome`), or for each call that begins or ends (`call`), whoever asked.

@@ -8,7 +8,7 @@ import { toProblem } from "../http/failures.ts"
 import type { Started } from "../Session.ts"
 import type { RequestRefusal, StartRefusal } from "./results.ts"
 
-/** The outcome of a session request, over HTTP or by the host. A repeated request of a living ticket is one more. */
+/** The outcome of a session request, over HTTP or by the host. A repeated request for a ticket that has not ended counts as another. */
 export interface OutcomeEvent {
   /** a refusal has the code of its answer */
   readonly outcome: "started" | "queued" | RequestRefusal
@@ -45,7 +45,7 @@ export class Observers extends Context.Service<
   Observers,
   {
     readonly on: On
-    /** Tells the listeners, soon. */
+    /** Calls the listeners in a later turn of the event loop. */
     readonly emit: <Name extends keyof GateEvents>(name: Name, event: GateEvents[Name]) => void
   }
 >()("voicegate/embedded/Observers") {}

@@ -63,8 +63,8 @@ export interface GateOperator {
   readonly act: (request: ActRequest) => Promise<ActResult>
   readonly auditLog: (query?: AuditLogQuery) => Promise<AuditLogResult>
   /**
-   * The tickets of all campaigns whose hash begins with these 4 to 10 hexadecimal digits. An answer with `next` has not read everything: ask
-   * again `from` there.
+   * The tickets of all campaigns whose hash begins with these 4 to 10 hexadecimal digits. An answer with `next` is incomplete: ask again
+   * with it as `from`.
    */
   readonly find: (hash: string, from?: string) => Promise<FindResult>
 }

@@ -7,7 +7,7 @@ export interface SharedAccount {
   readonly name: string
   /** in the order of their keys, so that it is the same on all instances; never empty */
   readonly members: readonly [Campaign, ...ReadonlyArray<Campaign>]
-  /** `Account.MaxConcurrency`; undefined if the platform alone tells */
+  /** `Account.MaxConcurrency`; undefined if only the platform tells the limit */
   readonly limit: number | undefined
 }
 
@@ -21,7 +21,7 @@ export const accountsOf = ({ all, key }: Pick<Campaigns, "all" | "key">): Readon
   return accounts
 }
 
-/** The reserved slots by the campaigns' keys. Where the cap is smaller than all of them, the last campaigns get fewer. */
+/** The reserved slots by the campaigns' keys. If the cap is smaller than their sum, the last campaigns get fewer. */
 const reservedOf = ({ members }: SharedAccount, cap: number, key: Campaigns["key"]): Record<string, number> => {
   const reserved: Record<string, number> = {}
   let left = cap

@@ -26,7 +26,8 @@ export interface Capacity {
   readonly problem: () => string | undefined
   /**
    * Updates the slots of campaigns without `MaxConcurrency` and the limits of accounts, from the shared figures or from the platform.
-   * `live` counts the campaign's calls that were started here; undefined at start, before they are counted.
+   * `live` counts the campaign's calls that were started here; undefined at start, before they are counted. Fails when a key may not
+   * read the figures of the platform.
    */
   readonly refresh: (live?: (campaign: Campaign) => number) => Effect.Effect<void, CapacityUnknown>
 }

@@ -3,7 +3,7 @@
  * for a while, which is not an error.
  */
 
-/** How long a condition must hold before it is reported. */
+/** How long a condition must hold before it is reported (ms). */
 export const DEBOUNCE_MILLIS = 60_000
 
 /** The conditions observed at one moment: a description of each, with the instances it concerns. */
@@ -11,8 +11,8 @@ export type Observed = ReadonlyMap<string, ReadonlyArray<string>>
 
 export interface Debounce {
   /**
-   * Records the conditions observed now (ms). Returns those that have just held for `LASTING_MILLIS` without interruption, and how
-   * many of the reported ones no longer hold.
+   * Records the conditions observed now (ms). Returns those that have just held for `DEBOUNCE_MILLIS` without interruption, and
+   * how many of the reported ones no longer hold.
    */
   readonly update: (
     now: number,

@@ -1,7 +1,8 @@
 /**
- * Ends running sessions at the platform: those whose lease is about to end, where the platform does not itself end a call at the longest
- * length, those without a caller, and those that an operator ended when the platform did not answer (`operator/end-call.ts`). Afterwards their slot is free. If the platform cannot be reached, or does not confirm the end, it
- * is asked again until the lease ends; then the slot is freed anyway, and the call may continue without one.
+ * Ends running sessions at the platform: those whose lease is about to end, unless the platform itself ends calls at the maximum length;
+ * those without a caller; and those that an operator ended when the platform did not answer (`operator/end-call.ts`). Afterwards their
+ * slots are free. If the platform cannot be reached, or does not confirm the end, it is asked again until the lease ends; then the slot is
+ * freed anyway, and the call may continue without one.
  *
  * The store gives a session to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`.
  */
@@ -28,7 +29,7 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const { end } = platform
-    // such a platform reports the ends of its sessions alone
+    // this platform cannot be asked to end a session
     if (end === undefined) return () => Effect.void
 
     const endOne = Effect.fnUntraced(function* (campaign: Campaign, data: string) {

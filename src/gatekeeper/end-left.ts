@@ -4,9 +4,10 @@
  * The slot is freed as soon as the platform has ended the session, or says that it is over. The caller's report alone frees nothing:
  * otherwise a caller who keeps talking would have a call without a slot. If the platform can do neither, the webhook or the audit frees
  * the slot, as after any other call. If nothing else can tell that the session is over, the caller's report is trusted, once the
- * credential opens nothing more. If this gate stops before that, the slot stays held until the longest call has passed.
+ * credential opens nothing more. If this gate stops before that, the slot stays held until the maximum length of a call has passed.
  *
- * The platform is asked at most once in `AGAIN_MILLIS` for each ticket, so a caller who repeats the request spends nothing of the key's limit.
+ * The platform is asked at most once in `AGAIN_MILLIS` for each ticket, so a caller who repeats the request cannot use up the key's request
+ * limit.
  */
 import { Effect, Schedule, type Scope } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
@@ -22,7 +23,7 @@ import type { Steps } from "./steps.ts"
 const AGAIN_MILLIS = 30_000
 /** How often the end of such a session is retried while the store is unavailable. */
 const END_RETRIES = 10
-/** Tickets that are remembered; beyond it the oldest may be asked about again. */
+/** The number of tickets that are remembered; beyond it the oldest are forgotten, and may be asked about again. */
 const MAX_REMEMBERED = 10_000
 
 /** Ends the session of a live ticket; does nothing for any other. */
@@ -44,7 +45,7 @@ export const makeEndLeft = ({
     /** ids of the sessions that end when their credential opens nothing more */
     const closing = new Set<string>()
 
-    /** From when on the caller's report is trusted; undefined if others can tell. */
+    /** From when on the caller's report is trusted (ms since 1970); undefined if the platform can tell that the session is over. */
     const takenFrom = (campaign: string, session: WebSession): Effect.Effect<number | undefined> =>
       Effect.orElseSucceed(platform.pageEnds?.(campaign, session) ?? Effect.undefined, () => undefined)
 
@@ -80,7 +81,7 @@ export const makeEndLeft = ({
         const ending = yield* endOrFindOver(platform, campaign, session, "A session that its caller has left")
         if (ending !== "over") return
       }
-      // By the session, so that an end which was reported meanwhile is not counted twice.
+      // The end names the session, so that an end that was reported meanwhile is not counted twice.
       yield* step(where, queue.end(where, session.sessionIds))
     })
   })

@@ -1,5 +1,5 @@
 /**
- * Gives back what a request has taken when it leads to nothing: its quota and, if its caller was answered with 503, its
+ * Gives back what a request that led to nothing has taken: its quota and, if its caller was answered with 503, its
  * ticket. What the store cannot take back now is remembered (`withdrawals.ts`) and retried until it succeeds. At least
  * once, so every operation is idempotent.
  */

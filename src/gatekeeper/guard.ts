@@ -1,5 +1,5 @@
 /**
- * Calls every service that a host may replace in a span and under a time limit, and turns a defect in it into a failure of that call alone: the
+ * Runs each call of a service that a host may replace in a span and under a time limit. A defect in the service fails only that call: the
  * slot is freed at once, and the request is answered.
  *
  * A call that completes synchronously costs no timer, and one that is already a success (`Effect.succeed`) costs no fiber. The
@@ -113,7 +113,7 @@ const platform = Layer.effect(
               ({ campaign }) => ofCampaign(campaign),
             ),
           }),
-      // it lasts as long as the session
+      // without a time limit: it lasts as long as the session
       ...(watch === undefined ? {} : { watch }),
       concurrency: (campaign) => read("concurrency", campaign, () => api.concurrency(campaign)),
       sessionStatus: (campaign, sessionId) =>

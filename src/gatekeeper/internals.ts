@@ -36,10 +36,11 @@ export interface Handover {
   readonly movedTickets: () => ReadonlyArray<string>
   /**
    * Stops the background tasks, after the other gatekeeper has started its own. What still runs here finishes with the slots of the
-   * other. Other gates are told that this instance no longer serves the campaigns that the other gatekeeper does not serve.
+   * other gatekeeper. Other gates are told that this instance no longer serves the campaigns that the other gatekeeper does not
+   * serve.
    */
   readonly stopBackground: (successor: Successor) => Effect<void>
-  /** How many failed requests have still to give back what they took. */
+  /** How many failed requests have not given back yet what they took, plus the number of follow-ups that are running. */
   readonly pending: () => number
 }
 

@@ -99,7 +99,7 @@ export const shadowRefused = (campaign: string, reason: ShadowReason): Metric.Co
   return counter
 }
 
-/** Before the reason, in the names of the series and of what the console counts. */
+/** The prefix of the reason, in the names of the series and of the console's counts. */
 const SHADOW_PREFIX = "shadow."
 
 /** The series of requests that would have been refused, by `shadow.<reason> <campaign>`. */
@@ -226,10 +226,10 @@ export const gauges = {
   quarantined: gauge("voicegate_quarantined_records", "Invalid records found in the store, in total"),
   slots: gauge("voicegate_slots", "Slots of the campaign"),
 }
-/** A figure of each gauge of a campaign. */
+/** The value of each gauge of a campaign. */
 export type GaugeFigures = Readonly<Record<keyof typeof gauges, number>>
 
-/** Sets gauges of a campaign. */
+/** Sets the given gauges of a campaign. */
 export const setGauges = (campaign: string, figures: Partial<GaugeFigures>): Effect.Effect<void> =>
   Effect.forEach(Struct.keys(figures), (name) => Metric.update(gauges[name](campaign), figures[name] ?? 0), {
     discard: true,

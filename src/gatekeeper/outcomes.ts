@@ -44,7 +44,7 @@ export const hindrances = ({
   ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }),
 })
 
-/** Hot path: nothing is checked again, because the store's answer was. */
+/** Hot path: nothing is checked, because the store's answer was checked before. */
 const UNCHECKED = { disableChecks: true }
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
@@ -129,7 +129,7 @@ export const awaitedIn = (data: string): string | undefined => {
 /** The path of a ticket's offer. */
 const relayPath = (ticket: string): string => `api/session/${ticket}/relay`
 
-/** The session with the whole address of its page's offer: the adapter knows the gate's address, not the ticket. */
+/** The session with the complete URL for its page's offer: the adapter knows the gate's URL, but not the ticket. */
 export const addressed = (ticket: string, session: WebSession): WebSession =>
   session.credential?.shape === "sdp-relay"
     ? { ...session, credential: { ...session.credential, url: session.credential.url + relayPath(ticket) } }

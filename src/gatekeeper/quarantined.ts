@@ -17,7 +17,7 @@ export type NoteQuarantined = (
   now: number,
 ) => Effect.Effect<void>
 
-/** `began` is this instance's start by the store's clock (ms). */
+/** `startedAt` is when this instance started, by the store's clock (ms since 1970). */
 export const makeQuarantined = (startedAt: number): NoteQuarantined => {
   const logged = new Map<string, { readonly count: number; readonly at: number }>()
   return ({ name }, { campaign }, { at, count, key }, now) => {

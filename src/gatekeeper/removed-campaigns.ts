@@ -53,7 +53,7 @@ export interface RemovedCampaignsControl extends RemovedCampaigns {
   readonly drain: Effect.Effect<void>
 }
 
-/** `asked` loads the list from the store unless it is loaded. */
+/** `loaded` loads the list from the store unless it is loaded already. */
 export const makeRemovedCampaigns = (
   { settle, step }: Steps,
   shared: Pick<GatesShared, "forget">,

@@ -1,6 +1,6 @@
 /**
- * What the gatekeeper promises, apart from the pipeline that keeps it (`../Gatekeeper.ts`): a host that imports the package loads the
- * pipeline when it builds the layer.
+ * The interface of the gatekeeper, apart from its implementation (`../Gatekeeper.ts`): a host that imports the package loads the
+ * implementation only when it builds the layer.
  */
 import { Context, Effect } from "effect"
 import type { VendorWebhook } from "../PlatformApi.ts"
@@ -53,13 +53,16 @@ export class Gatekeeper extends Context.Service<
      * Does not end a session that is already live.
      */
     readonly withdraw: (ticket: string, caller: Caller) => Effect.Effect<void>
-    /** The ticket's state and position. Each call counts as presence. When its page is `hidden`, a turn that it has now lasts longer. */
+    /**
+     * The ticket's state and position. Each call counts as presence. If the page is `hidden` and the ticket is called, its turn is
+     * extended.
+     */
     readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
     /**
-     * The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. When the ticket's page
-     * is `hidden`, a turn that it has now lasts longer.
+     * The event that a connection just opened on this instance must receive first. Open the connection in `PushChannel` before. If the
+     * page is `hidden` and the ticket is called, its turn is extended.
      */
     readonly attach: (
       ticket: string,

@@ -182,7 +182,10 @@ export const makeStartSession = (
         }),
       )
 
-    /** Retries in the background until the start's deadline, when the store puts the start in doubt by itself; then runs `then`. */
+    /**
+     * Reports the failed start in the background until the start's deadline, when the store puts the start in doubt by itself; then runs
+     * `then`.
+     */
     const failLater = (
       at: CampaignContext,
       ticket: string,

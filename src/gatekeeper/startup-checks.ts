@@ -1,6 +1,7 @@
 /**
- * Runs the checks of the command `check` on platform and IP provider when a gate starts or gets other settings of theirs, and logs the results, so that a wrong
- * campaign, region or key is reported before a caller is affected. The gate starts anyway: an unavailable platform may recover.
+ * Checks the platform and the IP provider as the command `check` does, when a gate starts or when their settings have changed, and logs the
+ * results, so that a wrong campaign, region or key is reported before a caller is affected. The gate starts anyway: an unavailable platform
+ * may recover.
  */
 import { Effect, Layer } from "effect"
 import { IpIntel } from "../IpIntel.ts"

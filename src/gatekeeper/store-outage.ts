@@ -1,8 +1,8 @@
 /**
  * Moves the connected pages of an instance that has lost the store to other instances. The instance is not ready, so a load
- * balancer sends reconnecting pages elsewhere. Once in an outage, pages are told to reconnect, spread over some seconds, long
- * before other instances would give up their places. If the store is down for every instance, pages retry with growing delays;
- * when it is back, their tickets are kept present until they had time to return.
+ * balancer sends reconnecting pages elsewhere. Pages are told once per outage to reconnect, spread over some seconds, long
+ * before other instances would take their tickets for absent. If the store is down for every instance, pages retry with
+ * growing delays; when it is back, their tickets are kept present until the pages had time to return.
  *
  * Only a store that cannot be reached counts: an error that the store answers would be the same on every instance.
  */
@@ -10,7 +10,10 @@ import { Clock, Context, Effect, Fiber, type Scope } from "effect"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 
-/** Pages are moved after the store was unreachable for this time, or a third of the disconnect grace if shorter (ms), but not before: */
+/**
+ * Pages are moved after the store was unreachable for this time, or a third of the disconnect grace if shorter, but not before
+ * `MIN_OUTAGE_MILLIS` (ms).
+ */
 export const OUTAGE_MILLIS = 10_000
 const MIN_OUTAGE_MILLIS = 2_000
 /** The failures must span at least this time (ms). */

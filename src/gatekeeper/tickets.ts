@@ -43,9 +43,15 @@ export interface Tickets {
    * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
    */
   readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
-  /** The session is over, under any of its ids. Ids are unique only within a vendor, so `by` names the vendor if it is known. */
+  /**
+   * Handles a session's end, reported under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
+   * the vendor if it is known.
+   */
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
-  /** Whether the end of this session is known, and no ticket has it. False for a session that this store does not know. */
+  /**
+   * Whether the end of this session is known, and no ticket has it. The first call for a session that this store does not know is false,
+   * and records its end.
+   */
   readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
 }
 

@@ -4,7 +4,7 @@
  * the end of its session.
  *
  * Without a tracer nothing is stored or looked up. With one, an instance looks a ticket's context up once, in a step of the store, and
- * remembers it: it never changes. A lookup that fails loses the trace, not the request.
+ * remembers it, because it never changes. A lookup that fails loses the trace, not the request.
  */
 import { Effect, type Tracer } from "effect"
 import { boundedCache } from "../bounded-cache.ts"

@@ -70,7 +70,7 @@ export const campaignOf = (campaigns: Campaigns, body: unknown): Campaign | unde
   return id === undefined || id === null || typeof id === "string" ? campaigns.find(id) : undefined
 }
 
-/** As the schema does: what a host changes in its body later is not part of the request. */
+/** Copies the body, as the schema does: what a host changes in its body later does not change the request. */
 const copyOf = ({ audioConfiguration, dynamicVariables, metadata, ...texts }: SessionRequest): SessionRequest => ({
   ...texts,
   dynamicVariables: { ...dynamicVariables },

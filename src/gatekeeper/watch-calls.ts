@@ -31,7 +31,7 @@ export const makeWatchCall = ({
           Effect.flatMap((isOver) => (isOver ? end : Effect.void)),
           Effect.catchCause((cause) => Effect.logDebug("Watching a call failed", cause)),
           Effect.ensuring(Effect.sync(() => void watched.delete(sessionId))),
-          // begun by a start, which is not interrupted
+          // a start, which is uninterruptible, begins this
           Effect.interruptible,
           Effect.forkIn(scope),
           Effect.asVoid,

@@ -36,7 +36,7 @@ export interface Memory {
   /** Remembers a request, and with `ticket` that its ticket must be withdrawn. False when there is no room. */
   readonly keep: (taken: Taken, ticket: boolean) => boolean
   readonly forget: (taken: Taken) => void
-  /** Moves this one behind the others. */
+  /** Moves the entry of this request behind the others. */
   readonly postpone: (taken: Taken) => void
   /** The tickets of a campaign to withdraw. */
   readonly of: (campaign: Campaign) => Withdrawals

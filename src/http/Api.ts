@@ -91,7 +91,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     params: id,
     query: {
       hidden: Schema.optionalKey(
-        // repeated, it is a list, and says nothing
+        // a repeated parameter is a list, and is ignored
         Schema.Union([Schema.String, Schema.Array(Schema.String)]).annotate({
           description: "`true`: the page is hidden, so a turn that the ticket has now lasts twice the start window.",
         }),

@@ -105,7 +105,7 @@ export const relayed = ({ answer, callId }: Relayed): Answer => ({
 
 const JSON_HEADERS = { "content-type": JSON_TYPE }
 
-/** The ticket waits: 202. JSON has no member that is undefined. */
+/** The ticket waits: 202. `JSON.stringify` omits members that are undefined. */
 const queued = (ticket: Queued, basePath: string): Answer => ({
   status: 202,
   outcome: "queued",
@@ -146,7 +146,7 @@ export const internalError = refused(problems.internalError.make("An internal er
 
 /** Maximum length of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024
-/** The same of a vendor's webhook, which may have the whole transcript of a call. */
+/** The same for a vendor's webhook, which may contain the whole transcript of a call. */
 export const MAX_WEBHOOK_BYTES: number = 1024 * 1024
 
 const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({

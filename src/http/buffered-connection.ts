@@ -18,7 +18,7 @@ export class BufferedConnection implements Connection {
   private buffer: Array<readonly [PushEvent, string]> | undefined = []
   /** starts that the client has requested and that are not answered yet */
   private pendingStarts = 0
-  /** closes when they are answered */
+  /** to be closed when they are answered */
   private draining = false
 
   send(event: PushEvent, text: string): void {

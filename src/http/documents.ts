@@ -1,6 +1,6 @@
 /**
- * Serves `/docs` with the pages below it, `/openapi.json`, `/console/openapi.json` where there is a console, and `/metrics`, on the port that `Server.Docs` and `Server.Metrics` name.
- * Documents are rendered once, on the first request.
+ * Serves `/docs` with the pages below it, `/openapi.json`, `/console/openapi.json` if there is a console, and `/metrics`. `Server.Docs` and
+ * `Server.Metrics` say on which port. Documents are rendered once, on the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
@@ -23,7 +23,7 @@ const openApi = (document: OpenApi.OpenAPISpec): Promise<Document> =>
     "x-content-type-options": "nosniff",
   })
 
-/** The documents of the public and of the private port. `failed` answers if a document could not be rendered. */
+/** The documents of the public and of the private port. `onError` answers if a document could not be rendered. */
 export const makeDocuments = (
   onError: (response: ServerResponse, error: unknown) => void,
 ): Effect.Effect<{ readonly public: ServeDocument; readonly private: ServeDocument }, never, Settings> =>

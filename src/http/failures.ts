@@ -50,7 +50,7 @@ const rateLimitHeaders = ({ limit, limits, retryAfterSeconds }: RateLimited) => 
     .join(", "),
 })
 
-/** The problems with which an error may be answered, and the function that makes one of it. */
+/** The problems with which an error may be answered, and the function that makes one from the error. */
 const answered = <E, P extends ReadonlyArray<Problem>, D extends ProblemDetails>(
   problems: P,
   toProblem: (error: E) => D,

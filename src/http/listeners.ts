@@ -104,7 +104,7 @@ export const layer = ({
         privateRequest: makePrivateListener(arrivals, documents.private),
         logRefusal: arrivals.logRefusal,
         notReady: routed.notReady,
-        // a channel of the host may not have it
+        // a host's own push channel may have no `sendAway`
         sendAway: (millis) => (millis > 0 ? (channel.sendAway?.(millis) ?? Effect.void) : Effect.void),
         unready: Effect.andThen(routed.drain, Effect.sync(closeConnections)),
         drain,

@@ -28,7 +28,10 @@ export interface LocalRateLimit {
   readonly dropExpired: (now: number) => void
 }
 
-/** `readPerMinute` is asked at each request for the limit of an address (IPv6: of a /64); 0 is no limit. Expired counts stay in memory until `forget`. */
+/**
+ * `readPerMinute` is called for each request and returns the limit of an address (IPv6: of a /64); 0 is no limit. Expired counts stay in
+ * memory until `dropExpired`.
+ */
 export const makeLocalRateLimit = (readPerMinute: () => number): LocalRateLimit => {
   const newCounts = () => boundedCache<Count>(MAX_COUNTED)
   const [addresses, networks] = [newCounts(), newCounts()]

@@ -20,7 +20,10 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** The attributes of the widget that the query may set. Not those that load a script, replace its texts or ask for consent: a link could then show any text under the gate's address. */
+/**
+ * The attributes of the widget that the query may set. Not those that load a script, replace the widget's texts or ask for consent: a link
+ * could then show any text under the gate's address.
+ */
 const ATTRIBUTES = [
   ...["campaign", "region", "mode", "corner", "theme", "lang", "dir", "languages", "audio"],
   ...["push-to-talk", "captions", "text-input", "check", "ring", "notify", "auto-start"],

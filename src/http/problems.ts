@@ -85,7 +85,9 @@ export const retried = <const Code extends string>(identifier: string, status: n
   }
 }
 
-/** A refusal of who asks, with how to authenticate (RFC 9110, 11.6.1). Browsers ask their users only for schemes that they know. */
+/**
+ * A problem with status 401, with the way to authenticate (RFC 9110, 11.6.1). Browsers prompt their users only for schemes that they know.
+ */
 export const unauthenticated = <const Code extends string>(
   identifier: string,
   code: Code,

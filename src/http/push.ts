@@ -42,7 +42,7 @@ export interface Push {
   readonly events: (response: ServerResponse, ticket: string, address: string) => Effect.Effect<Answer | undefined>
 }
 
-/** Both return a refusal, or undefined if the connection is open. */
+/** Both operations return a refusal, or undefined if the connection is open. */
 export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
   Effect.gen(function* () {
     const gatekeeper = yield* Gatekeeper

@@ -52,8 +52,8 @@ const SDP = /^v=0\r?\n/
 const PING_EVERY_NANOS = 1_000_000_000n
 
 /**
- * The ticket that a request names; null or undefined if none. Such a request returns the ticket's state and counts as presence before
- * any rate limit is checked.
+ * The ticket that a request names; null or undefined if none. Such a request returns the ticket's state and counts as presence
+ * without taking quota, so it has a limit of its own (`Security.StatusPerMinute`).
  */
 const namedTicket = (body: unknown): unknown =>
   Predicate.hasProperty(body, "uniqueRequestId") ? body.uniqueRequestId : undefined
@@ -163,7 +163,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               ),
               Effect.map(answers.relayed),
             )
-            // a page that disconnects interrupts its request
+            // a page that disconnects must not interrupt its start
             return yield* Effect.uninterruptible(relayed)
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         leave: (ticket) =>

@@ -2,7 +2,10 @@
 import { Cause, Effect, Exit } from "effect"
 import { type Answer, internalError } from "./answer.ts"
 
-/** Calls back with the answer; undefined means that the connection was taken over, as by an upgrade. A defect is logged and answered 500. */
+/**
+ * Calls back with the answer; undefined means that the connection was taken over, as by an upgrade. A defect is logged and answered with
+ * 500.
+ */
 export type RunAnswer = (
   effect: Effect.Effect<Answer | undefined>,
   requestId: string,

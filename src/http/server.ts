@@ -220,7 +220,7 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
     const drainSeconds = derived(yield* currentSettings, (settings) => settings.Server.DrainSeconds)
     const hurry = yield* Hurry
     const privateUrl = yield* servePrivate(listeners, Server)
-    // after the private port, which operators read until this one is closed
+    // added after the private port's, so it runs first: operators read the private port until this one is closed
     yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds(), hurry))
     const port = yield* listen(server, Server.Host, Server.Port)
     return GateServer.of({ url: urlOf(Server.Host, port), port, privateUrl })

@@ -1,4 +1,4 @@
-/** What the gate's HTTP provides to a host: listeners for its node server, or a server of the gate's own. Their layers are in other files. */
+/** The services of the gate's HTTP: listeners for a host's node server, and a server of the gate's own. Their layers are in other files. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Context, Effect, type Layer, Schema } from "effect"
 import type { HttpRouter } from "effect/http"

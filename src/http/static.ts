@@ -49,7 +49,7 @@ const read = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name:
   return yield* Effect.promise(() => makeDocument(body, { ...HEADERS, "content-type": type }))
 })
 
-/** What is served whole, by the directory: the texts of each language, and how each vendor's calls are made. */
+/** The directories of which every file is served: the texts of each language, and the scripts that make each vendor's calls. */
 const DIRECTORIES = [
   { name: "languages/", extension: ".json", type: "application/json" },
   { name: "vendors/", extension: ".js", type: "text/javascript; charset=utf-8" },

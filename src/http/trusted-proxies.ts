@@ -4,7 +4,7 @@ import { type TrustedProxies, trustedProxies } from "../ip-intel/client-address.
 import type { Settings } from "../Settings.ts"
 import { currentSettings, derived } from "../settings/current.ts"
 
-/** Reads those of the settings in force. */
+/** Returns a function that reads the trusted proxies of the settings in force. */
 export const currentTrustedProxies: Effect.Effect<() => TrustedProxies, never, Settings> = Effect.map(
   currentSettings,
   (settings) => derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies)),

@@ -1,7 +1,9 @@
 /**
- * What the webhooks of vendors may cost, which anyone can send, by the address from which they come:
+ * Limits what webhooks of vendors cost, because anyone can send them. The limits are by the address from which they
+ * come:
  *
- * - After many refused ones in a minute, an address gets 429 for the rest of it, and no body of its webhooks is read.
+ * - After many refused webhooks in a minute, an address gets 429 for the rest of the minute, and no body of its
+ *   webhooks is read.
  * - A large body is in memory while it arrives, so an address may send few of them at once.
  *
  * An address from which a call was ended within a day is the vendor's, and is not refused for the first reason: the vendor's other
@@ -15,7 +17,7 @@ import { type Answer, askedTooOften, MAX_BODY_BYTES, unread } from "./answer.ts"
 import { header } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 
-/** Refused webhooks of an address in a minute. */
+/** Maximum refused webhooks of an address in a minute. */
 export const REFUSED_WEBHOOKS_PER_MINUTE = 60
 /** Bodies of more than `MAX_BODY_BYTES`, or of a length that is not announced, that an address may send at once. */
 export const LARGE_AT_ONCE = 8
@@ -26,7 +28,7 @@ const KNOWN_MILLIS = 24 * 60 * 60_000
 const MAX_KNOWN = 1_000
 
 export interface WebhookLimits {
-  /** The refusal of an address that has sent many refused ones. */
+  /** The refusal of an address that has sent many refused webhooks; undefined for others. */
   readonly refusal: (address: string) => Answer | undefined
   /** A webhook of this address was refused. */
   readonly countRefused: (address: string) => void

@@ -10,7 +10,7 @@ import { Redacted } from "effect"
 import { equal } from "../equal.ts"
 import type { SettingsTree } from "../Settings.ts"
 
-/** Maximum difference between a signature's timestamp and the local time (Standard Webhooks recommends 5 minutes). */
+/** Maximum difference between a signature's timestamp and the store's time (Standard Webhooks recommends 5 minutes). */
 export const TOLERANCE_SECONDS = 5 * 60
 
 export interface SignedRequest {

@@ -99,8 +99,9 @@ const embed = (word: number, isTunnel = false): Embedded => ({
 })
 
 /**
- * The embedded IPv4 address of an IPv6 address, if only the holder of that IPv4 address can have it. ISATAP is excluded: its
- * IPv4 address is in the half that the owner of the IPv6 address chooses, so a caller would get a fresh budget for each choice.
+ * The embedded IPv4 address of an IPv6 address, if only the holder of the IPv4 address can have the IPv6 address. ISATAP is
+ * excluded: its IPv4 address is in the half that the owner of the IPv6 address chooses, so a caller would get a fresh budget
+ * for each choice.
  */
 const embeddedOf = ([a, b, c, d]: Words6): Embedded | undefined => {
   // 6to4, 2002::/16 (RFC 3056)

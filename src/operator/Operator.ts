@@ -27,7 +27,7 @@ import { VIEW_VERSION } from "./view-version.ts"
 
 export { Operator } from "./service.ts"
 
-/** How often an action is repeated that has not finished. Each time it clears absent tickets. */
+/** How many times an action that has not finished (`more`) is performed, at most. Each time it handles further tickets. */
 const ACTION_ATTEMPTS = 50
 
 const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
@@ -36,7 +36,7 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
 
 const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
 
-/** The counts of one campaign by reason, of those by `<reason> <campaign>`. */
+/** The counts of one campaign by reason, from counts by `<reason> <campaign>`. */
 const byReason =
   (campaign: string) =>
   (counts: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
@@ -56,7 +56,7 @@ const storeHealth = (available: boolean, listens: boolean, took: number, at: num
     : { name: "Store", state: "failed", detail: "The shared store is unreachable.", at }
 }
 
-/** Over a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
+/** The operator of a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
 export const layer: Layer.Layer<
   Operator,
   never,

@@ -42,7 +42,7 @@ const totals: ReadonlyArray<readonly [name: CountName, total: Effect.Effect<numb
   ["letThroughUnchecked", sumOf(Object.values(metrics.unchecked.let_through), count)],
 ]
 
-/** Refusals by `<reason> <campaign>`, and those that would have been by `shadow.<reason> <campaign>`. */
+/** Refusals by `<reason> <campaign>`, and refusals that shadow mode only counted by `shadow.<reason> <campaign>`. */
 const refusalTotals = Effect.suspend(() =>
   Effect.forEach(
     [
@@ -77,7 +77,7 @@ export interface Counts {
   readonly acknowledge: (counts: CountsByName) => void
 }
 
-/** Starts at 0 now. */
+/** Counts from now on, starting at 0. */
 export const makeCounts: Effect.Effect<Counts> = Effect.map(readTotals, (begun) => {
   const acknowledged = new Map(begun)
   return {

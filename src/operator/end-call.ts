@@ -1,13 +1,13 @@
 /**
- * Ends a call for an operator: at the platform first, and then its slot is free. Otherwise the next caller would get the slot while the
- * session runs, and the platform would have more calls than slots.
+ * Ends a call for an operator: at the platform first; only then is its slot free. Otherwise the next caller would get the slot while
+ * the session runs, and the platform would have more calls than slots.
  *
  * A start in doubt is searched for at the platform before its slot is freed. A session that it has begun is ended like a call; the slot is
  * freed where none is found, where the platform has no list, and where the caller's identifier may be that of others too.
  *
  * - A platform that cannot be asked to end a session: the slot is freed at once, and the session may run on.
- * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/end-due.ts`), until it is
- *   confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
+ * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/end-due.ts`), until
+ *   the end is confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
  */
 import { Effect } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"

@@ -1,6 +1,7 @@
 /**
  * Finds tickets by the start of their hash, which the console, the audit log and the operator's log lines show, among the slots and
- * the waiting tickets. The store has no index of hashes, since an id must not be derived from one, so campaigns are read page by page.
+ * the waiting tickets. The store has no index of hashes, because it would lead from a hash to a ticket's id, so campaigns are read
+ * page by page.
  *
  * What operators can spend of the store is bounded: no step reads more than a page, one search reads at most `PAGES_PER_SEARCH` pages
  * and says where to go on, and all searches of an instance read at most `PAGES_PER_WINDOW` pages in `WINDOW_MILLIS`. When those are
@@ -54,7 +55,7 @@ export const makePageBudget = (): TakePage => {
   })
 }
 
-/** The tickets of a page whose hash begins so. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
+/** The tickets of a page whose hash begins with `hash`. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
 const matches = (
   campaign: string,
   hash: string,

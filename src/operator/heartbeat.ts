@@ -38,7 +38,7 @@ export const makeProcessActivity: Effect.Effect<ProcessActivity, never, Store> =
   return { counts: yield* makeCounts, startedAt: yield* (yield* Store).now, alone }
 })
 
-/** The activity of the process where an operator may replace another, so that nothing is counted twice or not at all. */
+/** The activity of a process in which a reload replaces the operator, so that nothing is counted twice or not at all. */
 export const SharedActivity = Context.Reference<ProcessActivity | undefined>("voicegate/operator/SharedActivity", {
   defaultValue: () => undefined,
 })

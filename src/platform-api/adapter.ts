@@ -2,9 +2,9 @@
  * What a platform's adapter does, one for each campaign. An adapter knows its vendor's requests, answers and webhooks and nothing of the
  * queue. Sending, time limits, the circuit breaker, spans and metrics are common to all (`requests.ts`).
  *
- * A member that a vendor cannot support is absent, and the gate works without it: without `status`, an end that was not reported is noticed only
- * when the lease ends; without `list`, a start that may have happened holds its slot until a stated time; without `end`, a session
- * ends at its vendor alone.
+ * A member that a vendor cannot support is absent, and the gate works without it: without `status`, an end that was not reported is noticed
+ * only when the lease ends; without `list`, a start that may have happened holds its slot for `DOUBT_MILLIS`; without `end`, the gate
+ * cannot end a session.
  */
 import type { Effect, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
@@ -70,14 +70,15 @@ export interface Adapter {
   /** Whether a session still runs. */
   readonly status?: (sessionId: string) => Effect.Effect<SessionState, PlatformError>
   /**
-   * The ids of each session that began after `since` (ms), of a client on the default platform, and with a vendor those with this
-   * `correlationId`; undefined when there is no usable list, or it is too long to be read back to `since`.
+   * The ids of each session that began after `since` (ms since 1970) under this name: the client identifier on the default
+   * platform, the `correlationId` at a vendor. Undefined when there is no usable list, or it is too long to be read back to
+   * `since`.
    */
   readonly list?: (
     name: string,
     since: number,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
-  /** The vendor itself ends a call at the longest length, so the gate does not. */
+  /** The vendor itself ends a call at the maximum length, so the gate does not. */
   readonly limitsCalls?: true
   /**
    * Ends a session. True if it is over and its credential opens no other; false if the vendor does not say so yet; `unsupported` if this
@@ -85,8 +86,8 @@ export interface Adapter {
    */
   readonly end?: (session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>
   /**
-   * From when on (ms since 1970) the page's report that a session is over is trusted, because neither the vendor nor the gate can tell:
-   * when its credential opens nothing more. Absent if one of them can.
+   * From when on (ms since 1970) the page's report that a session is over is trusted, for a vendor that cannot be asked: usually when
+   * the session's credential opens nothing more. Absent if the report is never trusted.
    */
   readonly pageEnds?: (session: WebSession) => number
   /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
@@ -107,6 +108,6 @@ export interface AdapterContext {
   readonly send: Send
   /** how long a credential may be valid for connecting, in seconds */
   readonly lifetimeSeconds: number
-  /** the longest call (s) */
+  /** the maximum length of a call (s) */
   readonly longestCallSeconds: number
 }

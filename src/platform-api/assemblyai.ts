@@ -1,7 +1,7 @@
 /**
- * AssemblyAI's Voice Agent. A start makes a token for one session, once, which the page adds to the address in `details`. The token limits
- * the session's length. AssemblyAI reports no ends and ends no session on request: the slot is freed by the page's report, or after the
- * longest call.
+ * AssemblyAI's Voice Agent. A start makes a token that opens one session, once; the page adds it to the address in `details`. The token
+ * limits the session's length. AssemblyAI reports no ends and ends no session on request: the slot is freed by the page's report, or after
+ * the maximum length of a call.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"

@@ -1,7 +1,7 @@
 /**
  * Cartesia Line. A start makes an access token, with which the page opens the agent's WebSocket. The page's first message names the
- * stream by the `streamId` of `details`, which webhooks repeat as the id of the call. Cartesia signs nothing: a webhook has the secret itself
- * in a header.
+ * stream by the `streamId` of `details`, which webhooks repeat as the id of the call. Cartesia signs nothing: a webhook carries the secret
+ * itself in a header.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"

@@ -19,7 +19,10 @@ export const CIRCUIT_OPEN_MILLIS = 5_000
 
 const openDuration = Schedule.min([Schedule.exponential(`${CIRCUIT_OPEN_MILLIS} millis`), Schedule.spaced("1 minute")])
 
-/** Runs a call unless the circuit of this name is open, such as the platform's address; `group` is the caller's group, undefined for the gate's own calls. */
+/**
+ * Runs a call unless the circuit `name`, such as the platform's address, is open. `group` is the caller's group, undefined for the gate's
+ * own calls.
+ */
 export type Circuit = <A>(
   name: string,
   group: string | undefined,

@@ -93,7 +93,7 @@ export const daily = (
     return (yield* isExpired(room)) ? stateOf(room, true) : unknownState
   })
 
-  /** Ejects the caller, and deletes the room, which no token opens any more then. */
+  /** Ejects the caller and deletes the room, so that no token opens it any more. */
   const end = Effect.fnUntraced(function* ({ sessionIds: [room = ""] }: WebSession) {
     yield* Effect.ignore(ask(Schema.Unknown, "POST", room, "/eject", { user_ids: [userOf(room)], ban: true }))
     yield* ask(Schema.Unknown, "DELETE", room).pipe(Effect.catchIf(isNotFound, () => Effect.void))
@@ -112,7 +112,7 @@ export const daily = (
   }
 
   return {
-    // two requests within the time limit of one: a start that takes longer counts as one that may have happened
+    // two requests within the time limit of one; a start that takes longer has started nothing, because nobody has its token
     mint: (config, group) =>
       mint(config, group).pipe(
         Effect.timeoutOrElse({

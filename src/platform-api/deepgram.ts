@@ -1,7 +1,7 @@
 /**
  * Deepgram's Voice Agent. A start makes a token, with which the page opens the agent's WebSocket, by `@deepgram/sdk` or the subprotocols
  * `bearer` and the token. Deepgram reports no ends and ends no call on request: the slot is freed by the page's report, or after the
- * longest call.
+ * maximum length of a call.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"

@@ -1,6 +1,6 @@
 /**
- * A vendor without an adapter of its own, by settings: one request starts a session and answers an address, a token or both; a session's
- * state and end, and webhooks, are used as far as the settings describe them.
+ * A vendor without an adapter of its own, described by settings: one request starts a session and returns an address, a token or both. A
+ * session's state and end, and webhooks, are used as far as the settings describe them.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"

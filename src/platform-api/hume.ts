@@ -2,8 +2,8 @@
  * Hume's Empathic Voice Interface. A start makes an access token, which the page gives to `hume` with the `configId` and the
  * `customSessionId` of `details`. The custom session id is the gate's, and comes back in webhooks.
  *
- * Hume alone chooses how long the token is valid, half an hour, and it opens any number of chats until then. A chat lasts half an hour at
- * most, so an hour after the start every chat of a token is over.
+ * Hume alone chooses how long the token is valid (half an hour), and the token opens any number of chats until then. A chat lasts half an
+ * hour at most, so an hour after the start every chat of a token is over.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"

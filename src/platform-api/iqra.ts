@@ -1,6 +1,6 @@
 /**
- * The default platform: IqraAI's REST API, whose documents and drift between versions are known. A session is opened with its WebSocket
- * URL. Its end is reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
+ * The default platform: IqraAI's REST API, in all versions that are known. A session is opened with its WebSocket URL. Its end is
+ * reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
  */
 import { DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"

@@ -72,7 +72,10 @@ export const livekit = (
     return send(endpoint, data, call)
   }
 
-  /** What the agent learns of the call: in the dispatch where one is named, else in the room. */
+  /**
+   * The configuration of a room, which tells the agent about the call: in its dispatch if an agent is named, otherwise in the room's
+   * metadata.
+   */
   const roomConfigOf = (room: string, { clientIdentifier, dynamicVariables, metadata }: StartConfig) => {
     const told = JSON.stringify({ clientIdentifier, dynamicVariables, metadata })
     return {

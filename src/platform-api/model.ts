@@ -29,7 +29,7 @@ export interface Concurrency {
 
 /** The state of a session according to the platform's history. */
 export interface SessionState {
-  /** `unknown` when the platform has no such endpoint or does not know the session */
+  /** `unknown` when the platform cannot tell, or does not know the session */
   readonly status: "running" | "over" | "unknown"
   /** every id in the answer, in no order; may be empty */
   readonly sessionIds: ReadonlyArray<string>

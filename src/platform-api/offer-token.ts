@@ -2,7 +2,8 @@
  * The token of an `sdp-relay` credential, with which the page makes its offer at the gate, once. Until the session begins, its id is a
  * hash of the token. Every gate on the same store can check an offer's token by it, and the id does not reveal the token.
  *
- * It begins with `ek_`, like the keys that OpenAI makes for pages: in a browser, OpenAI's SDK accepts no others.
+ * The token begins with `ek_`, like the keys that OpenAI makes for pages: in a browser, OpenAI's SDK accepts no
+ * others.
  */
 import { randomBytes } from "node:crypto"
 import { sha256 } from "./signatures.ts"
@@ -10,7 +11,7 @@ import { sha256 } from "./signatures.ts"
 const TOKEN = /^ek_voicegate_(\d{10,11})_[\w-]{32}$/
 const SESSION = /^voicegate-offer-(\d{10,11})-[\w-]{22}$/
 
-/** A new token, which is valid until then (s since 1970). */
+/** A new token, which is valid until `untilSeconds` (s since 1970). */
 export const newOfferToken = (untilSeconds: number): string =>
   `ek_voicegate_${untilSeconds}_${randomBytes(24).toString("base64url")}`
 

@@ -44,15 +44,15 @@ const callIn = (text = ""): string | undefined => CALL.exec(text.split(/[?#]/, 1
 
 const LiveName = Schema.fromJsonString(Schema.Struct({ session: Schema.Struct({ id: Schema.String }) }))
 
-/** OpenAI's own error, in the shape that its API documents: what answers in its place has another one. */
+/** OpenAI's own error, in the shape that its API documents. A proxy that answers in its place uses another shape. */
 const ApiError = Schema.fromJsonString(
   Schema.Struct({ error: Schema.Struct({ message: Schema.String, type: Schema.String }) }),
 )
 export const isApiError = (body: string): boolean => Option.isSome(Schema.decodeUnknownOption(ApiError)(body))
 
 /**
- * A start whose answer names a call and cannot be used leaves no call behind: its page has no answer and cannot connect to it, and once it is
- * over nothing is in doubt.
+ * A start whose answer names a call and cannot be used leaves no call behind: its page has no answer and cannot connect to the call. Once
+ * the call is over, nothing is in doubt.
  */
 const abandoning = <A>(
   endpoint: Endpoint,

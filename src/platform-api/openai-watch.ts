@@ -1,9 +1,9 @@
 /**
  * Watches calls by their sideband connections. A connection that closes does not prove that the call is over, because it may have broken.
- * A 404 for the next one does. The call is then hung up all the same, so that none runs without a slot.
+ * A 404 for the next connection does. The call is then hung up all the same, so that none runs without a slot.
  *
- * A call is watched until the longest call has passed, and hung up then. Otherwise calls whose connections are refused in another way, as by
- * a proxy without WebSockets, would be watched forever.
+ * A call is watched until the maximum length of a call has passed, and is then hung up. Otherwise calls whose connections are refused in
+ * another way, as by a proxy without WebSockets, would be watched forever.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { PlatformError } from "./errors.ts"

@@ -1,9 +1,10 @@
 /**
- * OpenAI Realtime or Live over WebRTC. A start asks nothing of OpenAI: the page posts its SDP offer to the gate, which forwards it with the key
- * and the session's configuration, so that the page has neither. OpenAI's answer names the call.
+ * OpenAI Realtime or Live over WebRTC. A start sends nothing to OpenAI: the page posts its SDP offer to the gate, which forwards it with
+ * the key and the session's configuration, so that the page has neither. OpenAI's answer names the call.
  *
  * OpenAI sends no webhooks about such calls and has no list of them. A call is over when its sideband connection closes and cannot be
- * opened again (404). The first id of a session has the time of the longest call, at which it counts as over.
+ * opened again (404). The first id of a session contains the time at which the maximum length of a call is reached; from then on the
+ * session counts as over.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"

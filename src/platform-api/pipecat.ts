@@ -1,8 +1,9 @@
 /**
  * Pipecat Cloud, with Daily as its transport. A start makes a room and sends the agent into it; the page joins the same room with
- * `@pipecat-ai/client-js` and its Daily transport. Pipecat Cloud sends no webhooks: the page's leave and the audit tell that a call is over.
+ * `@pipecat-ai/client-js` and its Daily transport. Pipecat Cloud sends no webhooks: the page's leave and the audit tell that a call is
+ * over.
  *
- * There are two keys: a public one, which starts sessions and no more, and a private one, which reads and ends them.
+ * There are two keys: a public one, which can only start sessions, and a private one, which reads and ends them.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"

@@ -24,7 +24,7 @@ export interface Page<Call> {
   readonly next?: string | undefined
 }
 
-/** One reading, made at `at`: every call that began at `from` (ms) or later; `atLimit` when reading further is not possible. */
+/** One reading, made at `at` (ms): every call that began at `from` (ms) or later; `atLimit` when reading further is not possible. */
 interface Reading<Call> {
   readonly at: number
   readonly calls: ReadonlyArray<Call>

@@ -1,6 +1,6 @@
 /**
  * Sends the calls of every adapter: each in a span and measured, through the circuit breaker of its endpoint. A start is never
- * retried, because it may have been carried out. A read is tried twice.
+ * retried, because it may have been carried out. A read without a usable answer is repeated once.
  */
 import { Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"

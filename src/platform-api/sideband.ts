@@ -6,9 +6,9 @@ import { WebSocket } from "ws"
 
 /** How long opening may take (ms). */
 const OPEN_MILLIS = 5_000
-/** A connection that is silent for longer than this is given up (ms). */
+/** How often a connection is pinged (ms). One that has sent nothing since the last ping is closed. */
 const PING_MILLIS = 30_000
-/** The longest message of a vendor, in bytes. */
+/** The longest message that is accepted, in bytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 /**

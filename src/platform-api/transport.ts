@@ -42,7 +42,7 @@ export interface Call {
   readonly form?: Readonly<Record<string, string>>
   /** the parts of the request that its caller chose; a refusal may quote them */
   readonly fromCaller?: string
-  /** what of the request no message may quote, such as an SDP with its caller's addresses; a refusal may */
+  /** the part of the request that no message of the gate may contain, such as an SDP with its caller's addresses; a refusal may quote it */
   readonly unquotable?: string
 }
 

@@ -1,6 +1,7 @@
 /**
  * Ultravox. A start makes a call of the agent, which the page joins with `ultravox-client` by its address. The call must be joined within
- * the start window. Where the gate's address is set, each call names the gate's webhook itself; else the account's webhook does.
+ * the start window, or within two minutes if that is shorter. If the gate's address is set, each call names the gate's webhook; otherwise
+ * the account's webhook must be set to it.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"

@@ -1,6 +1,6 @@
 /**
- * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url })`.
- * The key is a private one: it also reads and ends calls.
+ * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url
+ * })`. The key must be a private one: it also reads and ends calls.
  */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
@@ -67,7 +67,7 @@ export const vapi = (
     secrets: [ApiKey, WebhookSecret],
     isAtCapacity: saysConcurrency,
   })
-  /** Another host, which knows the call by its address and must not learn the key. Its outage says nothing about the API's. */
+  /** Another host, which knows the call by its address and must not learn the key. An outage of that host says nothing about the API. */
   const controlEndpoint = ({ origin }: URL): Endpoint => ({
     ...endpoint,
     baseUrl: `${origin}/`,
@@ -101,7 +101,7 @@ export const vapi = (
   const callOf = (id: string) =>
     read(KnownCall, { method: "GET", path: `call/${encodeURIComponent(id)}`, shownPath: "call/:id" })
 
-  /** Vapi has no pages: those after a full list are the calls up to the time of its oldest. */
+  /** Vapi's list has no pages: after a full list, the next request asks for the calls up to the time of its oldest. */
   const recentCalls = makeRecentCalls(
     (_, upTo) => {
       const query = new URLSearchParams({

@@ -42,9 +42,9 @@ export interface VendorAnswers {
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
   /** Whether a failure says that every call which the account may have is running. */
   readonly isAtCapacity: (failure: VendorFailure) => boolean
-  /** Whether a failure blames the account, such as one without credit, whatever its status. None does if absent. */
+  /** Whether a failure blames the account, such as one without credit, whatever its status. Without this function, none does. */
   readonly isRefusal?: (failure: VendorFailure) => boolean
-  /** Whether an answer of 500 or above is the vendor's own, so that it has given the start up. None is if absent. */
+  /** Whether an answer of 500 or above is the vendor's own, so that it has given the start up. Without this function, none is. */
   readonly hasGivenUp?: (failure: VendorFailure) => boolean
 }
 
@@ -52,14 +52,14 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 const REQUEST_STATUSES = new Set([400, 413, 422])
 
-/** More of a refusal's text is not looked at, since each of its words is searched for. */
+/** How many characters of a refusal's text are read: each of its words is searched for in the request. */
 const MAX_SAID = 1_000
 /** A word with a line end that is written out, as in JSON within JSON. */
 const ESCAPED_END = /\\[rnt]/g
-/** Shorter words may be of any text. */
+/** Shorter words occur in any text. */
 const WORD = /[^\s"'`,;()<>[\]{}\\]{6,}/g
 
-/** A vendor's text without the words that are also in `unquotable`, cut off or not. */
+/** A vendor's text without the words that occur in `unquotable`, also as a part of a longer word. */
 const withoutQuotes = (text: string, unquotable: string): string =>
   text
     .slice(0, MAX_SAID)

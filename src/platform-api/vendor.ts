@@ -55,10 +55,10 @@ export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): En
 })
 
 /**
- * An address in a vendor's answer; undefined if the gate must not ask it. The gate must not be sent to another host: in its own network
- * it reaches what others do not.
+ * An address in a vendor's answer; undefined if the gate must not send requests to it. An answer must not lead the gate to another
+ * host, because the gate reaches hosts in its own network that others cannot reach.
  *
- * @param domain the vendor's own
+ * @param domain the vendor's own domain
  */
 export const vendorsUrl = (address: string, baseUrl: string, domain: string): URL | undefined => {
   const url = URL.parse(address)

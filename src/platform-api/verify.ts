@@ -20,7 +20,7 @@ const settingOf = ({ name }: Campaign, setting: string): string =>
 const nameIn = (data: { readonly name?: string | null | undefined } | null | undefined): string =>
   data?.name ? ` (${data.name})` : ""
 
-/** A 404 without a code did not come from the platform's API, whose refusals always have one. */
+/** A 404, 405 or 501 without a code did not come from the platform's API, whose refusals always have one. */
 const isNotPlatform = ({ reason }: PlatformError): boolean =>
   reason._tag === "Refused" && reason.code === "" && [404, 405, 501].includes(reason.status)
 

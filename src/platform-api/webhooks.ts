@@ -57,7 +57,8 @@ const parsed = (text: string): { readonly body: unknown } | undefined => {
 }
 
 /**
- * Campaigns may share a key, so each whose key proves the webhook reads it: it may be about any of them.
+ * Reads a webhook. Campaigns may share a key, and the webhook may be about any campaign with the key it was made
+ * with, so each of them reads it.
  *
  * @param readers those of the platform's campaigns
  */

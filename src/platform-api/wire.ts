@@ -80,7 +80,7 @@ export const FeaturesData = Schema.Struct({ Call_Concurrency: Quantity })
 
 const OptionalTime = Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.String, Schema.Number])))
 
-/** `data` of websession/history/{webSessionId}; the status is a number or, since .NET may write an enum so, its name. */
+/** `data` of websession/history/{webSessionId}; the status is a number or a name, because .NET may write an enum either way. */
 export const HistoryData = Schema.Struct({
   status: Schema.Union([Schema.Number, Schema.String]),
   endedAt: OptionalTime,

@@ -73,7 +73,7 @@ export class ApiKeys extends Context.Service<
       change: KeyChange,
     ) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
     /**
-     * Gives a key a new secret. The secret of before works until `previousUntil` (ms since 1970, at most `MAX_OVERLAP_MILLIS` from
+     * Gives a key a new secret. The previous secret works until `previousUntil` (ms since 1970, at most `MAX_OVERLAP_MILLIS` from
      * now), or no longer if that is null; one from an earlier rotation ends at once. Fails for a revoked or expired key.
      */
     readonly rotate: (

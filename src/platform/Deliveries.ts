@@ -47,8 +47,8 @@ export class Deliveries extends Context.Service<
     ) => Effect.Effect<Page<ShownDelivery>, Refused | DatabaseUnavailable>
     readonly find: (userId: string, id: string) => Effect.Effect<DeliveryDetail, Refused | DatabaseUnavailable>
     /**
-     * Makes all messages due now that were created since then and have failed: those that were given up, and those that wait for
-     * another attempt. Returns how many.
+     * Makes all messages due now that were created at or after `since` (ms since 1970) and have failed: those that were given
+     * up, and those that wait for another attempt. Returns how many.
      */
     readonly sendFailedAgain: (
       userId: string,
@@ -157,7 +157,7 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Audit |
             UPDATE webhook_deliveries SET state = 'pending', next_attempt_at = ${now}, settled_at = NULL
             WHERE ${where} AND (state = 'given_up' OR (state = 'pending' AND last_outcome IS NOT NULL)) RETURNING id`
           if (rows.length > 0) {
-            // a number may be no date
+            // `since` may be negative
             const from = DateTime.formatIso(DateTime.makeUnsafe(Math.max(0, since)))
             yield* audit.record(userId, "webhooks.resent", businessId ?? "all", `${rows.length} failed since ${from}`)
             yield* sql.afterCommit(Effect.asVoid(hint.open))

@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
 import type { Principal } from "./model.ts"
 
-/** The maximum age of a cached key, in milliseconds; a key revoked by another process is refused within 30 s. */
+/** The maximum age of a cached key, in milliseconds. For this time at most, a key that another process has revoked still works. */
 export const FRESH_MILLIS = 20_000
 const MAX_KEYS = 10_000
 

@@ -10,7 +10,10 @@ export class LiveSessions extends Context.Service<
   {
     /** Renews a session until the scope closes; the returned effect completes when the session ends before that. */
     readonly hold: (webSessionId: string) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
-    /** Tells the holder of a session that it has ended, if it is in this process; in another one it learns it with its next renewal. */
+    /**
+     * Tells the holder of a session that it has ended, if the holder is in this process; a holder in another process learns it with its
+     * next renewal.
+     */
     readonly release: (webSessionId: string) => Effect.Effect<void>
   }
 >()("voicegate/platform/LiveSessions") {}

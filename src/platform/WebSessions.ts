@@ -3,8 +3,8 @@
  * within five minutes, or it expires. Each ends exactly once, which puts session-ended into the outbox.
  *
  * A joined session is alive while its process renews it. When that process dies, its sessions end within
- * `LIVENESS_TIMEOUT_MILLIS`, so a crash does not leak a slot. A session also ends at its campaign's longest call. The clocks of
- * processes on one database must agree to within seconds.
+ * `LIVENESS_TIMEOUT_MILLIS`, so a crash does not leak a slot. A session also ends when its campaign's maximum length of a call
+ * is reached. The clocks of processes on one database must agree to within seconds.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
@@ -42,7 +42,7 @@ export interface WebSession {
   readonly createdAt: number
   readonly joinedAt: number | null
   readonly endedAt: number | null
-  /** when it ends at the latest: its start plus the longest call of its campaign */
+  /** when it ends at the latest: its start plus its campaign's maximum length of a call */
   readonly endsBy: number
 }
 

@@ -126,7 +126,7 @@ export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.ef
     const hint = yield* Latch.make()
     const skipLocked = sql.onDialectOrElse({ pg: () => sql`FOR UPDATE SKIP LOCKED`, orElse: () => sql.literal("") })
 
-    /** Keeps the attempt, and of the message only the last ones. */
+    /** Stores the attempt, and deletes all but the last `MAX_ATTEMPTS_KEPT` attempts of the message. */
     const keep = Effect.fnUntraced(function* ({ attempts, id }: Delivery, attempt: Attempt) {
       const { durationMillis, headers, truncated, ...same } = attempt
       const row = {

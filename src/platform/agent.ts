@@ -1,6 +1,7 @@
 /**
  * The built-in agent of a session: greets, echoes the caller's audio one second later (the same bytes in the same order, whatever
- * their encoding), and answers in text. Both sides are recorded as the conversation. It answers pings and texts, and says so in its greeting.
+ * their encoding), and answers in text. Both sides are recorded as the conversation. The agent answers pings and texts, and says so in its
+ * greeting.
  *
  * A caller's cost is bounded: reading pauses while more than `MAX_BUFFERED_FRAMES` or `MAX_BUFFERED_BYTES` are buffered; a caller who
  * exceeds `TEXT_BURST` and `TEXTS_PER_SECOND` is closed with 1008; one who is silent for the idle time is closed with 1000.

@@ -20,11 +20,11 @@ export interface LocalPlatform {
     readonly DefaultRegionId: string
     readonly MaxConcurrency: number
   }
-  /** Ends all sessions and stops it. */
+  /** Ends all sessions and stops the platform. */
   readonly close: () => Promise<void>
 }
 
-/** Starts it on a free port of 127.0.0.1. Its agent says back what it hears. */
+/** Starts the platform on a free port of 127.0.0.1. Its agent says back what it hears. */
 export const startLocalPlatform = async ({ slots = 2, webhook }: LocalPlatformOptions): Promise<LocalPlatform> => {
   // the gate is on this machine, where webhooks are not allowed by default
   const runtime = ManagedRuntime.make(Platform.layer({ privateWebhooks: true }))

@@ -69,7 +69,7 @@ export interface ApiKey {
   /** precise to a minute */
   readonly lastUsedAt: number | null
   readonly revokedAt: number | null
-  /** until when the secret of before the last rotation works or worked; null if there is none */
+  /** until when the secret before the last rotation works or worked; null if there is none */
   readonly previousSecretUntil: number | null
   /** addresses and CIDRs from which the key may be used; empty for any */
   readonly allowedAddresses: ReadonlyArray<string>

@@ -14,7 +14,7 @@ export const socketPath = (webSessionId: string): string => `/session/${webSessi
 const Query = Schema.Struct({ token: Text.check(Schema.isMaxLength(128)) })
 const Params = Schema.Struct({ webSessionId: Text.check(Schema.isMaxLength(128)) })
 
-/** Waits until the longest call is reached, then closes the socket. */
+/** Waits until the maximum length of a call is reached, then closes the socket. */
 const longestCall = Effect.fnUntraced(function* (socket: Socket.Socket, endsBy: number) {
   yield* Effect.sleep(Math.max(0, endsBy - (yield* Clock.currentTimeMillis)))
   const writer = yield* socket.writer

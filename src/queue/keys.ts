@@ -7,13 +7,13 @@ const NAMES: ReadonlyArray<string> = [
 
 /** What names a campaign in the store. */
 export interface CampaignId {
-  /** its name in the settings; absent without one */
+  /** the account's name in the settings; absent without an account */
   readonly account?: string | undefined
-  /** names it within the account, or within the store; has one slash */
+  /** names the campaign within the account, or within the store; has one slash */
   readonly campaign: string
 }
 
-/** A campaign's identity as one text. The campaigns of an account have other ones than those without an account. */
+/** A campaign's identity as one text. A campaign has another text with an account than without. */
 export const campaignKeyOf = ({ account, campaign }: CampaignId): string =>
   account === undefined ? campaign : `${account}/${campaign}`
 
@@ -24,8 +24,8 @@ export const campaignIdOf = (key: string): CampaignId => {
 }
 
 /**
- * All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The number is the version
- * of the record format. The campaigns of an account share the tag, so that one step can read what all of them hold.
+ * All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The `2` is the version of
+ * the record format. The campaigns of an account share the tag, so that one step can read what all of them hold.
  */
 export const keysOf = (key: string): ReadonlyArray<string> => {
   const { account, campaign } = campaignIdOf(key)

@@ -48,7 +48,7 @@ const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
     ? { id, lease, reason: why._tag, millis: Math.max(0, Math.round(why.millis)) }
     : { id, lease, reason: why._tag }
 
-/** The account of a campaign with this key. One that is not in the settings gets no slots. */
+/** The account of a campaign with this key. An account that is not in the settings has no slots. */
 const accountOf = (key: string, capacity: AccountCapacity | undefined): Account | undefined => {
   const { account, campaign } = campaignIdOf(key)
   if (account === undefined) return undefined
@@ -89,7 +89,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         channel: INSTANCE_CHANNEL,
         windowMillis: settings.StartWindowSeconds * 1000,
         graceMillis,
-        // the next heartbeat shows a connected ticket again, and only after that can it become absent
+        // the next heartbeat renews the presence of a connected ticket, so the grace is counted from when that heartbeat is due
         seenMillis: graceMillis + TICK_MILLIS,
         callMillis: settings.MaxCallMinutes * 60_000,
         ...(account === undefined ? {} : { account }),
@@ -115,8 +115,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     }
 
     /**
-     * Reports an outage with the tickets to withdraw: in several steps where there are many, newest tickets first. All are sent at once, so
-     * that the hold of the first outlasts them. The connection keeps their order.
+     * Reports an outage with the tickets to withdraw: in several steps where there are many, newest tickets first. All steps are sent at
+     * once, so that the hold which the first begins outlasts the others. The connection keeps their order.
      */
     const report = Effect.fnUntraced(function* (at: CampaignContext, since: number) {
       const ids = at.withdrawals?.ids() ?? []

@@ -54,7 +54,7 @@ const outcomeFields = {
 export const ActionOutcome = Struct(outcomeFields)
 export type ActionOutcome = typeof ActionOutcome.Type
 
-/** The same as the rule answers it. `session` has the credential of its caller, so nobody else is given it. */
+/** The outcome as the rule answers it. `session` contains its caller's credential, so it is given to nobody else. */
 export const Performed = Struct({
   ...outcomeFields,
   session: optionalKey(Struct({ data: Text, deadline: Finite })),
@@ -85,14 +85,14 @@ export const figures = {
   probeUntil: Finite,
   doubts: Finite,
   paused: Flag,
-  /** when the pause ends by itself; absent without such a time */
+  /** when the pause ends by itself (ms since 1970); absent without such a time */
   pausedUntil: optionalKey(Finite),
   draining: Flag,
   accepted: Finite,
   firstAcceptedAt: Finite,
   /**
-   * the calls that the campaigns of its account hold together, may hold, that only this one may hold, and that it may still take; absent
-   * without an account
+   * `held`: the slots that the campaigns of its account hold together; `cap`: how many they may hold; `reserved`: how many only this
+   * campaign may hold; `free`: how many it may still take. Absent without an account
    */
   account: optionalKey(Struct({ held: Finite, cap: Finite, reserved: Finite, free: Finite })),
 } as const

@@ -25,7 +25,7 @@ interface OutageState {
 
 /** What a report leaves for this process to carry out. */
 type SideEffects = Pick<StepResult<unknown>, "signals" | "settlements">
-/** Reports to the store that this gate could not reach it since then. */
+/** Reports to the store that this gate could not reach it since `since` (ms since 1970). */
 export type ReportOutage = (since: number) => Effect.Effect<SideEffects, StoreUnavailable>
 
 export interface OutageReporting {

@@ -13,9 +13,9 @@ export interface Withdrawals {
 
 /** The account whose capacity a campaign shares with others (`../rules/account.ts`). */
 export interface AccountCapacity {
-  /** how many calls the account may have */
+  /** the maximum number of concurrent calls of the account */
   readonly cap: number
-  /** how many of them only this campaign may have, by the campaign's key; at most `cap` together */
+  /** how many of them are reserved for a campaign, by its key; at most `cap` together */
   readonly reserved: Readonly<Record<string, number>>
 }
 
@@ -26,7 +26,7 @@ export interface CampaignContext {
   readonly slots: number
   /** the capacity of its account, the same object while nothing changes; absent without an account */
   readonly account?: AccountCapacity | undefined
-  /** address of this process's push channel; empty when it reaches any ticket from anywhere */
+  /** address of this process's push channel; empty when this process reaches every ticket's connection itself */
   readonly instance: string
   /** sent with this instance's report of an outage, so that none of these tickets is called; absent for none */
   readonly withdrawals?: Withdrawals

@@ -13,7 +13,7 @@ const usingCurrent =
       return generation.using(use(generation))
     })
 
-/** `close` also closes the generations that are being replaced, so it is given. */
+/** `close` also closes the generations that are being replaced, so it is a parameter. */
 export const delegateGatekeeper = (current: () => Generation, close: Effect.Effect<void>): Gatekeeper["Service"] => {
   const using = usingCurrent(current)
   return Gatekeeper.of({

@@ -1,4 +1,7 @@
-/** Services with a state that a reload must not lose, such as the circuit of the platform: kept while the settings that they read are equal. */
+/**
+ * Services with a state that a reload must not lose, such as the platform's circuit breaker: kept while the settings that they read are
+ * equal.
+ */
 import { type Context, Effect, Exit, Layer, Scope } from "effect"
 import { Settings, type SettingsTree } from "../Settings.ts"
 import { textOfSettings } from "../settings/changes.ts"

@@ -24,7 +24,7 @@ import { type Generation, makeGeneration } from "./generation.ts"
 
 const refused = (...problems: ReadonlyArray<string>): ReloadOutcome => ({ _tag: "refused", problems })
 
-/** These name a campaign in the store. */
+/** Settings that identify a campaign in the store. */
 const NAMES_CAMPAIGN = /\.(Account\.Name|BusinessId|WebCampaignId)$/
 
 const logOutcome = (who: string, outcome: ReloadOutcome): Effect.Effect<void> => {

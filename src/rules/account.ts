@@ -2,24 +2,28 @@
  * The capacity that the campaigns of an account share. After each step, a campaign writes into the account's record what it
  * holds and whether it waits for a slot of the account. Before each step, that record says how many slots it may hold:
  *
- * - The campaigns of an account never hold more than its `cap` together. When the cap shrinks, nothing new until below.
+ * - The campaigns of an account never hold more than its `cap` together. After the cap shrinks, none of them takes a
+ *   slot until they hold fewer than the cap.
  * - What is reserved for a campaign is never given to another one, so a campaign with reserved slots is not starved.
- * - The other slots go to the campaign whose oldest caller has waited longest: a campaign leaves one free for each other campaign
- *   that waits for it with an older caller. The answer of the step names those campaigns, so that they take it at once.
+ * - The other slots go to the campaign whose oldest caller has waited longest: a campaign leaves one slot free for each other
+ *   campaign whose oldest caller has waited longer. The answer of the step names the campaigns for which a slot is free, so
+ *   that they take it at once.
  *
- * A campaign that no gate has touched for `WANT_MILLIS` is not waited for: its gates have died. What it holds still counts.
+ * No slot is left free for a campaign that has written nothing for `WANT_MILLIS`: its gates have died. The slots that it holds still count.
  */
 import { isBackingOff, isDisrupted, isPaused } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { namesIn, numberOf, textOf, wordsOf } from "./native.ts"
 import type { Account, Step } from "./step.ts"
 
-/** How long a campaign is waited for after its last step (ms). A gate sweeps each campaign every second. */
+/** How long a slot is left free for a campaign after it last wrote that it waits (ms). A gate sweeps each campaign every second. */
 export const WANT_MILLIS = 3_000
-/** The interval at which a campaign that waits for a slot writes so again (ms). */
+/** The interval at which a waiting campaign writes that it still waits (ms). */
 const RENEW_MILLIS = 500
 
-/** What a campaign of the account holds; since when its oldest caller waits for a slot of the account, or 0; when it wrote so. */
+/**
+ * What a campaign of the account holds; since when its oldest caller waits for a slot of the account, or 0; when the campaign wrote this.
+ */
 interface Entry {
   readonly id: string
   readonly held: number

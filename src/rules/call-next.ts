@@ -35,9 +35,9 @@ import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
 import { isAbsent } from "./outage.ts"
 import { meta, metaMany, notify, type Step } from "./step.ts"
 
-/** While the platform cannot be reached, the interval between two calls, unless the first start is answered sooner. */
+/** While the platform cannot be reached, the time between two calls (ms); the next call comes sooner if the platform answers the first. */
 export const PROBE_MILLIS = 5_000
-/** The longest time for which a ticket is parked after a failed start. */
+/** The longest time for which a ticket is parked after a start that is known to have failed (ms). */
 export const MAX_PARK_MILLIS = 15_000
 /** Maximum parked tickets of one network that are skipped in the search for the next ticket to call. */
 const MAX_PARKED_PER_NETWORK = 200
@@ -45,8 +45,8 @@ const MAX_PARKED_PER_NETWORK = 200
 export const MAX_CLEARED_PER_STEP = 200
 
 /**
- * A step that has scanned this many entries of `passed` calls nobody else. Each search scans all parked tickets, and
- * Redis runs nothing else meanwhile.
+ * A step that has scanned this many entries of `passed` calls nobody else: each search scans parked tickets again,
+ * and Redis runs nothing else meanwhile.
  */
 const MAX_SCANNED = 5_000
 
@@ -137,7 +137,7 @@ const callWhileSlotsAreFree = (s: Step, max: number, evenIfHeld: boolean): boole
 }
 
 /**
- * Calls waiting tickets to free slots, at most `max`. True when it stopped at its bound and there is more to do.
+ * Calls waiting tickets to free slots, at most `max`. True when it stopped at a bound and there is more to do.
  * @param evenIfHeld also in a step that was delayed on its way to the store
  */
 export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean =>
@@ -159,7 +159,8 @@ export const callNext = (s: Step): boolean => {
     CALL_FIELDS,
   )
   const pauseOn = isPauseOn(s, paused, pausedUntil)
-  // gates of versions that know no end of a pause would not see it end, and would not replace its end by a pause of theirs
+  // older gates do not know `pausedUntil`: they would stay paused, and a pause that one of them begins would already be
+  // over for newer gates
   if (pausedUntil > 0 && !pauseOn) clearPause(s)
   if (backoffUntil > s.now || pauseOn || isHeld(s, heldFrom)) return false
   if (disrupted !== 1) return callUpTo(s, s.slots, false)

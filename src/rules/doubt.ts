@@ -15,8 +15,8 @@ import { doubtId, type Ticket } from "./ticket.ts"
  */
 export const INITIAL_PARK_MILLIS = 1_000
 /**
- * The longest time for which a slot is held for a start that may have happened (ms). The platform's URL can be opened
- * for about five minutes, so no caller can join such a session later.
+ * The longest time for which a slot is held for a start that may have happened (ms). The URL of a session can be
+ * opened for about five minutes, so no caller can join such a session later.
  */
 export const DOUBT_MILLIS: number = 5 * 60_000
 
@@ -57,7 +57,7 @@ export const parkMillis = (ticket: Ticket): number =>
 /**
  * The outcome of a start in doubt is known, so its ticket may be called again. After a second failure it stays parked
  * for a while: otherwise a ticket whose starts always end in doubt would keep the slot from those behind it. Also
- * settles what an ended ticket left to its doubt.
+ * settles the caller's units if the ticket has ended meanwhile.
  */
 export const closeDoubt = (s: Step, slotId: string, doubt: Ticket): void => {
   const id = doubt.ticket ?? ""
@@ -87,7 +87,7 @@ const isKnown = (s: Step, sessions: ReadonlyArray<string>): boolean => {
   return false
 }
 
-/** The first of these sessions, each by its ids, that belongs to no ticket and has not ended. */
+/** The first of these sessions, each given by its ids, that belongs to no ticket and has not ended. */
 export const firstUnknown = (
   s: Step,
   candidates: ReadonlyArray<ReadonlyArray<string>>,
@@ -96,7 +96,7 @@ export const firstUnknown = (
   return undefined
 }
 
-/** The start has begun this session, by its ids: it holds the slot, for the longest call at most, and has no caller. */
+/** The start began the session with these ids. The session has no caller; it holds the slot for at most the maximum length of a call. */
 export const bindDoubt = (s: Step, slotId: string, doubt: Ticket, sessions: ReadonlyArray<string>): void => {
   closeDoubt(s, slotId, doubt)
   countDoubts(s, -1)

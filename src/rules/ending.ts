@@ -1,15 +1,15 @@
 /**
- * Running sessions that the gate ends at the platform: those about to reach the longest call, those without a caller, and those that an
- * operator ends. Their ids are in `ending`, by the time from which a gate ends them. A gate that takes one moves this time on (`queue/due-ends.ts`), so no two
- * gates end the same session at once, and another one tries again if that gate dies or the platform does not confirm the end. When
- * the session ends, or its lease does, the entry is removed.
+ * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those without a caller, and those
+ * that an operator ends. The ids of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
+ * this time (`queue/due-ends.ts`), so no two gates end the same session at once, and another one tries again if that gate dies or the
+ * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
  */
 import { save } from "./load.ts"
 import { addAuditLine, hashOfHolder } from "./operator/audit-log.ts"
 import type { Step } from "./step.ts"
 import type { EndState, Ticket } from "./ticket.ts"
 
-/** How long before the end of its lease a session is ended (ms): a tenth of the longest call, between these bounds. */
+/** How long before the end of its lease a session is ended (ms): a tenth of the maximum length of a call, between these bounds. */
 export const MIN_EARLY_MILLIS = 10_000
 export const MAX_EARLY_MILLIS: number = 60_000
 
@@ -19,7 +19,7 @@ export const STOP_MILLIS = 60_000
 export const earlyMillis = (callMillis: number): number =>
   Math.min(MAX_EARLY_MILLIS, Math.max(MIN_EARLY_MILLIS, Math.floor(callMillis / 10)))
 
-/** The session is ended shortly before its lease ends, as the lease is now. */
+/** Has a gate end the session shortly before its present lease ends. */
 export const endBeforeLease = (s: Step, id: string): void => {
   const deadline = s.db.zscore(s.keys.leases, id) ?? 0
   s.db.zadd(s.keys.ending, deadline - earlyMillis(s.context.callMillis), id)
@@ -34,8 +34,8 @@ export const endOrphan = (s: Step, id: string, ticket: Ticket): void => {
 
 /**
  * An operator ends the session. It is ended at the platform first, so that the next call does not exceed the platform's slots; if the
- * platform does not confirm that in time, the slot is freed anyway. The asking gate has `claimMillis` to end it, before any gate is
- * given it. Returns when the slot is freed at the latest (ms).
+ * platform does not confirm that in time, the slot is freed anyway. The gate of this step has `claimMillis` (ms) to end it before
+ * another gate may. Returns when the slot is freed at the latest (ms).
  */
 export const stop = (s: Step, id: string, ticket: Ticket, who: string, claimMillis: number): number => {
   const deadline = Math.min(s.db.zscore(s.keys.leases, id) ?? 0, s.now + STOP_MILLIS)
@@ -46,10 +46,10 @@ export const stop = (s: Step, id: string, ticket: Ticket, who: string, claimMill
   return deadline
 }
 
-/** Whether it is to be ended at once, and not only when its lease ends. */
+/** Whether the session is to be ended at once, not only shortly before its lease ends. */
 export const endsAtOnce = (ticket: Ticket): boolean => ticket.orphan === true || ticket.stoppedBy !== undefined
 
-/** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether that was confirmed. */
+/** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether the platform confirmed the end. */
 export const noteStop = (s: Step, id: string, ticket: Ticket, state: EndState): EndState => {
   if (ticket.stoppedBy === undefined) return state
   addAuditLine(

@@ -16,15 +16,15 @@ export const MAX_PER_STEP = 200
 export const SETTLE_AFTER_MILLIS = 5_000
 
 /**
- * The session of a live ticket has not begun, because its page has made no offer in time: its turn is missed. After an
- * outage, in which the page could not make it, that costs nothing.
+ * The session of a live ticket has not begun, because its page has made no offer in time: its turn is missed. During
+ * the grace after an outage that costs the caller nothing, because the outage may have prevented the offer.
  */
 export const missOffer = (s: Step, id: string, ticket: Ticket): void =>
   endSession(s, id, ticket, "missed", isGracePeriod(s) ? "release" : "missed")
 
 /**
- * Handles a lease past its deadline, except a called one: a session that exceeded the longest call, a doubt, or a start
- * whose gate died.
+ * Handles a lease past its deadline, except a called one: a session that exceeded the maximum length of a call, a
+ * doubt, or a start whose gate died.
  */
 export const expire = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   if (ticket.state === "live" && ticket.offerBefore !== undefined) {

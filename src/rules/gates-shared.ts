@@ -1,7 +1,7 @@
 /**
  * What gates on one store share: that they are alive, their settings, and the campaigns they serve. A gate sends a
- * heartbeat every few seconds. A campaign is remembered with what is needed to end its tickets and accept its webhooks
- * until nothing of it is left, so that it can be cleared after every gate has removed it from its settings.
+ * heartbeat every few seconds. The data needed to end a campaign's tickets and accept its webhooks are kept until
+ * nothing of the campaign is left, so that any gate can clear it after all gates have removed it from their settings.
  *
  * Keys: alive (zset: gate by its last heartbeat) · about (hash: gate → `AboutGate`, JSON) · settings (hash: gate → its
  * settings, JSON) · seen (zset: campaign key by the last heartbeat of a gate that serves it) · campaigns (hash:
@@ -19,7 +19,7 @@ const MAX_FORGOTTEN_GATES = 200
 /** Maximum gates with other settings that one heartbeat returns. */
 const MAX_OTHER_GATES = 20
 /**
- * Maximum campaigns that one heartbeat returns which the asking gate does not serve. Those unserved for longest come
+ * Maximum campaigns, not served by the asking gate, that one heartbeat returns. Those unserved for longest come
  * first; the others follow as these are cleared. For each of them, a webhook of an unknown session costs one step of
  * the store.
  */

@@ -36,8 +36,8 @@ export const isHeld = (s: Step, heldFrom: number): boolean => {
 }
 
 /**
- * Notes a step that took long to arrive, and holds calls: of the requests before it some were answered 503. Where such steps follow each
- * other the store is slow, and calls go on. Returns whether this is one.
+ * If this step took long to arrive, notes that and holds calls, because requests before it may have been answered 503. If such steps
+ * follow each other, the store is slow, and calls are not held. Returns whether this step was delayed.
  */
 export const noteStall = (s: Step): boolean => {
   const delay = noteDelay(s)

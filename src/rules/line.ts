@@ -7,14 +7,14 @@ import { positionAt } from "./position.ts"
 import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
 import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
 
-/** How long an ended ticket is remembered, so that its holder can learn how it ended. */
+/** How long an ended ticket is remembered (ms), so that its holder can learn how it ended. */
 export const RETENTION_MILLIS: number = 10 * 60_000
 
 /** A ticket's place in the queue. */
 export interface Place {
   readonly position: number
   readonly length: number
-  /** the measured length of a call; 0 while unmeasured */
+  /** the average length of a call; 0 while none was measured */
   readonly averageMillis: number
   /** the platform cannot be reached: one ticket at a time is called to probe it */
   readonly disrupted: boolean
@@ -120,7 +120,10 @@ export const clearPause = (s: Step): void => {
 export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A =>
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
-/** Adds to an answer how many slots the campaign has now, while its account withholds others: the estimated wait is of these. */
+/**
+ * Adds to an answer how many slots the campaign has now, while its account withholds others: the estimated wait is computed from this
+ * number.
+ */
 export const withinAccount = <A extends Pick<Place, "slots">>(s: Step, answer: A): A =>
   s.context.account === undefined || s.slots >= s.context.slots
     ? answer
@@ -154,7 +157,7 @@ const handOverToDoubt = (s: Step, id: string, ticket: Ticket): boolean => {
   return true
 }
 
-/** Ends a ticket. `kind` is the settlement of its caller's units: no longer open, unless stated otherwise. */
+/** Ends a ticket. `kind` says how its caller's units are settled: by default they only stop counting as open. */
 export const endTicket = (
   s: Step,
   id: string,

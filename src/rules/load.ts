@@ -5,7 +5,7 @@
  * - A ticket whose record is invalid ends: its holder is told that it is unknown, and its slot is freed.
  * - An id in a sorted set or of a session is removed if it names no ticket in a matching state.
  * - The last `MAX_QUARANTINED` removed records are kept in `quarantine`. All are counted; a sweep returns the count and
- *   the last one, for the log. The next sweep recounts what the record may have been counted in.
+ *   the last one, for the log. The next sweep rebuilds the counts that may have included the record.
  *
  * A key of the wrong type is not repaired: Redis rejects every command on it, and that is logged
  * (`store/redis-faults.ts`).

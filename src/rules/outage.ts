@@ -5,20 +5,20 @@
  * - A gate is seen with every sweep, once a second (`gates`). A gate not seen for `DEAD_MILLIS` is dead. A gate that stops removes
  *   itself.
  * - A turn is missed only after every gate that is not dead was seen after the end of the start window: the caller could have sent the
- *   start to any of them. A step that an outage delayed does not show its gate: its gate had requests before it that failed (`stall.ts`).
+ *   start to any of them. A gate is not seen by a step that an outage delayed, because earlier requests of that gate failed (`stall.ts`).
  * - When a turn has just ended, other gates may simply not have swept yet. That is not an outage: the turn is extended by a second at a
  *   time until they were seen (`SILENT_AFTER_MILLIS`), up to `MAX_WINDOWS` windows.
  * - A waiting ticket is absent only in these cases: the gate of its connection has sent the heartbeat of its connected tickets after the
  *   ticket's presence ended, which only that gate's own sweep knows; the ticket has no connection and every gate was seen after its
  *   presence ended; its gate is dead.
  * - A gate that could not reach the store, however briefly, reports that before its next step (`queue/gates.ts`). Called tickets then get
- *   a new start window, and nobody counts as absent for the grace. The same happens when nobody has swept for `UNATTENDED_MILLIS`,
- *   whichever gate comes first.
+ *   a new start window, and nobody counts as absent during the grace. The same happens when no gate has swept for `UNATTENDED_MILLIS`,
+ *   whichever gate sweeps first.
  * - That report also withdraws the tickets whose callers the gate answered with 503. Calls are then held until every gate that is not
- *   dead was seen again, for at most `MAX_HOLD_MILLIS` (`hold.ts`), so that no ticket is called which another gate is about to withdraw. A new hold
- *   starts at most once per `HOLD_INTERVAL_MILLIS`, so that a flapping gate does not delay all calls. A step that took `STALL_MILLIS` to
- *   arrive came through an outage that may not be reported yet: it calls nobody and holds calls like a report, unless such steps follow
- *   each other, since the store is slow then.
+ *   dead was seen again, for at most `MAX_HOLD_MILLIS` (`hold.ts`), so that no ticket is called that another gate is about to withdraw. A
+ *   new hold starts at most once per `HOLD_INTERVAL_MILLIS`, so that a flapping gate does not delay all calls. A step that took
+ *   `STALL_MILLIS` to arrive came through an outage that may not be reported yet: it calls nobody and holds calls like a report, unless
+ *   such steps follow each other, since the store is slow then.
  * - While the platform cannot be reached, a called ticket that does not start returns to its own place and is parked
  *   (`MISSED_PARK_MILLIS`) while others are called to probe the platform. After `MAX_EXCUSED_TURNS` such turns in a row the turn is missed:
  *   only a start ends the outage, so callers who never start could otherwise keep everybody else waiting.
@@ -35,8 +35,8 @@ import { meta, type Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
 /**
- * When nobody has swept for this long (ms), the store or every gate was down, so presence could not be shown. Waiting tickets then get a
- * new grace.
+ * When nobody has swept for this long (ms), the store or every gate was down, so no ticket could be shown to be present. Waiting tickets
+ * then get a new grace.
  */
 export const UNATTENDED_MILLIS = 5_000
 /**
@@ -60,7 +60,7 @@ export const MAX_EXCUSED_TURNS = 3
  */
 export const COUNTED_OUTAGE_MILLIS = 1_000
 
-/** Nobody has swept for long. */
+/** No gate has swept for `UNATTENDED_MILLIS`. */
 export const isUnattended = (s: Step): boolean => {
   const sweptAt = meta(s, "sweptAt")
   return sweptAt > 0 && s.now - sweptAt > UNATTENDED_MILLIS
@@ -70,8 +70,8 @@ export const isUnattended = (s: Step): boolean => {
 export const isGracePeriod = (s: Step): boolean => isUnattended(s) || meta(s, "graceUntil") > s.now
 
 /**
- * The last time (ms) that a gate was seen which was not seen since `moment`, or the last sweep if nobody sweeps. Undefined when every
- * gate was seen since. The gate of this step counts as seen, unless an outage delayed the step.
+ * When a gate that was not seen since `moment` was last seen (ms), or the time of the last sweep if nobody sweeps. Undefined when
+ * every gate was seen since. The gate of this step counts as seen, unless an outage delayed the step.
  */
 export const silentSince = (s: Step, moment: number): number | undefined => {
   if (isUnattended(s)) return meta(s, "sweptAt")
@@ -100,8 +100,8 @@ export const isAbsent = (s: Step, ticket: Ticket, presentUntil: number): boolean
 }
 
 /**
- * Renews the start window of a called ticket after an outage of all gates (`ofAll`) or of one. `since` is the part of the outage that was
- * not given back yet. Returns when the window ends.
+ * Renews the start window of a called ticket after an outage of all gates (`ofAll`) or of one. `since` is when the part of the outage
+ * began that was not given back yet (ms). Returns when the window ends.
  */
 const renewWindow = (s: Step, id: string, ticket: Ticket, since: number, ofAll: boolean): number => {
   const lostMillis = s.now - since - COUNTED_OUTAGE_MILLIS
@@ -129,7 +129,7 @@ const renewWindow = (s: Step, id: string, ticket: Ticket, since: number, ofAll: 
 
 /**
  * The page of a called ticket is hidden, so its caller needs longer to come back: the turn lasts `HIDDEN_WINDOWS` windows from its
- * beginning. `deadline` is when it ends now. Returns when it ends then.
+ * beginning. `deadline` is the present end of the turn (ms). Returns the new one.
  */
 export const extendTurn = (s: Step, id: string, ticket: Ticket, deadline: number): number => {
   const extended = (ticket.since ?? s.now) + HIDDEN_WINDOWS * s.context.windowMillis
@@ -181,7 +181,7 @@ export const turnDeadline = (s: Step, id: string, ticket: Ticket, presentUntil: 
   return undefined
 }
 
-/** Gives back the time of an outage since then: renews start windows, and nobody counts as absent for the grace. */
+/** Gives back the time of an outage that began at `since` (ms): renews start windows, and nobody counts as absent during the grace. */
 export const forgiveOutage = (s: Step, since: number): void => {
   const from = Math.max(since, meta(s, "forgivenAt"))
   const ofAll = isUnattended(s)

@@ -12,7 +12,7 @@ const delayedUntil = (s: Step): number | undefined => {
   return time - s.now < STALL_MILLIS ? undefined : time
 }
 
-/** A stall in the future was noted before a clock was set back. */
+/** Whether a delayed step that arrived at `time` continues a series. A stall in the future was noted before a clock was set back. */
 const continuesSeries = (s: Step, time: number): boolean => {
   const last = meta(s, "stalledAt")
   return time - last < STALL_SERIES_MILLIS && last <= time

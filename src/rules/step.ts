@@ -16,7 +16,7 @@ export interface QueueContext {
   readonly channel: string
   readonly windowMillis: number
   readonly graceMillis: number
-  /** grace of a connected ticket: the next tick renews it, and only then can absence begin */
+  /** how long a connected ticket counts as present after a heartbeat: the grace, counted from when the next heartbeat is due */
   readonly seenMillis: number
   readonly callMillis: number
   /** the account whose capacity the campaign shares; absent for none */
@@ -27,9 +27,9 @@ export interface QueueContext {
 export interface Account {
   /** names the campaign within the account */
   readonly id: string
-  /** how many calls the account may have */
+  /** the maximum number of concurrent calls of the account */
   readonly cap: number
-  /** how many of them only this campaign may have, by campaign; at most `cap` together */
+  /** how many of them are reserved for a campaign, by its id; at most `cap` together */
   readonly reserved: { readonly [id: string]: number }
 }
 
@@ -61,7 +61,7 @@ export interface Step {
   readonly keys: QueueKeys
   readonly now: number
   readonly context: QueueContext
-  /** how many slots the campaign may hold in this step: its own, or fewer where other campaigns of its account hold theirs */
+  /** how many slots the campaign may hold in this step: its own, or fewer while its account withholds some */
   slots: number
   readonly signals: Array<Signal>
   readonly settlements: Array<Settlement>

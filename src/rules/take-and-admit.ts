@@ -1,6 +1,6 @@
 /**
- * Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. Shadow limits are taken too, and refuse
- * nobody: they say what they would have refused.
+ * Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. Shadow limits are counted too but
+ * refuse nobody: the answer names the one that would have refused.
  */
 import { exhausted, type LimitName, type Near, type Taken, take, type Usage } from "./limits/take.ts"
 import { type Budgets, isLimited } from "./limits/units.ts"
@@ -25,7 +25,7 @@ export interface TakenAndAdmitted {
   readonly shadow?: LimitName
 }
 
-/** The shadow limit that would refuse this take. Then nothing is taken from shadow limits, as the limit would do. */
+/** The shadow limit that would refuse this take. Then nothing is taken from the shadow limits, as from real ones. */
 export const takeShadow = (s: Step, log: string, budgets: Budgets, token: string): LimitName | undefined => {
   const { taken, usage } = take(s.db, log, s.now, budgets, { token, omitUsage: true })
   return taken || usage === undefined ? undefined : exhausted(budgets, usage)

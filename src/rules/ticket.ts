@@ -25,12 +25,11 @@ export interface Ticket {
   accepted: number
   /** the caller's network (IPv6 /48, IPv4 /24) */
   network?: string
-  /**
-   * how many starts failed with other calls started in between, the campaign's `started` at the last of them, and how
-   * many failed in all
-   */
+  /** how many starts failed, counting those in a row without another call started in between as one */
   strikes?: number
+  /** the campaign's `started` at the last failed start */
   strikeMark?: number
+  /** how many starts failed in all */
   failures?: number
   /** turns in a row that passed without a start while the platform could not be reached */
   excusedTurns?: number | undefined

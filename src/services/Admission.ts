@@ -4,7 +4,7 @@ import type { Admitted, CampaignContext, Newcomer, StepResult } from "../FifoQue
 import type { LimitName, Near } from "../rules/limits/take.ts"
 import type { RateLimited, StoreUnavailable } from "../Session.ts"
 
-/** An admitted newcomer, and what its limits are to be watched for. */
+/** The result of an admission, with the limits that metrics count for the caller. */
 export interface AdmissionResult extends StepResult<Admitted> {
   /** the limits that the caller is near, by `NEAR_SHARE`; absent for none */
   readonly near?: Near

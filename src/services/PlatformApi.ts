@@ -22,7 +22,8 @@ export class PlatformApi extends Context.Service<
       | ((config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>)
       | undefined
     /**
-     * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform without it reports ends in another way.
+     * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform
+     * without `watch` reports ends in another way.
      */
     readonly watch?: ((campaign: string, sessionId: string) => Effect.Effect<boolean, PlatformError>) | undefined
     /**

@@ -62,7 +62,8 @@ const checkMembers = (read: Reader, members: ReadonlyArray<Member>, limit: numbe
 }
 
 /**
- * The campaigns, each with its account's limit. Reports what the campaigns of an account contradict each other in.
+ * The campaigns, each with its account's limit. Reports the settings in which the campaigns of an account contradict
+ * each other.
  * @param toldByNobody the vendors that do not tell how many calls an account may have
  */
 export const resolveAccounts = (

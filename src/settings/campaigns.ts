@@ -1,6 +1,6 @@
 /**
- * Reads the campaigns: the default one below `VoiceAiPlatform` and the named ones below `VoiceAiPlatform.Campaigns`. These inherit
- * from it what they omit, except the web campaign and its slots.
+ * Reads the campaigns: the default one below `VoiceAiPlatform` and the named ones below `VoiceAiPlatform.Campaigns`. The named
+ * ones inherit from the default one what they omit, except the web campaign and its slots.
  */
 import { Schema, Struct } from "effect"
 import type { Campaign } from "../Settings.ts"
@@ -135,8 +135,8 @@ const namesIn = (flat: Flat): ReadonlyArray<string> => {
 }
 
 /**
- * Whether a campaign uses the default platform, whose webhook is authenticated by the gate's own token or secret. Read from the raw texts, so
- * that it is known even if other settings have problems.
+ * Whether a campaign uses the default platform, whose webhook is authenticated by the gate's own token or secret. Read from the raw texts,
+ * so that the answer is known even if other settings have problems.
  */
 export const usesDefaultPlatform = (flat: Flat): boolean => {
   const platformAt = (base: string): string | undefined =>

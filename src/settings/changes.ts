@@ -93,7 +93,7 @@ const campaignChanges = (
 /** These are derived from other settings, which are named instead. */
 const isDerived = (path: string): boolean => path === "Server.AllowedHosts" || path === "Server.PrivateHosts"
 
-/** A running gate has the routes of the console, or not. */
+/** Whether the reload would switch the console on or off. A running gate cannot add or remove the console's routes. */
 const isConsoleSwitched = (before: SettingsTree, after: SettingsTree): boolean =>
   (before.Security.ConsoleToken === undefined) !== (after.Security.ConsoleToken === undefined)
 

@@ -1,4 +1,7 @@
-/** A settings file with every setting: its default, null when it has none, or a placeholder when it is required. Valid once these are filled in. */
+/**
+ * A settings file with every setting: its default, null when it has none, or a placeholder when it is required. The file is valid once the
+ * placeholders are replaced.
+ */
 import type { SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
 import { annotationsOf, fieldsOf } from "./table.ts"

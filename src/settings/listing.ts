@@ -18,7 +18,7 @@ const withoutValue = ({ default: fallback, hasDefaultValue, path }: SettingRow):
   return { path, value: "not set", from: text.startsWith("required") ? text : `default: ${text}` }
 }
 
-/** Every setting that is given, and the default of every other one. Names nobody knows are problems and are not listed. */
+/** Every setting that is given, and the default of every other one. Unknown names are problems and are not listed. */
 export const listSettings = (flat: Flat): ReadonlyArray<ListedSetting> => {
   const shown = makeMask(flat)
   const given = (path: string, each: Given): ListedSetting => {

@@ -138,7 +138,7 @@ export const readVendor = (
   base: string,
   inheritFrom: string | undefined,
 ): VendorRead | undefined => {
-  // a campaign of an account has those of the account
+  // a campaign of an account uses the account's slots
   const isSet = read.has(`${base}.MaxConcurrency`) || read.has(`${base}.Account.Name`)
   if (WITHOUT_LIMIT.has(vendor) && !isSet) {
     read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not report`)

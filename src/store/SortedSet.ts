@@ -14,7 +14,7 @@ const SMALL = 16
 
 const before = (a: Entry, b: Entry): boolean => a.score < b.score || (a.score === b.score && a.member < b.member)
 
-/** Binary search: the index of the first element for which `reached` is true. It must be monotonic. */
+/** Binary search: the index of the first element for which `reached` is true. `reached` must be monotonic. */
 const firstIndex = <A>(items: ReadonlyArray<A>, reached: (item: A) => boolean): number => {
   let low = 0
   let high = items.length

@@ -2,8 +2,8 @@
  * Builds what runs in a browser, each target into its directory of `dist/web`:
  *
  * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `index.js` (for bundlers), `visit.js`, `screens.js` and
- *   `extras.js` (the parts that these load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other languages
- *   (`languages`) and the types;
+ *   `extras.js` (the parts that these load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other
+ *   languages (`languages`) and the types;
  * - `demo`: the pages of the demo, hashed files with relative addresses, and nothing inline, so that the pages' strict
  *   content security policy holds.
  */

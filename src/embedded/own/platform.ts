@@ -27,7 +27,8 @@ export interface OwnPlatform {
   /** All ids of each session of a client identifier that began after `since` (ms since 1970); undefined when it cannot be told. */
   readonly sessionsOf?: (campaign: string, clientIdentifier: string, since: number) => Promise<typeof Sessions.Type>
   /**
-   * Ends a session whose caller has left, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; otherwise the gate asks again. Idempotent.
+   * Ends a session whose caller has left, or one that reaches `Queue.MaxCallMinutes`. True if it is over now; otherwise the gate asks
+   * again. Idempotent.
    */
   readonly end?: (campaign: string, session: WebSession) => Promise<boolean>
 }

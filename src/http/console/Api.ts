@@ -1,4 +1,7 @@
-/** The endpoints of the console, for its page: the view, the campaigns, the audit log, the search and the actions. `Documented.ts` describes them for others. */
+/**
+ * The endpoints of the console, for its page: the view, the campaigns, the audit log, the search, the actions and the reload.
+ * `Documented.ts` describes them for other clients.
+ */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Action, ActionOutcome, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"

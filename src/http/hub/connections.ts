@@ -19,7 +19,7 @@ const REGISTER_MILLIS = 3_000
 const MAX_INVOCATIONS = 100
 /**
  * Maximum messages and pings of a connection in `PING_MILLIS`. The stock client sends two at first, then one every 15 s. A
- * connection that exceeds it is closed with 1008 and read no further.
+ * connection that exceeds the limit is closed with 1008 and read no further.
  */
 export const MAX_MESSAGES = 200
 

@@ -12,7 +12,7 @@ import type { StoreUnavailable } from "../../Session.ts"
 import { Store } from "../../Store.ts"
 import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
 
-/** A negotiated token expires after this time. */
+/** A negotiated token expires after this time; a used one is known as used for this time. */
 const TOKEN_MILLIS = 60_000
 /** A browser's tickets are kept for this time after the last registration. */
 const BROWSER_MILLIS = 24 * 3_600_000

@@ -21,7 +21,7 @@ export interface Peer {
   attached: Opened | undefined
   /** starts in progress for this connection */
   starting: number
-  /** it is told to reconnect elsewhere when they have ended */
+  /** it is told to reconnect elsewhere when its starts have ended */
   draining: boolean
 }
 

@@ -167,7 +167,7 @@ const keyPermissions = [
   `ALTER TABLE api_keys ADD COLUMN may_manage INTEGER NOT NULL DEFAULT 1`,
 ]
 
-/** The longest call of a campaign, and when a session ends because of it; null in existing sessions. */
+/** The maximum length of a campaign's calls, and when a session ends because of it; null in existing sessions. */
 const longestCall = [
   `ALTER TABLE web_campaigns ADD COLUMN max_call_minutes INTEGER NOT NULL DEFAULT 120`,
   `ALTER TABLE web_sessions ADD COLUMN ends_by BIGINT`,

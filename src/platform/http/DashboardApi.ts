@@ -216,7 +216,9 @@ const Audit = HttpApiGroup.make("audit")
 
 const Setup = HttpApiGroup.make("setup")
   .add(
-    /** The page polls it while a gate is set up. An id that is absent, unknown or not the user's was not seen. */
+    /**
+     * The page polls it while a gate is set up. For an id that is absent, unknown or another user's, the answer says that nothing was seen.
+     */
     HttpApiEndpoint.get("check", "/setup", {
       query: { keyId: Schema.optionalKey(id), campaignId: Schema.optionalKey(id) },
       success: SetupCheck,

@@ -15,7 +15,7 @@ import { makeSessionSockets } from "./session-socket.ts"
 
 /** Timeouts for a client's headers and whole request; node checks them once a second. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
-/** How long clients have to read the last answer or close frame when the platform stops. */
+/** How long clients have to read the last answer or close frame when the platform stops (ms). */
 export const SHUTDOWN_MILLIS = 1_000
 
 /** A connection is closed when a client reads nothing of an answer for this long. */

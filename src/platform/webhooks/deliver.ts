@@ -23,7 +23,7 @@ const MAX_CONCURRENT_DELIVERIES = 32
  * messages again, must not delay the messages of others.
  */
 const MAX_CONCURRENT_OF_USER = 16
-/** Limit of messages that are claimed at once: a user may exceed the limit by fewer. */
+/** Limit of messages that are claimed at once. A user may exceed `MAX_CONCURRENT_OF_USER` by fewer than this. */
 const MAX_CLAIMED = 8
 
 /** The headers that the request itself sets. */

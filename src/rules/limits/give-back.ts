@@ -1,7 +1,7 @@
 /**
  * Settles a caller's units when a ticket ends. `refund` removes the token's unit, unless the caller has used up its
  * refunds of the last hour; a unit that is not removed is no longer open. `missed` takes penalty units while the
- * token's own unit still counts, but never fills the log beyond its capacity. Idempotent.
+ * token's own unit still counts, but never fills the log beyond `fullest` units. Idempotent.
  */
 import type { Db } from "../db.ts"
 import { LOWEST } from "../native.ts"

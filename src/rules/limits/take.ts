@@ -76,7 +76,7 @@ const resetOf = (
   return (sortNumbers(moments)[count - 1] ?? 0) + window
 }
 
-/** What a take answers that was refused, or whose caller wants to know. */
+/** The usage that a take answers with. */
 const usageOf = (
   db: Db,
   log: string,

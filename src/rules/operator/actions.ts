@@ -31,19 +31,22 @@ export interface PauseAction {
 }
 
 /**
- * `claimMillis`: the gate asks the platform to end a running session, and has so long for it (ms); absent when the platform cannot do
- * that, so the slot is freed at once.
+ * `claimMillis`: how long the gate has to end a running session at the platform (ms). Absent when the platform cannot end sessions;
+ * then the slot is freed at once.
  */
 export interface EndAction {
   readonly type: "end"
   readonly lease: string
   readonly deadline: number
   readonly claimMillis?: number
-  /** the sessions that the platform reports for a start in doubt, each by its ids: one that runs is ended like any other */
+  /** the sessions that the platform reports for a start in doubt, each given by its ids: a running one is ended like any other */
   readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
 }
 
-/** The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps their names and `changes`, JSON. */
+/**
+ * The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps the names of the changed settings, and
+ * `changes` (JSON).
+ */
 export interface SettingsChange {
   readonly type: "settings"
   readonly changed: string
@@ -52,8 +55,8 @@ export interface SettingsChange {
 
 /**
  * - `already`: the campaign was in that state
- * - `more`: only absent tickets were cleared so far; repeat the action
- * - `ended`: nothing of it runs any more
+ * - `more`: the step reached its bound before it found a ticket to call; repeat the action
+ * - `ended`: no session of the slot runs any more
  * - `freed`: the slot is free, but a session may still run at the platform
  * - `ending`: the session is being ended at the platform, and holds its slot until then, for at most `STOP_MILLIS`
  * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
@@ -151,8 +154,8 @@ const removeWaiting = (s: Step, seq: number): LoggedOutcome => {
 }
 
 /**
- * Ends the session of a live ticket. A session that has begun is ended at the platform first, if it can be asked; when it has not confirmed
- * that, the same action frees the slot.
+ * Ends the session of a live ticket. With `claimMillis`, a session that has begun is to be ended at the platform first. Without, the slot
+ * is freed at once, though the session may run on.
  */
 const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: number | undefined): LoggedOutcome => {
   const ticket = hashOfHolder(id, holder)
@@ -169,7 +172,7 @@ const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: 
     : { result: "ended", ticket, loggedResult: "ended_live" }
 }
 
-/** Ends a lease and notifies its holder. A start in progress finds its lease stale, and then ends its session (`start-session.ts`). */
+/** Ends a lease and notifies its holder. A start in progress finds its lease stale and ends its session (`gatekeeper/start-session.ts`). */
 const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)

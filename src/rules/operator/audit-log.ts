@@ -6,7 +6,10 @@ import { shortHash, type Ticket } from "../ticket.ts"
 /** The number of lines that are kept. */
 export const AUDIT_LOG_MAX = 1_000
 
-/** `target`: a ticket's short hash, `#` and the number of a ticket or lease that was gone, the names of changed settings, or `-`. `at` in ms since 1970. */
+/**
+ * `target`: a ticket's short hash, `#` and the number of a ticket or lease that was gone, the names of changed settings, or `-`. `at` is in
+ * ms since 1970.
+ */
 export interface AuditLine {
   readonly n: number
   readonly at: number

@@ -13,7 +13,10 @@ import { hashOfHolder } from "./audit-log.ts"
 export interface HeldSlot {
   /** a short hash of the ticket, never its id */
   readonly ticket: string
-  /** `in_doubt`: it is not known whether its session has started; `ending`: an operator has ended its session, and the platform has not confirmed that */
+  /**
+   * `in_doubt`: it is not known whether its session has started; `ending`: an operator has ended its session, and the platform has not
+   * confirmed the end
+   */
   readonly state: "called" | "starting" | "live" | "ending" | "in_doubt"
   readonly lease: string
   readonly since: number

@@ -1,7 +1,7 @@
 /** Removes settlements that the rate limiter has carried out. */
 import type { Settlement, Step } from "../step.ts"
 
-/** Returns how many of them were still owed. */
+/** Returns how many of the settlements were still owed. */
 export const acknowledge = (s: Step, { settlements }: { readonly settlements: ReadonlyArray<Settlement> }): number => {
   let done = 0
   for (const { caller, kind, ticket } of settlements) {

@@ -1,6 +1,6 @@
 /**
- * Attaches a connection of a ticket to this gate, or answers a query for the ticket. When its page is `hidden`, a turn that it has now
- * lasts longer.
+ * Attaches a connection of a ticket to this gate, or answers a query for the ticket. If the page is `hidden` and the ticket is called,
+ * its turn is extended.
  */
 import { callNext } from "../call-next.ts"
 import { enqueue, place, type Waiting } from "../line.ts"

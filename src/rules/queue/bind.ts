@@ -5,7 +5,7 @@
  * the session ends.
  *
  * With `offerMillis` the session has not begun: it begins with the offer that the page of the ticket makes within this
- * time (`offer.ts`), and otherwise the slot is free again. That says nothing about the platform.
+ * time (`offer.ts`), and otherwise the slot is freed. Such a bind does not show that the platform can be reached.
  */
 
 import { callNext, markPlatformReachable } from "../call-next.ts"
@@ -23,7 +23,7 @@ export interface Bound {
   readonly data: string
   /** the ids of the session, at least one */
   readonly sessions: ReadonlyArray<string>
-  /** how long the page has for its offer, of a session that begins with it (ms) */
+  /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
   readonly offerMillis?: number
 }
 
@@ -70,13 +70,13 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
   const deadline = s.now + (offerMillis ?? s.context.callMillis)
   if (offerMillis !== undefined) {
     ticket.offerBefore = deadline
-    // a caller who leaves has held the slot for the offer since now
+    // the end of a session without its offer measures from here how long its caller held the slot
     ticket.since = s.now
   }
   save(s, holder.id, ticket)
   db.hset(keys.data, holder.id, data)
   db.zadd(keys.leases, deadline, holder.id)
-  // nobody has the credential of a session that is not its ticket's; one that awaits its offer does not run yet
+  // nobody has the credential of a session that a doubt holds; a session that awaits its offer does not run yet
   if (holder.id !== id) endOrphan(s, holder.id, ticket)
   else if (offerMillis === undefined) endBeforeLease(s, id)
   db.hincrby(keys.meta, "live", 1)

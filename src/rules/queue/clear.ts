@@ -47,7 +47,7 @@ const sendWaitingAway = (s: Step, since: number): number => {
 
 const sendCalledAway = (s: Step, since: number): number => {
   let sent = 0
-  // leases that are not live are few and short-lived
+  // the scan below is rare: leases that are not live are few and short-lived
   if (s.db.zcard(s.keys.leases) <= meta(s, "live")) return 0
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
     const ticket = loadHolder(s, id)
@@ -64,7 +64,7 @@ const endExpired = (s: Step): boolean => {
   const expired = s.db.zrangebyscore(s.keys.leases, LOWEST, s.now - 1, MAX_PER_STEP)
   for (const id of expired) {
     const ticket = loadHolder(s, id)
-    // a ticket whose start is in doubt is removed by the next step
+    // `expire` puts a ticket whose start is now in doubt back in the queue; the next step removes it
     if (ticket !== undefined && ticket.state === "called") {
       freeSlot(s, id, ticket)
       endTicket(s, id, ticket, "removed", "refund")

@@ -31,7 +31,7 @@ const detailsOf = (s: Step, id: string, doubt: Ticket): Doubt => ({
   data: s.db.hget(s.keys.data, id) ?? "",
 })
 
-/** The start in doubt of a lease, whoever checks those; empty when there is none. */
+/** The start in doubt of a lease, even while a gate has claimed the check; empty when there is none. */
 export const doubtAt = (s: Step, { lease }: { readonly lease: string }): { readonly doubts?: ReadonlyArray<Doubt> } => {
   const id = doubtId(lease)
   const doubt = load(s, id)
@@ -60,7 +60,7 @@ export const doubts = (
 
 export interface PlatformFindings {
   readonly id: string
-  /** a session of this start alone, which has no caller, is to be ended */
+  /** the candidates belong to this start alone, so a session found is ended: it has no caller */
   readonly ends?: true
   /** sessions that may belong to the start, each by its ids; absent when there are none */
   readonly candidates?: ReadonlyArray<ReadonlyArray<string>>

@@ -8,11 +8,11 @@ import type { Step } from "../step.ts"
 export interface DueEnds {
   /** how long the asking gate may take to end them, before any gate is given them again (ms) */
   readonly claimMillis: number
-  /** the platform itself ends calls at the longest length: only those without a caller, and those that an operator ends */
+  /** return only sessions without a caller, and those that an operator ends: the platform itself ends calls at the maximum length */
   readonly atOnceOnly?: true
 }
 
-/** What was bound to each session, JSON. */
+/** Returns what was bound to each session, as JSON. */
 export const dueEnds = (
   s: Step,
   { atOnceOnly, claimMillis }: DueEnds,
@@ -25,7 +25,7 @@ export const dueEnds = (
     if (ticket === undefined || ticket.state !== "live") {
       db.zrem(keys.ending, id)
     } else if (!endsAtOnce(ticket) && early > s.now) {
-      // the settings of the longest call have changed since
+      // the lease, or the maximum length of a call, has changed since
       db.zadd(keys.ending, early, id)
     } else if (!endsAtOnce(ticket) && atOnceOnly === true) {
       db.zrem(keys.ending, id)

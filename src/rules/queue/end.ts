@@ -2,9 +2,9 @@
  * A session has ended: its slot goes to the oldest waiting ticket. A repeated, late or unknown end frees nothing. An
  * end that arrives before its session was bound is remembered for the bind, under every id it names.
  *
- * The end of a session that still awaits its offer is its caller's leave: it says nothing about the platform, and after
- * `FREE_LEAVE_MILLIS` it costs a missed turn, as leaving a called ticket does. Otherwise a caller could hold a slot for
- * nearly the whole window, without a call, at the price of one.
+ * The end of a session that still awaits its offer means that its caller left: it says nothing about the platform, and
+ * after `FREE_LEAVE_MILLIS` it costs a missed turn, as leaving a called ticket does. Otherwise a caller could hold a
+ * slot for nearly the whole window, without a call, at the price of one.
  */
 import { callNext } from "../call-next.ts"
 import { clearBackoff, endSession, isDisrupted } from "../line.ts"

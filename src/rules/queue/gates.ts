@@ -16,7 +16,8 @@ export interface OutageReport {
 /**
  * A gate that could not reach the store reports it before its next step, since that step may judge callers whom the
  * outage prevented from acting. The report withdraws the tickets that were answered with 503, and holds calls until the
- * other gates have reported too. A repeated report adds little to the first. Returns how many tickets it ended.
+ * other gates have reported too. A repeated report gives back only the time since the first. Returns how many tickets the
+ * report ended.
  */
 export const reportOutage = (s: Step, { ids, more, since }: OutageReport): number => {
   const ended = ids === undefined ? 0 : endWithdrawn(s, ids)

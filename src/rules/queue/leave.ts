@@ -1,8 +1,8 @@
 /**
  * The caller gives up a waiting or called ticket. A starting or live ticket ends with its session instead. A waiting
- * caller gets the quota back. A called one pays for a call, and after `FREE_LEAVE_MILLIS` of the start window for a
- * missed turn: otherwise a caller could hold a slot for nearly the whole window at the price of a call. The window is
- * measured back from its deadline, because outages renew it. While the store is down or the platform cannot be reached,
+ * caller gets the quota back. A called one pays for a call, or for a missed turn after `FREE_LEAVE_MILLIS` of the start
+ * window: otherwise a caller could hold a slot for nearly the whole window at the price of a call. The window is
+ * measured back from its deadline, because outages renew it. While no gate sweeps or the platform cannot be reached,
  * leaving is never late.
  */
 import { callNext } from "../call-next.ts"

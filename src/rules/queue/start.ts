@@ -1,6 +1,6 @@
 /**
  * A called ticket starts in its slot. A start that comes too late frees the slot for the next, unless an outage kept
- * the caller from starting or the platform cannot be reached: then it is the probe that the others wait for.
+ * the caller from starting, or the platform cannot be reached: then even a late start is useful as a probe.
  */
 import { callNext } from "../call-next.ts"
 import { endTicket, freeSlot, isDisrupted, place, type Waiting } from "../line.ts"
@@ -20,7 +20,7 @@ export type Start =
       readonly acceptedAt: number
     }
   | Waiting
-  /** another start of it is under way */
+  /** another start of the ticket is under way */
   | { readonly _tag: "busy" }
   | LiveOrEnded
   | { readonly _tag: "unknown" }

@@ -1,9 +1,9 @@
 /**
  * Withdraws tickets whose callers do not know of them: they were answered that the store is unavailable, or the answer
- * could not be delivered. Places and slots are freed, also of a start that was never requested, and quota is given
- * back. All are withdrawn before free slots call the next ticket, so none of them is called. An unknown id is
- * remembered, so that its admission is refused if it still arrives. A ticket with a running session is left to end with
- * it. Idempotent.
+ * could not be delivered. Places and slots are freed, including the slot of a start that the platform was never asked
+ * for, and quota is given back. All are withdrawn before free slots call the next ticket, so none of them is called. An
+ * unknown id is remembered, so that its admission is refused if it still arrives. A ticket with a running session is
+ * not withdrawn: it ends with the session. Idempotent.
  */
 import { callNext } from "../call-next.ts"
 import { dequeue, endTicket, freeSlot, RETENTION_MILLIS } from "../line.ts"

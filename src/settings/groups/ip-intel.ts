@@ -5,7 +5,7 @@ import { providerKey } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { domain, list, oneOf, text, wholeNumber } from "../values.ts"
 
-/** `http`: it is asked over HTTP, with or without a key, or only with one; `local`: it reads files of this machine, or nothing. */
+/** `http`: asked over HTTP, with or without a key; `http_with_key`: only with a key; `local`: reads files of this machine, or nothing. */
 const PROVIDER_KINDS = {
   "ipapi.is": "http",
   "proxycheck.io": "http",

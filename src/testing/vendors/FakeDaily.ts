@@ -1,4 +1,4 @@
-/** Daily's API in memory, with its webhooks: a meeting begins when a page joins a room, and the room lives until it is deleted or expires. */
+/** Daily's API in memory, with its webhooks: a meeting begins when a page joins a room; the room exists until it is deleted or expires. */
 import { hmacSha256 } from "../../platform-api/signatures.ts"
 import { type FakeVendor, fakeApi, field, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
 
@@ -10,7 +10,7 @@ const refusal = (status: number, error: string, info: string): VendorAnswer => (
 
 interface Room {
   readonly expiry: number
-  /** of Daily's ids, each of a caller in the room */
+  /** Daily's user ids of the callers in the room */
   readonly present: Set<string>
 }
 

@@ -1,4 +1,4 @@
-/** The default platform's API in memory, as far as the gate uses it. It sends no webhooks of its own: a campaign's owner configures them. */
+/** The default platform's API in memory, as far as the gate uses it. It sends no webhooks of its own: a campaign's owner sets them up. */
 import { DateTime } from "effect"
 import type { FakeVendor } from "./fake-vendor.ts"
 import { fakeApi, field, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"

@@ -59,7 +59,7 @@ export const makeFakeLiveKit = (now: () => number): FakeVendor => {
       const room = field(claims, "video", "room")
       if (claims?.iss !== KEY || field(claims, "video", "roomJoin") !== true || typeof room !== "string")
         return undefined
-      // the server's own tolerance aside: a page that comes after the end is late
+      // a real server accepts a token for some time after its expiry; this one does not
       if (typeof claims.exp === "number" && claims.exp * 1000 <= now()) return undefined
       rooms.set(room, { metadata: String(field(claims, "roomConfig", "metadata") ?? "") })
       return room

@@ -1,6 +1,6 @@
 /**
- * OpenAI's Realtime or Live API in memory: calls that begin with an SDP offer, and their sideband connections. It sends no webhooks. A page joins
- * through the gate: it posts its offer there, and the gate's answer names the call.
+ * OpenAI's Realtime or Live API in memory: calls that begin with an SDP offer, and their sideband connections. It sends no webhooks. A page
+ * joins through the gate: it posts its offer there, and the gate's answer names the call.
  */
 import { Deferred, Effect } from "effect"
 import type { OpenSideband } from "../../platform-api/sideband.ts"
@@ -25,7 +25,7 @@ export interface FakeOpenAI extends FakeVendor {
   readonly sidebands: () => number
   /** Closes them, while the calls go on. */
   readonly dropSidebands: () => void
-  /** From now on connections are refused with this status; undefined: no more. */
+  /** From now on connections are refused with this status; undefined accepts them again. */
   readonly refuseSidebands: (status: number | undefined) => void
 }
 

@@ -167,7 +167,7 @@ export const fakeTokens = (prefix: string, now: () => number) => {
       tokens.set(token, { expiry: now() + seconds * 1000, uses })
       return token
     },
-    /** A page opens a call and says `ours` of it. Returns the call's id; undefined where the vendor does not let it in. */
+    /** A page opens a call and gives it an id of its own, `ours`. Returns the call's id; undefined where the vendor does not let it in. */
     open: (token: string, ours?: unknown): string | undefined => {
       const found = tokens.get(token)
       if (found === undefined || found.uses < 1 || found.expiry <= now() || running.size >= limit) return undefined
@@ -177,7 +177,7 @@ export const fakeTokens = (prefix: string, now: () => number) => {
       running.set(id, typeof ours === "string" ? ours : undefined)
       return id
     },
-    /** What the page has said of a running call, and ends it; undefined if no such call runs. */
+    /** Ends a running call, and returns the id that its page gave it; undefined if no such call runs. */
     end: (id: string): { readonly ours: string | undefined } | undefined => {
       if (!running.has(id)) return undefined
       const ours = running.get(id)

@@ -147,7 +147,7 @@ export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): Reado
   ]
 }
 
-/** What the activity log calls an action, and what is announced when it is done, where its result alone does not say it. */
+/** How the activity log names each action, and, if its result does not say it, what the console announces when the action is done. */
 export const actionWords: Readonly<Record<Action["type"], { readonly logged: string; readonly done?: string }>> = {
   pause: { logged: "Paused calls" },
   resume: { logged: "Resumed calls", done: "Calls resumed." },

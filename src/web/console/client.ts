@@ -83,7 +83,7 @@ export const createClient = (token: string): Client => {
     view: async ({ campaign, firstPlace, firstSlot, rows, since }) => {
       const asked = query({ campaign, since, firstSlot, firstPlace, slots: rows, places: rows })
       const view = await send<View>(`api/view?${asked}`)
-      // behind a load balancer, while instances are replaced; absent from an instance that is older than this field
+      // differs behind a load balancer while instances are replaced; absent from an instance that is older than this field
       if (view.version !== VIEW_VERSION)
         throw new RequestFailed(0, "An instance running another version responded. Reload the page.")
       return view

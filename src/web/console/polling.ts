@@ -41,10 +41,9 @@ export interface Shown {
 }
 
 /**
- * Sends a request at once, and again `everyMillis` after each answer while the tab is visible. When `inputs` change, it sends a new
- * request at once and ignores the answer to the old one.
+ * Sends a request at once, and again `everyMillis` after each answer while the tab is visible. When `inputs`, on which the request depends,
+ * change, it sends a new request at once and ignores the answer to the old one. Stops when the component goes.
  */
-/** Asks now and then at an interval, as long as the component is shown; `inputs` are what the request depends on. */
 export const usePolling = <A>(
   request: () => Promise<A>,
   everyMillis: number,

@@ -6,7 +6,7 @@ import { type Client, createClient } from "./client.ts"
 const STORED = "voicegate.console.token"
 
 export type Session =
-  /** `wrong`: why the operator was signed out; empty if for no error */
+  /** `wrong`: why the operator was signed out; empty if there was no error */
   | { readonly name: "out"; readonly wrong: string }
   /** `first`: what the gate answered when the operator signed in; undefined after a reload */
   | { readonly name: "in"; readonly client: Client; readonly first: View | undefined }

@@ -1,6 +1,6 @@
-/** Whether something answers, in time and at all. */
+/** Whether an address answers a request in time. */
 
-/** How long it may take, in milliseconds. */
+/** How long an answer may take, in milliseconds. */
 const ANSWER_WITHIN = 2_000
 
 /** Whether a request is answered with anything; in the mode `no-cors` also with what this page may not read. */

@@ -6,7 +6,7 @@ import type { ToWorker } from "./line-worker.ts"
 export interface Carrier {
   /** Opens the line, once. */
   readonly open: (request: LineRequest, report: (event: LineEvent) => void) => Line
-  /** Releases it, if no line was opened. */
+  /** Releases the worker, if no line was opened. */
   readonly close: () => void
 }
 

@@ -17,7 +17,7 @@ export interface CheckScreen extends Screen {
 
 /** How often the level is measured, in milliseconds. */
 const MEASURE_EVERY = 50
-/** Loudness from which a voice counts as one (-40 dB), and how many measurements of it in all are a voice. */
+/** The loudness of a voice (-40 dB), and how many measurements at least as loud prove that the visitor is heard. */
 const VOICE = 0.01
 const HEARD_AFTER = 6
 /** How long a visitor may be silent before the screen says that nothing is heard, in milliseconds. */

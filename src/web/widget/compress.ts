@@ -7,7 +7,7 @@ import { SILENT } from "./frames.ts"
 
 /** The length of a cross-fade, in seconds. */
 const FADE = 0.01
-/** How much a cut is usually long, and how far it may differ to find a resemblance: more than a period of a low voice. In seconds. */
+/** How long a cut usually is, and by how much it may differ to find a resemblance: more than a period of a low voice. In seconds. */
 const CUT = 0.0125
 const SEARCH = 0.0075
 /** At most this much silence is left out at once, and this much of a pause remains, so that words stay apart. In seconds. */
@@ -39,7 +39,7 @@ export class Compressor {
   }
 
   /**
-   * Cuts at the begin of `samples`, at most `most` samples. Undefined if there is too little.
+   * Cuts at the start of `samples`, at most `most` samples. Undefined if there is too little.
    *
    * @param speed how much faster than natural, above 1; a fast one needs longer cuts
    */
@@ -62,7 +62,7 @@ export class Compressor {
     return { fade: mixed, consumed: skip + fade, silence }
   }
 
-  /** How many samples from the begin on are silence. */
+  /** How many samples at the start are silence. */
   private quietLength(samples: Float32Array): number {
     let end = 0
     while (end < samples.length && loudness(samples.subarray(end, end + this.fade)) < SILENT) end += this.fade

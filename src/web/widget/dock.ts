@@ -68,7 +68,7 @@ export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock =
     if (floating && element.isConnected && !element.matches(":popover-open")) element.showPopover()
   }
 
-  /** Focus in: to the heading of the panel. Focus out: to where it came from. */
+  /** When the panel opens, moves the focus to its heading; when it closes, back to where the focus was before. */
   const moveFocus = (hadFocus: boolean): void => {
     const root = element.getRootNode()
     if (opened) {

@@ -11,7 +11,7 @@ export interface VoiceAgentElementEventMap extends HTMLElementEventMap {
   statechange: CustomEvent<VoiceAgentState>
   /** a text of the agent */
   message: CustomEvent<string>
-  /** a text of the agent or of the caller, which may grow until it is final */
+  /** a text of the agent or of the caller */
   turn: CustomEvent<Turn>
   /** what the visitor thinks of the call, with the attribute `rating` */
   rating: CustomEvent<Rating>

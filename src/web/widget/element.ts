@@ -1,7 +1,6 @@
 /**
- * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio, worklet, sdk,
- * auto-start, notify, ring, push-to-talk, text-input, captions, check, mode, corner, open, theme, strings (JSON), lang, dir, languages. Events:
- * `statechange`, `message`, `turn`.
+ * `<voice-agent gate="https://…">`: the widget as an element. `frameworks/attributes.ts` lists its attributes, and `lang`, `dir`,
+ * `open`, `sdk` and `strings` (JSON) are attributes too. Events: `statechange`, `message`, `turn`, `rating`.
  */
 import { createAttention } from "./attention.ts"
 import { optionsOf } from "./attributes.ts"
@@ -86,7 +85,7 @@ export const defineVoiceAgent = (): void => {
     }
 
     private async check(on: boolean): Promise<void> {
-      // A tap that loads nothing may be repeated.
+      // If loading fails, nothing is shown and the visitor may tap again.
       if (on) await this.ready()
       this.view?.check(on)
     }
@@ -212,12 +211,12 @@ export const defineVoiceAgent = (): void => {
         this.place()
         return
       }
-      // before that, a framework may not have set the gate yet
+      // before the element is connected, a framework may not have set the gate
       if (this.isConnected) void this.languages.update()
       this.view?.redraw()
     }
 
-    /** Loads what reads the link of another device, if the address has one: its first screen is another one. */
+    /** If the address has a link from another device, loads the parts that read it, because the first screen is then another one. */
     private async readLink(): Promise<boolean> {
       const isLink = location.hash.includes(HANDOFF)
       if (isLink) await this.ready()

@@ -24,7 +24,10 @@ const MAX_DELAY = 8_000
 /** The gate's close code for a connection that was replaced by another one of the same ticket (RFC 6455 §7.4.1). */
 const POLICY_VIOLATION = 1008
 
-/** Follows a ticket, whose place is known, until `signal` aborts or the ticket is over. Returns a function that polls the ticket's state at once. */
+/**
+ * Follows a ticket, whose place is known, until `signal` aborts or the ticket is over. Returns a function that polls the ticket's state at
+ * once.
+ */
 export const follow = (
   gate: Gate,
   { place: known, ticket }: { readonly ticket: string; readonly place: Place },
@@ -86,7 +89,7 @@ export const follow = (
       listener.called(gate.localTime(event.startBefore))
     } else if (event.type === "ended") finish(text(event.reason) ?? "", message)
     else if (event.type === "error") {
-      // a gate that is older than this script does not know what hidden pages are given
+      // a gate that is older than this script does not know the command `hidden`
       if (event.code !== "invalid_message") listener.failed(text(event.code) ?? "", message)
     } else if (event.type === "reconnect") socket?.close()
     else if (event.type === "session") {

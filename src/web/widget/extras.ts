@@ -61,7 +61,7 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
     if (floatButton !== undefined) floatButton.hidden = on
   }
 
-  /** Takes the ticket of a link. During a visit it stays in the address, except for that of the visit. */
+  /** Takes the ticket of a link. During a visit, a link stays in the address unless it has the visit's own ticket. */
   const takeLink = (): void => {
     if (!has("handoff")) return
     const given = readLink(location.href, key)?.ticket
@@ -121,7 +121,7 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
       css: base.css + css,
       create: (name) => {
         if (name === "consent") return consent.screen(tools, () => agree())
-        // what a visit ended with is shown first, and the link when it is opened then
+        // the end of a visit is shown first; only a link that is opened after that replaces it
         if (name === "idle" || !isNew) takeLink()
         isNew = false
         if (foreign !== undefined && (name === "idle" || (isOffered && RESTING.includes(name))))

@@ -1,6 +1,6 @@
 /** A text of the widget, and how it is filled in. */
 
-/** Where it depends on a number, one form for each plural category of its language. */
+/** If the text depends on a number, it has one form for each plural category of its language. */
 export type Text = string | (Partial<Record<Intl.LDMLPluralRule, string>> & { readonly other: string })
 
 export const isText = (value: unknown): value is Text =>

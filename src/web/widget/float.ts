@@ -30,7 +30,7 @@ export interface Float {
 const SIZE = { width: 320, height: 220 }
 /** How often times are redrawn, in milliseconds. */
 const TICK = 500
-/** What it takes over from the widget's style. */
+/** The colours that the window copies from the widget's style. */
 const COLOURS = ["accent", "on-accent", "ground", "ink", "soft"]
 
 /** Whether this page can open such a window: not in a frame. */
@@ -65,7 +65,7 @@ export const openFloat = async (
   const start = h("button", { type: "button" })
   start.addEventListener("click", () => {
     act("start")
-    // the browser may ask for the microphone there
+    // the browser may ask for the microphone in the main window
     window.focus()
   })
   page.body.replaceChildren(h("main", {}, title, place, text, start))

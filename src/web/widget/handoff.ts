@@ -35,7 +35,7 @@ export const isShared = (ticket: string): boolean => {
   }
 }
 
-/** A button that shows the link, with another one that copies it. `link` is asked when the visitor wants it. */
+/** A button that shows the link, with another one that copies it. `link` is called when the visitor opens it. */
 export const createOffer = (tools: Tools, link: () => string): HTMLElement => {
   const { say } = tools
   const { button } = partsOf(tools)

@@ -31,7 +31,7 @@ const LATE = 0.3
 const CATCH_UP = 2
 const SLOWEST = 1.15
 const FASTEST = 2.5
-/** How long what is buffered must be too long, if the sender's frames do not need longer. */
+/** For how long too much must be buffered before the playback speeds up; longer for a sender with longer frames. */
 const OBSERVED = 0.06
 
 export class JitterBuffer {

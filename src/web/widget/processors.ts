@@ -1,7 +1,7 @@
 /**
- * Processes samples on the audio thread. `voicegate-capture` converts the microphone's audio from the device's rate to the session's format,
- * in frames of 20 ms. `voicegate-playback` plays bytes in the session's format. Each gets a port to the line (`line.ts`) as its first
- * message, so that the bytes do not pass through the page's thread, and posts loudness to the page.
+ * Processes samples on the audio thread. `voicegate-capture` converts the microphone's audio from the device's rate to the session's
+ * format, in frames of 20 ms. `voicegate-playback` plays bytes in the session's format. Each gets a port to the line (`line.ts`) as its
+ * first message, so that the bytes do not pass through the page's thread, and posts loudness to the page.
  */
 import { type AudioFormat, Decoder, encode, Framer, frameSamples, loudness } from "./format.ts"
 import type { Captured, Played } from "./frames.ts"

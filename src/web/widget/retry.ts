@@ -7,7 +7,7 @@ const LONGEST = 30_000
 /** The pause after so many failures before the last one, in milliseconds. */
 export const pauseAfter = (failures: number): number => Math.min(LONGEST, FIRST * 2 ** failures)
 
-/** Whose timer it is, and whose network: the window. */
+/** The window, whose timer and event `online` a pause uses. */
 export interface Page extends Pick<EventTarget, "addEventListener"> {
   readonly setTimeout: (run: () => void, millis: number) => unknown
 }

@@ -48,7 +48,7 @@ const prepare = async ({ access }: Session, owner: CallOwner): Promise<OpenVendo
 /** Opens the call; undefined if it cannot be opened, or the visit is over: then the session is released. */
 export const connectCall = async (owner: CallOwner, session: Session): Promise<Call | undefined> => {
   const { ticket } = session
-  // Already open, except after a reload during the start.
+  // The devices are open already, except after a reload during the start.
   const ready = await owner.equipment.open().catch(() => owner.end("no-sound", ""))
   const open = owner.isOver() ? undefined : await prepare(session, owner)
   if (owner.isOver() || !ready || open === undefined) {

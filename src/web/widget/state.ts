@@ -67,9 +67,8 @@ export type VoiceAgentState =
   | {
       readonly name: "ended"
       /**
-       * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached`, `interrupted` (the page was reloaded or
-       * left) or `no-sound`; for a place `missed`,
-       * `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
+       * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached`, `interrupted` (the page was reloaded or left) or
+       * `no-sound`; for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
        */
       readonly reason: string
       readonly message: string

@@ -6,7 +6,7 @@ import { h } from "./dom.ts"
 import { microphoneIcon } from "./icons.ts"
 import type { Tools } from "./parts.ts"
 
-/** Elements for which Space has a meaning of their own. */
+/** Elements on which Space has a meaning of its own. */
 const USES_SPACE = "button, input, select, textarea, a, summary, [contenteditable]"
 
 export const createTalkButton = ({ mute, say }: Tools): HTMLElement => {

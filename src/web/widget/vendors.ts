@@ -11,7 +11,7 @@ import { tellOwner } from "./owner.ts"
 import own from "./vendors/own.ts"
 import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
 
-/** Opens the call. The visitor's audio is as for any other. */
+/** Opens the call with the visitor's audio, which is prepared as for any other call. */
 export type OpenVendorCall = (ready: Ready, listener: CallListener) => Call
 
 /** A call that did not connect after this time is given up, in milliseconds. */
@@ -123,7 +123,7 @@ const open = (
     try {
       await call?.hangUp()
     } catch {
-      // over at the vendor too
+      // the call is over at the vendor too
     }
   }
 
@@ -159,7 +159,7 @@ const open = (
   connected.then(
     (opened) => {
       call = opened
-      // given up meanwhile
+      // the call was given up meanwhile
       if (ended) {
         void hangUp()
         return

@@ -90,9 +90,9 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
   const draw = (): void => {
     if (shown !== state.name || screen === undefined) {
       const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools)
-      // Every other state follows `use`.
+      // All other states are shown only after `use`.
       if (next === undefined) return
-      // it goes on in another language
+      // a check goes on when only the language has changed
       if (shown !== state.name) {
         checking?.close()
         checking = undefined

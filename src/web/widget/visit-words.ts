@@ -58,8 +58,8 @@ const changeInCall = (
 }
 
 /**
- * The announcement of a visit's state that followed `before`; undefined if there is nothing new. It contains no running times, so that it is
- * announced only once.
+ * The announcement of a visit's state that followed `before`; undefined if there is nothing new. It contains no running times, so that it
+ * is announced only once.
  *
  * @param language in which times are said
  * @param quiet whether muting is not announced, because the caller does it all the time

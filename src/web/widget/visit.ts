@@ -88,7 +88,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
     show({ name: "ended", reason, message, lasted })
   }
 
-  /** The gate will never answer this page. */
+  /** Ends the visit, because the gate will never answer this page. */
   const shutOut = (): void => {
     if (isOver()) return
     finish()
@@ -108,7 +108,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
     end("interrupted", "")
     call?.hangUp()
     tickets.rememberCall(storageKey, ticket)
-    // This page came back instead, and has said so.
+    // The browser has shown this page again instead of reloading it, and the page has shown that the call is over.
     window.addEventListener("pageshow", () => tickets.rememberCall(storageKey, undefined), { once: true })
   }
 

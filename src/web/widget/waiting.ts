@@ -34,7 +34,7 @@ export interface WaitOwner extends Pick<CallOwner, "options" | "visitor" | "equi
 }
 
 export interface Waiting {
-  /** the ticket that is waited with, or whose call another device has */
+  /** the ticket with which this visit waits, or whose call another device has */
   readonly ticket: () => string | undefined
   /** whether a ticket is another device's, until this one waits with it too: it is not given up here */
   readonly isForeign: (ticket: string) => boolean
@@ -80,7 +80,7 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
     if (state.name === "your-turn") owner.show({ ...state, ...change })
   }
 
-  /** Learns within moments that the other device has started the call. */
+  /** Polls the ticket, to learn within moments that the other device has started the call. */
   const watchTurn = (): void => {
     const watching = window.setInterval(() => {
       if (owner.isOver() || owner.state().name !== "your-turn") window.clearInterval(watching)
@@ -126,7 +126,7 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
     } catch (error) {
       if (isDone()) return
       if (!(error instanceof Refusal)) return backTo("no-answer")
-      // a later start is another device's
+      // if this start was refused, a session that starts later is another device's
       hasStarted = error.code === "start_in_progress"
       if (error.status === 404 || error.status === 410) return owner.end("missed", error.message)
       if (error.code === "draining") return startElsewhere(error)

@@ -12,10 +12,10 @@ export class SignedOut extends Schema.TaggedError<SignedOut>()("SignedOut", {}, 
 /** The same for an unknown address and a wrong password. */
 export class SignInFailed extends Schema.TaggedError<SignInFailed>()("SignInFailed", fields, { httpApiStatus: 401 }) {}
 
-/** The request came from another site's page, or the user is disabled. */
+/** The request came from another site's page. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", fields, { httpApiStatus: 403 }) {}
 
-/** It does not exist, or is not this user's. */
+/** The requested entity does not exist, or is not this user's. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fields, { httpApiStatus: 404 }) {}
 
 /** The request conflicts with the current state. */

@@ -10,7 +10,10 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 const STYLE = "html,body,iframe{box-sizing:border-box;width:100%;height:100%;margin:0;border:0;display:block}"
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64")
 
-/** A host that a policy can name. A URL's host may contain characters that have a meaning there: `;` begins another directive, `*` is any host. */
+/**
+ * A host that a policy can name. A URL's host may contain characters with a meaning in a policy: `;` begins another directive, `*` is any
+ * host.
+ */
 const HOST = /^[a-z\d._[\]:-]+$/
 
 /** The gate's page; undefined unless it is the preview of another origin. */

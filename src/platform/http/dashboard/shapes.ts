@@ -73,7 +73,7 @@ export const ApiKey = Schema.Struct({
   /** precise to a minute */
   lastUsedAt: Schema.NullOr(Time),
   revokedAt: Schema.NullOr(Time),
-  /** until when the secret of before the last rotation works or worked */
+  /** until when the secret before the last rotation works or worked */
   previousSecretUntil: Schema.NullOr(Time),
   /** addresses and CIDRs from which it may be used; empty for any */
   allowedAddresses: Schema.Array(Schema.String),
@@ -151,7 +151,7 @@ export const CampaignInput = Schema.Struct({
   name: Name,
   /** none by default */
   webhook: Schema.NullOr(WebhookInput).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
-  /** the longest call, in minutes; by default unchanged, or the platform's default for a new campaign */
+  /** the maximum length of a call, in minutes; by default unchanged, or the platform's default for a new campaign */
   maxCallMinutes: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CALL_MINUTES }))),
 })
 export type CampaignInput = typeof CampaignInput.Type
@@ -264,7 +264,7 @@ export const DeliveryDetail = Schema.Struct({
 })
 export type DeliveryDetail = typeof DeliveryDetail.Type
 
-/** Which failed messages to send again: those created since then, of one business or of all. */
+/** Which failed messages to send again: those created at or after `since`, of one business or of all. */
 export const Resend = Schema.Struct({ since: Time, businessId: Schema.optionalKey(Id) })
 
 export const Resent = Schema.Struct({ resent: Schema.Int })

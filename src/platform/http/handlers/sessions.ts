@@ -119,7 +119,7 @@ const sessionsOf = (origin: string) =>
             endpoint,
             Effect.gen(function* () {
               const { id } = yield* CurrentBusiness
-              // of this business
+              // fails for a session of another business
               const { webSessionId } = yield* sessions.find(id, params.webSessionId)
               yield* sessions.end(webSessionId)
               yield* live.release(webSessionId)

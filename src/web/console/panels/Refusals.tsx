@@ -14,7 +14,7 @@ interface Row {
 /** The name of the row for requests that name no campaign. */
 const NO_CAMPAIGN = "No campaign"
 
-/** Begins the reason of what would have been refused. */
+/** The prefix of the reason of a refusal that was counted but not enforced. */
 const SHADOW = "shadow."
 const isShadow = (reason: string): boolean => reason.startsWith(SHADOW)
 

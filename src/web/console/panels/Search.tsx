@@ -16,7 +16,7 @@ export const focusSearch = (): void => document.querySelector<HTMLInputElement>(
 const whereOf = ({ row, state }: FoundTicket): string =>
   state === "waiting" ? `number ${count(positionAt(row))} in the queue` : slotState[state].toLowerCase()
 
-/** Those found before and now; pages overlap, so a ticket may be found twice. */
+/** The tickets found before and now; pages overlap, so a ticket may be found twice. */
 const joined = (before: Found["found"], now: Found["found"]): Found["found"] => {
   const keyOf = ({ campaign, ticket }: FoundTicket): string => `${campaign} ${ticket}`
   return [...new Map([...before, ...now].map((each) => [keyOf(each), each])).values()]
@@ -49,7 +49,7 @@ export const Search = ({
     setTyped(value)
     if (HASH.test(value.trim())) setError(undefined)
   }
-  /** Searches from the start, or from where the search before has ended. */
+  /** Searches from the start, or continues where the previous search ended. */
   const search = async (before?: Found): Promise<void> => {
     const hash = before === undefined ? typed.trim() : searched.current
     if (before === undefined) setResult(undefined)

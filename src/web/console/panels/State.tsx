@@ -31,7 +31,7 @@ export const State = ({
           </button>
         )}
         {Object.entries(campaignButtons(queue)).map(([name, button]) => (
-          // a switch remains the same element when its action changes
+          // the key keeps a switch the same element when its action changes
           <button key={name} type="button" class={button.primary ? "primary" : undefined} onClick={() => onAct(button)}>
             {button.label}
           </button>

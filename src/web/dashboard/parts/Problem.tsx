@@ -1,4 +1,4 @@
-/** Why what was asked for was not done. */
+/** Why a request failed. */
 import type { JSX } from "preact"
 import type { Failure } from "../client.ts"
 import * as words from "../words.ts"

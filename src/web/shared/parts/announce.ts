@@ -2,7 +2,7 @@
 
 let timer: number | undefined
 
-/** @param millis how long it is said; until the next words, if absent */
+/** @param millis how long the text stays; until the next text if absent */
 export const announce = (text: string, millis?: number): void => {
   const region = document.querySelector("#said")
   if (region === null) return

@@ -1,4 +1,6 @@
-/** The errors of a form: shown when it is submitted, and gone as soon as the field is right. They do not come back before the next submit. */
+/**
+ * The errors of a form: shown when it is submitted, and gone as soon as the field is right. They do not come back before the next submit.
+ */
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 
 export interface Errors<E extends object> {

@@ -45,7 +45,7 @@ interface Sdk {
 
 /** The loudness that is shown while the agent speaks. */
 const SPEAKING = 0.2
-/** How often it is told, and how long a recorded piece of the caller's sound is, in milliseconds. */
+/** How often the loudness is told, and how long a recorded piece of the caller's sound is, in milliseconds. */
 const EVERY = 100
 
 export default vendor<Sdk>(

@@ -1,4 +1,6 @@
-/** What a vendor's file has: how its SDK connects a call with the gate's credential. The SDK is the page's, and is not part of the widget. */
+/**
+ * What a vendor's file has: how its SDK connects a call with the gate's credential. The SDK is the page's, and is not part of the widget.
+ */
 import type { Ready } from "../equipment.ts"
 import type { VoiceAgentOptions } from "../options.ts"
 import type { Turn } from "../transcript.ts"

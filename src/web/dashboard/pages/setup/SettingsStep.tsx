@@ -12,7 +12,7 @@ import { Problem } from "../../parts/Problem.tsx"
 import { newToken, withToken } from "../campaign-draft.ts"
 import { environment, originOf, settingsFile } from "./gate-settings.ts"
 
-/** How long the secret of before works when a key gets a new one here. */
+/** How long the previous secret still works when a key gets a new one here (ms). */
 const OVERLAP_MILLIS = 24 * 3_600_000
 
 export const SettingsStep = ({
