@@ -21,6 +21,7 @@ import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
 import type { Failed } from "./rules/queue/fail.ts"
 import type { Offered } from "./rules/queue/offer.ts"
+import type { SessionState } from "./rules/queue/session-state.ts"
 import type { Start } from "./rules/queue/start.ts"
 import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
 import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/step.ts"
@@ -161,6 +162,8 @@ export class FifoQueue extends Context.Service<
     ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended; any of its ids. */
     readonly end: (at: CampaignContext, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
+    /** What is known of a session: `held` by a ticket, or `ended` when its end was reported and no ticket has it. Changes nothing. */
+    readonly sessionState: (at: CampaignContext, sessionId: string) => Step<SessionState>
     readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "ended" | "unknown">
     /**
      * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and

@@ -48,10 +48,7 @@ export interface Tickets {
    * the vendor if it is known.
    */
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
-  /**
-   * Whether the end of this session is known, and no ticket has it. The first call for a session that this store does not know is false,
-   * and records its end.
-   */
+  /** Whether the end of this session is known, and no ticket has it. */
   readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
 }
 
@@ -265,12 +262,12 @@ export const makeTickets = (
         Effect.map(standing(ticket, true, hidden), ({ found, slots }) => eventOf(ticket, found, slots)),
       hasEnded: (sessionId, { campaigns: names }) =>
         Effect.gen(function* () {
-          for (const where of campaigns.all.filter(({ name }) => names.includes(name)).map(at)) {
-            // no further ids: only tells whether a ticket has the session
-            if ((yield* step(where, queue.alias(where, sessionId, []))) !== "stale") return false
-            if ((yield* step(where, queue.end(where, [sessionId]))) === "repeat") return true
-          }
-          return false
+          const states = yield* Effect.forEach(
+            campaigns.all.filter(({ name }) => names.includes(name)).map(at),
+            (where) => step(where, queue.sessionState(where, sessionId)),
+          )
+          // a campaign that never had the session may know its end, from a webhook that did not name the campaign
+          return states.includes("ended") && !states.includes("held")
         }),
       sessionEnded: (sessionIds, by) =>
         Effect.gen(function* () {

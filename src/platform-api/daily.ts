@@ -117,7 +117,7 @@ export const daily = (
       mint(config, group).pipe(
         Effect.timeoutOrElse({
           duration: START_TIMEOUT_MILLIS,
-          orElse: () => Effect.fail(unavailable("timeout", true, "Daily did not answer in time")),
+          orElse: () => Effect.fail(unavailable("timeout", false, "Daily did not answer in time")),
         }),
         startsNothing,
       ),

@@ -178,7 +178,8 @@ const isObject = (value: unknown): value is { readonly [field: string]: unknown 
  * schema checks the same at twenty times the cost (2 µs of about 60 per request).
  */
 export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmitted> => {
-  if (!isObject(answer) || "signals" in answer || "settlements" in answer || !isObject(answer.result)) return false
+  if (!isObject(answer) || "signals" in answer || "settlements" in answer || "wanting" in answer) return false
+  if (!isObject(answer.result)) return false
   const { admitted, near, refused, shadow } = answer.result
   return (
     refused === undefined &&

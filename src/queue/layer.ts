@@ -196,6 +196,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           identity,
         ),
       end: (at, sessions) => step(rules.end, at, { sessions }, identity),
+      sessionState: (at, session) => step(rules.sessionState, at, { session }, identity),
       leave: (at, id) => step(rules.leave, at, { id }, identity),
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
       attach: (at, id, connected, hidden = false) =>

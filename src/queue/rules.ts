@@ -17,6 +17,7 @@ import { gateGone, reportOutage } from "../rules/queue/gates.ts"
 import { heartbeat } from "../rules/queue/heartbeat.ts"
 import { leave } from "../rules/queue/leave.ts"
 import { offer } from "../rules/queue/offer.ts"
+import { sessionState } from "../rules/queue/session-state.ts"
 import { start } from "../rules/queue/start.ts"
 import { sweep } from "../rules/queue/sweep.ts"
 import { traceOf } from "../rules/queue/trace.ts"
@@ -46,6 +47,11 @@ export const rules = {
   doubtAt: ruleOf("queue.doubtAt", runQueue(doubtAt), stepAnswer(answers.doubts)),
   resolve: ruleOf("queue.resolve", runQueue(resolve), stepAnswer(Literals(["running", "open", "free", "stale"]))),
   end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(Literals(["released", "repeat", "unknown"]))),
+  sessionState: ruleOf(
+    "queue.sessionState",
+    runQueue(sessionState),
+    stepAnswer(Literals(["held", "ended", "unknown"])),
+  ),
   leave: ruleOf("queue.leave", runQueue(leave), stepAnswer(Literals(["left", "busy", "ended", "unknown"]))),
   withdraw: ruleOf("queue.withdraw", runQueue(withdraw), stepAnswer(Finite)),
   attach: ruleOf("queue.attach", runQueue(attach), stepAnswer(answers.standing)),

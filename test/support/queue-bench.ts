@@ -132,6 +132,7 @@ export const makeBench = Effect.fnUntraced(function* (
       return step(queue().bind(at(), id, lease, { ids, data, offerMillis }))
     },
     offer: (id: string, session: string) => step(queue().offer(at(), id, session, `data of ${id}`)),
+    sessionState: (session: string) => step(queue().sessionState(at(), session)),
     alias: (known: string, ...further: ReadonlyArray<string>) => {
       watchSessions(further)
       return step(queue().alias(at(), known, further))

@@ -201,6 +201,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       doubts: some(3, "doubt"),
       resolve: some(12, "doubt"),
       end: some(14, "live"),
+      sessionState: some(4, "live"),
       leave: some(7, "waiting", "called"),
       // rarely: it ends what the histories are about
       withdraw: 1,
@@ -285,6 +286,8 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const id = (random.percent(75) ? random.maybe([...state.sessions.keys()]) : random.maybe(sessions)) ?? "x?"
         return does(asked.end, { sessions: random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id] })
       }
+      case "sessionState":
+        return does(asked.sessionState, { session: random.maybe(sessions) ?? "x?" })
       case "leave":
         return does(asked.leave, { id: ticket("waiting", "called") })
       case "withdraw": {

@@ -115,6 +115,20 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
+  test("to ask for a session's state records nothing", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      // its start may not be bound yet, or it is of a gate with another store
+      assert.deepStrictEqual(
+        [yield* q.sessionState("session of t1"), yield* q.sessionState("session of t1")],
+        ["unknown", "unknown"],
+      )
+      yield* q.enter("t1")
+      assert.deepStrictEqual([yield* q.sessionState("session of t1"), q.stateOf("t1")], ["held", "live"])
+      yield* q.end("session of t1")
+      assert.strictEqual(yield* q.sessionState("session of t1"), "ended")
+    }),
+  )
+
   test("an id is learnt only for a running session, and never taken from another", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
