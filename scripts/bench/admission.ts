@@ -18,8 +18,8 @@ const names = [...peers, "gate"] as const
 type Peer = (typeof peers)[number]
 type Name = (typeof names)[number]
 
-/** V8 compiles for the first 15 s, most for the server with the most code; in production servers run for days. */
-const WARM_UP_SECONDS = 16
+/** V8 compiles for the first 20 s of a process, most for the server with the most code; in production servers run for days. */
+const WARM_UP_SECONDS = 24
 const TURN_SECONDS = 2
 
 interface RunningServer {
@@ -66,6 +66,7 @@ const runRounds = async (
   mode: Mode,
   rounds: number,
   turns: number,
+  processes: number,
 ): Promise<Record<Name, Array<ReadonlyArray<Measured>>>> => {
   const played: Record<Name, Array<ReadonlyArray<Measured>>> = {
     tuned: [],
@@ -74,7 +75,9 @@ const runRounds = async (
     express: [],
     gate: [],
   }
-  for (const each of all) await load(each.server.url, each.server.pids, each.redis.pid(), mode, WARM_UP_SECONDS)
+  // two processes share the requests, so that each compiles for twice as long
+  const warmUp = WARM_UP_SECONDS * processes
+  for (const each of all) await load(each.server.url, each.server.pids, each.redis.pid(), mode, warmUp)
   for (let round = 0; round < rounds; round++) {
     const taken: Record<Name, Array<Measured>> = { tuned: [], raw: [], fastify: [], express: [], gate: [] }
     for (let n = 0; n < turns; n++) {
@@ -101,7 +104,7 @@ export const admission = async (rounds: number, turns: number, processes: number
     const all: Array<RunningServer> = []
     try {
       for (const name of names) all.push(await startSide(name, platform.url, processes))
-      const played = await runRounds(all, mode, rounds, turns)
+      const played = await runRounds(all, mode, rounds, turns, processes)
       const of = (pick: (measured: Measured) => number) =>
         Object.fromEntries(names.map((name) => [name, played[name].map((each) => mean(each, pick))]))
       const title = processes === 1 ? `${mode} mode` : `${mode} mode, ${processes} processes`

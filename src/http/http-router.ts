@@ -1,6 +1,6 @@
 /**
  * The gate's HTTP on a host's own `HttpRouter`, for a host that serves with Effect on node. Each request is handed to the gate's listeners
- * with node's request and response; Once the gate has answered, Effect's server gets an empty response, and writes nothing itself.
+ * with node's request and response. Once the gate has answered, Effect's server gets an empty response, and writes nothing itself.
  */
 import { IncomingMessage, ServerResponse } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
