@@ -266,14 +266,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0 || (shadow?.concurrent ?? 0) > 0,
-      refusal: (caller) =>
-        Effect.suspend(() => {
-          const [log] = keysOf(caller)
-          // nearly every caller has none, so the time is not needed
-          return refused.get(log) === undefined
-            ? Effect.undefined
-            : Effect.map(store.now, (now) => knownRefusal(log, now))
-        }),
+      refusal: (caller) => Effect.map(store.now, (now) => knownRefusal(keysOf(caller)[0], now)),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
           const asked = makeRequest(caller, now)

@@ -43,9 +43,7 @@ export const makeArrivals = Effect.fnUntraced(function* (basePath: string, log: 
     if (basePath !== "" && (url === basePath || url.startsWith(`${basePath}/`))) {
       request.url = url.slice(basePath.length) || "/"
     }
-    const target = request.url ?? "/"
-    const query = target.indexOf("?")
-    return query < 0 ? target : target.slice(0, query)
+    return (request.url ?? "/").split("?", 1)[0] ?? "/"
   }
 
   const logRefusal = ({ address = "", outcome, request, status }: Refused): void =>

@@ -2,62 +2,16 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Redacted, Schema, Scope } from "effect"
+import { Clock, Effect, Exit, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
-import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
 import { SHUTDOWN_MILLIS } from "../../src/platform/http/server.ts"
-import type { WebhookTarget } from "../../src/platform/model.ts"
-import * as Platform from "../../src/platform/Platform.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
 import { sign } from "../../src/platform/webhooks/sign.ts"
-import { sessionRequest } from "./rest-client.ts"
-import { campaign, http, prepare, type Scripted, scriptedServer, sessionConfig, settings, until } from "./support.ts"
+import { running } from "./running.ts"
+import { type Scripted, scriptedServer, sessionConfig, until } from "./support.ts"
 
 const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-
-/** A platform on a free port, its keys, and a gate's client for each of them. Stopped with the scope. */
-/** The headers of each 401 in the API's document. */
-const decodeChallenges = Schema.decodeUnknownSync(
-  Schema.Struct({
-    paths: Schema.Record(
-      Schema.String,
-      Schema.Record(
-        Schema.String,
-        Schema.Struct({
-          responses: Schema.Struct({
-            401: Schema.Struct({
-              headers: Schema.Struct({
-                "www-authenticate": Schema.Struct({ required: Schema.Boolean, description: Schema.String }),
-              }),
-            }),
-          }),
-        }),
-      ),
-    ),
-  }),
-)
-
-const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget, options: Platform.Options = {}) {
-  const context = yield* Layer.build(Platform.layer({ privateWebhooks: true, ...options }))
-  const { keys } = yield* Effect.provideContext(prepare(sessionEnded), context)
-  const platform = Context.get(context, Platform.Platform)
-  const client = Effect.fnUntraced(function* (secret: Redacted.Redacted<string>, businessId = "b1") {
-    const configured = campaign({ ApiSecretToken: secret, BaseUrl: platform.baseUrl, BusinessId: businessId })
-    const layer = clientLayer.pipe(Layer.provide([settings(configured), http]))
-    const api = Context.get(yield* Layer.build(layer), PlatformApi)
-    const initiate = (...given: Parameters<typeof api.initiate>) =>
-      Effect.map(api.initiate(...given), ({ webSocketUrl = "", ...session }) => ({ ...session, webSocketUrl }))
-    return { ...api, initiate }
-  })
-  const request = (path: string, init: RequestInit) =>
-    Effect.promise(async () => {
-      const response = await fetch(platform.origin + path, init)
-      const body: unknown = await response.json()
-      return { status: response.status, body, headers: response.headers }
-    })
-  return { platform, keys, client, request }
-})
 
 /** Opens a WebSocket; closed with the scope. Frames arrive as text or bytes, in order. */
 const open = Effect.fnUntraced(function* (url: string) {
@@ -256,110 +210,6 @@ describe("the local platform", () => {
       )
       const { reason } = yield* Effect.flip(restricted.concurrency("default"))
       assert.deepInclude(reason, { status: 403, code: "API_ACCESS_MANAGEMENT_RESTRICTION" })
-    }),
-  )
-
-  it.effect("accepts exactly the header `Token <key>`, and mentions Bearer in its hint", () =>
-    Effect.gen(function* () {
-      const { keys, request } = yield* running()
-      const secret = Redacted.value(keys.all)
-      const read = (authorization?: string) =>
-        request("/api/v1/business/b1", authorization === undefined ? {} : { headers: { authorization } })
-      const { body, status } = yield* read(`Token ${secret}`)
-      assert.deepStrictEqual(
-        { status, body },
-        {
-          status: 200,
-          body: {
-            success: true,
-            code: null,
-            message: null,
-            data: { id: "b1", name: "Shop", createdAt: "1970-01-01T00:00:00.000Z" },
-          },
-        },
-      )
-      for (const header of [
-        `token ${secret}`,
-        `Token  ${secret}`,
-        secret,
-        `Token ${secret} x`,
-        `Bearer ${secret}`,
-        undefined,
-      ]) {
-        const answer = yield* read(header)
-        assert.strictEqual(answer.status, 401)
-        assert.deepInclude(answer.body, { success: false, code: "INVALID_FORMAT", data: null })
-        assert.strictEqual(JSON.stringify(answer).includes("Bearer"), header?.startsWith("Bearer") ?? false)
-        assert.notInclude(JSON.stringify(answer), secret)
-      }
-    }),
-  )
-
-  it.effect("answers a body or path it does not know with the envelope and the right status", () =>
-    Effect.gen(function* () {
-      const { keys, request } = yield* running()
-      const headers = { authorization: `Token ${Redacted.value(keys.all)}`, "content-type": "application/json" }
-      const initiate = (body: string) =>
-        request("/api/v1/business/b1/websession/initiate", { method: "POST", headers, body })
-      for (const [body, status, code] of [
-        ["{", 400, "INVALID_FORMAT"],
-        ["{}", 400, "INVALID_FORMAT"],
-        [JSON.stringify({ ...sessionRequest, clientIdentifier: "a/b" }), 400, "INVALID_FORMAT"],
-        [
-          JSON.stringify({
-            ...sessionRequest,
-            audioOutputConfiguration: { ...sessionRequest.audioOutputConfiguration, frameDurationMs: 151 },
-          }),
-          400,
-          "INVALID_FORMAT",
-        ],
-        [JSON.stringify({ ...sessionRequest, transportType: 1 }), 400, "InitiateWebSession:TRANSPORT_NOT_SUPPORTED"],
-        [JSON.stringify({ ...sessionRequest, regionId: "mars" }), 400, "InitiateWebSession:REGION_NOT_FOUND"],
-        [JSON.stringify({ ...sessionRequest, webCampaignId: "c9" }), 404, "InitiateWebSession:WEB_CAMPAIGN_NOT_FOUND"],
-      ] as const) {
-        const answer = yield* initiate(body)
-        assert.strictEqual(answer.status, status, body)
-        assert.deepInclude(answer.body, { success: false, code, data: null })
-      }
-      assert.strictEqual((yield* initiate(JSON.stringify(sessionRequest))).status, 200)
-      const unknown = yield* request("/api/v1/nothing/here", { headers })
-      assert.strictEqual(unknown.status, 404)
-      assert.deepInclude(unknown.body, { success: false, code: "ROUTE_NOT_FOUND" })
-    }),
-  )
-
-  it.effect("describes itself", () =>
-    Effect.gen(function* () {
-      const { request } = yield* running()
-      const { body } = yield* request("/openapi.json", {})
-      const text = JSON.stringify(body)
-      for (const path of [
-        "/api/v1/business/{businessId}",
-        "/api/v1/business/{businessId}/websession/initiate",
-        "/api/v1/business/{businessId}/websession/history/{webSessionId}",
-        "/api/v1/user/billing/usage",
-        "/api/v1/user/billing/featuresactivequantity",
-      ]) {
-        assert.include(text, JSON.stringify(path))
-      }
-    }),
-  )
-
-  it.effect("describes the challenge that each 401 carries", () =>
-    Effect.gen(function* () {
-      const { request } = yield* running()
-      const { body } = yield* request("/openapi.json", {})
-      const { paths } = decodeChallenges(body)
-      const refusals = Object.values(paths).flatMap((path) =>
-        Object.values(path).map(({ responses }) => responses[401]),
-      )
-      const refused = yield* request("/api/v1/business", {})
-      const challenge = refused.headers.get("www-authenticate")
-      assert.deepStrictEqual([refused.status, challenge], [401, 'Token realm="platform"'])
-      assert.isNotEmpty(refusals)
-      for (const refusal of refusals) {
-        assert.deepInclude(refusal.headers["www-authenticate"], { required: true, description: `\`${challenge}\`.` })
-      }
     }),
   )
 

@@ -94,6 +94,7 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
 export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArray<Admitted> => {
   const { context, db, keys, now, slots } = s
   const { maxLength, share } = context
+  // it also clears a pause that is over; while no slot is free, the next sweep does that
   if (isSlotFree(s)) callNext(s)
   const answers: Array<Admitted> = []
   const [
@@ -132,7 +133,6 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   let accepted = 0
   const changed: Array<string> = []
   const isChanged: { [field: string]: boolean } = {}
-  // one value a push: in Lua, a push of several makes a table of them first
   const records: Array<string> = []
   const dataEntries: Array<string> = []
   const waitingEntries: Array<number | string> = []
@@ -161,14 +161,10 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       const position = positionAt(length)
       length++
       const ticketSeq = seq + accepted
-      records.push(id)
-      records.push(encode(ticketOf(newcomer, ticketSeq, now)))
-      dataEntries.push(id)
-      dataEntries.push(data)
-      waitingEntries.push(textOf(ticketSeq))
-      waitingEntries.push(id)
-      presenceEntries.push(presentUntil)
-      presenceEntries.push(id)
+      records.push(id, encode(ticketOf(newcomer, ticketSeq, now)))
+      dataEntries.push(id, data)
+      waitingEntries.push(textOf(ticketSeq), id)
+      presenceEntries.push(presentUntil, id)
       if (field !== "") {
         if (!isChanged[field]) changed.push(field)
         isChanged[field] = true
