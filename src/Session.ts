@@ -242,7 +242,7 @@ export const PushCommand = Schema.Struct({
  * The ticket waits. It is in the error channel so that the type of a request lists all outcomes. It is not an `Error`, because
  * nothing failed.
  */
-export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
+export const Queued = Schema.TaggedStruct("Queued", {
   uniqueRequestId: Started.fields.uniqueRequestId,
   queuePosition: Place.queuePosition,
   queueLength: Place.queueLength,
@@ -255,7 +255,8 @@ export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   pausedUntil: Schema.NullOr(Schema.String),
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
-}) {}
+})
+export type Queued = typeof Queued.Type
 
 /** No ticket has this id, or it ended so long ago that its record has expired. */
 export class TicketUnknown extends Schema.TaggedError<TicketUnknown>()("TicketUnknown", { message: Schema.String }) {}

@@ -9,7 +9,7 @@ import {
   CredentialRefused,
   isoTime,
   NotYourTurn,
-  Queued,
+  type Queued,
   type Started,
   stackless,
   TicketOver,
@@ -44,23 +44,17 @@ export const hindrances = ({
   ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }),
 })
 
-/** Hot path: nothing is checked, because the store's answer was checked before. */
-const UNCHECKED = { disableChecks: true }
-
-export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
-  new Queued(
-    {
-      uniqueRequestId: ticket,
-      queuePosition: place.position,
-      queueLength: place.length,
-      estimatedWaitSeconds: estimateSeconds(place, slots),
-      disrupted: place.disrupted,
-      paused: place.paused === true,
-      pausedUntil: place.pausedUntil === undefined ? null : isoTime(place.pausedUntil),
-      called,
-    },
-    UNCHECKED,
-  )
+export const queued = (ticket: string, place: Place, slots: number, called = false): Queued => ({
+  _tag: "Queued",
+  uniqueRequestId: ticket,
+  queuePosition: place.position,
+  queueLength: place.length,
+  estimatedWaitSeconds: estimateSeconds(place, slots),
+  disrupted: place.disrupted,
+  paused: place.paused === true,
+  pausedUntil: place.pausedUntil === undefined ? null : isoTime(place.pausedUntil),
+  called,
+})
 
 export const ticketUnknown = (): TicketUnknown =>
   stackless(() => new TicketUnknown({ message: messages.ticketUnknown }))
