@@ -90,7 +90,7 @@ export const inSignalSpan = ({
 const reconnectEvent: PushEvent = { type: "reconnect", message: messages.reconnect }
 const reconnectText = JSON.stringify(reconnectEvent)
 
-interface Entry {
+interface Entry extends Opened {
   readonly ticket: string
   readonly caller: string
   readonly connection: Connection
@@ -154,10 +154,19 @@ const makeTable = () => {
       if (!connectionsPerCaller.acquire(caller)) return undefined
       const [oldest, ...others] = byTicket.get(ticket) ?? []
       if (others.length + 1 >= CONNECTIONS_PER_TICKET && oldest !== undefined) cut(oldest, "replaced")
-      const entry: Entry = { ticket, caller, connection, last: "" }
-      byTicket.set(ticket, [...(byTicket.get(ticket) ?? []), entry])
+      const entry: Entry = {
+        ticket,
+        caller,
+        connection,
+        last: "",
+        send: (event) => sendTo(entry, event, JSON.stringify(event)),
+        close: () => remove(entry),
+      }
+      const known = byTicket.get(ticket)
+      // a spread of nothing would leave room for 16 more
+      byTicket.set(ticket, known === undefined ? [entry] : [...known, entry])
       if (draining) sendAway(entry)
-      return { send: (event) => sendTo(entry, event, JSON.stringify(event)), close: () => remove(entry) }
+      return entry
     },
     pingAll: (): void => {
       for (const entry of all()) if (!entry.connection.ping()) cut(entry, "dead")
