@@ -1,15 +1,18 @@
 /**
  * The cost of an admission with 1,000 and with 1,000,000 waiting tickets: CPU of the gate and of Redis per queued request, under the
- * load of `admission.ts`. Also the Redis memory of a waiting ticket.
+ * load of `admission.ts`. Also the Redis memory of a waiting ticket. Both gates run at the same time and are loaded in alternating turns,
+ * because the speed of a machine changes within a round. The short queue is made anew before each turn, which itself adds some ten
+ * thousand tickets.
  */
 import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { fill } from "./support/fill.ts"
-import { load } from "./support/load.ts"
+import { load, type Measured } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
 import { type Found, figure, ratio } from "./support/report.ts"
 import { type Server, startGate } from "./support/servers.ts"
 
-const SIZES = [1_000, 1_000_000] as const
+const SHORT = 1_000
+const LONG = 1_000_000
 const TURN_SECONDS = 2
 /** As long as V8 compiles: with 3 s, one round said 0.64 and the next 1.87. */
 const WARM_UP_SECONDS = 24
@@ -17,35 +20,60 @@ const WARM_UP_SECONDS = 24
 const usedBy = async (redis: RedisServer): Promise<number> =>
   Number(/used_memory:(\d+)/.exec(await redis.command("info", "memory"))?.[1] ?? Number.NaN)
 
+interface Side {
+  readonly size: number
+  readonly redis: RedisServer
+  readonly gate: Server
+  readonly bytesPerTicket: number
+}
+
+const startSide = async (size: number, platform: string): Promise<Side> => {
+  const redis = await startRedis()
+  const empty = await usedBy(redis)
+  await fill(redis, size)
+  const bytesPerTicket = ((await usedBy(redis)) - empty) / size
+  const gate = await startGate(redis.url, platform)
+  await load(gate.url, gate.pids, redis.pid(), "queue", WARM_UP_SECONDS)
+  return { size, redis, gate, bytesPerTicket }
+}
+
+const turn = async ({ gate, redis, size }: Side): Promise<Measured> => {
+  if (size === SHORT) {
+    await redis.command("flushall")
+    await fill(redis, size)
+  }
+  const measured = await load(gate.url, gate.pids, redis.pid(), "queue", TURN_SECONDS)
+  if (measured.refused > 0) throw new Error(`${measured.refused} were refused\n${gate.output()}`)
+  return measured
+}
+
+const mean = (turns: ReadonlyArray<Measured>, pick: (measured: Measured) => number): number =>
+  turns.reduce((sum, each) => sum + pick(each), 0) / turns.length
+
 export const growth = async (rounds: number, turns: number): Promise<Found> => {
   const platform = await startPlatform()
   const whole: Record<string, Array<number>> = {}
   const store: Record<string, Array<number>> = {}
   const bytes: Array<number> = []
+  const sides: Array<Side> = []
   try {
+    for (const size of [SHORT, LONG]) sides.push(await startSide(size, platform.url))
+    bytes.push(...sides.filter(({ size }) => size === LONG).map((side) => side.bytesPerTicket))
     for (let round = 0; round < rounds; round++) {
-      for (const size of SIZES) {
-        const redis = await startRedis()
-        let gate: Server | undefined
-        try {
-          const empty = await usedBy(redis)
-          await fill(redis, size)
-          if (size === 1_000_000) bytes.push(((await usedBy(redis)) - empty) / size)
-          gate = await startGate(redis.url, platform.url)
-          await load(gate.url, gate.pids, redis.pid(), "queue", WARM_UP_SECONDS)
-          const measured = await load(gate.url, gate.pids, redis.pid(), "queue", turns * TURN_SECONDS)
-          if (measured.refused > 0) throw new Error(`${measured.refused} were refused\n${gate.output()}`)
-          const name = size.toLocaleString("en")
-          whole[name] = [...(whole[name] ?? []), measured.micros + measured.storeMicros]
-          store[name] = [...(store[name] ?? []), measured.storeMicros]
-          console.error(`growth ${name}: ${whole[name]?.at(-1)?.toFixed(1)} µs per admission`)
-        } finally {
-          await gate?.stop()
-          await redis.dispose()
-        }
+      const taken = new Map<Side, Array<Measured>>(sides.map((side) => [side, []]))
+      for (let n = 0; n < turns; n++) for (const side of sides) taken.get(side)?.push(await turn(side))
+      for (const [{ size }, measured] of taken) {
+        const name = size.toLocaleString("en")
+        whole[name] = [...(whole[name] ?? []), mean(measured, ({ micros, storeMicros }) => micros + storeMicros)]
+        store[name] = [...(store[name] ?? []), mean(measured, ({ storeMicros }) => storeMicros)]
+        console.error(`growth ${name}: ${whole[name]?.at(-1)?.toFixed(1)} µs per admission`)
       }
     }
   } finally {
+    for (const { gate, redis } of sides) {
+      await gate.stop()
+      await redis.dispose()
+    }
     platform.close()
   }
   const cost = { name: "admission by number of waiting tickets", unit: "µs of gate and Redis", of: whole }
