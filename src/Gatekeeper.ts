@@ -8,7 +8,7 @@
  * A request succeeds with a started session and fails with every other outcome, `Queued` included. If a later step fails,
  * quota, slot and place are given back. If the process dies first, their deadlines free them.
  */
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import type { Admission } from "./Admission.ts"
 import { CallerNames } from "./CallerNames.ts"
 import type { FifoQueue } from "./FifoQueue.ts"
@@ -32,13 +32,13 @@ import { makeRelay } from "./gatekeeper/relay.ts"
 import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShadow } from "./gatekeeper/shadow.ts"
-import { makeShutdown } from "./gatekeeper/shutdown.ts"
+import { makeShutdown, type Work } from "./gatekeeper/shutdown.ts"
 import { traceChecks } from "./gatekeeper/spans.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { makeTraces } from "./gatekeeper/traces.ts"
-import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
+import { campaignOf, validate } from "./gatekeeper/validate.ts"
 import { makeReceiveWebhook } from "./gatekeeper/vendor-webhooks.ts"
 import { makeWatchCall } from "./gatekeeper/watch-calls.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
@@ -93,8 +93,13 @@ export const layer: Layer.Layer<
       admission,
     })
 
+    const rejoin = traces.inTicketTrace("Gatekeeper.rejoin", tickets.rejoin)
     /** The order of the checks. The last two take quota and a slot, so a client that disconnects does not interrupt them. */
-    const check = Effect.fnUntraced(function* (validated: Validated, address: string) {
+    const check = Effect.fnUntraced(function* (body: unknown, address: string, work: Work) {
+      const validated = yield* checks.validate(body)
+      const existing = validated.ticket === undefined ? undefined : yield* rejoin(validated.ticket)
+      if (existing !== undefined) return existing
+      yield* work.begin()
       if (names.ready !== undefined) yield* names.ready
       yield* checks.checkAddress(address, validated.campaign)
       const trace = traces.current === undefined ? undefined : yield* traces.current
@@ -102,12 +107,6 @@ export const layer: Layer.Layer<
       return yield* Effect.uninterruptible(
         Effect.flatMap(checks.admit(newTicket), (lease) => checks.start(newTicket, lease)),
       )
-    })
-    const rejoin = traces.inTicketTrace("Gatekeeper.rejoin", tickets.rejoin)
-    const request = Effect.fnUntraced(function* (body: unknown, { address }: Caller) {
-      const validated = yield* checks.validate(body)
-      const existing = validated.ticket === undefined ? undefined : yield* rejoin(validated.ticket)
-      return existing ?? (yield* shutdown.track(check(validated, address)))
     })
 
     const sessionEnded = traces.inSessionTrace("Gatekeeper.sessionEnded", tickets.sessionEnded)
@@ -118,17 +117,22 @@ export const layer: Layer.Layer<
       count(refusalOutcomes[error._tag])
       metrics.refused(campaignOf(campaigns, body)?.name ?? "", error).updateUnsafe(1, context)
     }
-    const withCount = (body: unknown) => ({
-      onFailure: (error: RequestError) => {
-        if (error._tag === "Queued") count("queued")
-        else countRefusal(error, body)
-        return Effect.fail(error)
-      },
-      onSuccess: (session: Started) => {
-        count("started")
-        return Effect.succeed(session)
-      },
-    })
+    const countOutcome = (exit: Exit.Exit<Started, RequestError>, body: unknown): void => {
+      const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason) : undefined
+      if (Exit.isSuccess(exit)) count("started")
+      else if (failure?.error._tag === "Queued") count("queued")
+      else if (failure !== undefined) countRefusal(failure.error, body)
+    }
+    const request = (body: unknown, { address }: Caller): Effect.Effect<Started, RequestError> =>
+      Effect.suspend(() => {
+        const work = shutdown.newWork()
+        // hot path: one frame for both, and no effect for what is not one
+        return Effect.onExitPrimitive(check(body, address, work), (exit) => {
+          work.end()
+          countOutcome(exit, body)
+          return undefined
+        })
+      })
 
     yield* capacity.refresh()
     const { handover, status } = yield* inBackground(
@@ -152,9 +156,7 @@ export const layer: Layer.Layer<
     yield* Effect.addFinalizer(() => shutdown.close)
 
     return Gatekeeper.of({
-      request: traced("Gatekeeper.request", (body: unknown, caller: Caller) =>
-        Effect.matchEffect(request(body, caller), withCount(body)),
-      ),
+      request: traced("Gatekeeper.request", request),
       start: traces.inTicketTrace("Gatekeeper.start", (ticket) => shutdown.track(tickets.start(ticket))),
       relay: traces.inTicketTrace("Gatekeeper.relay", (...offer: Parameters<typeof relay>) =>
         shutdown.track(relay(...offer)),

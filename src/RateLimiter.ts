@@ -23,9 +23,12 @@ export { RateLimiter } from "./services/RateLimiter.ts"
 /** A ticket whose end was never reported counts as open for this long (ms). */
 export const HOLD_MILLIS: number = DAY
 
+/** The key of a caller's units. */
+const logOf = (caller: string): string => `vg:{${caller}}:log`
+
 /** Both keys of a caller, under one hash tag: its units, and the tokens (by time) of the refunds of the last hour. */
 export const keysOf = (caller: string): readonly [log: string, refunds: string] => [
-  `vg:{${caller}}:log`,
+  logOf(caller),
   `vg:{${caller}}:refunds`,
 ]
 
@@ -233,7 +236,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     const makeRequest = (caller: string, now: number): Result.Result<TakeRequest | undefined, RateLimited> => {
       if (unlimited && shadow === undefined) return Result.succeed(undefined)
-      const [log] = keysOf(caller)
+      const log = logOf(caller)
       const repeated = knownRefusal(log, now)
       if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
@@ -266,7 +269,12 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0 || (shadow?.concurrent ?? 0) > 0,
-      refusal: (caller) => Effect.map(store.now, (now) => knownRefusal(keysOf(caller)[0], now)),
+      refusal: (caller) =>
+        Effect.suspend(() => {
+          const log = logOf(caller)
+          // hot path: nearly every caller has none, and then the time is not needed
+          return refused.has(log) ? Effect.map(store.now, (now) => knownRefusal(log, now)) : Effect.undefined
+        }),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
           const asked = makeRequest(caller, now)

@@ -42,7 +42,10 @@ export type CallerKeys = Pick<Taken, "caller" | "network">
 export interface AdmissionSteps {
   readonly keysOf: (address: string) => CallerKeys
   readonly newTicket: (validated: Validated, address: string, trace: string | undefined) => NewTicket
-  /** Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. */
+  /**
+   * Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. Must not be
+   * interrupted.
+   */
   readonly admit: (
     newTicket: NewTicket,
   ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | StoreUnavailable>
@@ -59,7 +62,7 @@ const thenFail = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never,
 export const makeAdmissionSteps = Effect.fnUntraced(function* (
   campaigns: Campaigns,
   names: CallerNames["Service"],
-  { at, step }: Steps,
+  { at, carryOut }: Steps,
   giveBack: GiveBack,
   startSession: StartSession,
   shadow: Shadow,
@@ -88,22 +91,23 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
       const data = JSON.stringify(stored)
       const own = { id: ticket, caller, network, holds: limiter.holds, data }
       const newcomer = trace === undefined ? own : { ...own, trace }
-      const admitting = Effect.flatMap(admission.admit(at, newcomer), (admitted) => {
-        const noted = shadow.note(newTicket.campaign, admitted)
-        return noted === undefined ? Effect.succeed(admitted) : Effect.as(noted, admitted)
-      })
-      return Effect.matchEffect(step(at, admitting), {
-        onSuccess: (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
-          switch (admitted._tag) {
-            case "starting":
-              return Effect.succeed(admitted.lease)
-            case "waiting":
-              return Effect.fail(queued(ticket, admitted, at.slots))
-            case "full":
-              return thenFail(giveBack.quota(newTicket), queueFull(admitted.averageMillis, at.slots))
-            case "draining":
-              return thenFail(giveBack.quota(newTicket), draining())
-          }
+      const answer = (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
+        switch (admitted._tag) {
+          case "starting":
+            return Effect.succeed(admitted.lease)
+          case "waiting":
+            return Effect.fail(queued(ticket, admitted, at.slots))
+          case "full":
+            return thenFail(giveBack.quota(newTicket), queueFull(admitted.averageMillis, at.slots))
+          case "draining":
+            return thenFail(giveBack.quota(newTicket), draining())
+        }
+      }
+      return Effect.matchEffect(admission.admit(at, newcomer), {
+        onSuccess: (stepped) => {
+          const answered = Effect.flatMapEager(carryOut(at, stepped), answer)
+          const noted = shadow.note(newTicket.campaign, stepped)
+          return noted === undefined ? answered : Effect.andThen(noted, answered)
         },
         // unless the store was never called, the ticket may have been admitted
         onFailure: (error) =>

@@ -4,6 +4,7 @@
  */
 import { Effect, Metric } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
+import { matchEffectEager } from "../eager.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "../IpIntel.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import { BLOCKABLE } from "../ip-intel/facts.ts"
@@ -73,7 +74,7 @@ export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames[
     Effect.flatMap(
       limiter.refusal(names.of(limitKey(address))),
       (refused): Effect.Effect<void, Blocked | RateLimited> =>
-        refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judgeIn(campaign)) : Effect.fail(refused),
+        refused === undefined ? matchEffectEager(ipIntel.lookup(address), judgeIn(campaign)) : Effect.fail(refused),
     )
   return check
 })

@@ -29,10 +29,10 @@ const CACHES_MILLIS = 5_000
 const PUSH_MILLIS = 2_000
 
 /**
- * Runs a service's effect for at most `millis`, and does not wait longer even if it cannot be interrupted. A defect is logged
+ * Calls a service, and runs its effect for at most `millis`; does not wait longer even if it cannot be interrupted. A defect is logged
  * with its cause, and the caller gets the failure `died`.
  */
-const withTimeLimit = <A, E>(
+const callWithTimeLimit = <A, E>(
   name: string,
   millis: number,
   call: () => Effect.Effect<A, E>,
@@ -55,15 +55,17 @@ const withTimeLimit = <A, E>(
         Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
       )
     })
-  return Effect.suspend(() => {
-    try {
-      const effect = call()
-      return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : watched(effect)
-    } catch (defect) {
-      return settled(Exit.die(defect))
-    }
-  })
+  try {
+    const effect = call()
+    return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : watched(effect)
+  } catch (defect) {
+    return settled(Exit.die(defect))
+  }
 }
+
+/** `callWithTimeLimit`, which calls the service when the effect runs. */
+const withTimeLimit: typeof callWithTimeLimit = (name, millis, call, failure) =>
+  Effect.suspend(() => callWithTimeLimit(name, millis, call, failure))
 
 const platformFailure =
   (mayHaveHappened: boolean) =>
@@ -185,7 +187,8 @@ const ipIntel = Layer.effect(
       provider,
       lookup: traced(
         "IpIntel.lookup",
-        (address: string) => withTimeLimit("IpIntel.lookup", millis, () => intel.lookup(address), failure),
+        // hot path: called at once, so that a provider which answers from this process costs no operation of the fiber
+        (address: string) => callWithTimeLimit("IpIntel.lookup", millis, () => intel.lookup(address), failure),
         () => ofProvider,
       ),
       probe: inSpan("IpIntel.probe", ofProvider)(withTimeLimit("IpIntel.probe", millis, () => intel.probe, failure)),

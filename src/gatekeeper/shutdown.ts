@@ -14,7 +14,17 @@ export const CLOSE_MILLIS = 6_500
 /** The part of `CLOSE_MILLIS` reserved for the store after waiting for the platform stops (ms): a command may take two seconds. */
 export const RESERVED_MILLIS = 2_500
 
+/** Work that may take a slot; `close` waits from its begin to its end. */
+export interface Work {
+  /** Fails once the gate is closed. */
+  readonly begin: () => Effect.Effect<void, Draining>
+  /** Without effect if the work has not begun. */
+  readonly end: () => void
+}
+
 export interface Shutdown {
+  /** Work that has not begun. */
+  readonly newWork: () => Work
   /** Runs an effect that may take a slot; `close` waits for it. Fails with `Draining` once the gate is closed. */
   readonly track: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Draining, R>
   /** Runs a start at the platform, and fails it at the shutdown's deadline. */
@@ -46,21 +56,27 @@ export const makeShutdown = (): Shutdown => {
     return Deferred.succeed(deadline, undefined)
   })
 
+  const newWork = (): Work => {
+    let begun = false
+    return {
+      begin: () => {
+        if (closing) return Effect.fail(shuttingDown())
+        begun = true
+        inProgress++
+        return Effect.void
+      },
+      end: () => {
+        if (begun) finished()
+      },
+    }
+  }
+
   return {
-    track: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    newWork,
+    track: (effect) =>
       Effect.suspend(() => {
-        let counted = false
-        return Effect.ensuring(
-          Effect.suspend((): Effect.Effect<A, E | Draining, R> => {
-            if (closing) return Effect.fail(shuttingDown())
-            counted = true
-            inProgress++
-            return effect
-          }),
-          Effect.sync(() => {
-            if (counted) finished()
-          }),
-        )
+        const work = newWork()
+        return Effect.ensuring(Effect.andThen(Effect.suspend(work.begin), effect), Effect.sync(work.end))
       }),
     beforeDeadline: (start) =>
       Effect.suspend(() =>

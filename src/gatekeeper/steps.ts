@@ -15,6 +15,8 @@ export interface Steps {
   readonly at: (campaign: Campaign) => CampaignContext
   /** Runs a step and carries out its effects. */
   readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
+  /** Carries out the effects of a step that was run. Must not be interrupted. */
+  readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
   /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
   readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
   /** when the last heartbeat of each campaign's tickets was sent (ms) */
@@ -93,10 +95,7 @@ export const makeSteps = (
       )
     }
 
-    const carryOut = <A>(
-      at: CampaignContext,
-      { result, settlements, signals, wanting = [] }: StepResult<A>,
-    ): Effect.Effect<A> => {
+    const carryOut: Steps["carryOut"] = (at, { result, settlements, signals, wanting = [] }) => {
       if (wanting.length > 0) {
         const rest = carryOut(at, { result, settlements, signals })
         return Effect.andThen(Effect.forEach(wanting, offer, { discard: true }), rest)
@@ -113,6 +112,7 @@ export const makeSteps = (
       at,
       // a caller who hangs up must not prevent the notification of a ticket called in the same step
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
+      carryOut,
       settle,
       heartbeatAt,
     }

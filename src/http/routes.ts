@@ -4,7 +4,6 @@ import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effe
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { invalid } from "../gatekeeper/validate.ts"
 import { noSlot } from "../refusals.ts"
-import type { Started } from "../Session.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { currentSettings } from "../settings/current.ts"
@@ -92,19 +91,15 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         return (yield* gatekeeper.queueProblem) ?? (yield* gatekeeper.capacityProblem)
       })
 
-      const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
-        Effect.succeed(answers.failed(error, basePath))
-      const toAnswer = {
-        onFailure: failed,
-        onSuccess: (session: Started): Effect.Effect<Answer> => Effect.succeed(answers.started(session)),
-      }
+      const failed = (error: Parameters<typeof answers.failed>[0]): Answer => answers.failed(error, basePath)
+      const toAnswer = { onFailure: failed, onSuccess: answers.started }
 
       return Routes.of({
         request: (text, address) => {
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
           const named = namedTicket(body.success)
-          const answer = Effect.matchEffect(gatekeeper.request(body.success, { address }), toAnswer)
+          const answer = Effect.match(gatekeeper.request(body.success, { address }), toAnswer)
           if (named === undefined || named === null) return answer
           const seconds = rejoinLimit.take(address, clock.currentTimeMillisUnsafe())
           if (seconds > 0) return Effect.succeed(answers.askedTooOften(seconds))
@@ -120,7 +115,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
           const request = requestOf(door, body.success)
           if (request === undefined)
-            return failed(invalid("invalid_request", [{ field: "", message: "Expected an object" }]))
+            return Effect.succeed(failed(invalid("invalid_request", [{ field: "", message: "Expected an object" }])))
           return Effect.matchEffect(gatekeeper.request(request, { address }), {
             onSuccess: (session) => {
               const answer = door.answerOf(session)
@@ -131,32 +126,32 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             onFailure: (error) => {
               if (error._tag === "InvalidRequest") {
                 const issues = error.issues.map((issue) => ({ ...issue, field: givenField(door, issue.field) }))
-                return failed(invalid(error.code, issues))
+                return Effect.succeed(failed(invalid(error.code, issues)))
               }
-              if (error._tag !== "Queued") return failed(error)
+              if (error._tag !== "Queued") return Effect.succeed(failed(error))
               const { estimatedWaitSeconds, uniqueRequestId } = error
               // the place is of no use to a caller who does not learn of it
               return gatekeeper.leave(uniqueRequestId).pipe(
                 Effect.catch(() => gatekeeper.withdraw(uniqueRequestId, { address })),
-                Effect.andThen(failed(noSlot(estimatedWaitSeconds))),
+                Effect.as(failed(noSlot(estimatedWaitSeconds))),
               )
             },
           })
         },
         withdraw: (ticket, address) => gatekeeper.withdraw(ticket, { address }),
         status: (ticket, hidden) =>
-          Effect.matchEffect(gatekeeper.status(ticket, hidden), {
+          Effect.match(gatekeeper.status(ticket, hidden), {
             onFailure: failed,
-            onSuccess: (status) => Effect.succeed(answers.json(200, status, status.state)),
+            onSuccess: (status) => answers.json(200, status, status.state),
           }),
-        start: (ticket) => Effect.matchEffect(gatekeeper.start(ticket), toAnswer),
+        start: (ticket) => Effect.match(gatekeeper.start(ticket), toAnswer),
         relay: (ticket, request) =>
           Effect.gen(function* () {
             if (!isSdp(request)) return answers.refusals.notSdp
             const offer = yield* readBody(request, true)
             if (!SDP.test(offer)) return answers.refusals.noOffer
             const relayed = gatekeeper.relay(ticket, bearerOf(request), offer).pipe(
-              Effect.mapError((error) => answers.failed(error, basePath)),
+              Effect.mapError(failed),
               // without the answer the page will never connect
               Effect.tap(() =>
                 request.socket?.writable === false ? Effect.ignore(gatekeeper.leave(ticket)) : Effect.void,
@@ -167,9 +162,9 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             return yield* Effect.uninterruptible(relayed)
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         leave: (ticket) =>
-          Effect.matchEffect(gatekeeper.leave(ticket), {
+          Effect.match(gatekeeper.leave(ticket), {
             onFailure: failed,
-            onSuccess: () => Effect.succeed(answers.noContent("left")),
+            onSuccess: () => answers.noContent("left"),
           }),
         sessionEnded: (request) =>
           Effect.gen(function* () {
@@ -225,7 +220,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
                     readBody(request, true, answers.MAX_WEBHOOK_BYTES),
                   ),
                 }),
-                (error) => answers.failed(error, basePath),
+                failed,
               ))
             const refused = (answer: Answer): Answer => (refusal === undefined ? answer : answers.unread(answer))
             switch (outcome._tag) {

@@ -49,6 +49,7 @@ class IPv4 implements Address {
   readonly words: readonly [number]
   readonly embedded = undefined
   #isPublic: boolean | undefined
+  #networkKey: string | undefined
   constructor(text: string) {
     this.text = text
     let word = 0
@@ -74,7 +75,8 @@ class IPv4 implements Address {
     return this.text
   }
   get networkKey(): string {
-    return this.isPublic ? `${this.text.slice(0, this.text.lastIndexOf("."))}.0/24` : ""
+    this.#networkKey ??= this.isPublic ? `${this.text.slice(0, this.text.lastIndexOf("."))}.0/24` : ""
+    return this.#networkKey
   }
   get isPublic(): boolean {
     this.#isPublic ??= new ipaddr.IPv4(octets(this.words[0])).range() === "unicast"

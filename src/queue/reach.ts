@@ -76,11 +76,10 @@ export const makeOutageReporting = (storeNow: Effect.Effect<number>): Effect.Eff
       step: Effect.Effect<A, E>,
     ): Effect.Effect<A, E> => {
       const startedAt = steady()
-      return Effect.tapError(step, (error) =>
-        Effect.sync(() => {
-          if (error._tag === "StoreUnavailable") state.failedAt = Math.min(state.failedAt ?? startedAt, startedAt)
-        }),
-      )
+      return Effect.mapError(step, (error) => {
+        if (error._tag === "StoreUnavailable") state.failedAt = Math.min(state.failedAt ?? startedAt, startedAt)
+        return error
+      })
     }
 
     /**

@@ -9,8 +9,19 @@ const usingCurrent =
   (current: () => Generation) =>
   <A, E>(use: (generation: Generation) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.suspend(() => {
-      const generation = current()
-      return generation.using(use(generation))
+      let used: Generation | undefined
+      // hot path: no effect for what is not one; the end is called even if the fiber is interrupted before it begins
+      return Effect.onExitPrimitive(
+        Effect.suspend(() => {
+          used = current()
+          used.beginUse()
+          return use(used)
+        }),
+        () => {
+          used?.endUse()
+          return undefined
+        },
+      )
     })
 
 /** `close` also closes the generations that are being replaced, so it is a parameter. */

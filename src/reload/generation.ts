@@ -31,8 +31,9 @@ export interface Generation {
   readonly settings: SettingsTree
   readonly gatekeeper: Gatekeeper["Service"]
   readonly operator: Operator["Service"]
-  /** Runs an effect that uses this generation, which stays until the effect has ended. */
-  readonly using: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Something uses this generation, which stays until `endUse`. */
+  readonly beginUse: () => void
+  readonly endUse: () => void
   /** Stops this generation, whose place `next` has taken, after all that uses it has finished. */
   readonly retire: (next: Generation) => Effect.Effect<void>
   readonly parts: Parts
@@ -85,20 +86,12 @@ const generationOf = (
     gatekeeper,
     operator: Context.get(context, Operator),
     parts,
-    using: (effect) =>
-      Effect.suspend(() => {
-        let counted = false
-        return Effect.ensuring(
-          Effect.suspend(() => {
-            counted = true
-            users++
-            return effect
-          }),
-          Effect.sync(() => {
-            if (counted) users--
-          }),
-        )
-      }),
+    beginUse: () => {
+      users++
+    },
+    endUse: () => {
+      users--
+    },
     retire: (next) =>
       Effect.gen(function* () {
         const { handover } = gatekeeper.internals
