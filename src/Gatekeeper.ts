@@ -99,6 +99,7 @@ export const layer: Layer.Layer<
       const validated = yield* checks.validate(body)
       const existing = validated.ticket === undefined ? undefined : yield* rejoin(validated.ticket)
       if (existing !== undefined) return existing
+      // from here on it may take a slot, so a shutdown waits for it
       yield* work.begin()
       if (names.ready !== undefined) yield* names.ready
       yield* checks.checkAddress(address, validated.campaign)
@@ -118,15 +119,17 @@ export const layer: Layer.Layer<
       metrics.refused(campaignOf(campaigns, body)?.name ?? "", error).updateUnsafe(1, context)
     }
     const countOutcome = (exit: Exit.Exit<Started, RequestError>, body: unknown): void => {
-      const failure = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason) : undefined
       if (Exit.isSuccess(exit)) count("started")
-      else if (failure?.error._tag === "Queued") count("queued")
-      else if (failure !== undefined) countRefusal(failure.error, body)
+      else if (!Cause.hasDies(exit.cause)) {
+        const failure = exit.cause.reasons.find(Cause.isFailReason)
+        if (failure?.error._tag === "Queued") count("queued")
+        else if (failure !== undefined) countRefusal(failure.error, body)
+      }
     }
     const request = (body: unknown, { address }: Caller): Effect.Effect<Started, RequestError> =>
       Effect.suspend(() => {
         const work = shutdown.newWork()
-        // hot path: one frame for both, and no effect for what is not one
+        // hot path: one frame ends the work and counts the outcome, both by plain calls
         return Effect.onExitPrimitive(check(body, address, work), (exit) => {
           work.end()
           countOutcome(exit, body)

@@ -1,8 +1,8 @@
 /**
  * The cost of an admission with 1,000 and with 1,000,000 waiting tickets: CPU of the gate and of Redis per queued request, under the
  * load of `admission.ts`. Also the Redis memory of a waiting ticket. Both gates run at the same time and are loaded in alternating turns,
- * because the speed of a machine changes within a round. The short queue is made anew before each turn, which itself adds some ten
- * thousand tickets.
+ * because the speed of a machine changes within a round. A turn adds some ten thousand tickets; the short queue is made anew before each
+ * turn, and the long one has at least 1,000,000.
  */
 import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { fill } from "./support/fill.ts"
@@ -27,12 +27,17 @@ interface Side {
   readonly bytesPerTicket: number
 }
 
-const startSide = async (size: number, platform: string): Promise<Side> => {
+type Stop = () => Promise<void>
+
+/** @param stops gets what stops the side, also if its start fails */
+const startSide = async (size: number, platform: string, stops: Array<Stop>): Promise<Side> => {
   const redis = await startRedis()
+  stops.unshift(redis.dispose)
   const empty = await usedBy(redis)
   await fill(redis, size)
   const bytesPerTicket = ((await usedBy(redis)) - empty) / size
   const gate = await startGate(redis.url, platform)
+  stops.unshift(gate.stop)
   await load(gate.url, gate.pids, redis.pid(), "queue", WARM_UP_SECONDS)
   return { size, redis, gate, bytesPerTicket }
 }
@@ -55,9 +60,10 @@ export const growth = async (rounds: number, turns: number): Promise<Found> => {
   const whole: Record<string, Array<number>> = {}
   const store: Record<string, Array<number>> = {}
   const bytes: Array<number> = []
+  const stops: Array<Stop> = []
   const sides: Array<Side> = []
   try {
-    for (const size of [SHORT, LONG]) sides.push(await startSide(size, platform.url))
+    for (const size of [SHORT, LONG]) sides.push(await startSide(size, platform.url, stops))
     bytes.push(...sides.filter(({ size }) => size === LONG).map((side) => side.bytesPerTicket))
     for (let round = 0; round < rounds; round++) {
       const taken = new Map<Side, Array<Measured>>(sides.map((side) => [side, []]))
@@ -70,10 +76,7 @@ export const growth = async (rounds: number, turns: number): Promise<Found> => {
       }
     }
   } finally {
-    for (const { gate, redis } of sides) {
-      await gate.stop()
-      await redis.dispose()
-    }
+    for (const stop of stops) await stop().catch(console.error)
     platform.close()
   }
   const cost = { name: "admission by number of waiting tickets", unit: "µs of gate and Redis", of: whole }

@@ -43,8 +43,8 @@ export interface AdmissionSteps {
   readonly keysOf: (address: string) => CallerKeys
   readonly newTicket: (validated: Validated, address: string, trace: string | undefined) => NewTicket
   /**
-   * Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. Must not be
-   * interrupted.
+   * Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. The
+   * caller must run it uninterruptibly.
    */
   readonly admit: (
     newTicket: NewTicket,

@@ -4,7 +4,6 @@
  */
 import { Effect, Metric } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
-import { matchEffectEager } from "../eager.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "../IpIntel.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import { BLOCKABLE } from "../ip-intel/facts.ts"
@@ -70,11 +69,17 @@ export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames[
     },
   })
   const judgeIn = shadowed.length === 0 ? () => judge : withShadow
+  /** Hot path: a lookup that is already done, as of a list, is judged without an operation of the fiber. */
+  const lookUp = (address: string, { onFailure, onSuccess }: typeof judge): Effect.Effect<void, Blocked> =>
+    Effect.matchCauseEffectEager(ipIntel.lookup(address), {
+      onSuccess,
+      onFailure: (cause) => Effect.catch(Effect.failCause(cause), onFailure),
+    })
   const check: CheckAddress = (address, campaign) =>
     Effect.flatMap(
       limiter.refusal(names.of(limitKey(address))),
       (refused): Effect.Effect<void, Blocked | RateLimited> =>
-        refused === undefined ? matchEffectEager(ipIntel.lookup(address), judgeIn(campaign)) : Effect.fail(refused),
+        refused === undefined ? lookUp(address, judgeIn(campaign)) : Effect.fail(refused),
     )
   return check
 })

@@ -29,8 +29,8 @@ const CACHES_MILLIS = 5_000
 const PUSH_MILLIS = 2_000
 
 /**
- * Calls a service, and runs its effect for at most `millis`; does not wait longer even if it cannot be interrupted. A defect is logged
- * with its cause, and the caller gets the failure `died`.
+ * Calls a service at once, and returns an effect that runs its answer for at most `millis`, and does not wait longer even if it cannot be
+ * interrupted. A defect is logged with its cause, and the caller gets the failure `died`.
  */
 const callWithTimeLimit = <A, E>(
   name: string,

@@ -16,9 +16,9 @@ export const RESERVED_MILLIS = 2_500
 
 /** Work that may take a slot; `close` waits from its begin to its end. */
 export interface Work {
-  /** Fails once the gate is closed. */
+  /** Counts when it is called, not when its effect runs. Fails once the gate is closed. */
   readonly begin: () => Effect.Effect<void, Draining>
-  /** Without effect if the work has not begun. */
+  /** Does nothing if the work has not begun, or has ended. */
   readonly end: () => void
 }
 
@@ -67,6 +67,7 @@ export const makeShutdown = (): Shutdown => {
       },
       end: () => {
         if (begun) finished()
+        begun = false
       },
     }
   }

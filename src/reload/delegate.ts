@@ -10,7 +10,7 @@ const usingCurrent =
   <A, E>(use: (generation: Generation) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.suspend(() => {
       let used: Generation | undefined
-      // hot path: no effect for what is not one; the end is called even if the fiber is interrupted before it begins
+      // hot path: plain calls; a use that has begun ends exactly once, also when it fails or is interrupted
       return Effect.onExitPrimitive(
         Effect.suspend(() => {
           used = current()

@@ -31,7 +31,7 @@ export interface Generation {
   readonly settings: SettingsTree
   readonly gatekeeper: Gatekeeper["Service"]
   readonly operator: Operator["Service"]
-  /** Something uses this generation, which stays until `endUse`. */
+  /** Each call is followed by one of `endUse`; until then this generation is not closed. */
   readonly beginUse: () => void
   readonly endUse: () => void
   /** Stops this generation, whose place `next` has taken, after all that uses it has finished. */

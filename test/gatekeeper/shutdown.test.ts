@@ -57,6 +57,10 @@ describe("a gate that is told to stop", () => {
       const starting = yield* inBackground(start(ticket))
       const closing = yield* Effect.forkChild(close)
       yield* TestClock.adjust(IN_TIME - 1)
+      // requests that take no slot do not end the waiting
+      expect(yield* ask(caller(3), { regionId: 7 })).toMatchObject({ _tag: "InvalidRequest" })
+      expect(yield* ask(caller(3))).toMatchObject({ _tag: "Draining" })
+      expect(yield* ask(caller(2), { uniqueRequestId: ticket })).toMatchObject({ _tag: "Queued" })
       expect([starting.pollUnsafe(), closing.pollUnsafe()]).toEqual([undefined, undefined])
       yield* answer
       expect(yield* Fiber.join(starting)).toMatchObject({ _tag: "Started", webSocketUrl: session(2).webSocketUrl })

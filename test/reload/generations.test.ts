@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { load, PROVIDER, reload, request, withGate } from "./support.ts"
@@ -32,11 +32,21 @@ describe("generations", () => {
   )
 
   it.effect("leave memory once they have finished", () =>
-    withGate(load(), ({ next }) =>
+    withGate(load(), ({ next, starts }) =>
       Effect.gen(function* () {
         const old: Array<WeakRef<object>> = []
         for (const slots of [2, 3, 4]) {
           old.push(new WeakRef(yield* Gatekeeper.useSync(({ internals }) => internals)))
+          // a request that succeeds or waits, one that fails, and one that is interrupted during its start
+          yield* request(slots)
+          yield* Effect.flip(
+            Gatekeeper.use((gatekeeper) => gatekeeper.request({ regionId: 7 }, { address: "81.2.69.1" })),
+          )
+          starts.millis = 100
+          const interrupted = yield* Effect.forkChild(request(slots + 10), { startImmediately: true })
+          yield* Effect.forkChild(Fiber.interrupt(interrupted), { startImmediately: true })
+          yield* TestClock.adjust("1 second")
+          starts.millis = 0
           yield* next(load({}, slots))
           yield* reload
           yield* TestClock.adjust("1 minute")
