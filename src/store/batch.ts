@@ -25,7 +25,7 @@ interface PendingCall {
  * The largest batch. A full batch is sent at once, so that the store works on it while this process decides further
  * requests, instead of each waiting for the other.
  */
-export const MAX_CALLS_PER_COMMAND = 24
+export const MAX_CALLS_PER_COMMAND = 16
 
 const isSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean =>
   a === b || (a.length === b.length && a.every((each, i) => each === b[i]))
