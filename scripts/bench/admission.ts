@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../harness/redis.ts"
-import { load, type Measured, type Mode } from "./support/load.ts"
+import { load, type Measured, type Mode, mean } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
 import { type Figures, type Found, type Goal, type Ratio, ratio } from "./support/report.ts"
 import { type Server, startGate, startYardstick } from "./support/servers.ts"
@@ -56,9 +56,6 @@ const turn = async ({ name, redis, server }: RunningServer, mode: Mode, seconds:
   }
   return measured
 }
-
-const mean = (turns: ReadonlyArray<Measured>, pick: (measured: Measured) => number): number =>
-  turns.reduce((sum, each) => sum + pick(each), 0) / turns.length
 
 /** Runs all rounds; returns the measurements of their turns, by server. */
 const runRounds = async (

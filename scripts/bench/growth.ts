@@ -6,7 +6,7 @@
  */
 import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { fill } from "./support/fill.ts"
-import { load, type Measured } from "./support/load.ts"
+import { load, type Measured, mean } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
 import { type Found, figure, ratio } from "./support/report.ts"
 import { type Server, startGate } from "./support/servers.ts"
@@ -52,19 +52,14 @@ const turn = async ({ gate, redis, size }: Side): Promise<Measured> => {
   return measured
 }
 
-const mean = (turns: ReadonlyArray<Measured>, pick: (measured: Measured) => number): number =>
-  turns.reduce((sum, each) => sum + pick(each), 0) / turns.length
-
 export const growth = async (rounds: number, turns: number): Promise<Found> => {
   const platform = await startPlatform()
   const whole: Record<string, Array<number>> = {}
   const store: Record<string, Array<number>> = {}
-  const bytes: Array<number> = []
   const stops: Array<Stop> = []
   const sides: Array<Side> = []
   try {
     for (const size of [SHORT, LONG]) sides.push(await startSide(size, platform.url, stops))
-    bytes.push(...sides.filter(({ size }) => size === LONG).map((side) => side.bytesPerTicket))
     for (let round = 0; round < rounds; round++) {
       const taken = new Map<Side, Array<Measured>>(sides.map((side) => [side, []]))
       for (let n = 0; n < turns; n++) for (const side of sides) taken.get(side)?.push(await turn(side))
@@ -79,6 +74,7 @@ export const growth = async (rounds: number, turns: number): Promise<Found> => {
     for (const stop of stops) await stop().catch(console.error)
     platform.close()
   }
+  const bytes = sides.filter(({ size }) => size === LONG).map(({ bytesPerTicket }) => bytesPerTicket)
   const cost = { name: "admission by number of waiting tickets", unit: "µs of gate and Redis", of: whole }
   return {
     figures: [cost, { name: "of these, Redis", unit: "µs", of: store }],

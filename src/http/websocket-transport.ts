@@ -109,7 +109,7 @@ export class TicketSocket extends WebSocket {
     if (transport === undefined) return super.emit(event, ...args)
     switch (event) {
       case "message":
-        onMessage(transport, String(args[0]), args[1] === true)
+        onMessage(transport, args[0], args[1] === true)
         return true
       case "ping":
         transport.admits("ping")
@@ -126,10 +126,10 @@ export class TicketSocket extends WebSocket {
   }
 }
 
-const onMessage = (transport: WebSocketTransport, text: string, isBinary: boolean): void => {
+const onMessage = (transport: WebSocketTransport, data: unknown, isBinary: boolean): void => {
   if (!transport.admits("message")) return
   transport.alive = true
-  transport.onCommand(transport, isBinary ? "" : commandOf(text))
+  transport.onCommand(transport, isBinary ? "" : commandOf(String(data)))
 }
 
 /** The command in a client's message; empty if there is none. */

@@ -71,6 +71,10 @@ export interface Measured {
   readonly answered: number
 }
 
+/** The mean of a figure of several turns. */
+export const mean = (turns: ReadonlyArray<Measured>, pick: (measured: Measured) => number): number =>
+  turns.reduce((sum, each) => sum + pick(each), 0) / turns.length
+
 /** CPU time of processes so far, in clock ticks of 10 ms. */
 const ticksOf = (pids: ReadonlyArray<number>): number =>
   pids
