@@ -96,20 +96,16 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
           }
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, settlements, signals, wanting } = stepResultOf(answer, at.campaign)
-            const { admitted, near, refused, shadow } = result
-            if (admitted !== undefined) {
-              const stepped = { result: admitted, signals, settlements }
-              // hot path: nearly every admission has nothing else
-              if (near === undefined && shadow === undefined && wanting === undefined) return Effect.succeed(stepped)
-              return Effect.succeed({
-                ...stepped,
-                ...(near === undefined ? {} : { near }),
-                ...(shadow === undefined ? {} : { shadow }),
-                ...(wanting === undefined ? {} : { wanting }),
-              })
-            }
-            if (refused !== undefined) return Effect.fail(refusal(refused))
-            return Effect.die(new TypeError("a newcomer was neither refused nor admitted"))
+            if (result._tag === "refused") return Effect.fail(refusal(result.usage))
+            const { near, shadow, ...admitted } = result
+            return Effect.succeed({
+              result: admitted,
+              signals,
+              settlements,
+              ...(near === undefined ? {} : { near }),
+              ...(shadow === undefined ? {} : { shadow }),
+              ...(wanting === undefined ? {} : { wanting }),
+            })
           })
         }),
     })

@@ -67,7 +67,7 @@ export const rules = {
       taken: Flag,
       usage: optionalKey(usage),
     }),
-    true,
+    { batch: true },
   ),
   giveBack: ruleOf("limits.giveBack", runGiveBack, Finite),
 }

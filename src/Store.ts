@@ -12,17 +12,19 @@ import type { StoreUnavailable } from "./Session.ts"
 /**
  * One atomic step of the store.
  *
- * Redis gets the context and the calls as JSON and answers JSON. Rules never read the clock: the time is an argument.
+ * Redis gets the context and the calls as JSON and texts, and answers JSON. Rules never read the clock: the time is an argument.
  */
 export interface Rule<RuleContext extends object, Call extends object, Answer> {
   /** unique; names the rule in logs */
   readonly name: string
   readonly run: Run<RuleContext, Call, Answer>
   /**
-   * ARGV 1 now (ms) · 2 context (JSON) · then each call as two: the call without its `data` (JSON), and its `data` (empty for none).
-   * Returns a JSON list with one answer per call.
+   * ARGV 1 now (ms) · 2 context (JSON) · then each call: its fields without `texts` (JSON, empty for none), and each of `texts` (empty for
+   * none). Returns a JSON list with one answer per call.
    */
   readonly lua: string
+  /** The fields of a call that are sent as arguments of their own; `data` when absent. */
+  readonly texts?: ReadonlyArray<string>
   /** Decodes one answer of the Lua; throws when it has the wrong shape. */
   readonly decode: (answer: unknown) => Answer
   /** Whether calls with the same keys and context may share one command, which then runs at the time of the first. */

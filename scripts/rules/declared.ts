@@ -17,6 +17,22 @@ export interface Declared {
   readonly expression: string
   /** the rule files that the expression needs */
   readonly files: ReadonlyArray<string>
+  /** `Rule.texts` */
+  readonly texts: ReadonlyArray<string>
+}
+
+/** The list `texts` in the options of a rule. */
+const textsOf = (options: ts.Expression | undefined): ReadonlyArray<string> => {
+  if (options === undefined || !ts.isObjectLiteralExpression(options)) return ["data"]
+  const texts = options.properties.find((property) => property.name?.getText() === "texts")
+  if (texts === undefined) return ["data"]
+  if (!ts.isPropertyAssignment(texts) || !ts.isArrayLiteralExpression(texts.initializer)) {
+    throw new Error(`${texts.getText()} must be a list of string literals`)
+  }
+  return texts.initializer.elements.map((each) => {
+    if (ts.isStringLiteral(each)) return each.text
+    throw new Error(`${texts.getText()} must be a list of string literals`)
+  })
 }
 
 /** The file from which each name is imported that `source` takes from `src/rules`. */
@@ -40,7 +56,7 @@ const declaredIn = (file: string): ReadonlyArray<Declared> => {
   const found: Array<Declared> = []
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === "ruleOf") {
-      const [name, run] = node.arguments
+      const [name, run, , options] = node.arguments
       const expression = run?.getText(source) ?? ""
       if (name === undefined || !ts.isStringLiteral(name)) {
         throw new Error(`${relative(root, file)}: the name in ruleOf(…, ${expression}) must be a string literal`)
@@ -52,7 +68,12 @@ const declaredIn = (file: string): ReadonlyArray<Declared> => {
           `${relative(root, file)}: ${name.text}: import ${unknown.join(", ")} from src/rules, without \`as\``,
         )
       }
-      found.push({ name: name.text, expression, files: names.map((each) => files.get(each) ?? "") })
+      found.push({
+        name: name.text,
+        expression,
+        files: names.map((each) => files.get(each) ?? ""),
+        texts: textsOf(options),
+      })
     }
     ts.forEachChild(node, visit)
   }

@@ -3,6 +3,7 @@
  * the campaign's account (`account-watch.ts`), what the step owed (`test/model/obligations.ts`), what the rule was allowed to do
  * (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since (`promises.ts`).
  */
+
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
@@ -24,6 +25,7 @@ import {
   readState,
   TERMINAL,
 } from "../../test/model/queue-state.ts"
+import { originOf } from "../harness/newcomers.ts"
 import type { AccountWatch } from "./account-watch.ts"
 import { type Carried, left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"
@@ -177,7 +179,7 @@ export class CampaignWatch {
     const withdrawn = withdrawnBy(step)
     const withdraws = withdrawn.length > 0
     const clears = step.name === "clear"
-    const admits = step.name === "admit" ? { admits: [ticket, step.call.caller ?? ""] as const } : {}
+    const admits = step.name === "admit" ? { admits: [ticket, originOf(step.call).caller ?? ""] as const } : {}
     const share = plan.networkShare
     const late = step.name === "admit" && this.ledger.wasWithdrawn(ticket)
     if (late) this.saw("admit withdrawn")

@@ -59,12 +59,11 @@ const live = Struct({ _tag: Literal("live"), data: Text })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
 const unknown = Struct({ _tag: Literal("unknown") })
 
-export const admitted: Schema.Codec<Admitted> = Union([
-  Struct({ _tag: Literal("starting"), lease: Text }),
-  waiting,
-  Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite }),
-  Struct({ _tag: Literal("draining") }),
-])
+const starting = Struct({ _tag: Literal("starting"), lease: Text })
+const full = Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite })
+const draining = Struct({ _tag: Literal("draining") })
+
+export const admitted: Schema.Codec<Admitted> = Union([starting, waiting, full, draining])
 
 export const started: Schema.Codec<Start> = Union([
   Struct({ _tag: Literal("starting"), lease: Text, data: Text, calledAt: Finite, acceptedAt: Finite }),
@@ -161,12 +160,18 @@ export const usage: Schema.Codec<Usage> = Struct({
   openReset: Finite,
 })
 
-export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Struct({
-  refused: optionalKey(usage),
-  admitted: optionalKey(admitted),
+const noted = {
   near: optionalKey(Struct({ hour: Flag, day: Flag })),
   shadow: optionalKey(Literals(["hour", "day", "concurrent"])),
-})
+}
+
+export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Union([
+  Struct({ ...starting.fields, ...noted }),
+  Struct({ ...waiting.fields, ...noted }),
+  Struct({ ...full.fields, ...noted }),
+  Struct({ ...draining.fields, ...noted }),
+  Struct({ _tag: Literal("refused"), usage }),
+])
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value)
 
@@ -179,21 +184,19 @@ const isObject = (value: unknown): value is { readonly [field: string]: unknown 
  */
 export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmitted> => {
   if (!isObject(answer) || "signals" in answer || "settlements" in answer || "wanting" in answer) return false
-  if (!isObject(answer.result)) return false
-  const { admitted, near, refused, shadow } = answer.result
+  const { result } = answer
   return (
-    refused === undefined &&
-    near === undefined &&
-    shadow === undefined &&
-    isObject(admitted) &&
-    admitted._tag === "waiting" &&
-    isNumber(admitted.position) &&
-    isNumber(admitted.length) &&
-    isNumber(admitted.averageMillis) &&
-    typeof admitted.disrupted === "boolean" &&
-    (admitted.paused === undefined || admitted.paused === true) &&
-    (admitted.pausedUntil === undefined || isNumber(admitted.pausedUntil)) &&
-    (admitted.slots === undefined || isNumber(admitted.slots))
+    isObject(result) &&
+    result._tag === "waiting" &&
+    result.near === undefined &&
+    result.shadow === undefined &&
+    isNumber(result.position) &&
+    isNumber(result.length) &&
+    isNumber(result.averageMillis) &&
+    typeof result.disrupted === "boolean" &&
+    (result.paused === undefined || result.paused === true) &&
+    (result.pausedUntil === undefined || isNumber(result.pausedUntil)) &&
+    (result.slots === undefined || isNumber(result.slots))
   )
 }
 

@@ -9,12 +9,10 @@ import {
   FifoQueue,
   type HeartbeatEntry,
   INSTANCE_CHANNEL,
-  type Newcomer,
   type StartFailure,
   type StepResult,
   TICK_MILLIS,
 } from "../FifoQueue.ts"
-import type { Newcomer as NewcomerCall } from "../rules/queue/admit.ts"
 import type { FailedStart } from "../rules/queue/fail.ts"
 import type { TicketHeartbeat } from "../rules/queue/heartbeat.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "../rules/queue/withdraw.ts"
@@ -24,6 +22,7 @@ import { Settings } from "../Settings.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import { type AdmissionPort, registerAdmissionPort } from "./admission-port.ts"
 import { campaignIdOf, keysOf } from "./keys.ts"
+import { newcomerCall } from "./newcomer.ts"
 import { makeOperatorQueue } from "./operator.ts"
 import { makeOutageReporting } from "./reach.ts"
 import { rules } from "./rules.ts"
@@ -155,17 +154,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       read: (result: R) => A,
     ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
-    const newcomerOf = ({ caller, data, holds, id, network, trace }: Newcomer): NewcomerCall => ({
-      id,
-      data,
-      ...(caller === "" ? {} : { caller }),
-      ...(caller !== "" && holds ? { holds } : {}),
-      ...(network === "" ? {} : { network }),
-      ...(trace === undefined ? {} : { trace }),
-    })
-
     const queue = FifoQueue.of({
-      admit: (at, newcomer) => step(rules.admit, at, newcomerOf(newcomer), identity),
+      admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), identity),
       start: (at, id) => step(rules.start, at, { id }, identity),
       bind: (at, id, lease, { data, ids, offerMillis }) =>
         step(
@@ -258,7 +248,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       store,
       keys: (at) => stepInput(at).keys,
       context: (at) => stepInput(at).context,
-      newcomer: newcomerOf,
+      newcomer: newcomerCall,
       reportFirst,
     })
     return queue

@@ -29,10 +29,16 @@ import * as answers from "./answers.ts"
 const { stepAnswer } = answers
 const { Finite, Literal, Literals, String: Text } = Schema
 
-const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(answers.takenAndAdmitted), true)
+const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(answers.takenAndAdmitted), {
+  batch: true,
+  texts: ["id", "network", "origin", "data"],
+})
 
 export const rules = {
-  admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.admitted), true),
+  admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.admitted), {
+    batch: true,
+    texts: ["id", "network", "origin", "data"],
+  }),
   /** Hot path: the usual answer is checked by hand. */
   takeAndAdmit: {
     ...takeAndAdmit,

@@ -62,7 +62,10 @@ const oldestAcceptedAt = (s: Step): number => {
   return ticket === undefined ? 0 : ticket.accepted
 }
 
-/** Sets how many slots the campaign may hold in this step. */
+/**
+ * Sets how many slots the campaign may hold in this step.
+ * @lazy
+ */
 export const limitByAccount = (s: Step, account: Account): void => {
   const entries = entriesOf(s)
   const most = Math.max(0, account.cap - takenByOthers(account, entries, account.id))
@@ -116,7 +119,10 @@ export const accountFigures = (s: Step, account: Account): AccountFigures => {
   return { held, cap: account.cap, reserved: reservedOf(account, account.id), free: Math.max(0, s.slots - own) }
 }
 
-/** Writes what the campaign holds after this step, and whether it waits for a slot of the account. */
+/**
+ * Writes what the campaign holds after this step, and whether it waits for a slot of the account.
+ * @lazy
+ */
 export const noteInAccount = (s: Step, account: Account): void => {
   const { db, keys, now } = s
   const held = db.zcard(keys.leases)

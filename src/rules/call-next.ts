@@ -152,7 +152,10 @@ const CALL_FIELDS: ReadonlyArray<string> = [
   "heldFrom",
 ]
 
-/** Calls the next tickets to free slots. True when there is more to do. */
+/**
+ * Calls the next tickets to free slots. True when there is more to do.
+ * @lazy
+ */
 export const callNext = (s: Step): boolean => {
   const [backoffUntil = 0, paused = 0, pausedUntil = 0, disrupted = 0, probeUntil = 0, heldFrom = 0] = metaMany(
     s,

@@ -74,7 +74,10 @@ export const park = (s: Step, id: string, until: number): void => s.db.zadd(s.ke
 
 export const isParked = (s: Step, id: string): boolean => s.db.zscore(s.keys.parked, id) !== undefined
 
-/** Gives the ticket a slot under a new lease. */
+/**
+ * Gives the ticket a slot under a new lease.
+ * @lazy
+ */
 export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, deadline: number): string => {
   const lease = `${s.db.hincrby(s.keys.meta, "lease", 1)}`
   ticket.state = state

@@ -68,7 +68,8 @@ export const runTakeAndAdmit: Run<TakeAndAdmitContext, Newcomer, StepAnswer<Take
 export const runTake: Run<Budgets, Take, Taken> = (db, keys, now, budgets, calls) => {
   const answers: Array<Taken> = []
   for (let i = 0; i < calls.length; i++) {
-    answers.push(take(db, keys[i] as string, now, budgets, calls[i] as Take))
+    const { omitUsage, token } = calls[i] as Take
+    answers.push(take(db, keys[i] as string, now, budgets, token, omitUsage === true))
   }
   return answers
 }

@@ -14,28 +14,31 @@ export interface TakeAndAdmitContext {
   readonly queue: QueueContext
 }
 
-/** Exactly one of `refused` and `admitted`. */
-export interface TakenAndAdmitted {
-  /** nothing was taken; the usage of the budgets */
-  readonly refused?: Usage
-  readonly admitted?: Admitted
-  /** the limits that an admitted newcomer is near; absent for none */
+/** What is noted of an admitted newcomer. */
+export interface Noted {
+  /** the limits that it is near; absent for none */
   readonly near?: Near
-  /** the shadow limit that would have refused an admitted newcomer; absent for none */
+  /** the shadow limit that would have refused it; absent for none */
   readonly shadow?: LimitName
 }
 
-/** The shadow limit that would refuse this take. Then nothing is taken from the shadow limits, as from real ones. */
+/** A refused newcomer took nothing; `usage` is that of the budgets. */
+export type TakenAndAdmitted = (Admitted & Noted) | { readonly _tag: "refused"; readonly usage: Usage }
+
+/**
+ * The shadow limit that would refuse this take. Then nothing is taken from the shadow limits, as from real ones.
+ * @lazy
+ */
 export const takeShadow = (s: Step, log: string, budgets: Budgets, token: string): LimitName | undefined => {
-  const { taken, usage } = take(s.db, log, s.now, budgets, { token, omitUsage: true })
+  const { taken, usage } = take(s.db, log, s.now, budgets, token, true)
   return taken || usage === undefined ? undefined : exhausted(budgets, usage)
 }
 
 const FREE: Taken = { taken: true }
 
-const watched = (admitted: Admitted, near: Near | undefined, shadow: LimitName | false): TakenAndAdmitted => {
-  if (shadow === false) return near === undefined ? { admitted } : { admitted, near }
-  return near === undefined ? { admitted, shadow } : { admitted, near, shadow }
+const noted = (admitted: Admitted, near: Near | undefined, shadow: LimitName | false): Admitted & Noted => {
+  if (shadow === false) return near === undefined ? admitted : { ...admitted, near }
+  return near === undefined ? { ...admitted, shadow } : { ...admitted, near, shadow }
 }
 
 /**
@@ -52,10 +55,10 @@ export const takeAndAdmit = (
   const shadows: Array<LimitName | false> = []
   const admissible: Array<Newcomer> = []
   const keys = shadow === undefined ? 1 : 2
+  const limited = isLimited(budgets)
   for (let i = 0; i < newcomers.length; i++) {
     const newcomer = newcomers[i] as Newcomer
-    const units = { token: newcomer.id, omitUsage: true } as const
-    const taken = isLimited(budgets) ? take(s.db, logs[i * keys] as string, s.now, budgets, units) : FREE
+    const taken = limited ? take(s.db, logs[i * keys] as string, s.now, budgets, newcomer.id, true) : FREE
     takings.push(taken)
     if (taken.taken) admissible.push(newcomer)
     if (shadow !== undefined) {
@@ -67,14 +70,13 @@ export const takeAndAdmit = (
   const answers: Array<TakenAndAdmitted> = []
   let next = 0
   for (let i = 0; i < takings.length; i++) {
-    const { near, taken, usage } = takings[i] as Taken
-    if (taken) {
-      const admitted = admissions[next]
+    const { near, usage } = takings[i] as Taken
+    if (usage === undefined) {
+      const shadowed = shadow === undefined ? false : (shadows[i] as LimitName | false)
+      answers.push(noted(admissions[next] as Admitted, near, shadowed))
       next++
-      const refused = shadow === undefined ? false : (shadows[i] as LimitName | false)
-      answers.push(admitted === undefined ? {} : watched(admitted, near, refused))
     } else {
-      answers.push(usage === undefined ? {} : { refused: usage })
+      answers.push({ _tag: "refused", usage })
     }
   }
   return answers

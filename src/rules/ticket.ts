@@ -24,7 +24,7 @@ export interface Ticket {
   /** when the ticket was accepted */
   accepted: number
   /** the caller's network (IPv6 /48, IPv4 /24) */
-  network?: string
+  network?: string | undefined
   /** how many starts failed, counting those in a row without another call started in between as one */
   strikes?: number
   /** the campaign's `started` at the last failed start */

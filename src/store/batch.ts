@@ -6,10 +6,11 @@
  */
 import type { Ask, Rule } from "../Store.ts"
 import { runInPhase } from "../tick-phases.ts"
+import { jsonOf } from "./json.ts"
 
 export type Done = (error: Error | null | undefined, answer?: unknown) => void
 /** The part of a rule that is needed to send it. */
-export type SentRule = Pick<Rule<never, never, unknown>, "batch" | "lua" | "name">
+export type SentRule = Pick<Rule<never, never, unknown>, "batch" | "lua" | "name" | "texts">
 type AnyAsk = Ask<object, object>
 /** Sends one command; `done` gets its answer, a JSON list with one answer per call. */
 export type Send = (rule: SentRule, keys: ReadonlyArray<string>, args: ReadonlyArray<string>, done: Done) => void
@@ -47,19 +48,28 @@ const contextJson = (context: object): string => {
   return text
 }
 
-const wellFormed = (_: string, value: unknown): unknown => (typeof value === "string" ? value.toWellFormed() : value)
+const DATA_ONLY: ReadonlyArray<string> = ["data"]
 
-/** A call as JSON. Redis's JSON parser rejects a lone surrogate, so it becomes U+FFFD, as in UTF-8. */
-const callJson = (call: object): string => {
-  const text = JSON.stringify(call)
-  return text.includes("\\ud") ? JSON.stringify(call, wellFormed) : text
+/**
+ * A call as the arguments of the Lua (`Rule.lua`): its other fields as JSON, empty for none, then each of `texts`, which would otherwise be
+ * escaped and parsed.
+ */
+export const argumentsOf = (call: object, texts: ReadonlyArray<string> = DATA_ONLY): ReadonlyArray<string> => {
+  const args = ["", ...texts.map(() => "")]
+  let others: { [field: string]: unknown } | undefined
+  for (const field in call) {
+    const value: unknown = Reflect.get(call, field)
+    const at = texts.indexOf(field)
+    if (at >= 0 && typeof value === "string") {
+      args[at + 1] = value
+    } else if (value !== undefined) {
+      others ??= {}
+      others[field] = value
+    }
+  }
+  if (others !== undefined) args[0] = jsonOf(others)
+  return args
 }
-
-/** A call as two arguments of the Lua (`Rule.lua`): its `data` is JSON already, so within JSON each of its quotes would be escaped. */
-export const argumentsOf = (call: object): readonly [json: string, data: string] =>
-  "data" in call && typeof call.data === "string"
-    ? [callJson({ ...call, data: undefined }), call.data]
-    : [callJson(call), ""]
 
 /** One answer per call; empty when the reply is not a list, which then fails when each answer is decoded. */
 const parseAnswers = (reply: unknown): ReadonlyArray<unknown> => {
@@ -80,7 +90,7 @@ export const makeBatcher = (send: Send, cluster: boolean): Call => {
     if (first === undefined) return
     const { context, keys, now } = first.ask
     const ownKeys = calls.flatMap(({ ask }) => ask.ownKeys ?? NO_KEYS)
-    const args = [String(now), contextJson(context), ...calls.flatMap(({ ask }) => argumentsOf(ask.call))]
+    const args = [String(now), contextJson(context), ...calls.flatMap(({ ask }) => argumentsOf(ask.call, rule.texts))]
     send(rule, ownKeys.length === 0 ? keys : [...keys, ...ownKeys], args, (error, reply) => {
       if (error) {
         for (const { done } of calls) done(error)

@@ -14,11 +14,11 @@ export const NO_CONTEXT: object = Object.freeze({})
  * @param name unique; a string literal
  * @param run an expression of names imported from `src/rules`
  * @param answer the schema of one answer of the Lua; answers of the memory store are not decoded
- * @param batch see `Rule.batch`
+ * @param options `batch` and `texts` of `Rule`; `texts` is a list of string literals
  */
 export const ruleOf = <C extends object, K extends object, A>(
   name: keyof typeof lua,
   run: Run<C, K, A>,
   answer: Schema.Codec<NoInfer<A>, unknown>,
-  batch = false,
-): Rule<C, K, A> => ({ name, run, lua: lua[name], decode: Schema.decodeUnknownSync(answer), batch })
+  { batch = false, ...texts }: Partial<Pick<Rule<C, K, A>, "batch" | "texts">> = {},
+): Rule<C, K, A> => ({ name, run, lua: lua[name], decode: Schema.decodeUnknownSync(answer), batch, ...texts })

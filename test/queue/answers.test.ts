@@ -6,7 +6,7 @@ import { isPlainPlace, stepAnswer, takenAndAdmitted } from "../../src/queue/answ
 const decode = Schema.decodeUnknownExit(stepAnswer(takenAndAdmitted))
 
 const place = { _tag: "waiting" as const, position: 3, length: 7, averageMillis: 0, disrupted: false }
-const plain = { result: { admitted: place } }
+const plain = { result: place }
 
 describe("a place in line as an answer", () => {
   it("is accepted unchanged if the schema accepts it unchanged", () => {
@@ -24,8 +24,10 @@ describe("a place in line as an answer", () => {
       { result: {} },
       { ...plain, signals: [] },
       { ...plain, settlements: [] },
-      { result: { refused: {}, admitted: place } },
-      { result: { admitted: { _tag: "starting", lease: "1" } } },
+      { result: { ...place, near: { hour: true, day: false } } },
+      { result: { ...place, shadow: "day" } },
+      { result: { _tag: "refused", usage: {} } },
+      { result: { _tag: "starting", lease: "1" } },
     ]
     for (const other of others) assert.isFalse(isPlainPlace(other), JSON.stringify(other))
   })
@@ -34,7 +36,7 @@ describe("a place in line as an answer", () => {
     const wrong = typeof value === "number" ? Number.NaN : typeof value === "boolean" ? 0 : "elsewhere"
     for (const other of [wrong, undefined, null, `${String(value)}?`]) {
       it(`is refused by both with ${field} ${other}`, () => {
-        const broken = { result: { admitted: { ...place, [field]: other } } }
+        const broken = { result: { ...place, [field]: other } }
         assert.isFalse(isPlainPlace(broken))
         assert.isTrue(Exit.isFailure(decode(broken)))
       })

@@ -2,6 +2,7 @@
  * A queue for tests: the operations of a campaign from either of two gates (`two-gates.ts`), each step of which is checked
  * (`checked-steps.ts`).
  */
+
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -14,6 +15,7 @@ import {
   TICK_MILLIS,
 } from "../../src/FifoQueue.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/queue/keys.ts"
+import { newcomerCall } from "../../src/queue/newcomer.ts"
 import type { Action, Pages } from "../../src/queue/operator.ts"
 import { rules } from "../../src/queue/rules.ts"
 import type { QueueContext } from "../../src/rules/step.ts"
@@ -190,7 +192,9 @@ export const makeBench = Effect.fnUntraced(function* (
     /** a newcomer whom a gate admits at a time that is long past */
     admitSentBefore: (millis: number, id: string) => {
       watchTicket(id)
-      return sentBefore(millis, rules.admit, () => ({ id, data: `data of ${id}` }))
+      return sentBefore(millis, rules.admit, () =>
+        newcomerCall({ id, caller: "", network: "", holds: false, data: `data of ${id}` }),
+      )
     },
     /** an end of a session that arrives only now */
     endSentBefore: (millis: number, ...sessions: ReadonlyArray<string>) =>

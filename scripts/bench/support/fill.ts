@@ -1,6 +1,7 @@
 /** Fills a queue with tickets without connections. */
 import { Redis } from "ioredis"
 import { keysOf } from "../../../src/queue/keys.ts"
+import { newcomerCall } from "../../../src/queue/newcomer.ts"
 import { rules } from "../../../src/queue/rules.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
 import type { QueueContext } from "../../../src/rules/step.ts"
@@ -20,7 +21,7 @@ const data = JSON.stringify({
 const newcomer = (n: number): Newcomer => {
   const network = `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`
   const id = `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`
-  return { id, data, caller: `${network}.${n & 255}`, holds: true, network }
+  return newcomerCall({ id, data, caller: `${network}.${n & 255}`, holds: true, network })
 }
 
 /** No ticket is called, and every ticket is present for an hour. */
@@ -46,7 +47,9 @@ export const fill = async (redis: RedisServer, count: number): Promise<void> => 
       const pipeline = client.pipeline()
       for (let n = 0; n < 100 && from < count; n++) {
         const many = Math.min(MAX_CALLS_PER_COMMAND, count - from)
-        const calls = Array.from({ length: many }, (_, k) => newcomer(from + k)).flatMap(argumentsOf)
+        const calls = Array.from({ length: many }, (_, k) => newcomer(from + k)).flatMap((call) =>
+          argumentsOf(call, rules.admit.texts),
+        )
         pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
         from += many
       }

@@ -1,26 +1,21 @@
 /** Faults in who is admitted, who is called, and whether anybody learns of it. */
+
 import { enqueue, place, takeSlot } from "../../../src/rules/line.ts"
 import { save } from "../../../src/rules/load.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
 import { START_LEASE_MILLIS } from "../../../src/rules/queue/admit.ts"
 import { answerOf, type QueueContext, type Step, type StepAnswer, stepOf } from "../../../src/rules/step.ts"
 import type { Ticket } from "../../../src/rules/ticket.ts"
+import { originOf } from "../../harness/newcomers.ts"
 import type { Answer, AnyRule, Name } from "../did.ts"
 import { asked, everywhere, queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
 /** A newcomer's record at the next place. */
-const accepted = (s: Step, { caller, data, holds, id, network }: Newcomer): Ticket => {
-  s.db.hset(s.keys.data, id, data)
+const accepted = (s: Step, newcomer: Newcomer): Ticket => {
+  s.db.hset(s.keys.data, newcomer.id, newcomer.data)
   const seq = s.db.hincrby(s.keys.meta, "seq", 1)
-  return {
-    state: "waiting",
-    seq,
-    accepted: s.now,
-    ...(caller !== undefined && { caller }),
-    ...(holds && { holds }),
-    ...(network !== undefined && { network }),
-  }
+  return { state: "waiting", seq, accepted: s.now, ...originOf(newcomer) }
 }
 
 /** Lets a newcomer start at once. */

@@ -45,6 +45,7 @@ export const exhausted = ({ daily, hourly }: Budgets, { day, hour }: Usage): Lim
   return hourly > 0 && hour >= hourly ? "hour" : "concurrent"
 }
 
+/** @lazy */
 const openSince = (db: Db, log: string, ago: number): number => db.zcountFrom(log, OPEN + ago + 1)
 
 /** When the oldest units between two scores were taken (ms), at most `count`. */
@@ -76,18 +77,38 @@ const resetOf = (
   return (sortNumbers(moments)[count - 1] ?? 0) + window
 }
 
-/** The usage that a take answers with. */
+/** The units of a caller that count now. */
+interface Used {
+  readonly hour: number
+  readonly day: number
+  readonly open: number
+}
+
+const NONE: Used = { hour: 0, day: 0, open: 0 }
+
+/**
+ * Counts the units exactly, and removes the expired ones.
+ * @lazy
+ */
+const countUnits = (db: Db, log: string, now: number): Used => {
+  db.zremrangebyscore(log, LOWEST, now - DAY)
+  let open = db.zcountFrom(log, OPEN)
+  if (open > 0) open -= db.zremrangebyscore(log, OPEN, OPEN + now - DAY)
+  const hour = db.zcountFrom(log, now - HOUR + 1) - open
+  return { hour: open > 0 ? hour + openSince(db, log, now - HOUR) : hour, day: db.zcard(log), open }
+}
+
+/**
+ * The usage that a take answers with.
+ * @lazy
+ */
 const usageOf = (
   db: Db,
   log: string,
   now: number,
   { daily, hourly }: Budgets,
-  {
-    day,
-    hour,
-    open,
-    taken,
-  }: { readonly hour: number; readonly day: number; readonly open: number; readonly taken: boolean },
+  { day, hour, open }: Used,
+  taken: boolean,
 ): Usage => {
   const oldestOpen = taken || open === 0 ? undefined : momentsOf(db, log, OPEN, HIGHEST, 1, OPEN)[0]
   return {
@@ -100,39 +121,45 @@ const usageOf = (
   }
 }
 
-export const take = (db: Db, log: string, now: number, budgets: Budgets, { omitUsage, token }: Take): Taken => {
+/** Whether there is room even if the expired units counted, and the caller is near no limit. Then no exact count is needed. */
+const isRoomy = (db: Db, log: string, now: number, budgets: Budgets, units: number): boolean => {
   const { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST } = budgets
-  let day = db.zcard(log)
-  let hour = 0
-  let open = 0
-  // expired units are counted here too: if there is room even so, no exact count is needed
-  const isRoomy =
-    omitUsage === true &&
-    (hourly === 0 || day < hourly) &&
-    (daily === 0 || day < daily) &&
-    day + 1 < nearHourly &&
-    day + 1 < nearDaily &&
-    (concurrent === 0 || day < concurrent || openSince(db, log, now - DAY) < concurrent)
-  if (day > 0 && !isRoomy) {
-    db.zremrangebyscore(log, LOWEST, now - DAY)
-    open = db.zcountFrom(log, OPEN)
-    if (open > 0) open -= db.zremrangebyscore(log, OPEN, OPEN + now - DAY)
-    day = db.zcard(log)
-    hour = db.zcountFrom(log, now - HOUR + 1) - open
-    if (open > 0) hour += openSince(db, log, now - HOUR)
+  return (
+    (hourly === 0 || units < hourly) &&
+    (daily === 0 || units < daily) &&
+    units + 1 < nearHourly &&
+    units + 1 < nearDaily &&
+    (concurrent === 0 || units < concurrent || openSince(db, log, now - DAY) < concurrent)
+  )
+}
+
+const addUnit = (db: Db, log: string, now: number, { concurrent }: Budgets, token: string): void => {
+  db.zadd(log, concurrent > 0 ? OPEN + now : now, token)
+  db.pexpire(log, DAY)
+}
+
+const TAKEN: Taken = { taken: true }
+
+/**
+ * @param token names the unit, so that it can be given back; must be new
+ * @param omitUsage the caller of this rule needs the usage only when nothing is taken
+ */
+export const take = (db: Db, log: string, now: number, budgets: Budgets, token: string, omitUsage: boolean): Taken => {
+  const units = db.zcard(log)
+  if (omitUsage && isRoomy(db, log, now, budgets, units)) {
+    addUnit(db, log, now, budgets, token)
+    return TAKEN
   }
-  const taken =
-    (hourly === 0 || hour < hourly) && (daily === 0 || day < daily) && (concurrent === 0 || open < concurrent)
-  if (taken) {
-    db.zadd(log, concurrent > 0 ? OPEN + now : now, token)
-    db.pexpire(log, DAY)
-    if (concurrent > 0) open++
-    day++
-    hour++
-    if (omitUsage === true) {
-      const near = { hour: hour >= nearHourly, day: day >= nearDaily }
-      return !isRoomy && (near.hour || near.day) ? { taken, near } : { taken }
-    }
-  }
-  return { taken, usage: usageOf(db, log, now, budgets, { hour, day, open, taken }) }
+  const { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST } = budgets
+  const used = units === 0 ? NONE : countUnits(db, log, now)
+  const isFree =
+    (hourly === 0 || used.hour < hourly) &&
+    (daily === 0 || used.day < daily) &&
+    (concurrent === 0 || used.open < concurrent)
+  if (!isFree) return { taken: false, usage: usageOf(db, log, now, budgets, used, false) }
+  addUnit(db, log, now, budgets, token)
+  const after = { hour: used.hour + 1, day: used.day + 1, open: concurrent > 0 ? used.open + 1 : used.open }
+  if (!omitUsage) return { taken: true, usage: usageOf(db, log, now, budgets, after, true) }
+  const near = { hour: after.hour >= nearHourly, day: after.day >= nearDaily }
+  return near.hour || near.day ? { taken: true, near } : TAKEN
 }

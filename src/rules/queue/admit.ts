@@ -11,28 +11,30 @@
  */
 import { callNext, isSlotFree, PROBE_MILLIS } from "../call-next.ts"
 import { isPauseOn, pausedAnswer, takeSlot, type Waiting, withinAccount } from "../line.ts"
-import { encode, numberOf, textOf } from "../native.ts"
+import { after, decode, numberOf, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
 import { positionAt } from "../position.ts"
 import { metaMany, type Step, settle } from "../step.ts"
-import { shareOf, type Ticket } from "../ticket.ts"
+import { isTicket, shareOf, type Ticket } from "../ticket.ts"
 
 /** How long a start may take before its slot is freed (ms); longer than the platform client's timeout. */
 export const START_LEASE_MILLIS = 30_000
 
 export interface Newcomer {
   readonly id: string
-  /** the rate limiter's key; absent when there is none */
-  readonly caller?: string
-  /** the caller holds a concurrent unit until the ticket ends */
-  readonly holds?: true
-  /** the network whose share of slots and places the ticket counts toward, without spaces; absent for none */
-  readonly network?: string
-  /** the context of the caller's trace (`Ticket.trace`); absent without a tracer */
-  readonly trace?: string
+  /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
+  readonly network: string
+  /**
+   * The fields of the ticket's record that the gate knows (`Origin`), as JSON. It becomes the beginning of the record as it is: to read
+   * it and to write it again would take an eighth of the step.
+   */
+  readonly origin: string
   /** stored with the ticket and returned by its start */
   readonly data: string
 }
+
+/** What a gate knows of a newcomer. */
+export type Origin = Pick<Ticket, "caller" | "holds" | "network" | "trace">
 
 export type Admitted =
   | { readonly _tag: "starting"; readonly lease: string }
@@ -41,16 +43,23 @@ export type Admitted =
   /** an operator lets no newcomer in, or this one was withdrawn */
   | { readonly _tag: "draining" }
 
-const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: number, now: number): Ticket => {
-  const ticket: Ticket = { state: "waiting", seq, accepted: now }
-  if (caller !== undefined) ticket.caller = caller
-  if (holds === true) ticket.holds = true
-  if (network !== undefined) ticket.network = network
-  if (trace !== undefined) ticket.trace = trace
-  return ticket
+/** The record of a newcomer that waits, as JSON. `seq` and `now` in their stored form. */
+const recordOf = (origin: string, seq: string, now: string): string =>
+  `{"state":"waiting","seq":${seq},"accepted":${now}${origin === "{}" ? "" : ","}${after(origin, 1)}`
+
+/**
+ * The ticket of a newcomer.
+ * @lazy
+ */
+const ticketOf = ({ origin }: Newcomer, seq: number, now: number): Ticket => {
+  const ticket = decode(recordOf(origin, textOf(seq), textOf(now)))
+  return isTicket(ticket) ? ticket : { state: "waiting", seq, accepted: now }
 }
 
-/** Whether the newcomer was withdrawn before it arrived. If so, its quota is given back. */
+/**
+ * Whether the newcomer was withdrawn before it arrived. If so, its quota is given back.
+ * @lazy
+ */
 const wasWithdrawn = (s: Step, newcomer: Newcomer): boolean => {
   if (s.db.zscore(s.keys.forget, newcomer.id) === undefined) return false
   settle(s, "refund", newcomer.id, ticketOf(newcomer, 0, s.now))
@@ -78,8 +87,8 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
   const waitingCounts: { [field: string]: number } = {}
   const fields: Array<string> = []
   for (const { network } of newcomers) {
-    const field = network === undefined ? "" : waitingField(network)
-    if (field !== "" && waitingCounts[field] === undefined) {
+    const field = waitingField(network)
+    if (network !== "" && waitingCounts[field] === undefined) {
       waitingCounts[field] = 0
       fields.push(field)
     }
@@ -101,7 +110,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     draining,
     withdrawnUntil = 0,
     averageMillis = 0,
-    isDisrupted,
+    disruption,
     probeUntil = 0,
     backoffUntil = 0,
     paused = 0,
@@ -117,14 +126,14 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     }
     return answers
   }
-  const disrupted = isDisrupted === 1
-  const isPaused = isPauseOn(s, paused, pausedUntil)
+  const disrupted = disruption === 1
+  const pauseOn = isPauseOn(s, paused, pausedUntil)
   const latest = now + clockLagMillis(s, sweptAt)
   const lengthBefore = db.zcard(keys.waiting)
   let length = lengthBefore
   let free = 0
   let deadline = 0
-  if (length === 0 && !isPaused && backoffUntil <= now && !(disrupted && probeUntil > now)) {
+  if (length === 0 && !pauseOn && backoffUntil <= now && !(disrupted && probeUntil > now)) {
     free = Math.max(0, slots - db.zcard(keys.leases))
     if (disrupted) free = Math.min(free, 1)
     if (free > 0) deadline = latest + START_LEASE_MILLIS
@@ -137,10 +146,11 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   const dataEntries: Array<string> = []
   const waitingEntries: Array<number | string> = []
   const presenceEntries: Array<number | string> = []
+  const nowText = textOf(now)
   const presentUntil = textOf(latest + context.graceMillis)
   for (const newcomer of newcomers) {
-    const { data, id, network } = newcomer
-    const field = network === undefined ? "" : waitingField(network)
+    const { data, id, network, origin } = newcomer
+    const field = waitingField(network)
     const room = maxLength - length
     if (hasWithdrawals && wasWithdrawn(s, newcomer)) {
       answers.push({ _tag: "draining" })
@@ -149,30 +159,36 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       accepted++
       if (disrupted) db.hset(keys.meta, "probeUntil", `${now + PROBE_MILLIS}`)
       const lease = takeSlot(s, id, ticketOf(newcomer, seq + accepted, now), "starting", deadline)
-      dataEntries.push(id, data)
+      dataEntries.push(id)
+      dataEntries.push(data)
       answers.push({ _tag: "starting", lease })
     } else if (
       room <= 0 ||
-      (field !== "" && share < 1 && length >= room && (waitingCounts[field] ?? 0) >= shareOf(share, room))
+      (network !== "" && share < 1 && length >= room && (waitingCounts[field] ?? 0) >= shareOf(share, room))
     ) {
       answers.push({ _tag: "full", length, averageMillis })
     } else {
       accepted++
       const position = positionAt(length)
       length++
-      const ticketSeq = seq + accepted
-      records.push(id, encode(ticketOf(newcomer, ticketSeq, now)))
-      dataEntries.push(id, data)
-      waitingEntries.push(textOf(ticketSeq), id)
-      presenceEntries.push(presentUntil, id)
-      if (field !== "") {
+      const ticketSeq = textOf(seq + accepted)
+      // one at a time: in Lua, pushing several at once creates a table
+      records.push(id)
+      records.push(recordOf(origin, ticketSeq, nowText))
+      dataEntries.push(id)
+      dataEntries.push(data)
+      waitingEntries.push(ticketSeq)
+      waitingEntries.push(id)
+      presenceEntries.push(presentUntil)
+      presenceEntries.push(id)
+      if (network !== "") {
         if (!isChanged[field]) changed.push(field)
         isChanged[field] = true
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
       const all: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
-      const place = withinAccount(s, all)
-      answers.push(isPaused ? pausedAnswer(place, pausedUntil) : place)
+      const own = withinAccount(s, all)
+      answers.push(pauseOn ? pausedAnswer(own, pausedUntil) : own)
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)
@@ -182,7 +198,10 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   db.zaddMany(keys.waiting, waitingEntries)
   db.zaddMany(keys.presence, presenceEntries)
   const counts: Array<string> = []
-  for (const field of changed) counts.push(field, `${waitingCounts[field] ?? 0}`)
+  for (const field of changed) {
+    counts.push(field)
+    counts.push(`${waitingCounts[field] ?? 0}`)
+  }
   if (counts.length > 0) db.hsetMany(keys.networks, counts)
   return answers
 }

@@ -2,7 +2,9 @@
  * A random history of campaigns that share an account: callers arrive, start, leave and end in each of them, caps and slots change, and
  * time passes. The invariants of each campaign and those of the account are checked after every step.
  */
+
 import { campaignIdOf, keysOf } from "../../../src/queue/keys.ts"
+import { newcomerCall } from "../../../src/queue/newcomer.ts"
 import { rules as queueRules } from "../../../src/queue/rules.ts"
 import type { QueueContext, StepAnswer } from "../../../src/rules/step.ts"
 import type { State } from "../../../src/rules/ticket.ts"
@@ -95,7 +97,9 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
       case "admit": {
         const id = `t${count++}`
         tickets.push(id)
-        return does(asked.admit, { id, data: "{}" }, () => ({ admits: [id, ""] }))
+        return does(asked.admit, newcomerCall({ id, caller: "", network: "", holds: false, data: "{}" }), () => ({
+          admits: [id, ""],
+        }))
       }
       case "start":
         return does(asked.start, { id: called ?? "nobody" })

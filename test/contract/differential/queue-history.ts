@@ -2,7 +2,10 @@
  * A random history of one campaign: callers arrive, wait, start, leave and vanish, the platform answers late or twice,
  * slots and instances change, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
+
+import { originOf } from "../../../scripts/harness/newcomers.ts"
 import { keysOf } from "../../../src/queue/keys.ts"
+import { newcomerCall } from "../../../src/queue/newcomer.ts"
 import { rules as queueRules } from "../../../src/queue/rules.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/rules/outage.ts"
@@ -168,13 +171,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     const caller = random.pick(["", "1.2.3.4", "1.2.3.4", "2001:db8::/64"])
     const holds = random.percent(60)
     const network = random.pick(["", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8"])
-    return {
-      id,
-      data: `{"of":"${id} ü/"}`,
-      ...(caller === "" ? {} : { caller }),
-      ...(caller !== "" && holds ? { holds } : {}),
-      ...(network === "" ? {} : { network }),
-    }
+    return newcomerCall({ id, data: `{"of":"${id} ü/"}`, caller, holds, network })
   }
 
   const failed = (id: string, reason: FailReason): FailedStart => {
@@ -226,7 +223,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     switch (op) {
       case "admit": {
         const call = newcomer()
-        return does(asked.admit, call, () => ({ admits: [call.id, call.caller ?? ""] }))
+        return does(asked.admit, call, () => ({ admits: [call.id, originOf(call).caller ?? ""] }))
       }
       case "start":
         return does(asked.start, { id: ticket("called") })

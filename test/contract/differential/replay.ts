@@ -109,7 +109,7 @@ export const makeReplayer = async ({ host, port }: RedisServer): Promise<Replaye
       const args = [
         String(now),
         JSON.stringify(context),
-        ...(sent++ % 2 === 0 ? argumentsOf(call) : [JSON.stringify(call)]),
+        ...(sent++ % 2 === 0 ? argumentsOf(call, rule.texts) : [JSON.stringify(call)]),
       ]
       pipeline.evalsha(digestOf(rule.lua), keys.length, ...keys, ...args)
     }

@@ -1,0 +1,14 @@
+/** A newcomer as the rules of the queue take it. */
+import type { Newcomer } from "../FifoQueue.ts"
+import type { Newcomer as NewcomerCall, Origin } from "../rules/queue/admit.ts"
+import { jsonOf } from "../store/json.ts"
+
+export const newcomerCall = ({ caller, data, holds, id, network, trace }: Newcomer): NewcomerCall => {
+  const origin: Origin = {
+    caller: caller === "" ? undefined : caller,
+    holds: caller !== "" && holds ? true : undefined,
+    network: network === "" ? undefined : network,
+    trace,
+  }
+  return { id, network, origin: jsonOf(origin), data }
+}
