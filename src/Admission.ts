@@ -97,6 +97,10 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, settlements, signals, wanting } = stepResultOf(answer, at.campaign)
             if (result._tag === "refused") return Effect.fail(refusal(result.usage))
+            // hot path: nearly every admission has nothing else
+            if (result.near === undefined && result.shadow === undefined && wanting === undefined) {
+              return Effect.succeed({ result, signals, settlements })
+            }
             const { near, shadow, ...admitted } = result
             return Effect.succeed({
               result: admitted,

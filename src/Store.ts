@@ -19,8 +19,8 @@ export interface Rule<RuleContext extends object, Call extends object, Answer> {
   readonly name: string
   readonly run: Run<RuleContext, Call, Answer>
   /**
-   * ARGV 1 now (ms) · 2 context (JSON) · then each call: its fields without `texts` (JSON, empty for none), and each of `texts` (empty for
-   * none). Returns a JSON list with one answer per call.
+   * ARGV 1 now (ms) · 2 context (JSON) · then each call: its fields without `texts` (JSON), and each of `texts` (empty for none). Returns a
+   * JSON list with one answer per call.
    */
   readonly lua: string
   /** The fields of a call that are sent as arguments of their own; `data` when absent. */

@@ -355,7 +355,7 @@ end`
 /** The Lua that reads the calls. A call may also be in one piece, with its texts in the JSON. */
 const reading = (texts: ReadonlyArray<string>): string => `local calls = {}
 for i = 3, #ARGV, ${texts.length + 1} do
-  local call = ARGV[i] ~= "" and cjson.decode(ARGV[i]) or {}
+  local call = ARGV[i] ~= "{}" and cjson.decode(ARGV[i]) or {}
 ${texts.map((field, n) => `  call.${field} = ARGV[i + ${n + 1}] or call.${field}`).join("\n")}
   calls[#calls + 1] = call
 end`

@@ -50,12 +50,9 @@ const contextJson = (context: object): string => {
 
 const DATA_ONLY: ReadonlyArray<string> = ["data"]
 
-/**
- * A call as the arguments of the Lua (`Rule.lua`): its other fields as JSON, empty for none, then each of `texts`, which would otherwise be
- * escaped and parsed.
- */
+/** A call as the arguments of the Lua (`Rule.lua`): its fields without `texts` as JSON, then each of `texts`, neither escaped nor parsed. */
 export const argumentsOf = (call: object, texts: ReadonlyArray<string> = DATA_ONLY): ReadonlyArray<string> => {
-  const args = ["", ...texts.map(() => "")]
+  const args = ["{}", ...texts.map(() => "")]
   let others: { [field: string]: unknown } | undefined
   for (const field in call) {
     const value: unknown = Reflect.get(call, field)

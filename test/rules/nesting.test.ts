@@ -3,14 +3,22 @@ import { assert, describe, it } from "@effect/vitest"
 import { type Nested, nest } from "../../scripts/rules/nesting.ts"
 
 /** Declarations by name, each with the names that it uses; a name in capitals is a constant. */
-const arrange = (uses: Readonly<Record<string, ReadonlyArray<string>>>, ...entries: ReadonlyArray<string>) => {
+const arrange = (uses: Readonly<Record<string, ReadonlyArray<string>>>, ...entries: ReadonlyArray<string>) =>
+  arrangeLazy(uses, [], ...entries)
+
+/** The same, with lazy functions. */
+const arrangeLazy = (
+  uses: Readonly<Record<string, ReadonlyArray<string>>>,
+  lazy: ReadonlyArray<string>,
+  ...entries: ReadonlyArray<string>
+) => {
   const texts = Object.keys(uses).map((name): [string, string] => [
     name,
     /^[A-Z]+$/.test(name) ? `local ${name} = 1` : `local function ${name}()\nend`,
   ])
   const shown = ({ inside, name }: Nested): string =>
     inside.length === 0 ? name : `${name}(${inside.map(shown).join(" ")})`
-  return nest(new Map(texts), (name) => new Set(uses[name]), new Set(entries))
+  return nest(new Map(texts), (name) => new Set(uses[name]), new Set(entries), new Set(lazy))
     .map(shown)
     .join(" ")
 }
@@ -29,6 +37,19 @@ describe("the declarations of a rule", () => {
     assert.strictEqual(arrange(uses, "rule"), "rule(shared c(a b) d)")
     assert.strictEqual(arrange(uses, "rule", "other"), "a rule(shared b c d) other")
     assert.strictEqual(arrange(uses, "rule", "shared"), "shared rule(c(a b) d)")
+  })
+
+  it("are inside of each lazy function that needs them, unless another one does", () => {
+    const uses = { a: [], b: ["a"], c: [], one: ["b", "c"], two: ["b"], rule: ["c", "one", "two"] }
+    assert.strictEqual(arrange(uses, "rule"), "rule(a b c one two)")
+    assert.strictEqual(arrangeLazy(uses, ["one", "two"], "rule"), "rule(c one(a b) two(a b))")
+    const usual = { ...uses, rule: ["b", "c", "one", "two"] }
+    assert.strictEqual(arrangeLazy(usual, ["one", "two"], "rule"), "rule(a b c one two)")
+  })
+
+  it("are inside of a lazy function within another one only if that one does not have them", () => {
+    const uses = { a: [], b: [], inner: ["a", "b"], outer: ["a", "inner"], c: [], rule: ["outer", "c"] }
+    assert.strictEqual(arrangeLazy(uses, ["inner", "outer"], "rule"), "rule(outer(a inner(b)) c)")
   })
 
   it("are not inside of a constant, nor alone inside of a function", () => {

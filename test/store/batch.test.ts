@@ -47,6 +47,21 @@ describe("calls in one tick", () => {
     )
   })
 
+  it("have each text of their rule as an argument, in the rule's order", async () => {
+    const { ask, sent } = bench()
+    const texts = ["id", "origin"]
+    ask({ ...batched, texts }, 7, { origin: '{"caller":"\\ud800"}', id: "a" })
+    ask({ ...batched, name: "other", texts }, 7, { n: 1, none: undefined, data: "d", id: "b" })
+    await turn()
+    assert.deepStrictEqual(
+      sent.map(({ args }) => args.slice(2)),
+      [
+        ["{}", "a", '{"caller":"\\ud800"}'],
+        ['{"n":1,"data":"d"}', "b", ""],
+      ],
+    )
+  })
+
   it("run at the time of the first one", async () => {
     const { ask, sent } = bench()
     ask(batched, 1_000, { name: "a" })
