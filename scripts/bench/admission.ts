@@ -3,8 +3,8 @@
  * written by hand for speed, "raw" is the same with a Redis client of its own. In queue mode every request comes from another address
  * and is queued; in flood mode eight addresses have used up their hourly limit.
  *
- * All run at the same time and are loaded in short alternating turns, many times per round, so that other load on the machine
- * slows all of them equally.
+ * In a round all run at the same time and are loaded in short alternating turns, so that other load on the machine slows all of them
+ * equally. Each round starts them anew.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../harness/redis.ts"
@@ -18,8 +18,8 @@ const names = [...peers, "gate"] as const
 type Peer = (typeof peers)[number]
 type Name = (typeof names)[number]
 
-/** V8 compiles for the first 20 s of a process, most for the server with the most code; in production servers run for days. */
-const WARM_UP_SECONDS = 24
+/** V8 compiles for about 12 s of load, most for the server with the most code; in production servers run for days. */
+const WARM_UP_SECONDS = 16
 const TURN_SECONDS = 2
 
 interface RunningServer {
@@ -57,35 +57,33 @@ const turn = async ({ name, redis, server }: RunningServer, mode: Mode, seconds:
   return measured
 }
 
-/** Runs all rounds; returns the measurements of their turns, by server. */
-const runRounds = async (
-  all: ReadonlyArray<RunningServer>,
+/** One round, with servers of its own: V8 compiles the same program differently from start to start, by up to 10 % of its speed. */
+const runRound = async (
+  platform: string,
   mode: Mode,
-  rounds: number,
   turns: number,
   processes: number,
-): Promise<Record<Name, Array<ReadonlyArray<Measured>>>> => {
-  const played: Record<Name, Array<ReadonlyArray<Measured>>> = {
-    tuned: [],
-    raw: [],
-    fastify: [],
-    express: [],
-    gate: [],
-  }
-  // two processes share the requests, so that each compiles for twice as long
-  const warmUp = WARM_UP_SECONDS * processes
-  for (const each of all) await load(each.server.url, each.server.pids, each.redis.pid(), mode, warmUp)
-  for (let round = 0; round < rounds; round++) {
-    const taken: Record<Name, Array<Measured>> = { tuned: [], raw: [], fastify: [], express: [], gate: [] }
+): Promise<Record<Name, ReadonlyArray<Measured>>> => {
+  const all: Array<RunningServer> = []
+  const taken: Record<Name, Array<Measured>> = { tuned: [], raw: [], fastify: [], express: [], gate: [] }
+  try {
+    for (const name of names) all.push(await startSide(name, platform, processes))
+    // two processes share the requests, so that each compiles for twice as long
+    const warmUp = WARM_UP_SECONDS * processes
+    for (const each of all) await load(each.server.url, each.server.pids, each.redis.pid(), mode, warmUp)
     for (let n = 0; n < turns; n++) {
       for (const each of all) taken[each.name].push(await turn(each, mode, TURN_SECONDS))
     }
-    for (const name of names) {
-      played[name].push(taken[name])
-      console.error(`${mode} ${name}: ${Math.round(mean(taken[name], (m) => m.perSecond))} requests per second`)
+  } finally {
+    for (const { redis, server } of all) {
+      await server.stop()
+      await redis.dispose()
     }
   }
-  return played
+  for (const name of names) {
+    console.error(`${mode} ${name}: ${Math.round(mean(taken[name], (m) => m.perSecond))} requests per second`)
+  }
+  return taken
 }
 
 const goals: Readonly<Record<Mode, Readonly<Partial<Record<Peer, Goal>>>>> = {
@@ -98,29 +96,21 @@ export const admission = async (rounds: number, turns: number, processes: number
   const figures: Array<Figures> = []
   const ratios: Array<Ratio> = []
   for (const mode of ["queue", "flood"] as const) {
-    const all: Array<RunningServer> = []
-    try {
-      for (const name of names) all.push(await startSide(name, platform.url, processes))
-      const played = await runRounds(all, mode, rounds, turns, processes)
-      const of = (pick: (measured: Measured) => number) =>
-        Object.fromEntries(names.map((name) => [name, played[name].map((each) => mean(each, pick))]))
-      const title = processes === 1 ? `${mode} mode` : `${mode} mode, ${processes} processes`
-      const perSecond = { name: title, unit: "requests per second", of: of((m) => m.perSecond) }
-      figures.push(
-        perSecond,
-        { name: `${title}, CPU of the server`, unit: "µs per request", of: of((m) => m.micros) },
-        { name: `${title}, CPU of Redis`, unit: "µs per request", of: of((m) => m.storeMicros) },
-      )
-      const p99 = { name: `${title}, 99th percentile`, unit: "ms", of: of((m) => m.p99Micros / 1000) }
-      figures.push(p99)
-      for (const peer of peers) ratios.push(ratio(perSecond, "gate", peer, goals[mode][peer]))
-      ratios.push(ratio(p99, "gate", "tuned", { atMost: 1 }))
-    } finally {
-      for (const { redis, server } of all) {
-        await server.stop()
-        await redis.dispose()
-      }
-    }
+    const played: Array<Record<Name, ReadonlyArray<Measured>>> = []
+    for (let round = 0; round < rounds; round++) played.push(await runRound(platform.url, mode, turns, processes))
+    const of = (pick: (measured: Measured) => number) =>
+      Object.fromEntries(names.map((name) => [name, played.map((taken) => mean(taken[name], pick))]))
+    const title = processes === 1 ? `${mode} mode` : `${mode} mode, ${processes} processes`
+    const perSecond = { name: title, unit: "requests per second", of: of((m) => m.perSecond) }
+    figures.push(
+      perSecond,
+      { name: `${title}, CPU of the server`, unit: "µs per request", of: of((m) => m.micros) },
+      { name: `${title}, CPU of Redis`, unit: "µs per request", of: of((m) => m.storeMicros) },
+    )
+    const p99 = { name: `${title}, 99th percentile`, unit: "ms", of: of((m) => m.p99Micros / 1000) }
+    figures.push(p99)
+    for (const peer of peers) ratios.push(ratio(perSecond, "gate", peer, goals[mode][peer]))
+    ratios.push(ratio(p99, "gate", "tuned", { atMost: 1 }))
   }
   platform.close()
   return { figures, ratios }
