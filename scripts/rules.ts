@@ -69,16 +69,22 @@ const checkNames = (sources: ReadonlyArray<ts.SourceFile>): void => {
 }
 
 /** The functions whose comment has the tag `@lazy`. */
-const lazyIn = (sources: ReadonlyArray<ts.SourceFile>): ReadonlySet<string> =>
-  new Set(
-    sources.flatMap((source) =>
-      source.statements.flatMap((statement) =>
-        ts.isVariableStatement(statement) && ts.getJSDocTags(statement).some(({ tagName }) => tagName.text === "lazy")
-          ? statement.declarationList.declarations.map(({ name }) => name.getText(source))
-          : [],
-      ),
-    ),
+const lazyIn = (sources: ReadonlyArray<ts.SourceFile>): ReadonlySet<string> => {
+  const lazy = sources.flatMap((source) =>
+    source.statements
+      .filter((statement) => ts.getJSDocTags(statement).some(({ tagName }) => tagName.text === "lazy"))
+      .map((statement) => {
+        const [declared] = ts.isVariableStatement(statement) ? statement.declarationList.declarations : []
+        if (declared?.initializer === undefined || !ts.isArrowFunction(declared.initializer)) {
+          throw new Error(
+            `${relative(root, source.fileName)}: only a function can be @lazy: ${statement.getText(source)}`,
+          )
+        }
+        return declared.name.getText(source)
+      }),
   )
+  return new Set(lazy)
+}
 
 /** The text of a file without imports and `export`. */
 const flatten = (source: ts.SourceFile): string =>
@@ -215,8 +221,11 @@ return \${name}(...)
 end\`
 }
 
-/** The Lua that reads the calls. A call may also be in one piece, with its texts in the JSON. */
-const reading = (texts: ReadonlyArray<string>): string => \`local calls = {}
+/** The Lua that reads the calls. A single call may also be in one piece, with its texts in the JSON. */
+const reading = (texts: ReadonlyArray<string>): string => \`if #ARGV > 3 and (#ARGV - 2) % \${texts.length + 1} ~= 0 then
+  error("voicegate: each call has \${texts.length + 1} arguments, its JSON and its texts")
+end
+local calls = {}
 for i = 3, #ARGV, \${texts.length + 1} do
   local call = ARGV[i] ~= "{}" and cjson.decode(ARGV[i]) or {}
 \${texts.map((field, n) => \`  call.\${field} = ARGV[i + \${n + 1}] or call.\${field}\`).join("\\n")}

@@ -22,8 +22,11 @@ export interface Declared {
 }
 
 /** The list `texts` in the options of a rule. */
-const textsOf = (options: ts.Expression | undefined): ReadonlyArray<string> => {
-  if (options === undefined || !ts.isObjectLiteralExpression(options)) return ["data"]
+export const textsOf = (options: ts.Expression | undefined): ReadonlyArray<string> => {
+  if (options === undefined) return ["data"]
+  if (!ts.isObjectLiteralExpression(options) || options.properties.some(ts.isSpreadAssignment)) {
+    throw new Error(`${options.getText()} must be an object with each option in it`)
+  }
   const texts = options.properties.find((property) => property.name?.getText() === "texts")
   if (texts === undefined) return ["data"]
   if (!ts.isPropertyAssignment(texts) || !ts.isArrayLiteralExpression(texts.initializer)) {

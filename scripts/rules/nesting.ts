@@ -2,8 +2,8 @@
  * Arranges Lua declarations so that a rule pays only for what it uses. Redis runs the whole text of a rule with every call, and each
  * function costs then, even if nothing calls it: its closure is created.
  *
- * So what only one function needs is declared inside of that one, and is created by its first call. A function that many calls of
- * a rule do not reach is marked with `@lazy` in its comment: what several lazy functions need and no other one is declared inside of each.
+ * So what only one function needs is declared inside of that one, and is created by its first call. A function that many runs of
+ * a rule do not call is marked with `@lazy` in its comment: what only lazy functions need is declared inside of each of them.
  */
 
 /** Lua declarations by name, each after those that it needs. */
@@ -15,12 +15,22 @@ export interface Nested {
   readonly inside: ReadonlyArray<Nested>
 }
 
-/** Fewer inner functions are not worth the detour of the first call. */
+/** Fewer inner functions are not worth the detour of the first call. A lazy function has any number. */
 const MIN_INSIDE = 2
-/** A function of Lua 5.1 may use 60 variables from outside of it, those of its inner functions included; one is its own name. */
-const MAX_FROM_OUTSIDE = 59
+/** A function of Lua 5.1 may use this many variables from outside of it, those of its inner functions and its own name included. */
+const MAX_UPVALUES = 60
 
 const isFunction = (lua: string): boolean => lua.startsWith("local function ")
+
+/** The declarations outside that a declaration and those inside of it use. */
+const usedFromOutside = (
+  { inside, name }: Nested,
+  usedBy: (name: string) => ReadonlySet<string>,
+): ReadonlySet<string> => {
+  const declared = new Set([name, ...inside.map((each) => each.name)])
+  const used = [...usedBy(name), ...inside.flatMap((each) => [...usedFromOutside(each, usedBy)])]
+  return new Set(used.filter((each) => !declared.has(each)))
+}
 
 /** All that `entries` need, in order of declaration; what a function needs that is in `closed` is left out. */
 const reachable = (
@@ -49,7 +59,19 @@ export const nest = (
   usedBy: (name: string) => ReadonlySet<string>,
   entries: ReadonlySet<string>,
   lazy: ReadonlySet<string> = new Set(),
-): ReadonlyArray<Nested> => arrange(all, usedBy, entries, lazy, new Set())
+): ReadonlyArray<Nested> => {
+  const check = (each: Nested): void => {
+    const { size } = usedFromOutside(each, usedBy)
+    const own = each.inside.length > 0 || usedBy(each.name).has(each.name) ? 1 : 0
+    if (isFunction(all.get(each.name) ?? "") && size + own > MAX_UPVALUES) {
+      throw new Error(`${each.name} would use ${size + own} variables from outside; Lua allows ${MAX_UPVALUES}`)
+    }
+    for (const inner of each.inside) check(inner)
+  }
+  const arranged = arrange(all, usedBy, entries, lazy, new Set())
+  for (const each of arranged) check(each)
+  return arranged
+}
 
 /** @param visible the declarations outside, which need no copy */
 const arrange = (
@@ -59,7 +81,7 @@ const arrange = (
   lazy: ReadonlySet<string>,
   visible: ReadonlySet<string>,
 ): ReadonlyArray<Nested> => {
-  const inOrder = reachable(all, usedBy, entries, lazy).filter((name) => !visible.has(name))
+  const inOrder = reachable(all, usedBy, entries, new Set([...lazy, ...visible])).filter((name) => !visible.has(name))
   const users = new Map<string, Array<string>>(inOrder.map((name) => [name, []]))
   for (const name of inOrder) {
     if (!lazy.has(name)) for (const used of usedBy(name)) if (used !== name) users.get(used)?.push(name)
@@ -79,8 +101,7 @@ const arrange = (
   const usesTooMuch = (host: string, inside: ReadonlyArray<string>): boolean => {
     const within = new Set([host, ...inside])
     return (
-      new Set([...within].flatMap((name) => [...usedBy(name)]).filter((name) => !within.has(name))).size >
-      MAX_FROM_OUTSIDE
+      new Set([...within].flatMap((name) => [...usedBy(name)]).filter((name) => !within.has(name))).size >= MAX_UPVALUES
     )
   }
   const worthwhile = new Set(

@@ -137,5 +137,31 @@ describe("shadow limits", () =>
           assert.deepStrictEqual(near, ["", "", "", "hour", "hour", "", "", "day", "hourday", "hourday"])
         }).pipe(Effect.provide(storeLayer)),
       )
+
+      it.effect(
+        `an admission near a limit in force and beyond a shadow one says both, beside its result, ${name}`,
+        () =>
+          Effect.gen(function* () {
+            yield* TestClock.setTime(BEGIN)
+            const shadow = { ...NONE, RateLimitHourly: 3 }
+            const security = { ...NONE, RateLimitHourly: 5, Shadow: shadow }
+            const gate = yield* makeGate(yield* Store, security, admission)
+            const caller = randomUUID()
+            const noted: Array<unknown> = []
+            for (let n = 0; n < 4; n++) {
+              const admitted = yield* gate.admit(caller, `ticket-${n}`)
+              assert(Result.isSuccess(admitted))
+              const { near, result, shadow } = admitted.success
+              assert.deepStrictEqual(Object.keys(result).toSorted(), ["_tag", "lease"])
+              noted.push([near, shadow])
+            }
+            assert.deepStrictEqual(noted.slice(0, 3), [
+              [undefined, undefined],
+              [undefined, undefined],
+              [undefined, undefined],
+            ])
+            assert.deepStrictEqual(noted[3], [{ hour: true, day: false }, "hour"])
+          }).pipe(Effect.provide(storeLayer)),
+      )
     }
   }))

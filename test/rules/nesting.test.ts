@@ -70,4 +70,21 @@ describe("the declarations of a rule", () => {
     assert.include(arrange(uses(shared), "rule"), "host(a b)")
     assert.notInclude(arrange({ more: [], ...uses([...shared, "more"]), d: ["more"] }, "rule", "d"), "host(")
   })
+
+  it("are not copied into a lazy function that reaches them only through what is declared outside", () => {
+    const uses = { a: [], b: [], v: ["a", "b"], x: [], lazy: ["v", "x"], rule: ["v", "lazy"] }
+    assert.strictEqual(arrangeLazy(uses, ["lazy"], "rule"), "rule(v(a b) lazy(x))")
+  })
+
+  it("are refused where a lazy function would use more from outside than Lua allows", () => {
+    const shared = Array.from({ length: 60 }, (_, n) => `shared${n}`)
+    const uses = {
+      ...Object.fromEntries(shared.map((name) => [name, []])),
+      own: [],
+      lazy: ["own", ...shared],
+      rule: ["lazy", ...shared.slice(1)],
+    }
+    assert.include(arrangeLazy(uses, ["lazy"], "rule"), "lazy(shared0 own)")
+    assert.throws(() => arrangeLazy({ ...uses, rule: ["lazy", ...shared] }, ["lazy"], "rule"), "lazy would use 61")
+  })
 })

@@ -158,8 +158,8 @@ export const take = (db: Db, log: string, now: number, budgets: Budgets, token: 
     (concurrent === 0 || used.open < concurrent)
   if (!isFree) return { taken: false, usage: usageOf(db, log, now, budgets, used, false) }
   addUnit(db, log, now, budgets, token)
-  const after = { hour: used.hour + 1, day: used.day + 1, open: concurrent > 0 ? used.open + 1 : used.open }
-  if (!omitUsage) return { taken: true, usage: usageOf(db, log, now, budgets, after, true) }
-  const near = { hour: after.hour >= nearHourly, day: after.day >= nearDaily }
+  const counted = { hour: used.hour + 1, day: used.day + 1, open: concurrent > 0 ? used.open + 1 : used.open }
+  if (!omitUsage) return { taken: true, usage: usageOf(db, log, now, budgets, counted, true) }
+  const near = { hour: counted.hour >= nearHourly, day: counted.day >= nearDaily }
   return near.hour || near.day ? { taken: true, near } : TAKEN
 }

@@ -25,8 +25,8 @@ export interface Newcomer {
   /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
   readonly network: string
   /**
-   * The fields of the ticket's record that the gate knows (`Origin`), as JSON. It becomes the beginning of the record as it is: to read
-   * it and to write it again would take an eighth of the step.
+   * The fields of the ticket's record that the gate knows (`Origin`), as JSON. They are copied into the record as text: to read
+   * them and to write them again would take an eighth of the step.
    */
   readonly origin: string
   /** stored with the ticket and returned by its start */

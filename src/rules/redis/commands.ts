@@ -1,9 +1,8 @@
 /**
  * The commands of `../db.ts` for Redis's Lua. Each is a plain function: `s.db.hget(key, field)` in a rule becomes
- * `hget(key, field)` in its Lua (`scripts/rules.ts`). A missing value is `false` in Redis's Lua, and `nil` here. Where it matters
- * for speed, a number is given as a text: Redis formats a number of Lua as a fraction, which takes longer.
+ * `hget(key, field)` in its Lua (`scripts/rules.ts`). A missing value is `false` in Redis's Lua, and `nil` here.
  */
-import { MAX_EXACT, textOf } from "./native.ts"
+import { textOf } from "./native.ts"
 
 const call = redis.call
 
@@ -46,8 +45,7 @@ export const hdel = (key: string, field: string): void => {
   call("HDEL", key, field)
 }
 
-export const hincrby = (key: string, field: string, by: number): number =>
-  call("HINCRBY", key, field, textOf(by)) as number
+export const hincrby = (key: string, field: string, by: number): number => call("HINCRBY", key, field, by) as number
 
 export const zadd = (key: string, score: number, member: string): void => {
   call("ZADD", key, textOf(score), member)
@@ -59,11 +57,15 @@ export const zaddMany = (key: string, scoresAndMembers: ReadonlyArray<string | n
 
 export const zrem = (key: string, member: string): boolean => call("ZREM", key, member) === 1
 
-/** A score that is not a finite number was written by hand; it is clamped to the smallest or largest exact whole number. */
+/**
+ * A score that is not a finite number was written by hand; it is clamped to the smallest or largest exact whole number.
+ */
+const MAX_SCORE = 2 ** 53
+
 export const zscore = (key: string, member: string): number | undefined => {
   const score = call("ZSCORE", key, member)
   if (score === false) return undefined
-  return Math.max(-MAX_EXACT, Math.min(MAX_EXACT, tonumber(score) ?? 0))
+  return Math.max(-MAX_SCORE, Math.min(MAX_SCORE, tonumber(score) ?? 0))
 }
 
 export const zrank = (key: string, member: string): number | undefined =>
@@ -111,7 +113,7 @@ export const del = (key: string): void => {
 }
 
 export const pexpire = (key: string, millis: number): void => {
-  call("PEXPIRE", key, textOf(millis))
+  call("PEXPIRE", key, millis)
 }
 
 export const publish = (channel: string, message: string): void => {

@@ -9,12 +9,7 @@ export const numberOf = (stored: string | undefined): number => {
   return value !== undefined && value > -math.huge && value < math.huge ? value : 0
 }
 
-/** Whole numbers up to this one are exact. */
-export const MAX_EXACT = 2 ** 53
-
-/** `%d` is faster than `%.0f`, but wrong beyond 64 bits. */
-export const textOf = (value: number): string =>
-  string.format(value < MAX_EXACT && value > -MAX_EXACT ? "%d" : "%.0f", value)
+export const textOf = (value: number): string => string.format("%.0f", value)
 
 export const padded = (value: number): string => string.format("%016.0f", value)
 

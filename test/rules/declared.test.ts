@@ -1,0 +1,28 @@
+/** How the options of a rule are read from the source, for its Lua. */
+import { assert, describe, it } from "@effect/vitest"
+import ts from "typescript"
+import { textsOf } from "../../scripts/rules/declared.ts"
+
+/** The texts in options that are written like this. */
+const read = (options: string): ReadonlyArray<string> => {
+  const source = ts.createSourceFile("options.ts", `(${options})`, ts.ScriptTarget.ESNext, true)
+  const [statement] = source.statements
+  assert(statement !== undefined && ts.isExpressionStatement(statement))
+  assert(ts.isParenthesizedExpression(statement.expression))
+  return textsOf(statement.expression.expression)
+}
+
+describe("the texts of a rule", () => {
+  it("are those in its options, else its data", () => {
+    assert.deepStrictEqual(textsOf(undefined), ["data"])
+    assert.deepStrictEqual(read("{ batch: true }"), ["data"])
+    assert.deepStrictEqual(read('{ batch: true, texts: ["id", "data"] }'), ["id", "data"])
+  })
+
+  it("must be written out, because nothing is run", () => {
+    assert.throws(() => read("options"), "must be an object with each option in it")
+    assert.throws(() => read("{ ...options }"), "must be an object with each option in it")
+    assert.throws(() => read("{ texts }"), "must be a list of string literals")
+    assert.throws(() => read("{ texts: [ID] }"), "must be a list of string literals")
+  })
+})
