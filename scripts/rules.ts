@@ -166,11 +166,8 @@ const onlyNames = (lua: string): string =>
 const usedIn = (all: Declarations, text: string): ReadonlySet<string> =>
   new Set([...onlyNames(text).matchAll(WORD)].map(([name]) => name).filter((name) => all.has(name)))
 
-/** A function by its number, with the declarations inside of it. */
-interface Host {
-  readonly host: number
-  readonly inside: ReadonlyArray<number | Host>
-}
+/** A declaration by its number, with those inside of it if there are any. */
+type Tree = number | readonly [host: number, inside: ReadonlyArray<Tree>]
 
 const generated = (): string => {
   const declared = declaredRules()
@@ -190,8 +187,8 @@ const generated = (): string => {
     numbers.set(name, number)
     return number
   }
-  const numbered = ({ inside, name }: Nested): number | Host =>
-    inside.length === 0 ? numberOf(name) : { host: numberOf(name), inside: inside.map(numbered) }
+  const numbered = ({ inside, name }: Nested): Tree =>
+    inside.length === 0 ? numberOf(name) : [numberOf(name), inside.map(numbered)]
   const perRule = declared.map(({ expression, name, texts }) => {
     const tree = nest(all, usedBy, usedIn(all, `${expression} encode numberOf`), lazy)
     return { name, expression, texts, tree: tree.map(numbered) }
@@ -204,15 +201,12 @@ const declarations: ReadonlyArray<string> = [
 ${[...numbers.keys()].map((name) => `  ${JSON.stringify(all.get(name))},`).join("\n")}
 ]
 
-/** A function by its number, with the declarations inside of it: its first call creates them and replaces it. */
-interface Host {
-  readonly host: number
-  readonly inside: ReadonlyArray<number | Host>
-}
+/** A declaration by its number, with those inside of it if there are any: its first call creates them and replaces it. */
+type Tree = number | readonly [host: number, inside: ReadonlyArray<Tree>]
 
-const declaration = (each: number | Host): string => {
+const declaration = (each: Tree): string => {
   if (typeof each === "number") return declarations[each] ?? ""
-  const { host, inside } = each
+  const [host, inside] = each
   const [, name, rest] = /^local function (\\w+)([^]*)$/.exec(declarations[host] ?? "") ?? []
   return \`local function \${name}(...)
 \${inside.map(declaration).join("\\n")}
@@ -232,7 +226,7 @@ for i = 3, #ARGV, \${texts.length + 1} do
   calls[#calls + 1] = call
 end\`
 
-const text = (name: string, run: string, texts: ReadonlyArray<string>, needs: ReadonlyArray<number | Host>): string => \`-- voicegate \${name}
+const text = (name: string, run: string, texts: ReadonlyArray<string>, needs: ReadonlyArray<Tree>): string => \`-- voicegate \${name}
 \${needs.map(declaration).join("\\n")}
 \${reading(texts)}
 return encode(\${run}(nil, KEYS, numberOf(ARGV[1]), cjson.decode(ARGV[2]), calls))
