@@ -162,7 +162,7 @@ const onlyNames = (lua: string): string =>
     .replace(/(?<!\.)\.[A-Za-z_]\w*/g, ".")
     .replace(/\b[A-Za-z_]\w* = /g, "= ")
 
-/** The declarations that a text uses. */
+/** The declarations that a text uses. A local variable that is named like one counts as a use, so give it another name. */
 const usedIn = (all: Declarations, text: string): ReadonlySet<string> =>
   new Set([...onlyNames(text).matchAll(WORD)].map(([name]) => name).filter((name) => all.has(name)))
 

@@ -9,16 +9,9 @@ import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { addressProblem, cleanAddresses } from "./KeyAddresses.ts"
 import { KeyCache } from "./KeyCache.ts"
+import { columnsOf, type KeyRow, show } from "./KeyRow.ts"
 import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
-import {
-  type ApiKey,
-  type KeyScope,
-  PERMISSIONS,
-  type Permission,
-  type Principal,
-  type Refused,
-  refuse,
-} from "./model.ts"
+import { type ApiKey, type KeyScope, type Permission, type Principal, type Refused, refuse } from "./model.ts"
 
 /** The longest name of a key, in UTF-16 units. */
 export const MAX_KEY_NAME = 100
@@ -95,59 +88,6 @@ export class ApiKeys extends Context.Service<
   }
 >()("voicegate/platform/ApiKeys") {}
 
-interface Row {
-  readonly id: string
-  readonly user_id: string
-  readonly name: string
-  readonly digest: string
-  readonly display: string
-  readonly restricted: number
-  readonly may_start: number
-  readonly may_read: number
-  readonly may_manage: number
-  readonly user_management: number
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly last_used_at: number | null
-  readonly revoked_at: number | null
-  readonly first_used_at: number | null
-  /** JSON */
-  readonly allowed_addresses: string
-  /** digest of the secret before the last rotation, and until when it works */
-  readonly previous_digest: string | null
-  readonly previous_until: number | null
-}
-
-const permissionsOf = ({ may_manage, may_read, may_start }: Row): ReadonlyArray<Permission> => {
-  const may = { start: may_start, read: may_read, manage: may_manage }
-  return PERMISSIONS.filter((each) => may[each] !== 0)
-}
-
-/** The database columns of permissions. */
-const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
-  may_start: permissions.includes("start") ? 1 : 0,
-  may_read: permissions.includes("read") ? 1 : 0,
-  may_manage: permissions.includes("manage") ? 1 : 0,
-})
-
-const addressesOf = ({ allowed_addresses }: Row): ReadonlyArray<string> => JSON.parse(allowed_addresses)
-
-const show = (row: Row, businessIds: ReadonlyArray<string>): ApiKey => ({
-  id: row.id,
-  userId: row.user_id,
-  name: row.name,
-  display: row.display,
-  scope: row.restricted === 0 ? { type: "Unrestricted" } : { type: "Restricted", businessIds },
-  permissions: permissionsOf(row),
-  userManagement: row.user_management !== 0,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
-  lastUsedAt: row.last_used_at,
-  revokedAt: row.revoked_at,
-  previousSecretUntil: row.previous_until,
-  allowedAddresses: addressesOf(row),
-})
-
 const describe = (key: ApiKey): string => {
   const scope = key.scope.type === "Restricted" ? `restricted to ${key.scope.businessIds.join(", ")}` : "unrestricted"
   const may = `may ${key.permissions.join(", ")}`
@@ -210,7 +150,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         }
       }
       const secret = mintSecret()
-      const row: Row = {
+      const row: KeyRow = {
         id: randomUUID(),
         user_id: userId,
         name: wanted.name.trim(),
@@ -237,7 +177,8 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
     })
 
     const list = Effect.fnUntraced(function* (userId: string) {
-      const rows = yield* sql<Row>`SELECT * FROM api_keys WHERE user_id = ${userId} ORDER BY created_at DESC, id DESC`
+      const rows =
+        yield* sql<KeyRow>`SELECT * FROM api_keys WHERE user_id = ${userId} ORDER BY created_at DESC, id DESC`
       const businesses = yield* businessesOf(rows.map(({ id }) => id))
       return rows.map((row) => show(row, businesses.get(row.id) ?? []))
     })
@@ -259,7 +200,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
       }
       const isChange = Object.keys(columns).length > 0
-      const [row] = yield* sql<Row>`
+      const [row] = yield* sql<KeyRow>`
         UPDATE api_keys SET ${isChange ? sql.update(columns) : sql`name = name`}
         WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL
           ${expiresAt === undefined ? sql`` : sql`AND (expires_at IS NULL OR expires_at > ${now})`} RETURNING *`
@@ -279,7 +220,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         )
       }
       const secret = mintSecret()
-      const [row] = yield* sql<Row>`
+      const [row] = yield* sql<KeyRow>`
         UPDATE api_keys SET
           previous_digest = ${previousUntil === null ? sql`NULL` : sql`digest`}, previous_until = ${previousUntil},
           digest = ${digestSecret(Redacted.value(secret))}, display = ${displaySecret(Redacted.value(secret))}
@@ -297,12 +238,12 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
 
     const revoke = Effect.fnUntraced(function* (userId: string, keyId: string) {
       const now = yield* Clock.currentTimeMillis
-      const [ended] = yield* sql<Row>`
+      const [ended] = yield* sql<KeyRow>`
         UPDATE api_keys SET revoked_at = ${now}
         WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING *`
       const [row] =
         ended === undefined
-          ? yield* sql<Row>`SELECT * FROM api_keys WHERE id = ${keyId} AND user_id = ${userId}`
+          ? yield* sql<KeyRow>`SELECT * FROM api_keys WHERE id = ${keyId} AND user_id = ${userId}`
           : [ended]
       if (row === undefined) return yield* noSuchKey()
       const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
@@ -311,7 +252,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
     })
 
     const lookUp = Effect.fnUntraced(function* (digest: string) {
-      const [row] = yield* sql<Row & UserColumns>`
+      const [row] = yield* sql<KeyRow & UserColumns>`
         SELECT k.*, u.email, u.name AS user_name, u.call_concurrency, u.disabled, u.created_at AS user_created_at
         FROM api_keys k JOIN users u ON u.id = k.user_id
         WHERE (k.digest = ${digest} OR k.previous_digest = ${digest}) AND k.revoked_at IS NULL`

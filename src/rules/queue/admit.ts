@@ -187,8 +187,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
       const all: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
-      const own = withinAccount(s, all)
-      answers.push(pauseOn ? pausedAnswer(own, pausedUntil) : own)
+      const withSlots = withinAccount(s, all)
+      answers.push(pauseOn ? pausedAnswer(withSlots, pausedUntil) : withSlots)
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)
