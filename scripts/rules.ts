@@ -14,6 +14,7 @@ import ts from "typescript"
 import * as tstl from "typescript-to-lua"
 import { declaredRules, parsed, root, rules } from "./rules/declared.ts"
 import { type Declarations, type Nested, nest } from "./rules/nesting.ts"
+import { rulePrinter } from "./rules/printer.ts"
 
 const output = join(rules, "lua.generated.ts")
 const globals = join(rules, "redis/globals.d.ts")
@@ -119,6 +120,7 @@ const compile = (text: string): string => {
   const problems = [...ts.getPreEmitDiagnostics(program)]
   const { diagnostics } = new tstl.Transpiler().emit({
     program,
+    plugins: [rulePrinter],
     writeFile: (file, written) => void lua.set(file, written),
   })
   problems.push(...diagnostics)

@@ -7,6 +7,7 @@
 import { Effect, Layer, Result } from "effect"
 import { FifoQueue } from "./FifoQueue.ts"
 import { admissionPortOf } from "./queue/admission-port.ts"
+import { admittedOf } from "./queue/admitted.ts"
 import { rules } from "./queue/rules.ts"
 import { stepResultOf } from "./queue/step.ts"
 import { NEAR_SHARE, RateLimiter, type TakeRequest, takeRequestsOf } from "./RateLimiter.ts"
@@ -99,11 +100,11 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             if (result._tag === "refused") return Effect.fail(refusal(result.usage))
             // hot path: nearly every admission has nothing else
             if (result.near === undefined && result.shadow === undefined && wanting === undefined) {
-              return Effect.succeed({ result, signals, settlements })
+              return Effect.succeed({ result: admittedOf(result), signals, settlements })
             }
             const { near, shadow, ...admitted } = result
             return Effect.succeed({
-              result: admitted,
+              result: admittedOf(admitted),
               signals,
               settlements,
               ...(near === undefined ? {} : { near }),

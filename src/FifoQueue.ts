@@ -12,10 +12,10 @@
  * Every operation is one atomic step of the store.
  */
 import { Context, type Effect } from "effect"
+import type { Admitted } from "./queue/admitted.ts"
 import type { OperatorQueue } from "./queue/operator.ts"
 import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
-import type { Admitted } from "./rules/queue/admit.ts"
 import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"

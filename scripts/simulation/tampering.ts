@@ -2,6 +2,7 @@
 import type { rules as queueRules } from "../../src/queue/rules.ts"
 import type { rules as limiterRules } from "../../src/RateLimiter.ts"
 import type { Db } from "../../src/rules/db.ts"
+import { numberOf } from "../../src/rules/native.ts"
 import type { FailReason } from "../../src/rules/queue/fail.ts"
 import { type QueueContext, type Step, stepOf } from "../../src/rules/step.ts"
 import type { Answer, AnyRule, Call, Name } from "./did.ts"
@@ -89,7 +90,7 @@ export const queue = <N extends Name>(
 /** Applies the same change to several rules. */
 const eachOf = ({ hget, hset, zadd }: Partial<Db>): Partial<Db> => {
   const many: { -readonly [K in keyof Db]?: Db[K] } = {}
-  if (hget !== undefined) many.hgetMany = (key, fields) => fields.map((field) => hget(key, field) ?? "")
+  if (hget !== undefined) many.hgetNumbers = (key, fields) => fields.map((field) => numberOf(hget(key, field)))
   if (hset !== undefined) {
     many.hsetMany = (key, list) => {
       for (let i = 0; i < list.length; i += 2) hset(key, list[i] ?? "", list[i + 1] ?? "")

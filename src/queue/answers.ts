@@ -59,11 +59,20 @@ const live = Struct({ _tag: Literal("live"), data: Text })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
 const unknown = Struct({ _tag: Literal("unknown") })
 
+const lastPlace = Struct({
+  _tag: Literal("waiting"),
+  position: Finite,
+  averageMillis: optionalKey(Finite),
+  disrupted: optionalKey(Literal(true)),
+  paused: optionalKey(Literal(true)),
+  pausedUntil: optionalKey(Finite),
+  slots: optionalKey(Finite),
+})
 const starting = Struct({ _tag: Literal("starting"), lease: Text })
 const full = Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite })
 const draining = Struct({ _tag: Literal("draining") })
 
-export const admitted: Schema.Codec<Admitted> = Union([starting, waiting, full, draining])
+export const admitted: Schema.Codec<Admitted> = Union([starting, lastPlace, full, draining])
 
 export const started: Schema.Codec<Start> = Union([
   Struct({ _tag: Literal("starting"), lease: Text, data: Text, calledAt: Finite, acceptedAt: Finite }),
@@ -167,7 +176,7 @@ const noted = {
 
 export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Union([
   Struct({ ...starting.fields, ...noted }),
-  Struct({ ...waiting.fields, ...noted }),
+  Struct({ ...lastPlace.fields, ...noted }),
   Struct({ ...full.fields, ...noted }),
   Struct({ ...draining.fields, ...noted }),
   Struct({ _tag: Literal("refused"), usage }),
@@ -191,9 +200,8 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
     result.near === undefined &&
     result.shadow === undefined &&
     isNumber(result.position) &&
-    isNumber(result.length) &&
-    isNumber(result.averageMillis) &&
-    typeof result.disrupted === "boolean" &&
+    (result.averageMillis === undefined || isNumber(result.averageMillis)) &&
+    (result.disrupted === undefined || result.disrupted === true) &&
     (result.paused === undefined || result.paused === true) &&
     (result.pausedUntil === undefined || isNumber(result.pausedUntil)) &&
     (result.slots === undefined || isNumber(result.slots))

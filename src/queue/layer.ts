@@ -21,6 +21,7 @@ import type { StoreUnavailable } from "../Session.ts"
 import { Settings } from "../Settings.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import { type AdmissionPort, registerAdmissionPort } from "./admission-port.ts"
+import { admittedOf } from "./admitted.ts"
 import { campaignIdOf, keysOf } from "./keys.ts"
 import { newcomerCall } from "./newcomer.ts"
 import { makeOperatorQueue } from "./operator.ts"
@@ -155,7 +156,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
     const queue = FifoQueue.of({
-      admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), identity),
+      admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), admittedOf),
       start: (at, id) => step(rules.start, at, { id }, identity),
       bind: (at, id, lease, { data, ids, offerMillis }) =>
         step(

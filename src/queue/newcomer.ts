@@ -10,5 +10,6 @@ export const newcomerCall = ({ caller, data, holds, id, network, trace }: Newcom
     network: network === "" ? undefined : network,
     trace,
   }
-  return { id, network, origin: jsonOf(origin), data }
+  const json = jsonOf(origin)
+  return { id, network, origin: json === "{}" ? "}" : `,${json.slice(1)}`, data }
 }

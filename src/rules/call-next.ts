@@ -33,7 +33,7 @@ import {
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
 import { isAbsent } from "./outage.ts"
-import { meta, metaMany, notify, type Step } from "./step.ts"
+import { meta, notify, type Step } from "./step.ts"
 
 /** While the platform cannot be reached, the time between two calls (ms); the next call comes sooner if the platform answers the first. */
 export const PROBE_MILLIS = 5_000
@@ -157,8 +157,8 @@ const CALL_FIELDS: ReadonlyArray<string> = [
  * @lazy
  */
 export const callNext = (s: Step): boolean => {
-  const [backoffUntil = 0, paused = 0, pausedUntil = 0, disrupted = 0, probeUntil = 0, heldFrom = 0] = metaMany(
-    s,
+  const [backoffUntil = 0, paused = 0, pausedUntil = 0, disrupted = 0, probeUntil = 0, heldFrom = 0] = s.db.hgetNumbers(
+    s.keys.meta,
     CALL_FIELDS,
   )
   const pauseOn = isPauseOn(s, paused, pausedUntil)

@@ -9,8 +9,8 @@ export interface Db {
   /** Stores a text with a lifetime (ms). */
   set(key: string, value: string, lifetime: number): void
   hget(key: string, field: string): string | undefined
-  /** Several fields, in order; an empty text for a missing field. */
-  hgetMany(key: string, fields: ReadonlyArray<string>): ReadonlyArray<string>
+  /** Several numbers, in order; 0 for a field that is missing or is not a finite number. */
+  hgetNumbers(key: string, fields: ReadonlyArray<string>): ReadonlyArray<number>
   /** All fields with their values, in no order: field, value, field, value … */
   hgetall(key: string): ReadonlyArray<string>
   hset(key: string, field: string, value: string): void
@@ -41,6 +41,7 @@ export interface Db {
   /** Removes all but the `kept` members with the highest scores. */
   zkeepLast(key: string, kept: number): void
   del(key: string): void
-  pexpire(key: string, millis: number): void
+  /** Sets the lifetime of a key (ms, in its stored form). */
+  pexpire(key: string, millis: string): void
   publish(channel: string, message: string): void
 }

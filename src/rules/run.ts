@@ -6,7 +6,7 @@ import { limitByAccount, noteInAccount } from "./account.ts"
 import type { Db } from "./db.ts"
 import { QUEUE_KEY_COUNT } from "./keys.ts"
 import { type GiveBack, type GiveBackContext, giveBack } from "./limits/give-back.ts"
-import { type Take, type Taken, take } from "./limits/take.ts"
+import { type Take, type Taken, take, takingOf } from "./limits/take.ts"
 import type { Budgets } from "./limits/units.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
 import { answerOf, type QueueContext, type Step, type StepAnswer, stepOf } from "./step.ts"
@@ -67,9 +67,10 @@ export const runTakeAndAdmit: Run<TakeAndAdmitContext, Newcomer, StepAnswer<Take
 /** Keys: the log of each caller. */
 export const runTake: Run<Budgets, Take, Taken> = (db, keys, now, budgets, calls) => {
   const answers: Array<Taken> = []
+  const taking = takingOf(now, budgets)
   for (let i = 0; i < calls.length; i++) {
     const { omitUsage, token } = calls[i] as Take
-    answers.push(take(db, keys[i] as string, now, budgets, token, omitUsage === true))
+    answers.push(take(db, keys[i] as string, taking, token, omitUsage === true))
   }
   return answers
 }

@@ -116,13 +116,6 @@ export const answerOf = <A>({ settlements, signals, wanting }: Step, result: A):
 /** A numeric field of the campaign; 0 when absent. */
 export const meta = (s: Step, field: string): number => numberOf(s.db.hget(s.keys.meta, field))
 
-/** Several numeric fields, in order. */
-export const metaMany = (s: Step, fields: ReadonlyArray<string>): ReadonlyArray<number> => {
-  const numbers: Array<number> = []
-  for (const text of s.db.hgetMany(s.keys.meta, fields)) numbers.push(numberOf(text))
-  return numbers
-}
-
 /** Notifies the gate that holds the ticket's connection: this one, or another over its channel. */
 export const notify = (s: Step, ticket: Ticket, { kind, ticket: id }: Signal): void => {
   const signal: Signal = ticket.trace === undefined ? { ticket: id, kind } : { ticket: id, kind, trace: ticket.trace }

@@ -2,7 +2,7 @@
  * Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. Shadow limits are counted too but
  * refuse nobody: the answer names the one that would have refused.
  */
-import { exhausted, type LimitName, type Near, type Taken, take, type Usage } from "./limits/take.ts"
+import { exhausted, type LimitName, type Near, TAKEN, type Taken, take, takingOf, type Usage } from "./limits/take.ts"
 import { type Budgets, isLimited } from "./limits/units.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
 import type { QueueContext, Step } from "./step.ts"
@@ -30,11 +30,9 @@ export type TakenAndAdmitted = (Admitted & Noted) | { readonly _tag: "refused"; 
  * @lazy
  */
 export const takeShadow = (s: Step, log: string, budgets: Budgets, token: string): LimitName | undefined => {
-  const { taken, usage } = take(s.db, log, s.now, budgets, token, true)
+  const { taken, usage } = take(s.db, log, takingOf(s.now, budgets), token, true)
   return taken || usage === undefined ? undefined : exhausted(budgets, usage)
 }
-
-const FREE: Taken = { taken: true }
 
 const noted = (admitted: Admitted, near: Near | undefined, shadow: LimitName | false): Admitted & Noted => {
   if (shadow === false) return near === undefined ? admitted : { ...admitted, near }
@@ -55,10 +53,10 @@ export const takeAndAdmit = (
   const shadows: Array<LimitName | false> = []
   const admissible: Array<Newcomer> = []
   const keys = shadow === undefined ? 1 : 2
-  const limited = isLimited(budgets)
+  const taking = isLimited(budgets) ? takingOf(s.now, budgets) : undefined
   for (let i = 0; i < newcomers.length; i++) {
     const newcomer = newcomers[i] as Newcomer
-    const taken = limited ? take(s.db, logs[i * keys] as string, s.now, budgets, newcomer.id, true) : FREE
+    const taken = taking === undefined ? TAKEN : take(s.db, logs[i * keys] as string, taking, newcomer.id, true)
     takings.push(taken)
     if (taken.taken) admissible.push(newcomer)
     if (shadow !== undefined) {

@@ -3,6 +3,7 @@
  * synchronous, which makes them atomic here.
  */
 import type { Db } from "../rules/db.ts"
+import { numberOf } from "../rules/native.ts"
 import { SortedSet } from "./SortedSet.ts"
 
 type Value = string | Map<string, string> | SortedSet
@@ -41,9 +42,9 @@ export class MemoryDb implements Db {
     this.entries.set(key, { value, expiresAt: this.now + ttlMillis })
   }
 
-  pexpire(key: string, ttlMillis: number): void {
+  pexpire(key: string, ttlMillis: string): void {
     const entry = this.entry(key)
-    if (entry !== undefined) entry.expiresAt = this.now + ttlMillis
+    if (entry !== undefined) entry.expiresAt = this.now + Number(ttlMillis)
   }
 
   hget(key: string, field: string): string | undefined {
@@ -51,9 +52,9 @@ export class MemoryDb implements Db {
     return value instanceof Map ? value.get(field) : undefined
   }
 
-  hgetMany(key: string, fields: ReadonlyArray<string>): ReadonlyArray<string> {
+  hgetNumbers(key: string, fields: ReadonlyArray<string>): ReadonlyArray<number> {
     const value = this.live(key)
-    return fields.map((field) => (value instanceof Map ? (value.get(field) ?? "") : ""))
+    return fields.map((field) => (value instanceof Map ? numberOf(value.get(field)) : 0))
   }
 
   hgetall(key: string): ReadonlyArray<string> {

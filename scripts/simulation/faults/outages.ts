@@ -16,7 +16,8 @@ export const outageFaults: ReadonlyArray<Planted> = [
     name: "calls are not held after an outage",
     rule: everywhere((name) =>
       tampered(name, (db) => ({
-        hgetMany: (key, fields) => db.hgetMany(key, fields).map((value, i) => (fields[i] === "heldFrom" ? "" : value)),
+        hgetNumbers: (key, fields) =>
+          db.hgetNumbers(key, fields).map((value, i) => (fields[i] === "heldFrom" ? 0 : value)),
       })),
     ),
   },

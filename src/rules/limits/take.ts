@@ -1,6 +1,6 @@
 /** Takes one unit of every budget, or of none. */
 import type { Db } from "../db.ts"
-import { HIGHEST, LOWEST, sortNumbers } from "../native.ts"
+import { HIGHEST, LOWEST, sortNumbers, textOf } from "../native.ts"
 import { type Budgets, DAY, HOUR, OPEN } from "./units.ts"
 
 export interface Take {
@@ -86,10 +86,7 @@ interface Used {
 
 const NONE: Used = { hour: 0, day: 0, open: 0 }
 
-/**
- * Counts the units exactly, and removes the expired ones.
- * @lazy
- */
+/** Counts the units exactly, and removes the expired ones. */
 const countUnits = (db: Db, log: string, now: number): Used => {
   db.zremrangebyscore(log, LOWEST, now - DAY)
   let open = db.zcountFrom(log, OPEN)
@@ -98,10 +95,7 @@ const countUnits = (db: Db, log: string, now: number): Used => {
   return { hour: open > 0 ? hour + openSince(db, log, now - HOUR) : hour, day: db.zcard(log), open }
 }
 
-/**
- * The usage that a take answers with.
- * @lazy
- */
+/** The usage that a take answers with. */
 const usageOf = (
   db: Db,
   log: string,
@@ -121,8 +115,22 @@ const usageOf = (
   }
 }
 
+/** What all takes of a step from the same budgets share. */
+export interface Taking {
+  readonly now: number
+  readonly budgets: Budgets
+  /** the score of a new unit, in its stored form */
+  readonly score: string
+}
+
+export const takingOf = (now: number, budgets: Budgets): Taking => ({
+  now,
+  budgets,
+  score: textOf(budgets.concurrent > 0 ? OPEN + now : now),
+})
+
 /** Whether there is room even if the expired units counted, and the caller is near no limit. Then no exact count is needed. */
-const isRoomy = (db: Db, log: string, now: number, budgets: Budgets, units: number): boolean => {
+const isRoomy = (db: Db, log: string, { budgets, now }: Taking, units: number): boolean => {
   const { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST } = budgets
   return (
     (hourly === 0 || units < hourly) &&
@@ -133,23 +141,22 @@ const isRoomy = (db: Db, log: string, now: number, budgets: Budgets, units: numb
   )
 }
 
-const addUnit = (db: Db, log: string, now: number, { concurrent }: Budgets, token: string): void => {
-  db.zadd(log, concurrent > 0 ? OPEN + now : now, token)
-  db.pexpire(log, DAY)
+const LIFETIME = `${DAY}`
+
+const addUnit = (db: Db, log: string, { score }: Taking, token: string): void => {
+  db.zaddMany(log, [score, token])
+  db.pexpire(log, LIFETIME)
 }
 
-const TAKEN: Taken = { taken: true }
+export const TAKEN: Taken = { taken: true }
 
 /**
- * @param token names the unit, so that it can be given back; must be new
- * @param omitUsage the caller of this rule needs the usage only when nothing is taken
+ * Takes a unit after an exact count.
+ * @param units those in the log, some of which may be expired
+ * @lazy
  */
-export const take = (db: Db, log: string, now: number, budgets: Budgets, token: string, omitUsage: boolean): Taken => {
-  const units = db.zcard(log)
-  if (omitUsage && isRoomy(db, log, now, budgets, units)) {
-    addUnit(db, log, now, budgets, token)
-    return TAKEN
-  }
+const takeCounted = (db: Db, log: string, taking: Taking, token: string, omitUsage: boolean, units: number): Taken => {
+  const { budgets, now } = taking
   const { concurrent, daily, hourly, nearDaily = HIGHEST, nearHourly = HIGHEST } = budgets
   const used = units === 0 ? NONE : countUnits(db, log, now)
   const isFree =
@@ -157,9 +164,20 @@ export const take = (db: Db, log: string, now: number, budgets: Budgets, token: 
     (daily === 0 || used.day < daily) &&
     (concurrent === 0 || used.open < concurrent)
   if (!isFree) return { taken: false, usage: usageOf(db, log, now, budgets, used, false) }
-  addUnit(db, log, now, budgets, token)
+  addUnit(db, log, taking, token)
   const counted = { hour: used.hour + 1, day: used.day + 1, open: concurrent > 0 ? used.open + 1 : used.open }
   if (!omitUsage) return { taken: true, usage: usageOf(db, log, now, budgets, counted, true) }
   const near = { hour: counted.hour >= nearHourly, day: counted.day >= nearDaily }
   return near.hour || near.day ? { taken: true, near } : TAKEN
+}
+
+/**
+ * @param token names the unit, so that it can be given back; must be new
+ * @param omitUsage the caller of this rule needs the usage only when nothing is taken
+ */
+export const take = (db: Db, log: string, taking: Taking, token: string, omitUsage: boolean): Taken => {
+  const units = db.zcard(log)
+  if (!omitUsage || !isRoomy(db, log, taking, units)) return takeCounted(db, log, taking, token, omitUsage, units)
+  addUnit(db, log, taking, token)
+  return TAKEN
 }

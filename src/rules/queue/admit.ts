@@ -10,11 +10,11 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, isSlotFree, PROBE_MILLIS } from "../call-next.ts"
-import { isPauseOn, pausedAnswer, takeSlot, type Waiting, withinAccount } from "../line.ts"
-import { after, decode, numberOf, textOf } from "../native.ts"
+import { isPauseOn, type Pause, type Place, pausedAnswer, takeSlot, withinAccount } from "../line.ts"
+import { decode, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
 import { positionAt } from "../position.ts"
-import { metaMany, type Step, settle } from "../step.ts"
+import { type Step, settle } from "../step.ts"
 import { isTicket, shareOf, type Ticket } from "../ticket.ts"
 
 /** How long a start may take before its slot is freed (ms); longer than the platform client's timeout. */
@@ -25,8 +25,8 @@ export interface Newcomer {
   /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
   readonly network: string
   /**
-   * The fields of the ticket's record that the gate knows (`Origin`), as JSON. They are copied into the record as text: to read
-   * them and to write them again would take an eighth of the step.
+   * The end of the ticket's record: the fields that the gate knows (`Origin`), each with a comma before it, and the closing brace. It
+   * is copied into the record: to read these fields as JSON and to write them again would take an eighth of the step.
    */
   readonly origin: string
   /** stored with the ticket and returned by its start */
@@ -36,16 +36,29 @@ export interface Newcomer {
 /** What a gate knows of a newcomer. */
 export type Origin = Pick<Ticket, "caller" | "holds" | "network" | "trace">
 
+/**
+ * The place of a newcomer that waits. It is the last one, so its position is also the length of the queue. It names only what is not
+ * as usual, because to write the answers takes a tenth of the step.
+ */
+export interface LastPlace extends Pause, Pick<Place, "position" | "slots"> {
+  readonly _tag: "waiting"
+  /** the average length of a call; absent while none was measured */
+  readonly averageMillis?: number
+  /** the platform cannot be reached */
+  readonly disrupted?: true
+}
+
+/** What became of a newcomer. */
 export type Admitted =
   | { readonly _tag: "starting"; readonly lease: string }
-  | Waiting
+  | LastPlace
   | { readonly _tag: "full"; readonly length: number; readonly averageMillis: number }
   /** an operator lets no newcomer in, or this one was withdrawn */
   | { readonly _tag: "draining" }
 
 /** The record of a newcomer that waits, as JSON. `seq` and `now` in their stored form. */
 const recordOf = (origin: string, seq: string, now: string): string =>
-  `{"state":"waiting","seq":${seq},"accepted":${now}${origin === "{}" ? "" : ","}${after(origin, 1)}`
+  `{"state":"waiting","seq":${seq},"accepted":${now}${origin}`
 
 /**
  * The ticket of a newcomer.
@@ -94,9 +107,17 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
     }
   }
   if (fields.length === 0) return waitingCounts
-  const found = s.db.hgetMany(s.keys.networks, fields)
-  for (let i = 0; i < fields.length; i++) waitingCounts[fields[i] as string] = numberOf(found[i])
+  const found = s.db.hgetNumbers(s.keys.networks, fields)
+  for (let i = 0; i < fields.length; i++) waitingCounts[fields[i] as string] = found[i] as number
   return waitingCounts
+}
+
+const lastPlace = (position: number, averageMillis: number, disrupted: boolean): LastPlace => {
+  if (averageMillis === 0 && !disrupted) return { _tag: "waiting", position }
+  if (!disrupted) return { _tag: "waiting", position, averageMillis }
+  return averageMillis === 0
+    ? { _tag: "waiting", position, disrupted }
+    : { _tag: "waiting", position, averageMillis, disrupted }
 }
 
 /** Answers each newcomer as if they had arrived one after the other. */
@@ -117,7 +138,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     pausedUntil = 0,
     seq = 0,
     sweptAt = 0,
-  ] = metaMany(s, ADMIT_FIELDS)
+  ] = db.hgetNumbers(keys.meta, ADMIT_FIELDS)
   const hasWithdrawals = withdrawnUntil > 0
   if (draining === 1) {
     for (const newcomer of newcomers) {
@@ -186,8 +207,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         isChanged[field] = true
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
-      const all: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
-      const withSlots = withinAccount(s, all)
+      const withSlots = withinAccount(s, lastPlace(position, averageMillis, disrupted))
       answers.push(pauseOn ? pausedAnswer(withSlots, pausedUntil) : withSlots)
     }
   }

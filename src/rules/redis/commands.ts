@@ -2,7 +2,7 @@
  * The commands of `../db.ts` for Redis's Lua. Each is a plain function: `s.db.hget(key, field)` in a rule becomes
  * `hget(key, field)` in its Lua (`scripts/rules.ts`). A missing value is `false` in Redis's Lua, and `nil` here.
  */
-import { textOf } from "./native.ts"
+import { numberOf, textOf } from "./native.ts"
 
 const call = redis.call
 
@@ -25,10 +25,13 @@ export const set = (key: string, value: string, lifetime: number): void => {
 export const hget = (key: string, field: string): string | undefined =>
   (call("HGET", key, field) || undefined) as string | undefined
 
-export const hgetMany = (key: string, fields: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const found = call("HMGET", key, ...unpack(fields)) as Array<string | false>
-  for (let i = 0; i < fields.length; i++) if (found[i] === false) found[i] = ""
-  return found as ReadonlyArray<string>
+export const hgetNumbers = (key: string, fields: ReadonlyArray<string>): ReadonlyArray<number> => {
+  const found = call("HMGET", key, ...unpack(fields)) as Array<string | false | number>
+  for (let i = 0; i < fields.length; i++) {
+    const stored = found[i] as string | false
+    found[i] = stored === false ? 0 : numberOf(stored)
+  }
+  return found as ReadonlyArray<number>
 }
 
 export const hgetall = (key: string): ReadonlyArray<string> => call("HGETALL", key) as ReadonlyArray<string>
@@ -112,7 +115,7 @@ export const del = (key: string): void => {
   call("DEL", key)
 }
 
-export const pexpire = (key: string, millis: number): void => {
+export const pexpire = (key: string, millis: string): void => {
   call("PEXPIRE", key, millis)
 }
 

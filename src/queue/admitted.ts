@@ -1,0 +1,17 @@
+/** What the rules of the queue answer to a newcomer. */
+import type { Waiting } from "../rules/line.ts"
+import type { Admitted as RuleAdmitted } from "../rules/queue/admit.ts"
+
+/** What became of a newcomer. */
+export type Admitted = Exclude<RuleAdmitted, { readonly _tag: "waiting" }> | Waiting
+
+/** Completes the place of a newcomer that waits. */
+export const admittedOf = (answer: RuleAdmitted): Admitted => {
+  if (answer._tag !== "waiting") return answer
+  const { averageMillis = 0, disrupted = false, paused, position, slots } = answer
+  // hot path: to copy an object costs more than to create one
+  if (paused === undefined && slots === undefined) {
+    return { _tag: "waiting", position, length: position, averageMillis, disrupted }
+  }
+  return { ...answer, length: position, averageMillis, disrupted }
+}
