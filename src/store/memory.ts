@@ -33,14 +33,12 @@ export const layer: Layer.Layer<Store> = Layer.effect(
     yield* at(() => db.evict()).pipe(Effect.schedule(Schedule.spaced(EVICT_EVERY_MILLIS)), Effect.forkScoped)
 
     return yield* withSpans({
-      run: (rule, { call, context, keys, now, ownKeys = [] }) =>
-        Effect.map(
-          at(() => rule.run(db, [...keys, ...ownKeys], now, context, [call])),
-          ([answer]) => {
-            if (answer === undefined) throw new TypeError(`the rule ${rule.name} returned no answer`)
-            return answer
-          },
-        ),
+      run: (rule, { call, context, keys, now, ownKeys }) =>
+        at(() => {
+          const [answer] = rule.run(db, ownKeys === undefined ? keys : [...keys, ...ownKeys], now, context, [call])
+          if (answer === undefined) throw new TypeError(`the rule ${rule.name} returned no answer`)
+          return answer
+        }),
       crossSlot: true,
       get: (key) => at(() => db.get(key)),
       set: (key, value, ttlMillis) => at(() => db.set(key, value, ttlMillis)),

@@ -27,6 +27,15 @@ describe("MemoryDb", () => {
     assert.deepStrictEqual([data.hget("h", "f"), data.zscore("z", "m")], ["v", 1])
   })
 
+  it("reads 0 for a number that is missing or is not a finite number", () => {
+    const data = db()
+    data.hset("h", "seven", "7")
+    data.hset("h", "text", "seven")
+    data.hset("h", "infinite", "1e999")
+    assert.deepStrictEqual(data.hgetNumbers("h", ["seven", "missing", "text", "infinite"]), [7, 0, 0, 0])
+    assert.deepStrictEqual(data.hgetNumbers("missing", ["seven"]), [0])
+  })
+
   it("creates an expired hash or sorted set again without the old lifetime", () => {
     const data = db()
     data.zadd("z", 1, "old")
