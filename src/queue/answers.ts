@@ -45,15 +45,19 @@ export const stepAnswer = <A>(result: Schema.Codec<A>): Schema.Codec<StepAnswer<
     wanting: optionalKey(List(Text)),
   })
 
+/** Why nobody is called, and how many slots an account leaves to the campaign. */
+const hindrances = {
+  paused: optionalKey(Literal(true)),
+  pausedUntil: optionalKey(Finite),
+  slots: optionalKey(Finite),
+}
 const waiting = Struct({
   _tag: Literal("waiting"),
   position: Finite,
   length: Finite,
   averageMillis: Finite,
   disrupted: Flag,
-  paused: optionalKey(Literal(true)),
-  pausedUntil: optionalKey(Finite),
-  slots: optionalKey(Finite),
+  ...hindrances,
 })
 const live = Struct({ _tag: Literal("live"), data: Text })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
@@ -64,9 +68,7 @@ const lastPlace = Struct({
   position: Finite,
   averageMillis: optionalKey(Finite),
   disrupted: optionalKey(Literal(true)),
-  paused: optionalKey(Literal(true)),
-  pausedUntil: optionalKey(Finite),
-  slots: optionalKey(Finite),
+  ...hindrances,
 })
 const starting = Struct({ _tag: Literal("starting"), lease: Text })
 const full = Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite })
@@ -110,9 +112,7 @@ export const heartbeat: Schema.Codec<Heartbeat> = Struct({
   length: Finite,
   averageMillis: Finite,
   disrupted: Flag,
-  paused: optionalKey(Literal(true)),
-  pausedUntil: optionalKey(Finite),
-  slots: optionalKey(Finite),
+  ...hindrances,
   tickets: optionalKey(
     List(
       Struct({

@@ -46,7 +46,7 @@ export const readCapacity = (
   const mayAsk = isDue && (starts || numberOf(db.hget(figures, "claim")) <= now)
   if (mayAsk) {
     db.hset(figures, "claim", textOf(now + period))
-    db.pexpire(figures, `${SLOTS_LIFETIME_MILLIS}`)
+    db.pexpire(figures, SLOTS_LIFETIME_MILLIS)
   }
   const problem = db.hget(figures, "problem") ?? ""
   return isKnown ? { mayAsk, slots, problem } : { mayAsk, problem }
@@ -70,7 +70,7 @@ export const saveCapacity = (
   const figures = keys[0] ?? ""
   if (slots !== undefined) {
     db.hsetMany(figures, ["slots", textOf(slots), "at", textOf(now)])
-    db.pexpire(figures, `${SLOTS_LIFETIME_MILLIS}`)
+    db.pexpire(figures, SLOTS_LIFETIME_MILLIS)
   }
   db.hset(figures, "problem", problem)
   return true

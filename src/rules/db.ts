@@ -41,7 +41,6 @@ export interface Db {
   /** Removes all but the `kept` members with the highest scores. */
   zkeepLast(key: string, kept: number): void
   del(key: string): void
-  /** Sets the lifetime of a key (ms, in its stored form). */
-  pexpire(key: string, millis: string): void
+  pexpire(key: string, millis: number): void
   publish(channel: string, message: string): void
 }

@@ -44,7 +44,7 @@ export const rememberTicket = (
   const tickets = keys[0] ?? ""
   db.zadd(tickets, now, ticket)
   db.zremrangebyscore(tickets, LOWEST, now - lifetime)
-  db.pexpire(tickets, `${lifetime}`)
+  db.pexpire(tickets, lifetime)
   return true
 }
 

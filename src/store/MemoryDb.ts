@@ -42,9 +42,9 @@ export class MemoryDb implements Db {
     this.entries.set(key, { value, expiresAt: this.now + ttlMillis })
   }
 
-  pexpire(key: string, ttlMillis: string): void {
+  pexpire(key: string, ttlMillis: number): void {
     const entry = this.entry(key)
-    if (entry !== undefined) entry.expiresAt = this.now + Number(ttlMillis)
+    if (entry !== undefined) entry.expiresAt = this.now + ttlMillis
   }
 
   hget(key: string, field: string): string | undefined {

@@ -16,7 +16,7 @@ const context = {
   callMillis: 7_200_000,
 }
 
-describe("a newcomer whose origin is no JSON", () => {
+describe("a newcomer whose origin does not complete a record", () => {
   it("gets the free slot, with a record that is valid and names no caller", () => {
     const db = new MemoryDb(() => {})
     const keys = keysOf("business/campaign")

@@ -19,7 +19,7 @@ describe("MemoryDb", () => {
     data.hset("h", "f", "v")
     data.zadd("z", 1, "m")
     data.zadd("short", 1, "m")
-    data.pexpire("short", "10")
+    data.pexpire("short", 10)
     data.now = 10
     data.evict()
     assert.strictEqual(data.size, 2)
@@ -39,7 +39,7 @@ describe("MemoryDb", () => {
   it("creates an expired hash or sorted set again without the old lifetime", () => {
     const data = db()
     data.zadd("z", 1, "old")
-    data.pexpire("z", "10")
+    data.pexpire("z", 10)
     data.now = 10
     data.zadd("z", 2, "new")
     data.now = 1_000

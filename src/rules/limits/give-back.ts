@@ -44,7 +44,7 @@ export const giveBack = (
     if (db.zcard(refunds) < refundsPerHour) {
       db.zrem(log, token)
       db.zadd(refunds, now, token)
-      db.pexpire(refunds, `${HOUR}`)
+      db.pexpire(refunds, HOUR)
       db.publish(channel, log)
       return 1
     }
@@ -65,7 +65,7 @@ export const giveBack = (
         db.zadd(log, now, unit)
         changed++
       }
-      db.pexpire(log, `${DAY}`)
+      db.pexpire(log, DAY)
     }
   }
   return changed

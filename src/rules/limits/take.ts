@@ -141,11 +141,9 @@ const isRoomy = (db: Db, log: string, { budgets, now }: Taking, units: number): 
   )
 }
 
-const LIFETIME = `${DAY}`
-
 const addUnit = (db: Db, log: string, { score }: Taking, token: string): void => {
   db.zaddMany(log, [score, token])
-  db.pexpire(log, LIFETIME)
+  db.pexpire(log, DAY)
 }
 
 export const TAKEN: Taken = { taken: true }

@@ -37,8 +37,8 @@ export interface Newcomer {
 export type Origin = Pick<Ticket, "caller" | "holds" | "network" | "trace">
 
 /**
- * The place of a newcomer that waits. It is the last one, so its position is also the length of the queue. It names only what is not
- * as usual, because to write the answers takes a tenth of the step.
+ * The place of a newcomer that waits. It is the last one, so its position is also the length of the queue. Fields with their usual
+ * value are absent, because writing the answers takes a tenth of the step.
  */
 export interface LastPlace extends Pause, Pick<Place, "position" | "slots"> {
   readonly _tag: "waiting"
@@ -113,11 +113,9 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
 }
 
 const lastPlace = (position: number, averageMillis: number, disrupted: boolean): LastPlace => {
-  if (averageMillis === 0 && !disrupted) return { _tag: "waiting", position }
-  if (!disrupted) return { _tag: "waiting", position, averageMillis }
-  return averageMillis === 0
-    ? { _tag: "waiting", position, disrupted }
-    : { _tag: "waiting", position, averageMillis, disrupted }
+  const place: LastPlace =
+    averageMillis === 0 ? { _tag: "waiting", position } : { _tag: "waiting", position, averageMillis }
+  return disrupted ? { ...place, disrupted } : place
 }
 
 /** Answers each newcomer as if they had arrived one after the other. */

@@ -115,7 +115,7 @@ export const del = (key: string): void => {
   call("DEL", key)
 }
 
-export const pexpire = (key: string, millis: string): void => {
+export const pexpire = (key: string, millis: number): void => {
   call("PEXPIRE", key, millis)
 }
 
