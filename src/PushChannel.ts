@@ -7,20 +7,14 @@
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } from "effect"
-import { makeConnectionCounter } from "./connection-counter.ts"
+import { type ConnectionTable, makeConnectionTable } from "./connection-table.ts"
 import { accessOf } from "./credential.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import * as messages from "./messages.ts"
 import { readSignal } from "./queue/signals.ts"
 import { isoTime, type PushEvent, type Started, type TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
-import {
-  type CloseReason,
-  type Connection,
-  type Opened,
-  PushChannel,
-  TooManyConnections,
-} from "./services/PushChannel.ts"
+import { PushChannel, TooManyConnections } from "./services/PushChannel.ts"
 import { inSpan } from "./spans.ts"
 import { spanFrom } from "./trace-context.ts"
 
@@ -32,12 +26,6 @@ export {
   TooManyConnections,
 } from "./services/PushChannel.ts"
 
-/** Limit of connections per ticket; one more replaces the oldest. */
-export const CONNECTIONS_PER_TICKET = 3
-/** Limit of connections per caller (address, or /64). */
-export const CONNECTIONS_PER_CALLER = 100
-/** A connection with a larger backlog than this (bytes) is closed. */
-export const BACKLOG_BYTES = 64 * 1024
 /** The interval between two batches of connections that are told to reconnect (ms). */
 const SEND_AWAY_MILLIS = 100
 const NANOS_PER_MILLI = 1_000_000n
@@ -87,104 +75,9 @@ export const inSignalSpan = ({
         attributes: { "voicegate.event": kind._tag === "called" ? "start_call" : kind.state },
       })
 
-const reconnectEvent: PushEvent = { type: "reconnect", message: messages.reconnect }
-const reconnectText = JSON.stringify(reconnectEvent)
-
-interface Entry extends Opened {
-  readonly ticket: string
-  readonly caller: string
-  readonly connection: Connection
-  last: string
-}
-
-/**
- * The connections of this process, which may be ten thousand, each with an event a second. Hot path: plain loops and callbacks. A
- * queue with a `Stream` for each connection takes 3.5 kB and 6 µs of CPU for an event; an entry takes 0.27 kB and 0.01 µs.
- */
-const makeTable = () => {
-  /** lists, because nearly every ticket has one connection, and a set takes four times the memory */
-  const byTicket = new Map<string, ReadonlyArray<Entry>>()
-  const connectionsPerCaller = makeConnectionCounter(CONNECTIONS_PER_CALLER)
-  let draining = false
-
-  const remove = (entry: Entry): void => {
-    const entries = byTicket.get(entry.ticket)
-    if (entries?.includes(entry) !== true) return
-    if (entries.length === 1) byTicket.delete(entry.ticket)
-    else
-      byTicket.set(
-        entry.ticket,
-        entries.filter((each) => each !== entry),
-      )
-    connectionsPerCaller.release(entry.caller)
-  }
-  const cut = (entry: Entry, reason: CloseReason): void => {
-    remove(entry)
-    entry.connection.close(reason)
-  }
-  const all = (): ReadonlyArray<Entry> => [...byTicket.values()].flat()
-
-  const sendTo = (entry: Entry, event: PushEvent, text: string): void => {
-    if (event.type !== "session" && event.type !== "error") {
-      if (entry.last === text) return
-      entry.last = text
-    }
-    if (entry.connection.backlog() > BACKLOG_BYTES) {
-      cut(entry, "lagging")
-      return
-    }
-    entry.connection.send(event, text)
-    if (event.type === "ended") cut(entry, "over")
-  }
-  const deliver = (ticket: string, event: PushEvent): void => {
-    const entries = byTicket.get(ticket)
-    if (entries === undefined) return
-    const text = JSON.stringify(event)
-    for (const entry of entries) sendTo(entry, event, text)
-  }
-  const sendAway = (entry: Entry): void => {
-    entry.connection.send(reconnectEvent, reconnectText)
-    cut(entry, "shutdown")
-  }
-
-  return {
-    deliver,
-    tickets: (): ReadonlyArray<string> => [...byTicket.keys()],
-    open: (ticket: string, caller: string, connection: Connection): Opened | undefined => {
-      if (!connectionsPerCaller.acquire(caller)) return undefined
-      const [oldest, ...others] = byTicket.get(ticket) ?? []
-      if (others.length + 1 >= CONNECTIONS_PER_TICKET && oldest !== undefined) cut(oldest, "replaced")
-      const entry: Entry = {
-        ticket,
-        caller,
-        connection,
-        last: "",
-        send: (event) => sendTo(entry, event, JSON.stringify(event)),
-        close: () => remove(entry),
-      }
-      const known = byTicket.get(ticket)
-      // a spread of nothing would leave room for 16 more
-      byTicket.set(ticket, known === undefined ? [entry] : [...known, entry])
-      if (draining) sendAway(entry)
-      return entry
-    },
-    pingAll: (): void => {
-      for (const entry of all()) if (!entry.connection.ping()) cut(entry, "dead")
-    },
-    all,
-    sendAway: (entry: Entry): void => {
-      if (byTicket.get(entry.ticket)?.includes(entry) === true) sendAway(entry)
-    },
-    drain: (): void => {
-      draining = true
-      for (const entry of all()) sendAway(entry)
-    },
-  }
-}
-
 const serve = (
   address: string,
-  table: ReturnType<typeof makeTable>,
+  table: ConnectionTable,
   missed?: Effect.Effect<void>,
 ): Effect.Effect<PushChannel["Service"]> =>
   Effect.succeed(
@@ -222,14 +115,14 @@ const serve = (
     }),
   )
 
-const heartbeat = (table: ReturnType<typeof makeTable>) =>
+const heartbeat = (table: ConnectionTable) =>
   Effect.sync(table.pingAll).pipe(Effect.schedule(Schedule.spaced(HEARTBEAT_MILLIS)), Effect.forkScoped)
 
 /** For a single process, which has every connection. */
 export const layerLocal: Layer.Layer<PushChannel> = Layer.effect(
   PushChannel,
   Effect.gen(function* () {
-    const table = makeTable()
+    const table = makeConnectionTable()
     yield* heartbeat(table)
     return yield* serve("", table)
   }),
@@ -240,7 +133,7 @@ export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
   PushChannel,
   Effect.gen(function* () {
     const store = yield* Store
-    const table = makeTable()
+    const table = makeConnectionTable()
     const address = randomBytes(6).toString("base64url")
     yield* heartbeat(table)
     const missedMessages = Latch.makeUnsafe(false)

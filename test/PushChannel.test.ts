@@ -3,12 +3,10 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { settingsWith } from "../scripts/harness/settings.ts"
+import { BACKLOG_BYTES, CONNECTIONS_PER_CALLER, CONNECTIONS_PER_TICKET } from "../src/connection-table.ts"
 import { FifoQueue, INSTANCE_CHANNEL } from "../src/FifoQueue.ts"
 import {
-  BACKLOG_BYTES,
   type CloseReason,
-  CONNECTIONS_PER_CALLER,
-  CONNECTIONS_PER_TICKET,
   type Connection,
   HEARTBEAT_MILLIS,
   layerLocal,

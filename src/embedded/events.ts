@@ -56,7 +56,7 @@ export const eventsOf = (
       return Effect.gen(function* () {
         const opened = yield* open
         const first = yield* gatekeeper.attach(ticket)
-        if (first === undefined) yield* awaitStart(gatekeeper.attach(ticket), isClosed, opened.send)
+        if (first === undefined) yield* awaitStart(gatekeeper.attach(ticket), isClosed, opened)
         else opened.send(first)
       }).pipe(
         Effect.catchTags({

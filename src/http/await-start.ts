@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import type { PushEvent, StoreUnavailable, TicketUnknown } from "../Session.ts"
+import type { Opened } from "../services/PushChannel.ts"
 
 const POLL_MILLIS = 500
 /** By then every start has ended. */
@@ -14,7 +15,7 @@ const MAX_POLLS = (2 * START_LEASE_MILLIS) / POLL_MILLIS
 export const awaitStart = (
   attach: Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>,
   isClosed: () => boolean,
-  send: (event: PushEvent) => void,
+  opened: Opened,
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let poll = 0; poll < MAX_POLLS; poll++) {
@@ -22,7 +23,7 @@ export const awaitStart = (
       if (isClosed()) return
       const event = yield* Effect.catchTag(attach, "StoreUnavailable", () => Effect.undefined)
       if (event === undefined) continue
-      if (!isClosed()) send(event)
+      if (!isClosed()) opened.send(event)
       return
     }
   }).pipe(Effect.catchTag("TicketUnknown", () => Effect.void))

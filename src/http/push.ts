@@ -67,7 +67,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
         }
         if (exit.value !== undefined) opened.send(exit.value)
         openTransport(opened, connection)
-        if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), isClosed, opened.send))
+        if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), isClosed, opened))
         return undefined
       }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
 
@@ -132,9 +132,13 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           address,
           () => socket.destroyed,
           (opened, connection) => {
-            // the socket's close also covers a handshake that ws refuses, for which the callback is never called
-            socket.on("close", opened.close)
-            server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, ticket, opened, connection))
+            let isOpen = false
+            // it calls back before it returns, unless it refuses the handshake
+            server.handleUpgrade(request, socket, head, (ws) => {
+              isOpen = true
+              serve(ws, socket, ticket, opened, connection)
+            })
+            if (!isOpen) opened.close()
           },
         ),
       events: (response, ticket, address) =>
@@ -143,7 +147,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           address,
           () => response.destroyed || response.writableEnded,
           (opened, connection) => {
-            response.on("close", opened.close)
+            response.on("close", () => opened.close())
             response.writeHead(200, {
               "content-type": "text/event-stream; charset=utf-8",
               // a compressing middleware of the host would hold events back

@@ -120,6 +120,9 @@ export class TicketSocket extends WebSocket {
       case "error":
         this.terminate()
         return true
+      case "close":
+        transport.opened.close()
+        return super.emit(event, ...args)
       default:
         return super.emit(event, ...args)
     }

@@ -13,12 +13,12 @@ export interface Connection {
   readonly close: (reason: CloseReason) => void
 }
 
-/** The handle of a connection that was added to the channel. */
+/** The handle of a connection that was added to the channel. Its methods need their `this`. */
 export interface Opened {
   /** Sends to this connection alone. */
-  readonly send: (event: PushEvent) => void
+  send(event: PushEvent): void
   /** Removes the connection, which has closed. */
-  readonly close: () => void
+  close(): void
 }
 
 /** Why the gate closes a connection; `over`: its ticket has ended; `shutdown`: the client is to reconnect to another instance. */

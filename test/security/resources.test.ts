@@ -3,7 +3,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { openPatient, SHAPE_NAMES } from "../../scripts/fuzz/patient.ts"
 import { eventually } from "../../scripts/harness/process.ts"
-import { CONNECTIONS_PER_CALLER } from "../../src/PushChannel.ts"
+import { CONNECTIONS_PER_CALLER } from "../../src/connection-table.ts"
 import { rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 
 /** Clients whose upgrade is refused, and who stay all the same. */

@@ -86,10 +86,10 @@ export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory, 
       const opened = yield* channel.open(ticket, peer.caller, connectionOf(peer, ticket))
       peer.ticket = ticket
       peer.attached = opened
-      const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(opened.close))
+      const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(() => opened.close()))
       if (peer.browser !== undefined) yield* memory.remember(peer.browser, ticket)
       if (event !== undefined) opened.send(event)
-      else run(awaitStart(gatekeeper.attach(ticket), () => peer.attached !== opened || !peers.has(peer), opened.send))
+      else run(awaitStart(gatekeeper.attach(ticket), () => peer.attached !== opened || !peers.has(peer), opened))
     })
 
   /** Registers a reconnected widget, which does not name its ticket: with the newest ticket of its browser that has no connection here. */
