@@ -28,30 +28,28 @@ const firstIndex = <A>(items: ReadonlyArray<A>, reached: (item: A) => boolean): 
 }
 
 export class SortedSet {
-  /** the score of each member; absent while the set is small */
-  private scores: Map<string, number> | undefined
-  private readonly runs: Array<Array<Entry>> = []
+  /** the entries by member; absent while the set is small */
+  private index: Map<string, Entry> | undefined
+  private runs: Array<Array<Entry>> = []
 
   get size(): number {
-    return this.scores === undefined ? (this.runs[0]?.length ?? 0) : this.scores.size
+    return this.index === undefined ? (this.runs[0]?.length ?? 0) : this.index.size
   }
 
   score(member: string): number | undefined {
-    if (this.scores !== undefined) return this.scores.get(member)
-    for (const entry of this.runs[0] ?? []) if (entry.member === member) return entry.score
-    return undefined
+    return this.entry(member)?.score
   }
 
   /** Adds the member, or changes its score. */
   add(score: number, member: string): void {
-    const old = this.score(member)
-    if (old === score) return
-    if (old !== undefined) this.remove(member)
+    const old = this.entry(member)
+    if (old?.score === score) return
+    if (old !== undefined) this.removeEntry(old)
     const entry: Entry = { score, member }
-    if (this.scores === undefined && this.size >= SMALL) {
-      this.scores = new Map(this.runs[0]?.map((each) => [each.member, each.score]))
+    if (this.index === undefined && this.size >= SMALL) {
+      this.index = new Map(this.runs[0]?.map((each) => [each.member, each]))
     }
-    this.scores?.set(member, score)
+    this.index?.set(member, entry)
     if (this.append(entry)) return
     const at = Math.min(this.runOf(entry), this.runs.length - 1)
     const run = this.runs[at]
@@ -69,32 +67,36 @@ export class SortedSet {
     const run = this.runs[this.runs.length - 1]
     const last = run?.[run.length - 1]
     if (last !== undefined && before(entry, last)) return false
-    if (run === undefined || run.length >= RUN) this.runs.push([entry])
+    // to push to an empty list would leave room for 16 more, in each caller's log
+    if (run === undefined) this.runs = [[entry]]
+    else if (run.length >= RUN) this.runs.push([entry])
     else run.push(entry)
     return true
   }
 
+  /** Returns whether it was a member. */
   remove(member: string): boolean {
-    const score = this.score(member)
-    if (score === undefined) return false
-    this.scores?.delete(member)
-    const entry: Entry = { score, member }
+    const entry = this.entry(member)
+    if (entry !== undefined) this.removeEntry(entry)
+    return entry !== undefined
+  }
+
+  private removeEntry(entry: Entry): void {
+    this.index?.delete(entry.member)
     const at = this.runOf(entry)
     const run = this.runs[at]
-    if (run === undefined) return false
+    if (run === undefined) return
     run.splice(
       firstIndex(run, (e) => !before(e, entry)),
       1,
     )
     if (run.length === 0) this.runs.splice(at, 1)
-    return true
   }
 
   /** The zero-based rank of a member. */
   rank(member: string): number | undefined {
-    const score = this.score(member)
-    if (score === undefined) return undefined
-    const entry: Entry = { score, member }
+    const entry = this.entry(member)
+    if (entry === undefined) return undefined
     const at = this.runOf(entry)
     let rank = 0
     for (let i = 0; i < at; i++) rank += this.runs[i]?.length ?? 0
@@ -141,6 +143,12 @@ export class SortedSet {
     for (let i = from + 1; i < this.runs.length; i++) count += this.runs[i]?.length ?? 0
     const run = this.runs[from]
     return run === undefined ? 0 : count + run.length - firstIndex(run, (e) => e.score >= min)
+  }
+
+  private entry(member: string): Entry | undefined {
+    if (this.index !== undefined) return this.index.get(member)
+    for (const entry of this.runs[0] ?? []) if (entry.member === member) return entry
+    return undefined
   }
 
   private runOf(entry: Entry): number {

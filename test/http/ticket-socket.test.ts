@@ -4,11 +4,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { BufferedConnection } from "../../src/http/buffered-connection.ts"
 import { TicketSocket, WebSocketTransport } from "../../src/http/websocket-transport.ts"
 
-const opened = { send: () => {}, close: () => {} }
-
-/** A socket that is served, without a connection; counts how often it was told to ping and to terminate. */
+/** A socket that is served, without a connection; counts how often it was told to ping, to terminate and to leave the push channel. */
 const served = () => {
-  const calls = { pings: 0, terminations: 0, commands: [] as Array<string> }
+  const calls = { pings: 0, terminations: 0, closes: 0, commands: [] as Array<string> }
+  const opened = {
+    send: () => {},
+    close: () => {
+      calls.closes++
+    },
+  }
   class Socket extends TicketSocket {
     override ping(): void {
       calls.pings++
@@ -50,13 +54,14 @@ describe("a ticket's WebSocket", () => {
     assert.deepStrictEqual(calls.commands, [""])
   })
 
-  it("still tells listeners that it has closed", () => {
-    const { socket } = served()
+  it("leaves the push channel as soon as it has closed, and still tells listeners", () => {
+    const { calls, socket } = served()
     let closed = false
     socket.on("close", () => {
       closed = true
     })
     socket.emit("close", 1000, Buffer.alloc(0))
     assert.isTrue(closed)
+    assert.strictEqual(calls.closes, 1)
   })
 })
