@@ -133,12 +133,16 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           () => socket.destroyed,
           (opened, connection) => {
             let isOpen = false
-            // it calls back before it returns, unless it refuses the handshake
-            server.handleUpgrade(request, socket, head, (ws) => {
-              isOpen = true
-              serve(ws, socket, ticket, opened, connection)
-            })
-            if (!isOpen) opened.close()
+            try {
+              // it calls back before it returns, unless it refuses the handshake
+              server.handleUpgrade(request, socket, head, (ws) => {
+                isOpen = true
+                serve(ws, socket, ticket, opened, connection)
+              })
+            } finally {
+              // it throws when a host passes an upgrade on twice
+              if (!isOpen) opened.close()
+            }
           },
         ),
       events: (response, ticket, address) =>

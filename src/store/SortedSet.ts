@@ -67,7 +67,7 @@ export class SortedSet {
     const run = this.runs[this.runs.length - 1]
     const last = run?.[run.length - 1]
     if (last !== undefined && before(entry, last)) return false
-    // to push to an empty list would leave room for 16 more, in each caller's log
+    // to push to an empty list would leave room for 16 more runs, in the log of each caller
     if (run === undefined) this.runs = [[entry]]
     else if (run.length >= RUN) this.runs.push([entry])
     else run.push(entry)

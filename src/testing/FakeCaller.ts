@@ -31,11 +31,11 @@ export const connect = Effect.fnUntraced(function* (
       closedBecause = reason
     },
   })
-  const first = yield* Effect.onError(gate.attach(ticket), () => Effect.sync(connection.close))
+  const first = yield* Effect.onError(gate.attach(ticket), () => Effect.sync(() => connection.close()))
   if (first !== undefined) connection.send(first)
   return {
     events: Effect.sync(() => [...events]),
     closedBecause: Effect.sync(() => closedBecause),
-    disconnect: Effect.sync(connection.close),
+    disconnect: Effect.sync(() => connection.close()),
   }
 })

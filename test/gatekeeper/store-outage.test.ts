@@ -69,7 +69,7 @@ const connect = Effect.fnUntraced(function* (ticket: string) {
   const opened = yield* PushChannel.use((channel) => channel.open(ticket, ticket, peer.connection))
   const event = yield* Effect.tapError(
     Gatekeeper.use((gate) => gate.attach(ticket)),
-    () => Effect.sync(opened.close),
+    () => Effect.sync(() => opened.close()),
   )
   if (event !== undefined) opened.send(event)
   return peer

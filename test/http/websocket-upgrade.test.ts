@@ -1,6 +1,7 @@
 /** Which upgrades are accepted, over a real server. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
+import { WebSocket } from "ws"
 import { eventually } from "../../scripts/harness/process.ts"
 import { refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, waiting } from "./push-support.ts"
@@ -35,6 +36,20 @@ describe("an upgrade", () => {
       const path = `/api/session/${ticket}/events`
       expect((yield* refusedUpgrade(port, path, { "sec-websocket-key": "short" })).status).toBe(400)
       expect((yield* refusedUpgrade(port, path, { "sec-websocket-version": "7" })).status).toBe(400)
+      yield* Effect.promise(() =>
+        eventually("none is left", async () => (await Effect.runPromise(connected)).length === 0),
+      )
+    }),
+  )
+
+  servedTest("that a host passes on twice leaves no connection behind", {}, ({ connected, server, url }) =>
+    Effect.gen(function* () {
+      const ticket = yield* waiting
+      for (const listener of server.listeners("upgrade")) server.on("upgrade", (...args) => void listener(...args))
+      const socket = new WebSocket(eventsOf(url, ticket).replace(/^http/, "ws"))
+      // it reads the second answer as an invalid frame
+      socket.on("error", () => {})
+      yield* Effect.promise(() => new Promise((resolve) => socket.on("close", resolve)))
       yield* Effect.promise(() =>
         eventually("none is left", async () => (await Effect.runPromise(connected)).length === 0),
       )

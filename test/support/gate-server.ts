@@ -1,6 +1,6 @@
 /** The gate of `gate.ts` behind a Node HTTP server on a free port of 127.0.0.1, and clients for it. */
 import { once } from "node:events"
-import { type IncomingMessage, request as nodeRequest, type RequestOptions } from "node:http"
+import { type Server as HttpServer, type IncomingMessage, request as nodeRequest, type RequestOptions } from "node:http"
 import type { Socket as NetSocket } from "node:net"
 import { it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
@@ -17,6 +17,7 @@ export interface Served {
   readonly url: string
   readonly port: number
   readonly world: World
+  readonly server: HttpServer
   /** the access log so far, one line per entry */
   readonly log: () => string
   readonly unready: Effect.Effect<void>
@@ -65,6 +66,7 @@ export const serveGate = Effect.fnUntraced(function* (
     url: `http://127.0.0.1:${port}`,
     port,
     world,
+    server,
     log: () => lines,
     unready: listeners.unready,
     drain: listeners.drain,
