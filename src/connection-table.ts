@@ -14,7 +14,7 @@ export const BACKLOG_BYTES = 64 * 1024
 const reconnectEvent: PushEvent = { type: "reconnect", message: messages.reconnect }
 const reconnectText = JSON.stringify(reconnectEvent)
 
-/** A connection of the table. A class, because closures would take three times the memory, and there may be ten thousand of them. */
+/** A connection of the table. A class, because closures would take twice the memory, and there may be ten thousand of them. */
 class Entry implements Opened {
   readonly ticket: string
   readonly caller: string
