@@ -104,19 +104,30 @@ export const makeCommands = Effect.fnUntraced(function* ({
         : Effect.fail(notSent()),
     )
 
+  /** The rules whose text was sent on the current connection, behind which commands find it. */
+  let sent = new WeakSet<SentRule>()
+  client.on("close", () => {
+    sent = new WeakSet()
+  })
+
   /**
-   * EVALSHA, and the text once after NOSCRIPT. `defineCommand` of ioredis does it too, but a Cluster that lacks a node then fails
-   * calls for every key (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
+   * EVAL with the text for a rule's first command on a connection, then EVALSHA, so that the server carries out commands in the order
+   * in which they were sent. On a cluster, or after SCRIPT FLUSH, a server may lack the script: then the text is sent once more.
+   *
+   * `defineCommand` of ioredis does it too, but a Cluster that lacks a node then fails calls for every key
+   * (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
    */
-  const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): unknown =>
-    client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
-      // the server does not have this script: send its text once
-      if (error?.message.startsWith("NOSCRIPT")) {
-        attempt(done, () => client.eval(rule.lua, numberOfKeys, ...rest, done))
-      } else {
-        done(error, reply)
-      }
+  const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): unknown => {
+    const sendText = (): unknown => client.eval(rule.lua, numberOfKeys, ...rest, done)
+    if (!sent.has(rule)) {
+      sent.add(rule)
+      return sendText()
+    }
+    return client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
+      if (error?.message.startsWith("NOSCRIPT")) attempt(done, sendText)
+      else done(error, reply)
     })
+  }
   const call = makeBatcher(
     (rule, keys, args, answered) => {
       const rest = [...keys, ...args]
