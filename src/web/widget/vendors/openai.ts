@@ -32,15 +32,17 @@ const connect: Connect<object> = async (_, { token = "", url = "" }, caller) => 
   })
   for (const track of caller.microphone.getAudioTracks()) peer.addTrack(track, caller.microphone)
   const opened = new Promise<void>((resolve, reject) => {
+    // The sound may be there before: the call begins when what is said arrives too, and texts can be sent.
+    channel.addEventListener("open", () => resolve())
+    channel.addEventListener("close", () => caller.ended("remote"))
+    caller.signal.addEventListener("abort", () => reject(new Error("the call was given up")))
     peer.addEventListener("connectionstatechange", () => {
       const state = peer.connectionState
-      if (state === "connected") resolve()
       caller.link(state === "connected")
       if (state !== "failed" && state !== "closed") return
       reject(new Error(state))
       caller.ended("lost")
     })
-    channel.addEventListener("close", () => caller.ended("remote"))
   })
   opened.catch(() => {})
   try {
