@@ -63,7 +63,7 @@ window.RTCPeerConnection = class extends RTCPeerConnection {
 /** The states of the page's connections, and whether each has an answer. */
 const peerStates = (tab: Page): Promise<ReadonlyArray<string>> =>
   tab.evaluate<ReadonlyArray<string>>(
-    "window.peers.map(({ remoteDescription, signalingState }) => `${signalingState} ${remoteDescription?.type}`)",
+    "window.peers.map(({ remoteDescription, signalingState }) => signalingState + ' ' + remoteDescription?.type)",
   )
 
 describe("a call by an offer through the gate", () => {
