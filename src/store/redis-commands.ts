@@ -104,17 +104,19 @@ export const makeCommands = Effect.fnUntraced(function* ({
         : Effect.fail(notSent()),
     )
 
-  /** The rules whose text was sent on the current connection, behind which commands find it. */
+  /** The rules whose text was sent on the current connection: the server has the script when it reaches later commands. */
   let sent = new WeakSet<SentRule>()
-  client.on("close", () => {
+  // not on `close`: a command that is sent after it fails without having reached a server
+  client.on("ready", () => {
     sent = new WeakSet()
   })
 
   /**
    * EVAL with the text for a rule's first command on a connection, then EVALSHA, so that the server carries out commands in the order
-   * in which they were sent. On a cluster, or after SCRIPT FLUSH, a server may lack the script: then the text is sent once more.
+   * in which they were sent. The server may lack the script all the same: another node of a cluster, after SCRIPT FLUSH, or behind a
+   * proxy. Then the command is sent again with its text, perhaps behind later ones.
    *
-   * `defineCommand` of ioredis does it too, but a Cluster that lacks a node then fails calls for every key
+   * `defineCommand` of ioredis also sends a missing text, but a Cluster that lacks a node then fails calls for every key
    * (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
    */
   const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): unknown => {

@@ -85,7 +85,7 @@ describe("the store on Redis", () => {
           { concurrency: "unbounded" },
         )
         assert.deepStrictEqual(replies.map(Number), [1, 2, 3])
-        // a command that the server cannot run yet is sent again, behind later ones
+        // a command that the server answers with NOSCRIPT would be sent again, behind later ones
         assert.notInclude(yield* Effect.promise(() => server.command("info", "errorstats")), "NOSCRIPT")
         yield* Effect.promise(() => server.stop())
         yield* Effect.promise(() =>

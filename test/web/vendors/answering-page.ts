@@ -40,8 +40,8 @@ export interface AnsweringPage {
   /** The answer to an offer. */
   readonly answer: (sdp: string) => Promise<string>
   /**
-   * Says the turns; once the other page's channel is open, because Chromium loses some of the messages that arrive before: 5 of 1,300
-   * calls on a busy machine.
+   * Says the turns. To be called once the other page's channel is open, because Chromium loses some of the messages that arrive
+   * before: in 5 of 1,300 calls on a busy machine.
    */
   readonly talk: () => Promise<void>
   /** The types of what came on the data channel. */
@@ -56,7 +56,7 @@ export const openAnsweringPage = async (rig: VendorRig, visitor: Visitor): Promi
     tab,
     answer: (sdp) => tab.evaluate<string>(`answer(${JSON.stringify(sdp)})`),
     talk: async () => {
-      // the channel is announced to this page later than it opens on the other
+      // this page may learn of the channel after it has opened on the other
       await tab.waitForFunction("window.talk")
       await tab.evaluate("talk()")
     },

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-/** A page whose answer to a request is a credential for an offer, which `answer` answers. */
+/** A page with the widget. Its request gets a credential for an offer; `answer` answers that offer. */
 const openPage = async (
   rig: VendorRig,
   visitor: Visitor,
@@ -60,7 +60,7 @@ window.RTCPeerConnection = class extends RTCPeerConnection {
   }
 }`
 
-/** The states of the page's connections, and whether each has an answer. */
+/** The states of the page's connections, and the type of each remote description. */
 const peerStates = (tab: Page): Promise<ReadonlyArray<string>> =>
   tab.evaluate<ReadonlyArray<string>>(
     "window.peers.map(({ remoteDescription, signalingState }) => signalingState + ' ' + remoteDescription?.type)",
@@ -103,10 +103,28 @@ describe("a call by an offer through the gate", () => {
     expect(visitor.complaints).toEqual([])
   })
 
-  it("is closed when the visitor cancels while it connects", async () => {
+  it("is closed when the visitor cancels before the answer, and the gate is not waited for", async () => {
+    await visitor.context.addInitScript(KEEP_PEERS)
+    let offers = 0
+    const { tab } = await openPage(rig, visitor, () => {
+      offers++
+      return new Promise(() => {})
+    })
+    const abandoned = tab.waitForEvent("requestfailed", (request) => request.url().endsWith("/offer"))
+    await click(tab, "Start talking")
+    await eventually("the offer", () => offers === 1)
+    await click(tab, "Cancel")
+    await abandoned
+    await eventually("the page has closed its connection", async () =>
+      (await peerStates(tab)).includes("closed undefined"),
+    )
+    expect(visitor.complaints).toEqual([])
+  })
+
+  it("is closed when the visitor cancels after the answer", async () => {
     await visitor.context.addInitScript(KEEP_PEERS)
     const agent = await openAnsweringPage(rig, visitor)
-    // with the wrong password the page's checks of the connection fail, so that the call never connects
+    // with a wrong password ICE fails, so the call never connects
     const wrong = `a=ice-pwd:${"x".repeat(24)}`
     const { tab } = await openPage(rig, visitor, async (sdp) =>
       (await agent.answer(sdp)).replaceAll(/^a=ice-pwd:\S+/gm, wrong),
@@ -117,5 +135,6 @@ describe("a call by an offer through the gate", () => {
     await eventually("the page has closed its connection", async () =>
       (await peerStates(tab)).includes("closed answer"),
     )
+    expect(visitor.complaints).toEqual([])
   })
 })

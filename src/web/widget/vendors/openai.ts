@@ -32,10 +32,13 @@ const connect: Connect<object> = async (_, { token = "", url = "" }, caller) => 
   })
   for (const track of caller.microphone.getAudioTracks()) peer.addTrack(track, caller.microphone)
   const opened = new Promise<void>((resolve, reject) => {
-    // The sound may be there before: the call begins when what is said arrives too, and texts can be sent.
+    // not when the peer is connected: only an open channel carries what is said and written
     channel.addEventListener("open", () => resolve())
     channel.addEventListener("close", () => caller.ended("remote"))
-    caller.signal.addEventListener("abort", () => reject(new Error("the call was given up")))
+    caller.signal.addEventListener("abort", () => {
+      reject(new Error("the call was given up"))
+      peer.close()
+    })
     peer.addEventListener("connectionstatechange", () => {
       const state = peer.connectionState
       caller.link(state === "connected")
@@ -49,7 +52,9 @@ const connect: Connect<object> = async (_, { token = "", url = "" }, caller) => 
     await peer.setLocalDescription()
     await gathered(peer)
     const headers = { "content-type": "application/sdp", authorization: `Bearer ${token}` }
-    const response = await fetch(url, { method: "POST", headers, body: peer.localDescription?.sdp ?? "" })
+    const body = peer.localDescription?.sdp ?? ""
+    // the gate ends a call whose page has not waited for the answer
+    const response = await fetch(url, { method: "POST", headers, body, signal: caller.signal })
     if (!response.ok) throw new Error(`the offer was refused: ${response.status}`)
     await peer.setRemoteDescription({ type: "answer", sdp: await response.text() })
     await opened
