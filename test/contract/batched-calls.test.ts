@@ -1,6 +1,7 @@
 /**
  * A batch on the Redis store has the same effect as its calls one after the other: calls of one turn on Redis and the
- * same calls in sequence on the memory store must give the same answers and leave the same data.
+ * same calls in sequence on the memory store must give the same answers and leave the same data. The server has each rule's
+ * script before: a command that is answered with NOSCRIPT is sent again, perhaps behind later ones.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
@@ -102,6 +103,8 @@ describe("batched calls", () => {
       return { one, together }
     })
 
+  const load = ({ lua }: { readonly lua: string }) => Effect.promise(async () => server?.command("script", "load", lua))
+
   const sameOf = <Call extends object, A>(
     stores: readonly [Store["Service"], Store["Service"]],
     rule: Rule<object, Call, A>,
@@ -117,6 +120,7 @@ describe("batched calls", () => {
   it.live("admit as one by one: to slots, to the queue and not at all", () =>
     Effect.gen(function* () {
       const stores = yield* both
+      yield* load(queueRules.admit)
       let calls = 0
       const before = yield* commands
       const outcomes = new Set<string>()
@@ -167,6 +171,7 @@ describe("batched calls", () => {
   it.live("take units of many callers, or of one many times", () =>
     Effect.gen(function* () {
       const stores = yield* both
+      yield* load(rules.take)
       let calls = 0
       const before = yield* commands
       for (let seed = 1; seed <= SEEDS; seed++) {
@@ -201,6 +206,7 @@ describe("batched calls", () => {
   it.live("take and admit in one step: a newcomer refused by the limit is in no queue", () =>
     Effect.gen(function* () {
       const stores = yield* both
+      yield* load(queueRules.takeAndAdmit)
       let calls = 0
       const before = yield* commands
       const outcomes = new Set<string>()

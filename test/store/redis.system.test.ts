@@ -74,28 +74,6 @@ const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope
   it.live(name, () => Effect.provide(body(), Logger.layer([])))
 
 describe("the store on Redis", () => {
-  live("carries out the first commands of a rule in the order of its calls, also after it connects again", () =>
-    Effect.gen(function* () {
-      const server = yield* redisServer()
-      const store = yield* opened(server.url)
-      for (const key of ["a", "b"]) {
-        yield* answering(store)
-        const replies = yield* Effect.all(
-          [1, 2, 3].map(() => store.run(count, on(key))),
-          { concurrency: "unbounded" },
-        )
-        assert.deepStrictEqual(replies.map(Number), [1, 2, 3])
-        // a command that the server answers with NOSCRIPT would be sent again, behind later ones
-        assert.notInclude(yield* Effect.promise(() => server.command("info", "errorstats")), "NOSCRIPT")
-        yield* Effect.promise(() => server.stop())
-        yield* Effect.promise(() =>
-          eventually("the loss is noticed", async () => isUnavailable(await Effect.runPromiseExit(store.ping))),
-        )
-        yield* Effect.promise(() => server.restart())
-      }
-    }),
-  )
-
   live("loads a rule again after the server lost its scripts", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
