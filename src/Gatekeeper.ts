@@ -27,6 +27,7 @@ import { guarded } from "./gatekeeper/guard.ts"
 import { makeHandover } from "./gatekeeper/handover.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
 import { internalsOf } from "./gatekeeper/internals.ts"
+import { makeLeave } from "./gatekeeper/leave.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { makeRelay } from "./gatekeeper/relay.ts"
 import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
@@ -81,7 +82,8 @@ export const layer: Layer.Layer<
     const instance = yield* makeInstance
     const traces = yield* makeTraces(campaigns, steps)
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
-    const tickets = yield* makeTickets(campaigns, steps, startSession, yield* makeEndLeft(steps), gates.removed)
+    const leave = yield* makeLeave(campaigns, steps, yield* makeEndLeft(steps), followUp)
+    const tickets = yield* makeTickets(campaigns, steps, startSession, leave, gates.removed)
     const names = yield* CallerNames
     const shadow = yield* makeShadow(campaigns.all, settings)
     const { webhookRefusal } = yield* PlatformApi

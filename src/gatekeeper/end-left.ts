@@ -26,12 +26,12 @@ const END_RETRIES = 10
 /** The number of tickets that are remembered; beyond it the oldest are forgotten, and may be asked about again. */
 const MAX_REMEMBERED = 10_000
 
-/** Ends the session of a live ticket; does nothing for any other. */
+/** Ends the session of a live ticket. Does nothing for any other; `starting` says that there may be a session later. */
 export type EndLeft = (
   where: CampaignContext,
   campaign: string,
   ticket: string,
-) => Effect.Effect<void, StoreUnavailable>
+) => Effect.Effect<"starting" | undefined, StoreUnavailable>
 
 export const makeEndLeft = ({
   step,
@@ -70,18 +70,23 @@ export const makeEndLeft = ({
 
     return Effect.fnUntraced(function* (where, campaign, ticket) {
       const found = yield* step(where, queue.attach(where, ticket, false))
-      if (found._tag !== "live") return
+      if (found._tag === "starting") return found._tag
+      if (found._tag !== "live") return undefined
       const now = yield* store.now
-      if (now - (asked.get(ticket) ?? Number.NEGATIVE_INFINITY) < AGAIN_MILLIS) return
+      if (now - (asked.get(ticket) ?? Number.NEGATIVE_INFINITY) < AGAIN_MILLIS) return undefined
       asked.set(ticket, now)
       const session = boundSessionOf(found.data)
       const from = yield* takenFrom(campaign, session)
-      if (from !== undefined && from > now) return yield* endAfter(where, session.sessionIds, from - now)
+      if (from !== undefined && from > now) {
+        yield* endAfter(where, session.sessionIds, from - now)
+        return undefined
+      }
       if (from === undefined) {
         const ending = yield* endOrFindOver(platform, campaign, session, "A session that its caller has left")
-        if (ending !== "over") return
+        if (ending !== "over") return undefined
       }
       // The end names the session, so that an end that was reported meanwhile is not counted twice.
       yield* step(where, queue.end(where, session.sessionIds))
+      return undefined
     })
   })

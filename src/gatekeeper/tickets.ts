@@ -17,8 +17,8 @@ import type {
 } from "../Session.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { EndLeft } from "./end-left.ts"
 import { HEARTBEAT_MILLIS } from "./gates.ts"
+import type { Leave } from "./leave.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
@@ -135,7 +135,7 @@ export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
   startSession: StartSession,
-  endLeft: EndLeft,
+  leave: Leave,
   removed: RemovedCampaigns,
 ): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
@@ -239,13 +239,7 @@ export const makeTickets = (
       start: (ticket) => Effect.uninterruptible(startTicket(ticket)),
       leave: (ticket) =>
         queueOf(ticket).pipe(
-          Effect.flatMap((where) =>
-            Effect.flatMap(step(where, queue.leave(where, ticket)), (result) => {
-              const campaign = campaigns.ofTicket(ticket)
-              if (result === "left") return Metric.update(metrics.over(campaigns.nameOf(where.campaign), "left"), 1)
-              return result === "busy" && campaign !== undefined ? endLeft(where, campaign.name, ticket) : Effect.void
-            }),
-          ),
+          Effect.flatMap((where) => leave(where, ticket)),
           Effect.catchTag("TicketUnknown", () => Effect.void),
           // a page that is being closed does not wait for the answer
           Effect.uninterruptible,

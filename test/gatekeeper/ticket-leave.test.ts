@@ -3,6 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import {
+  atCapacity,
   begin,
   caller,
   enqueue,
@@ -14,7 +15,7 @@ import {
   start,
   stateOf,
 } from "../support/gate.ts"
-import { delayStarts, inBackground } from "./ticket-support.ts"
+import { calledTicket, delayStarts, inBackground } from "./ticket-support.ts"
 
 describe("leaving", () => {
   gateTest("a waiting place frees it at once and moves the others up", {}, () =>
@@ -43,7 +44,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("while starting, live, over or unknown changes nothing and does not fail", {}, (world) =>
+  gateTest("while live, over or unknown frees nothing by itself and does not fail", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const answer = yield* delayStarts(world)
@@ -57,6 +58,43 @@ describe("leaving", () => {
       expect(yield* stateOf(uniqueRequestId)).toBe("ended")
       yield* gate.leave("nobody")
       expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+    }),
+  )
+
+  gateTest("during a start ends the call once it has begun", {}, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      world.end = () => Effect.succeed(true)
+      const ticket = yield* calledTicket()
+      const answer = yield* delayStarts(world)
+      const started = yield* inBackground(start(ticket))
+      yield* gate.leave(ticket)
+      yield* gate.leave(ticket)
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* stateOf(ticket)).toBe("starting")
+      expect(world.endings).toEqual([])
+      yield* answer
+      expect(yield* Fiber.join(started)).toMatchObject({ sessionId: "web-2" })
+      yield* TestClock.adjust("1 second")
+      expect(world.endings).toEqual(["web-2"])
+      expect(yield* stateOf(ticket)).toBe("ended")
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+    }),
+  )
+
+  gateTest("during a start gives up the place that a platform at capacity leaves to the ticket", {}, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const ticket = yield* calledTicket()
+      const answer = yield* delayStarts(world, () => Effect.fail(atCapacity))
+      const started = yield* inBackground(start(ticket))
+      yield* gate.leave(ticket)
+      yield* answer
+      yield* Fiber.join(started)
+      expect(yield* stateOf(ticket)).toBe("waiting")
+      yield* TestClock.adjust("1 second")
+      expect(yield* stateOf(ticket)).toBe("left")
+      expect(world.endings).toEqual([])
     }),
   )
 

@@ -122,6 +122,24 @@ describe("an offer", () => {
     }),
   )
 
+  relayed("whose caller leaves before the answer: the call is hung up once it has begun", ({ fake, pass }) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      const held = Promise.withResolvers<void>()
+      const slow: typeof globalThis.fetch = (...request) => held.promise.then(() => fake.fetch(...request))
+      const page = yield* Effect.forkChild(Effect.provideService(offer(started), FetchHttpClient.Fetch, slow))
+      yield* settle
+      yield* gate.leave(started.uniqueRequestId)
+      held.resolve()
+      yield* Fiber.join(page)
+      assert.isTrue(fake.isRunning("rtc_1"))
+      yield* pass(0.1)
+      assert.isFalse(fake.isRunning("rtc_1"))
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+    }),
+  )
+
   relayed("is made once, however often and wherever it arrives at once", ({ fake }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
