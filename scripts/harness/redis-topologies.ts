@@ -98,6 +98,15 @@ export interface RedisSentinels {
 const replicationOffset = async (server: RedisServer, name: string): Promise<number> =>
   Number(new RegExp(`^${name}:(\\d+)`, "m").exec(await server.command("info", "replication"))?.[1])
 
+/** Waits until the replica has all that the master has accepted so far. WAIT from redis-cli would wait for what redis-cli wrote. */
+export const replicated = async (master: RedisServer, replica: RedisServer): Promise<void> => {
+  const accepted = await replicationOffset(master, "master_repl_offset")
+  await eventually(
+    "the replica has what the master accepted",
+    async () => (await replicationOffset(replica, "slave_repl_offset")) >= accepted,
+  )
+}
+
 /**
  * Starts a master with one replica and Sentinels.
  *
@@ -132,13 +141,7 @@ export const startSentinel = async (count = 3, downAfterMillis = 2_000): Promise
         const [, port] = (await first.command("sentinel", "get-master-addr-by-name", "mymaster")).split("\n")
         return Number(port)
       },
-      replicated: async () => {
-        const accepted = await replicationOffset(master, "master_repl_offset")
-        await eventually(
-          "the replica has what the master accepted",
-          async () => (await replicationOffset(replica, "slave_repl_offset")) >= accepted,
-        )
-      },
+      replicated: () => replicated(master, replica),
       dispose,
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, type Scope } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
-import { redisSentinels } from "../../scripts/harness/redis-topologies.ts"
+import { redisSentinels, replicated } from "../../scripts/harness/redis-topologies.ts"
 import { answering } from "../../scripts/harness/stores.ts"
 import type { Store } from "../../src/Store.ts"
 import { add, adding, KEY, opened } from "./redis-support.ts"
@@ -157,7 +157,7 @@ describe.concurrent("a primary that became a replica", () => {
       yield* answering(store)
       yield* store.run(add, adding("before"))
       // Redis replicates after it has answered
-      yield* Effect.promise(() => primary.command("wait", "1", "10000"))
+      yield* Effect.promise(() => replicated(primary, replica))
       yield* Effect.promise(() => replica.command("replicaof", "no", "one"))
       yield* Effect.promise(() => primary.command("replicaof", "127.0.0.1", String(replica.port)))
       const writes: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
