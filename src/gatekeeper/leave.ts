@@ -2,7 +2,7 @@
  * A caller leaves a ticket: it gives up a place or a slot, and the platform ends the session of a call.
  *
  * A start that is under way is not interrupted, because the platform may have begun the session already. The ticket is left as soon as
- * the start is over. If this gate stops before that, the session runs until the platform ends it, as when a page is closed.
+ * the start is over. If this gate stops before that, the session runs until the platform ends it.
  */
 import { Effect, Metric } from "effect"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"

@@ -105,10 +105,12 @@ export const makeCommands = Effect.fnUntraced(function* ({
     )
 
   /**
-   * EVALSHA, and the text once after NOSCRIPT; the command may then come behind later ones that were sent meanwhile. To send the text
-   * first would keep the order, but then a start that is carried out after its gate gave it up leaves the ticket starting
-   * (`outages.test.ts`), as it does on a server that has the script. `defineCommand` of ioredis does it too, but a Cluster that lacks a node then fails
-   * calls for every key (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
+   * EVALSHA, and the text once after NOSCRIPT. The server may then run commands first that were sent later. EVAL for the first command
+   * would keep the order, but a test of outages fails with it: the server runs a start late, after its gate gave it up, and the ticket
+   * stays `starting`. A server that has the script does so too.
+   *
+   * `defineCommand` of ioredis also sends a missing text, but a Cluster that lacks a node then fails calls for every key
+   * (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
    */
   const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): unknown =>
     client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
