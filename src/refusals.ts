@@ -97,16 +97,6 @@ export const queueFull = (averageMillis: number, slots: number): QueueFull =>
       }),
   )
 
-/** No slot is free for a caller who cannot wait. Nothing was kept, and the quota was given back. */
-export const noSlot = (waitSeconds: number | null): QueueFull =>
-  stackless(
-    () =>
-      new QueueFull({
-        retryAfterSeconds: Math.min(300, Math.max(5, waitSeconds ?? 0)),
-        message: "All lines are busy. Try again later.",
-      }),
-  )
-
 /**
  * An operator admits no new requests for now, or this instance is shutting down. Nothing was kept, the quota was given back, and
  * a called ticket stays called.

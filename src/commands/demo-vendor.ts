@@ -16,7 +16,6 @@ import { makeFakeDaily } from "../testing/vendors/FakeDaily.ts"
 import { makeFakeDeepgram } from "../testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../testing/vendors/FakeGeneric.ts"
-import { makeFakeHume } from "../testing/vendors/FakeHume.ts"
 import { makeFakeLiveKit } from "../testing/vendors/FakeLiveKit.ts"
 import { makeFakeOpenAI } from "../testing/vendors/FakeOpenAI.ts"
 import { makeFakePipecat } from "../testing/vendors/FakePipecat.ts"
@@ -37,7 +36,6 @@ const FAKES: { readonly [Vendor in DemoVendor]: (now: () => number) => Fake } = 
   deepgram: makeFakeDeepgram,
   elevenlabs: makeFakeElevenLabs,
   generic: makeFakeGeneric,
-  hume: makeFakeHume,
   livekit: makeFakeLiveKit,
   openai: makeFakeOpenAI,
   pipecat: makeFakePipecat,

@@ -6,7 +6,6 @@ import { calledAgain, failures, requestProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
-import { VendorDoors } from "./vendor-door-api.ts"
 
 /** An SDP offer or answer as the body. */
 const asSdp = HttpApiSchema.asText({ contentType: "application/sdp" })
@@ -249,7 +248,6 @@ Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · 
 /** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")
   .add(Requests)
-  .add(VendorDoors)
   .add(Events)
   .add(Tickets)
   .add(Webhooks)

@@ -23,7 +23,6 @@ import { makeRunAnswer } from "./run-answer.ts"
 import { inEventsSpan, inServerSpan, type ReadTrace, serverSpan, traceFieldsFor } from "./spans.ts"
 import { makeStatic } from "./static.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
-import { type Door, doorAt, isDoorPath } from "./vendor-doors.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "./write-answer.ts"
 
 export interface DispatchOptions {
@@ -51,7 +50,7 @@ export interface Dispatch {
 const preflightFor = (path: string, routedPath: string): PreflightFor => {
   if (path === NEGOTIATE_PATH) return "negotiation"
   if (RELAY_PATH.test(path)) return "relay"
-  return routedPath.startsWith("/api/session") || isDoorPath(routedPath) ? "session" : "other"
+  return routedPath.startsWith("/api/session") ? "session" : "other"
 }
 
 export const makeDispatch = Effect.fnUntraced(function* ({
@@ -76,12 +75,6 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     (body: string, address: string, _request: IncomingMessage) => routed.request(body, address),
     (_body, _address, request) => serverSpan("POST", REQUEST_PATH, request),
   )
-  const vendorSession = (yield* tracing)(
-    "POST /api/vendors",
-    (door: Door, body: string, address: string, _request: IncomingMessage) => routed.vendorRequest(door, body, address),
-    ({ path, vendor }, _body, _address, request) =>
-      serverSpan("POST", `/api/vendors/${vendor}/:campaign/${path}`, request),
-  )
   const warnOfReadBody = makeBodyWarning()
   let closingConnections = false
 
@@ -104,13 +97,13 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     address: string | undefined,
     id: string,
     reply: (answer: Answer | undefined) => void,
-    handle: (body: string, address: string, request: IncomingMessage) => Effect.Effect<Answer>,
   ) => {
     if (request.method !== "POST") return reply(refusals.postOnly)
     if (!isJson(request)) return reply(refusals.mediaType)
     if (address === undefined) return reply(refusals.noAddress)
     collectBody(request, false, (body) => {
-      if (typeof body === "string") runInPhase("decide", () => answer(handle(body, address, request), id, reply))
+      if (typeof body === "string")
+        runInPhase("decide", () => answer(requestSession(body, address, request), id, reply))
       else reply(body)
     })
   }
@@ -153,8 +146,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       const verdict = judgeOrigin(origin, request.headers.host)
       if ((verdict === "cross" || verdict === "anyone") && origin !== undefined) cors = corsOf(origin, verdict)
 
-      const door = path === REQUEST_PATH ? undefined : doorAt(path)
-      if (door !== undefined ? method === "POST" : path === REQUEST_PATH && method !== "OPTIONS") {
+      if (path === REQUEST_PATH && method !== "OPTIONS") {
         const finish = (result: Answer | undefined): void => {
           runInPhase("answer", () => {
             const ticket = result?.newTicket
@@ -168,11 +160,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         }
         if (!ownHost) return finish(refusals.host)
         if (verdict === "foreign") return finish(refusals.origin)
-        const handle =
-          door === undefined
-            ? requestSession
-            : (body: string, from: string, of: IncomingMessage) => vendorSession(door, body, from, of)
-        return sessionRequest(request, address, id, finish, handle)
+        return sessionRequest(request, address, id, finish)
       }
 
       if (!isQuiet(path)) {
@@ -193,7 +181,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         return
       }
       const routedPath = normalise(path)
-      const isSession = routedPath.startsWith("/api/session") || isDoorPath(routedPath)
+      const isSession = routedPath.startsWith("/api/session")
       if (verdict === "foreign" && (isSession || path === NEGOTIATE_PATH)) return reply(refusals.origin)
       if (cors !== undefined && origin !== undefined) {
         if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {

@@ -2,8 +2,6 @@
 import type { IncomingMessage } from "node:http"
 import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
-import { invalid } from "../gatekeeper/validate.ts"
-import { noSlot } from "../refusals.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { currentSettings } from "../settings/current.ts"
@@ -15,7 +13,6 @@ import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
 import { currentTrustedProxies } from "./trusted-proxies.ts"
-import { type Door, givenField, requestOf } from "./vendor-doors.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 import { makeWebhookLimits } from "./webhook-limits.ts"
 
@@ -24,8 +21,6 @@ export class Routes extends Context.Service<
   {
     /** Handles the body of a session request from this address. */
     readonly request: (body: string, address: string) => Effect.Effect<Answer>
-    /** Handles the body of a request of a vendor's SDK. The caller does not wait: without a free slot the answer is 503. */
-    readonly vendorRequest: (door: Door, body: string, address: string) => Effect.Effect<Answer>
     /** Withdraws the ticket of an answer that could not be delivered. */
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
     /** `hidden`: the page of the ticket is hidden. */
@@ -106,36 +101,6 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           return Effect.map(answer, (answer) => {
             const { newTicket, ...known } = answer
             return newTicket === named ? known : answer
-          })
-        },
-        vendorRequest: (door, text, address) => {
-          const known = settings().Campaigns.find(({ name }) => name === door.campaign)
-          if (known?.Platform !== door.vendor) return Effect.succeed(answers.refusals.notFound)
-          const body = parseJson(text)
-          if (Result.isFailure(body)) return Effect.succeed(body.failure)
-          const request = requestOf(door, body.success)
-          if (request === undefined)
-            return Effect.succeed(failed(invalid("invalid_request", [{ field: "", message: "Expected an object" }])))
-          return Effect.matchEffect(gatekeeper.request(request, { address }), {
-            onSuccess: (session) => {
-              const answer = door.answerOf(session)
-              return Effect.succeed(
-                answer === undefined ? answers.started(session) : answers.json(200, answer, "started"),
-              )
-            },
-            onFailure: (error) => {
-              if (error._tag === "InvalidRequest") {
-                const issues = error.issues.map((issue) => ({ ...issue, field: givenField(door, issue.field) }))
-                return Effect.succeed(failed(invalid(error.code, issues)))
-              }
-              if (error._tag !== "Queued") return Effect.succeed(failed(error))
-              const { estimatedWaitSeconds, uniqueRequestId } = error
-              // the place is of no use to a caller who does not learn of it
-              return gatekeeper.leave(uniqueRequestId).pipe(
-                Effect.catch(() => gatekeeper.withdraw(uniqueRequestId, { address })),
-                Effect.as(failed(noSlot(estimatedWaitSeconds))),
-              )
-            },
           })
         },
         withdraw: (ticket, address) => gatekeeper.withdraw(ticket, { address }),

@@ -7,7 +7,6 @@ import { daily } from "./daily.ts"
 import { deepgram } from "./deepgram.ts"
 import { elevenlabs } from "./elevenlabs.ts"
 import { generic } from "./generic.ts"
-import { hume } from "./hume.ts"
 import { iqra } from "./iqra.ts"
 import { livekit } from "./livekit.ts"
 import { openai } from "./openai.ts"
@@ -43,7 +42,6 @@ export const makeAdapter = (
   if (campaign.OpenAI !== undefined) return openai(campaign.OpenAI, context)
   if (campaign.Pipecat !== undefined) return pipecat(campaign.Pipecat, context)
   if (campaign.Daily !== undefined) return daily(campaign.Daily, context)
-  if (campaign.Hume !== undefined) return hume(campaign.Hume, context)
   if (campaign.Deepgram !== undefined) return deepgram(campaign.Deepgram, context)
   if (campaign.AssemblyAI !== undefined) return assemblyai(campaign.AssemblyAI, context)
   if (campaign.Cartesia !== undefined) return cartesia(campaign.Cartesia, context)

@@ -15,7 +15,7 @@ import {
   TRANSPORTS,
   VendorCampaign,
 } from "./groups/campaign.ts"
-import type { Vendor } from "./groups/vendors.ts"
+import { ENDED_VENDORS, type Vendor } from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
 import { readVendor, WITHOUT_LIMIT } from "./vendors.ts"
 
@@ -103,8 +103,13 @@ const readVendorCampaign = (
   }
 }
 
-const readCampaign = (read: Reader, name: string, base: string): CampaignRead => {
+const readCampaign = (flat: Flat, read: Reader, name: string, base: string): CampaignRead => {
   const inheritFrom = base === ROOT ? undefined : ROOT
+  const ended = ENDED_VENDORS.get(flat.get(`${base}.platform`.toLowerCase())?.text.trim().toLowerCase() ?? "")
+  if (ended !== undefined) {
+    read.reportInvalid(`${base}.Platform`, ended)
+    return { campaign: undefined, identity: undefined }
+  }
   const { valid } = read.group({
     base: `${base}.`,
     schema: Platform,
@@ -151,7 +156,7 @@ export const readCampaigns = (
   flat: Flat,
   read: Reader,
 ): readonly [Campaign, ...ReadonlyArray<Campaign>] | undefined => {
-  const defaults = readCampaign(read, "default", ROOT)
+  const defaults = readCampaign(flat, read, "default", ROOT)
   const seen = new Map([[defaults.identity, ROOT]])
   const further = namesIn(flat).map((name) => {
     const base = `${ROOT}.Campaigns.${name}`
@@ -160,7 +165,7 @@ export const readCampaigns = (
     } else if (name.toLowerCase() === "default") {
       read.reportMissing(base, "another name: default means the campaign directly below VoiceAiPlatform")
     }
-    const { campaign, identity } = readCampaign(read, name, base)
+    const { campaign, identity } = readCampaign(flat, read, name, base)
     const other = identity && seen.get(identity)
     if (other !== undefined) {
       const isVendors = campaign !== undefined && campaign.Platform !== DEFAULT_PLATFORM

@@ -4,6 +4,7 @@
  */
 import { closestMatch } from "leven"
 import type { Flat, Given } from "./flat.ts"
+import { ENDED_VENDORS } from "./groups/vendors.ts"
 import type { SettingProblem } from "./problems.ts"
 import { generalPath, isGateVariable, isKnown, settingAt, settingRows } from "./table.ts"
 
@@ -54,6 +55,8 @@ const problemOf = (key: string, { path, where }: Given): SettingProblem | undefi
   if (settingRows.some((row) => row.path.toLowerCase().startsWith(`${setting}.`))) {
     return problem("a group of settings instead of a value")
   }
+  const ended = setting.split(".").find((part) => ENDED_VENDORS.has(part))
+  if (ended !== undefined) return problem(ENDED_VENDORS.get(ended) ?? "")
   const near = suggestion(item)
   // in a named campaign suggest the path within that campaign
   const meant = setting === key ? near : near?.replace(/^VoiceAiPlatform(?=\.)/, path.slice(0, 3).join("."))

@@ -10,7 +10,6 @@ import {
   DailySettings,
   DeepgramSettings,
   ElevenLabsSettings,
-  HumeSettings,
   LiveKitSettings,
   OpenAISettings,
   PipecatSettings,
@@ -95,10 +94,6 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ...byAgent({ ...Pipecat, ApiKey: Pipecat.PrivateKey }),
   })),
   daily: reading("Daily", DailySettings, (Daily) => ({ settings: { Daily }, ...byAgent(Daily) })),
-  hume: reading("Hume", HumeSettings, (Hume) => ({
-    settings: { Hume },
-    ...byAgent({ ...Hume, AgentId: Hume.ConfigId }),
-  })),
   deepgram: reading("Deepgram", DeepgramSettings, (Deepgram) => ({ settings: { Deepgram }, ...byAgent(Deepgram) })),
   assemblyai: reading("AssemblyAI", AssemblyAISettings, (AssemblyAI) => ({
     settings: { AssemblyAI },
@@ -122,7 +117,6 @@ export const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
   "elevenlabs",
   "openai",
   "daily",
-  "hume",
   "deepgram",
   "assemblyai",
   "cartesia",

@@ -66,7 +66,7 @@ const PARTS = ["visit", "screens", "extras", "vendors"]
 /** How `vendors.js` calls with each vendor's SDK; loaded by it. */
 const VENDORS = [
   ...["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"],
-  ...["pipecat", "daily", "hume", "deepgram", "assemblyai", "cartesia"],
+  ...["pipecat", "daily", "deepgram", "assemblyai", "cartesia"],
 ].map((name) => `vendors/${name}`)
 
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */

@@ -155,7 +155,6 @@ describe("creating a gate", () => {
       },
       Pipecat: { PublicKey: "", PrivateKey: "", BaseUrl: "", AgentId: "" },
       Daily: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
-      Hume: { ApiKey: "", SecretKey: "", BaseUrl: "", ConfigId: "", WebhookSecret: "" },
       Deepgram: { ApiKey: "", BaseUrl: "", Url: "", AgentId: "" },
       AssemblyAI: { ApiKey: "", BaseUrl: "", AgentId: "" },
       Cartesia: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },

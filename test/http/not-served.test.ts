@@ -38,6 +38,30 @@ describe("a path or method that is not served", () => {
   )
 })
 
+const rooms = {
+  VoiceAiPlatform: {
+    Campaigns: {
+      rooms: {
+        Platform: "livekit",
+        MaxConcurrency: 1,
+        LiveKit: { Url: "wss://livekit.example", ApiKey: "key-of-livekit", ApiSecret: "secret" },
+      },
+    },
+  },
+}
+servedTest(
+  "a vendor's SDK that asks for a session without a tap of the caller takes no slot",
+  rooms,
+  ({ url, world }) =>
+    Effect.gen(function* () {
+      for (const path of ["livekit/rooms/token", "pipecat/rooms/start", "retell/rooms/v3/create-web-call"]) {
+        const reply = yield* post(`${url}/api/vendors/${path}`, {})
+        expect([path, reply.status, reply.body.code]).toEqual([path, 404, "not_found"])
+      }
+      expect(world.initiated).toEqual([])
+    }),
+)
+
 servedTest(
   "mounted below a path, the gate serves that path and returns URLs below it",
   {},

@@ -74,20 +74,6 @@ const CASES: ReadonlyArray<{
     session: "voicegate-1800000000-AAAAAAAAAAAAAAAAAAAAA1-agent",
     meaning: { notBefore: 1_800_000_000_000 },
   },
-  {
-    platform: "hume",
-    settings: {
-      Hume: { ApiKey: "key", SecretKey: "secret", ConfigId: "config", WebhookSecret: "secret_hume_0123456789" },
-    },
-    rawBody:
-      '{"event_name":"chat_ended","chat_id":"chat-1","config_id":"config","custom_session_id":"voicegate-1800001800-AAAAAAAAAAAAAAAAAAAAA1"}',
-    headers: {
-      "x-hume-ai-webhook-timestamp": "1800000000",
-      "x-hume-ai-webhook-signature": "aa24f1029f8e1adc6198e24d452dce312fe15c64cae102400e719efede5486f1",
-    },
-    session: "voicegate-1800001800-AAAAAAAAAAAAAAAAAAAAA1",
-    meaning: { sessions: [["voicegate-1800001800-AAAAAAAAAAAAAAAAAAAAA1", "chat-1"]] },
-  },
 ]
 
 const caseOf = (platform: string) => {

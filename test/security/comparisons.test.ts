@@ -62,7 +62,6 @@ describe("a secret", () => {
       "platform-api/daily.ts",
       "platform-api/elevenlabs.ts",
       "platform-api/generic.ts",
-      "platform-api/hume.ts",
       "platform-api/jwt.ts",
       "platform-api/livekit.ts",
       "platform-api/retell.ts",

@@ -23,6 +23,21 @@ describe("a vendor's campaign", () => {
     assert.strictEqual(Redacted.value(campaign.ApiSecretToken), "the-secret-of-livekit")
   })
 
+  it("of a vendor that has ended its service is refused with the reason, and so are the vendor's settings", () => {
+    const Hume = { ApiKey: "the-key-of-hume", ConfigId: "config" }
+    const problems = problemsOf(file({ ...livekit, Campaigns: { old: { Platform: "hume", Hume } } }))
+    assert.deepStrictEqual(
+      problems.map(({ path }) => path),
+      [
+        "VoiceAiPlatform.Campaigns.old.Platform",
+        "VoiceAiPlatform.Campaigns.old.Hume.ApiKey",
+        "VoiceAiPlatform.Campaigns.old.Hume.ConfigId",
+      ],
+    )
+    for (const { expected } of problems) assert.include(expected, "Hume ended its voice agents (EVI) on 2026-11-13")
+    assert.notInclude(JSON.stringify(problems), "the-key-of-hume")
+  })
+
   it("says which of the vendor's settings are missing or invalid, without showing a secret", () => {
     assert.deepStrictEqual(pathsOf(file({ Platform: "livekit" })), [
       "VoiceAiPlatform.MaxConcurrency",

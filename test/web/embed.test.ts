@@ -203,9 +203,7 @@ describe("a page that embeds the widget", () => {
 describe("the widget's scripts", () => {
   const PARTS = ["./widget/extras.js", "./widget/screens.js", "./widget/vendors.js", "./widget/visit.js"]
   const file = (name: string): string => `./vendors/${name}.js`
-  const WITH_SDK = ["daily", "elevenlabs", "hume", "livekit", "openai", "pipecat", "retell", "ultravox", "vapi"].map(
-    file,
-  )
+  const WITH_SDK = ["daily", "elevenlabs", "livekit", "openai", "pipecat", "retell", "ultravox", "vapi"].map(file)
   /** Those that also carry the sound, because the vendor's SDK does not, or there is none. */
   const WITH_SOUND = ["assemblyai", "cartesia", "deepgram"].map(file)
   const VENDORS = [...WITH_SDK, ...WITH_SOUND].toSorted()

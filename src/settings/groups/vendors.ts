@@ -120,13 +120,6 @@ export const DailySettings = Schema.Struct({
   }),
 })
 
-export const HumeSettings = Schema.Struct({
-  ...api("hume", "Hume", "https://api.hume.ai/"),
-  SecretKey: requiredWith("hume", providerKey, { description: "the secret key of Hume, which makes tokens" }),
-  ConfigId: requiredWith("hume", identifier, { own: true, description: "the EVI configuration at Hume" }),
-  WebhookSecret: requiredWith("hume", providerKey, { description: "signing key of Hume's webhooks" }),
-})
-
 export const DeepgramSettings = Schema.Struct({
   ...api("deepgram", "Deepgram", "https://api.deepgram.com/"),
   Url: withDefault(serverUrl, "wss://agent.deepgram.com", {
@@ -158,13 +151,17 @@ export const VENDORS = [
   "openai",
   "pipecat",
   "daily",
-  "hume",
   "deepgram",
   "assemblyai",
   "cartesia",
   "generic",
 ] as const
 export type Vendor = (typeof VENDORS)[number]
+
+/** Vendors that have ended their service: the value of `Platform`, and what was expected instead. */
+export const ENDED_VENDORS: ReadonlyMap<string, string> = new Map([
+  ["hume", "another platform: Hume ended its voice agents (EVI) on 2026-11-13, so remove its settings"],
+])
 
 /** The settings of each vendor, below its key. */
 export const vendorFields = {
@@ -176,7 +173,6 @@ export const vendorFields = {
   OpenAI: OpenAISettings,
   Pipecat: PipecatSettings,
   Daily: DailySettings,
-  Hume: HumeSettings,
   Deepgram: DeepgramSettings,
   AssemblyAI: AssemblyAISettings,
   Cartesia: CartesiaSettings,

@@ -29,7 +29,6 @@ const FILES: ReadonlyMap<string, VendorFile> = new Map<string, VendorFile>([
   ["ultravox", () => import("./vendors/ultravox.ts")],
   ["pipecat", () => import("./vendors/pipecat.ts")],
   ["daily", () => import("./vendors/daily.ts")],
-  ["hume", () => import("./vendors/hume.ts")],
   ["deepgram", () => import("./vendors/deepgram.ts")],
   ["assemblyai", () => import("./vendors/assemblyai.ts")],
   ["cartesia", () => import("./vendors/cartesia.ts")],

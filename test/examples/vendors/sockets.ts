@@ -6,8 +6,7 @@ import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
-import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
-import { microphones, NOTES_MICROPHONES, sender, state, type VendorPages } from "./pages.ts"
+import { sender, state, type VendorPages } from "./pages.ts"
 
 /** A second of a tone: PCM of 16 bits. */
 const tone = (rate: number): Buffer =>
@@ -65,80 +64,6 @@ export const sockets = (pages: VendorPages): void => {
     await eventually("the caller's voice", () => heard.filter((chunk) => typeof chunk === "string").length > 3)
     await pages.leave(tab)
     await eventually("the end at the vendor", () => closed)
-  })
-
-  it("Hume: hume opens the chat with the token and our id, sends the caller's voice and plays the agent", async () => {
-    const fake = makeFakeHume(Date.now)
-    const joined: Array<string | undefined> = []
-    const heard: Array<unknown> = []
-    const configs: Array<string | null> = []
-    const tab = await pages.talk("hume", fake, ({ context }) =>
-      context.routeWebSocket(/^wss:\/\/api\.hume\.ai\/v0\/evi\/chat/, (socket) => {
-        const { searchParams } = new URL(socket.url())
-        configs.push(searchParams.get("config_id"))
-        const customSessionId = searchParams.get("session_settings[custom_session_id]")
-        joined.push(
-          fake.join({
-            shape: "token",
-            platform: "hume",
-            token: searchParams.get("access_token") ?? "",
-            details: { customSessionId },
-          }),
-        )
-        socket.onMessage((text) => {
-          const message: Record<string, unknown> = JSON.parse(String(text))
-          if (message.type === "audio_input") heard.push(message.data)
-        })
-        const send = sender(socket)
-        send({ type: "chat_metadata", chat_id: joined[0], chat_group_id: "group", request_id: "request" })
-        const models = { prosody: { scores: {} } }
-        send({
-          type: "assistant_message",
-          id: "1",
-          from_text: false,
-          message: { role: "assistant", content: "Good morning." },
-          models,
-        })
-        send({
-          type: "user_message",
-          from_text: false,
-          interim: false,
-          time: { begin: 0, end: 1 },
-          message: { role: "user", content: "My order is late." },
-          models,
-        })
-      }),
-    )
-    await state(tab, "in-call")
-    expect([joined, configs]).toEqual([["chat-1"], ["config-fake"]])
-    await tab.getByText("agent: Good morning.").waitFor()
-    await tab.getByText("caller: My order is late.").waitFor()
-    await eventually("the caller's voice", () => heard.filter((chunk) => typeof chunk === "string").length > 3)
-    await pages.leave(tab)
-    // the webhook names the chat by our id, so the SDK carried it
-    const { rawBody } = fake.hangUp("chat-1") ?? { rawBody: "{}" }
-    expect(JSON.parse(rawBody)).toMatchObject({ custom_session_id: expect.stringContaining("voicegate-") })
-  })
-
-  it("Hume: a call that is given up while it connects closes the chat that hume has opened, and the microphone", async () => {
-    const fake = makeFakeHume(Date.now)
-    const sockets = { opened: 0, closed: 0 }
-    const tab = await pages.talk("hume", fake, async ({ context }) => {
-      await context.addInitScript(NOTES_MICROPHONES)
-      // the chat is open, and Hume never says which one it is
-      await context.routeWebSocket(/^wss:\/\/api\.hume\.ai\/v0\/evi\/chat/, (socket) => {
-        sockets.opened++
-        socket.onClose(() => {
-          sockets.closed++
-        })
-      })
-    })
-    await eventually("the chat", () => sockets.opened === 1)
-    expect(await microphones(tab)).toBeGreaterThan(0)
-    await pages.leave(tab)
-    await eventually("the end of the chat", () => sockets.closed === 1)
-    await eventually("the end of the recording", async () => (await microphones(tab)) === 0)
-    expect(sockets).toEqual({ opened: 1, closed: 1 })
   })
 
   it("Deepgram: @deepgram/sdk opens the agent with the token, in the campaign's configuration", async () => {

@@ -5,7 +5,6 @@ import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
-import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakeIqra } from "../../../src/testing/vendors/FakeIqra.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
 import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
@@ -176,23 +175,6 @@ adapterContract({
   endIsFinal: true,
   lists: false,
   ends: true,
-})
-
-adapterContract({
-  platform: "hume",
-  fake: makeFakeHume,
-  shape: "token",
-  unboundedLifetime: true,
-  asksToStart: true,
-  startsNothing: true,
-  atCapacity: [],
-  secrets: ["key-of-the-fake-hume", "secret-key-of-the-fake-hume", "webhook-secret-of-the-fake-hume"],
-  otherEvent: (id) => ({ event_name: "chat_started", chat_id: id, custom_session_id: "x" }),
-  foreignEnd: { event_name: "chat_ended", chat_id: "chat-9", custom_session_id: "of-another-program" },
-  pageEnds: "at once",
-  noticedAfterMinutes: 62,
-  lists: false,
-  ends: false,
 })
 
 adapterContract({

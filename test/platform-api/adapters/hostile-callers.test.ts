@@ -9,7 +9,6 @@ import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
-import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
@@ -20,7 +19,6 @@ const livekit = subjectOf("livekit", makeFakeLiveKit)
 const retell = subjectOf("retell", makeFakeRetell)
 const vapi = subjectOf("vapi", makeFakeVapi)
 const daily = subjectOf("daily", makeFakeDaily)
-const hume = subjectOf("hume", makeFakeHume)
 const deepgram = subjectOf("deepgram", makeFakeDeepgram)
 const cartesia = subjectOf("cartesia", makeFakeCartesia)
 const elevenlabs = subjectOf("elevenlabs", makeFakeElevenLabs)
@@ -231,26 +229,6 @@ describe("the word of a page", () => {
       yield* world.pass(0.5)
       assert.strictEqual(yield* stateOf(next.uniqueRequestId), "live")
       assert.deepStrictEqual(yield* gate.vendorWebhook("cartesia", webhook), { _tag: "accepted", released: false })
-    }),
-  )
-
-  vendorTest("is all there is while a token of Hume and the chats that it has opened may last", hume, (world) =>
-    Effect.gen(function* () {
-      const { uniqueRequestId } = yield* ask(1)
-      yield* world.pass(29)
-      yield* world.pass(29)
-      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
-    }),
-  )
-
-  vendorTest("does not end a chat of another configuration of Hume's account", hume, (world) =>
-    Effect.gen(function* () {
-      const gate = yield* Gatekeeper
-      const { sessionId, uniqueRequestId } = yield* ask(1)
-      const body = { event_name: "chat_ended", chat_id: "chat-9", config_id: "other", custom_session_id: sessionId }
-      const webhook = world.fake.webhook(body)
-      assert.deepStrictEqual(yield* gate.vendorWebhook("hume", webhook), { _tag: "accepted", released: false })
-      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
     }),
   )
 })

@@ -5,7 +5,6 @@ import { FetchHttpClient } from "effect/http"
 import { CIRCUIT_FAILURES, PlatformApi } from "../../../src/PlatformApi.ts"
 import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
-import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
@@ -16,7 +15,6 @@ const retell = subjectOf("retell", makeFakeRetell)
 const vapi = subjectOf("vapi", makeFakeVapi)
 const pipecat = subjectOf("pipecat", makeFakePipecat)
 const daily = subjectOf("daily", makeFakeDaily)
-const hume = subjectOf("hume", makeFakeHume)
 
 const GENERIC = makeFakeGeneric(() => 0).settings.Generic
 
@@ -60,16 +58,6 @@ describe("a vendor's other host", () => {
 })
 
 describe("a hostile vendor", () => {
-  for (const expires_in of [1e300, -1, 0, "1800"]) {
-    vendorTest(`that names no possible lifetime (${expires_in}) has made no token`, hume, (world) =>
-      Effect.gen(function* () {
-        world.fake.failNext({ status: 200, body: { access_token: "token", expires_in } })
-        const { reason } = yield* Effect.flip(initiate())
-        assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: false })
-      }),
-    )
-  }
-
   vendorTest("that gives a session of Pipecat an id with a path has not confirmed its start", pipecat, (world) =>
     Effect.gen(function* () {
       world.fake.failNext({ status: 200, body: { sessionId: "..", dailyRoom: "https://x.example", dailyToken: "t" } })

@@ -13,7 +13,6 @@ import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
-import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
 import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
@@ -48,7 +47,6 @@ const VENDORS: Readonly<Record<string, (now: () => number) => FakeVendor>> = {
   openai: makeFakeOpenAI,
   pipecat: makeFakePipecat,
   daily: makeFakeDaily,
-  hume: makeFakeHume,
   deepgram: makeFakeDeepgram,
   assemblyai: makeFakeAssemblyAI,
   cartesia: makeFakeCartesia,
