@@ -28,7 +28,7 @@ export const makeConnections = Effect.fnUntraced(function* (memory: HubMemory, l
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const peers = new Set<Peer>()
-  const { register, restore } = yield* makeRegistration(memory, peers)
+  const { register, release, restore } = yield* makeRegistration(memory)
 
   yield* Effect.sync(() => {
     const now = clock.currentTimeMillisUnsafe()
@@ -141,7 +141,7 @@ export const makeConnections = Effect.fnUntraced(function* (memory: HubMemory, l
       ws.on("error", () => ws.terminate())
       ws.on("close", () => {
         peers.delete(peer)
-        peer.attached?.close()
+        release(peer)
       })
     },
     /** Tells connections without a ticket to reconnect elsewhere; the push channel handles those with a ticket. */

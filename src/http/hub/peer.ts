@@ -1,4 +1,5 @@
 /** One browser's hub connection: its state, and what the gate tells it. */
+import { Effect } from "effect"
 import type { WebSocket } from "ws"
 import { accessOf } from "../../credential.ts"
 import type { Opened } from "../../PushChannel.ts"
@@ -37,3 +38,21 @@ export const sendReconnect = ({ handshakeDone, ws }: Peer): void => {
   if (handshakeDone) ws.send(protocol.close(true))
   ws.close(1000)
 }
+
+/** Tells a client that another connection has its ticket; it does not reconnect. */
+export const sendReplaced = ({ ws }: Peer): void => {
+  ws.send(protocol.close(false))
+  ws.close(1000)
+}
+
+/** How long a client may take to answer a ping before its connection counts as lost, in milliseconds. */
+const PONG_MILLIS = 2_000
+
+/** Pings a client; whether it answers. A connection whose client has lost its network looks open for a minute or more. */
+export const isAnswering = ({ ws }: Peer): Effect.Effect<boolean> =>
+  Effect.callback<boolean>((resume) => {
+    const onPong = (): void => resume(Effect.succeed(true))
+    ws.once("pong", onPong)
+    ws.ping()
+    return Effect.sync(() => ws.off("pong", onPong))
+  }).pipe(Effect.timeoutOrElse({ duration: PONG_MILLIS, orElse: () => Effect.succeed(false) }))

@@ -1,45 +1,72 @@
 /**
  * Registers a hub connection with a ticket: it then gets the ticket's events, and the gate starts the session when the ticket is
- * called. A reconnected widget does not name its ticket, so it is restored from the tickets of its browser.
+ * called. The last connection of a ticket wins: it replaces the one before, which may be half open. A reconnected widget does not name
+ * its ticket, so it is restored from the tickets of its browser, however long the store or an older connection stands in the way.
  */
 import { Effect, Schedule } from "effect"
 import { WebSocket } from "ws"
 import { Gatekeeper } from "../../Gatekeeper.ts"
-import { type Connection, PushChannel } from "../../PushChannel.ts"
+import { type Connection, type Opened, PushChannel } from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import { awaitStart } from "../await-start.ts"
 import type { Browser, HubMemory } from "./memory.ts"
-import { type Peer, sendFailed, sendReady, sendReconnect } from "./peer.ts"
-import * as protocol from "./protocol.ts"
+import { isAnswering, type Peer, sendFailed, sendReady, sendReconnect, sendReplaced } from "./peer.ts"
 
-/** How often a start is retried while the store is unavailable. */
-const START_RETRY_MILLIS = 500
+/** How often a start, a registration or a lookup is retried while the store is unavailable. */
+const RETRY_MILLIS = 500
+/** How often a connection without a ticket looks whether a ticket of its browser has lost its connection. */
+const RESTORE_MILLIS = 5_000
 
 type StartError = Effect.Error<ReturnType<Gatekeeper["Service"]["start"]>>
 
-/** @param peers the open connections */
-export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory, peers: ReadonlySet<Peer>) {
+const isOpen = ({ ws }: Peer): boolean => ws.readyState === WebSocket.OPEN
+
+/** Makes the functions that register connections, and remove those that have closed. */
+export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory) {
   const gatekeeper = yield* Gatekeeper
   const channel = yield* PushChannel
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  /** The connection of each ticket. */
+  const holders = new Map<string, Peer>()
+  /** The tickets that are being restored. */
+  const restoring = new Set<string>()
+
+  /** Removes a connection from its ticket. */
+  const release = (peer: Peer): void => {
+    peer.attached?.close()
+    peer.attached = undefined
+    if (peer.ticket !== undefined && holders.get(peer.ticket) === peer) holders.delete(peer.ticket)
+  }
+
+  /** Retries while the store is unavailable and the connection waits here. */
+  const retried = <A, E extends { readonly _tag: string }>(
+    peer: Peer,
+    effect: Effect.Effect<A, E>,
+  ): Effect.Effect<A, E> =>
+    Effect.retry(effect, {
+      schedule: Schedule.spaced(RETRY_MILLIS),
+      while: ({ _tag }) => _tag === "StoreUnavailable" && isOpen(peer) && !peer.draining,
+    })
 
   /** Whether a failed start leaves the ticket's turn open: another attempt, here or at another instance, will end it. */
   const isTurnOpen = ({ draining }: Peer, tag: StartError["_tag"]): boolean =>
     tag === "NotYourTurn" || tag === "Draining" || (tag === "StoreUnavailable" && draining)
 
+  /** Sends the outcome of a start that another connection of the ticket has requested. */
+  const sendOutcome = (peer: Peer, ticket: string, opened: Opened): void => {
+    run(awaitStart(gatekeeper.attach(ticket), () => peer.attached !== opened, opened))
+  }
+
   /** Starts the session of a called ticket, and retries while the store is unavailable. */
   const startCall = (peer: Peer, ticket: string): Effect.Effect<void> =>
     Effect.suspend(() => {
       peer.starting++
-      return gatekeeper.start(ticket).pipe(
-        Effect.retry({
-          schedule: Schedule.spaced(START_RETRY_MILLIS),
-          while: ({ _tag }) => _tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN && !peer.draining,
-        }),
+      return retried(peer, gatekeeper.start(ticket)).pipe(
         Effect.match({
           onSuccess: (session) => sendReady(peer, session),
           onFailure: ({ _tag, message }) => {
             if (!isTurnOpen(peer, _tag)) sendFailed(peer, message)
+            else if (_tag === "NotYourTurn" && peer.attached !== undefined) sendOutcome(peer, ticket, peer.attached)
           },
         }),
         Effect.ensuring(
@@ -68,8 +95,7 @@ export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory, 
       if (reason === "dead") {
         peer.ws.terminate()
       } else if (reason === "replaced") {
-        peer.ws.send(protocol.close(false))
-        peer.ws.close(1000)
+        sendReplaced(peer)
       } else if (reason === "shutdown" && peer.starting > 0) {
         // the client waits for the start's answer on this connection
         peer.draining = true
@@ -79,32 +105,85 @@ export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory, 
     },
   })
 
-  /** Attaches a connection to a ticket, and sends the current state. */
-  const register = (peer: Peer, ticket: string) =>
+  /** Attaches a connection to a ticket, in place of any other connection of it here, and sends the current state. */
+  const attach = (peer: Peer, ticket: string) =>
     Effect.gen(function* () {
-      peer.attached?.close()
-      const opened = yield* channel.open(ticket, peer.caller, connectionOf(peer, ticket))
+      release(peer)
       peer.ticket = ticket
+      const opened = yield* channel.open(ticket, peer.caller, connectionOf(peer, ticket))
       peer.attached = opened
-      const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(() => opened.close()))
+      // nothing would unregister a connection that has closed meanwhile
+      if (!isOpen(peer)) return release(peer)
+      const event = yield* gatekeeper.attach(ticket)
       if (peer.browser !== undefined) yield* memory.remember(peer.browser, ticket)
-      if (event !== undefined) opened.send(event)
-      else run(awaitStart(gatekeeper.attach(ticket), () => peer.attached !== opened || !peers.has(peer), opened))
+      // meanwhile it may have registered again, or closed
+      if (peer.attached !== opened) return opened.close()
+      const before = holders.get(ticket)
+      holders.set(ticket, peer)
+      if (before !== undefined && before !== peer) {
+        before.attached?.close()
+        before.attached = undefined
+        sendReplaced(before)
+      }
+      if (event === undefined) sendOutcome(peer, ticket, opened)
+      else opened.send(event)
+    }).pipe(Effect.tapError(() => Effect.sync(() => release(peer))))
+
+  /** Registers a connection with the ticket that it names. Waits while the store is unavailable. */
+  const register = (peer: Peer, ticket: string) => retried(peer, attach(peer, ticket))
+
+  /** The tickets of a browser that are not over, newest first. */
+  const livingTickets = (browser: Browser) =>
+    Effect.gen(function* () {
+      const living: Array<string> = []
+      for (const ticket of yield* memory.recall(browser)) {
+        const isLiving = yield* gatekeeper.status(ticket).pipe(
+          Effect.map(({ state }) => !isTerminal(state)),
+          Effect.catchTag("TicketUnknown", () => Effect.succeed(false)),
+        )
+        if (isLiving) living.push(ticket)
+      }
+      return living
     })
 
-  /** Registers a reconnected widget, which does not name its ticket: with the newest ticket of its browser that has no connection here. */
+  /** The tickets that no connection here holds, or only one whose client does not answer; it is given with each. */
+  const lostAmong = (tickets: ReadonlyArray<string>) =>
+    Effect.filter(
+      tickets.map((ticket) => ({ ticket, holder: holders.get(ticket) })),
+      ({ holder }) => (holder === undefined ? Effect.succeed(true) : Effect.map(isAnswering(holder), (is) => !is)),
+      { concurrency: "unbounded" },
+    )
+
+  /**
+   * Registers a reconnected widget, which does not name its ticket: with the newest living ticket of its browser whose connection here is
+   * lost. While all of them are in use, it looks again, because a lost connection may seem alive at first.
+   */
   const restore = (peer: Peer, browser: Browser): Effect.Effect<void> =>
     Effect.gen(function* () {
-      if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
-      const held = new Set(yield* channel.tickets)
-      for (const ticket of yield* memory.recall(browser)) {
-        if (held.has(ticket)) continue
-        const status = yield* Effect.option(gatekeeper.status(ticket))
-        // meanwhile it may have registered itself, or closed: a closed one must not be registered, as nothing would unregister it
-        if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
-        if (status._tag === "Some" && !isTerminal(status.value.state)) return yield* register(peer, ticket)
+      // meanwhile it may register itself, or close
+      const waits = (): boolean => peer.ticket === undefined && isOpen(peer) && !peer.draining
+      if (!waits()) return
+      let tickets: ReadonlyArray<string> = yield* retried(peer, livingTickets(browser))
+      while (tickets.length > 0 && waits()) {
+        const lost = yield* lostAmong(tickets)
+        if (!waits()) return
+        // another connection of the browser may have been faster
+        const found = lost.find(({ holder, ticket }) => holders.get(ticket) === holder && !restoring.has(ticket))
+        if (found === undefined) {
+          yield* Effect.sleep(RESTORE_MILLIS)
+          continue
+        }
+        const { ticket } = found
+        restoring.add(ticket)
+        const isRegistered = yield* register(peer, ticket).pipe(
+          Effect.match({ onSuccess: () => true, onFailure: () => false }),
+          Effect.ensuring(Effect.sync(() => restoring.delete(ticket))),
+        )
+        if (isRegistered || peer.ticket !== ticket) return
+        peer.ticket = undefined
+        tickets = tickets.filter((each) => each !== ticket)
       }
     }).pipe(Effect.catch(() => Effect.void))
 
-  return { register, restore }
+  return { register, release, restore }
 })
