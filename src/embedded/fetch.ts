@@ -3,11 +3,12 @@
  * same listener as node's requests, over node's own `IncomingMessage` and `ServerResponse` on a connection in memory, so every check,
  * limit and answer is the same. Events are Server-Sent Events; a `Request` has no socket, so there are no WebSockets.
  */
-import { IncomingMessage, ServerResponse } from "node:http"
+import { type IncomingMessage, ServerResponse } from "node:http"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { refusals } from "../http/answer.ts"
 import { write } from "../http/write-answer.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
+import { CompactRequest, TOO_MANY_PIECES } from "../serving/compact-body.ts"
 import { unknownFields } from "../unknown-field.ts"
 import { MemorySocket } from "./memory-socket.ts"
 
@@ -43,7 +44,7 @@ const addressOf = (info: FetchInfo | undefined): string => {
 }
 
 /** A web request as node's; its body is read when the gate reads it. */
-class FetchRequest extends IncomingMessage {
+class FetchRequest extends CompactRequest {
   /** the host has read the body */
   readonly bodyUsed: boolean
   readonly rawBody: string | Uint8Array | undefined
@@ -78,7 +79,7 @@ class FetchRequest extends IncomingMessage {
     while (wantsMore && !this.complete) {
       const { done, value } = (await this.#reader?.read()) ?? { done: true }
       this.complete = done
-      wantsMore = this.push(done ? null : value)
+      wantsMore = this.push(done ? null : (value ?? new Uint8Array()))
       // a body that is always ready would keep the process from answering, and so from closing it
       if (!done) await nextTurn()
     }
@@ -100,6 +101,13 @@ const checkRequest = (request: Request | undefined): void => {
   )
 }
 
+/** The answer to a body in too many pieces, which has ended its connection; rejects with any other error. */
+const answerOf = (error: unknown): Response => {
+  if (!(error instanceof Error && "code" in error && error.code === TOO_MANY_PIECES)) throw error
+  const { body, headers, status } = refusals.bodyPieces
+  return new Response(body, { status, headers })
+}
+
 export const makeFetch =
   (handler: (request: IncomingMessage, response: ServerResponse) => void): Fetch =>
   async (request, info) => {
@@ -118,5 +126,5 @@ export const makeFetch =
     if (request.signal.aborted) abort()
     else if (request.headers.get("upgrade")?.toLowerCase() === "websocket") write(response, refusals.upgradeRequired)
     else handler(incoming, response)
-    return await socket.response
+    return await socket.response.catch(answerOf)
   }

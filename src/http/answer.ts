@@ -165,6 +165,7 @@ export const bodyTooLarge = (maxBytes: number): Answer =>
   unread(refused(problems.bodyTooLarge.make(`The body is larger than ${maxBytes} bytes.`)))
 
 export const refusals = {
+  bodyPieces: unread(refused(problems.bodyTooLarge.make("The body was sent in too many small pieces."))),
   notFound: refused(problems.notFound.make("There is nothing at this path.")),
   mediaType: refused(problems.unsupportedMediaType.make("content-type: Expected application/json.")),
   notSdp: refused(problems.unsupportedMediaType.make("content-type: Expected application/sdp.")),

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
+import { compactBody, drainBody } from "../serving/compact-body.ts"
 import type { HostCheck } from "../serving/hosts.ts"
 import { tracing } from "../spans.ts"
 import { runInPhase } from "../tick-phases.ts"
@@ -114,6 +115,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     },
     request: (request, response) => {
       if (!admits(request, response)) return
+      compactBody(request)
       readTrace(request)
       const path = pathOf(request)
       const { method = "" } = request
@@ -163,6 +165,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         return sessionRequest(request, address, id, finish)
       }
 
+      // what is posted to the router may be read there; it discards what is not
+      if (method !== "POST") drainBody(request)
       if (!isQuiet(path)) {
         response.on("close", () =>
           logRequest(outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted")),
@@ -174,10 +178,12 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       if (!ownHost) return reply(refusals.host)
       if (serveStatic(path, request, response)) {
         outcome = "script"
+        drainBody(request)
         return
       }
       if (serveDocument(path, request, response)) {
         outcome = "document"
+        drainBody(request)
         return
       }
       const routedPath = normalise(path)

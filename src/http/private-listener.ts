@@ -1,5 +1,6 @@
 /** The listener of `Server.PrivatePort`: serves only the documents that `Server.Docs` and `Server.Metrics` make private. */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { drainBody } from "../serving/compact-body.ts"
 import { isQuiet } from "./access-log.ts"
 import { refusals } from "./answer.ts"
 import type { Arrivals } from "./arrivals.ts"
@@ -10,6 +11,7 @@ export const makePrivateListener =
   ({ addressOf, admits, log, pathOf, requestIdOf }: Arrivals, serve: ServeDocument) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     if (!admits(request, response)) return
+    drainBody(request)
     const startedAt = log.now()
     const path = pathOf(request)
     const id = requestIdOf(request)

@@ -19,6 +19,9 @@ import { type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-tr
 
 /** A client's messages are `{"type":"start"}`, `{"type":"leave"}` and `{"type":"hidden"}`; none is longer. */
 const MAX_MESSAGE_BYTES = 1024
+/** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
+const MAX_FRAGMENTS = 16
+const MAX_CHUNKS = 64
 /** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MILLIS = 2_000
 
@@ -29,6 +32,8 @@ const SERVER_OPTIONS = {
   perMessageDeflate: false,
   maxPayload: MAX_MESSAGE_BYTES,
   closeTimeout: CLOSE_TIMEOUT_MILLIS,
+  maxFragments: MAX_FRAGMENTS,
+  maxBufferedChunks: MAX_CHUNKS,
 }
 
 export interface Push {

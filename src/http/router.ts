@@ -4,6 +4,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
+import { drainBody } from "../serving/compact-body.ts"
 import { Documented, Routed } from "./Api.ts"
 import { type Answer, internalError, methodNotAllowed, refusals } from "./answer.ts"
 import { Routes } from "./routes.ts"
@@ -28,7 +29,10 @@ export const respond = <R>(
     const { body, headers, outcome, status } = yield* Effect.catchDefect(answer, (defect) =>
       Effect.as(Effect.logError("A request failed", Cause.die(defect)), internalError),
     ).pipe(inServerSpan(method, route.path, source instanceof IncomingMessage ? source : undefined, ticket))
-    if (source instanceof IncomingMessage) outcomes.set(source, outcome)
+    if (source instanceof IncomingMessage) {
+      outcomes.set(source, outcome)
+      drainBody(source)
+    }
     return status === 204
       ? HttpServerResponse.empty({ status, headers })
       : HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] ?? "application/json" })

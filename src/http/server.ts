@@ -10,6 +10,7 @@ import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import type { TrustedProxies } from "../ip-intel/client-address.ts"
 import { Settings, type SettingsTree } from "../Settings.ts"
+import { TOO_MANY_PIECES } from "../serving/compact-body.ts"
 import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { currentSettings, derived } from "../settings/current.ts"
@@ -53,6 +54,7 @@ const parserErrorAnswer = (
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return { status: 408, outcome: "request_timeout" }
   if (code === "HPE_HEADER_OVERFLOW") return { status: 431, outcome: "malformed_request" }
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return { status: 413, outcome: "malformed_request" }
+  if (code === TOO_MANY_PIECES) return { status: 400, outcome: "too_many_body_pieces" }
   return code?.startsWith("HPE_") === true ? { status: 400, outcome: "malformed_request" } : undefined
 }
 

@@ -1,6 +1,7 @@
 /** Writes an answer to node's response, or to the raw socket of an upgrade that is refused. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { drainBody } from "../serving/compact-body.ts"
 import { type Answer, refusals } from "./answer.ts"
 
 /** Headers as a flat list of alternating names and values, which node writes fastest. */
@@ -10,7 +11,10 @@ export const rawHeaders = (headers: Readonly<Record<string, string>>): RawHeader
 
 export const NO_HEADERS: RawHeaders = []
 
-/** Writes an answer, unless one was already written. `id` is sent as `X-Request-Id` unless that header is set. */
+/**
+ * Writes an answer, unless one was already written, and discards what is unread of the request's body. `id` is sent as `X-Request-Id` unless that
+ * header is set.
+ */
 export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS, id = ""): void => {
   if (response.headersSent || response.destroyed) return
   const { body, headers, status } = answer
@@ -22,6 +26,7 @@ export const write = (response: ServerResponse, answer: Answer, more: RawHeaders
   response.writeHead(status, all)
   // of ASCII both encodings are the same, and node writes this one faster
   response.end(body, bytes === body.length ? "latin1" : "utf8")
+  drainBody(response.req)
 }
 
 /**

@@ -5,12 +5,22 @@
  *
  * Several processes may share one PostgreSQL: the database decides what must be exact.
  */
+
+import { IncomingMessage } from "node:http"
 import { fileURLToPath } from "node:url"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
-import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
+import {
+  HttpIncomingMessage,
+  HttpMiddleware,
+  HttpRouter,
+  HttpServer,
+  type HttpServerError,
+  HttpServerRequest,
+} from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
+import { drainBody } from "../serving/compact-body.ts"
 import { loopbackNames } from "../serving/hosts.ts"
 import { packageFile } from "../serving/package-files.ts"
 import * as Access from "./Access.ts"
@@ -33,6 +43,11 @@ import { client } from "./webhooks/rules.ts"
 
 /** The largest body of a request, in bytes. */
 const MAX_BODY_BYTES = 512 * 1024
+
+/** Discards what a route has not read of its request's body. */
+const discardUnread = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
+  if (source instanceof IncomingMessage) drainBody(source)
+})
 
 export interface Options {
   /** `sqlite:<file>`, `sqlite::memory:` (when absent), or `postgres://…` */
@@ -143,6 +158,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
       disableListenLog: true,
       middleware: (handler) =>
         handler.pipe(
+          Effect.ensuring(discardUnread),
           HttpMiddleware.xForwardedHeaders({ trustedProxies: options.trustedProxies ?? [] }),
           Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(MAX_BODY_BYTES)),
         ),

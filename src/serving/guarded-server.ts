@@ -2,6 +2,7 @@
 import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { Duplex } from "node:stream"
+import { CompactRequest } from "./compact-body.ts"
 
 export interface Guards {
   /** Called for every request before the server's listeners; returns whether they get it. */
@@ -18,6 +19,8 @@ const isRequest = (message: unknown): message is IncomingMessage =>
   typeof message === "object" && message !== null && "method" in message && "headers" in message
 
 /**
+ * Bodies of its requests are kept in few pieces (`compact-body.ts`).
+ *
  * It overrides `emit`, because listeners cannot do this: one for `request` cannot stop the other listeners, and one for
  * `clientError` replaces node's handler, which alone knows whether a response has started.
  */
@@ -25,7 +28,7 @@ export class GuardedServer extends Server {
   private readonly guards: Guards
 
   constructor(options: ServerOptions, guards: Guards) {
-    super(options)
+    super({ ...options, IncomingMessage: CompactRequest })
     this.guards = guards
   }
 

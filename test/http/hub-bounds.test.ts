@@ -41,6 +41,18 @@ describe("the hub", () => {
     }),
   )
 
+  servedTest("closes a connection that sends one message in many fragments", {}, ({ url }) =>
+    Effect.gen(function* () {
+      const { closed, ws } = yield* hub(url)
+      ws.send(PING[0] ?? "", { fin: false })
+      for (const byte of PING.slice(1)) ws.send(byte, { fin: false })
+      ws.send("", { fin: true })
+      for (let n = 0; n < 20; n++) ws.send("x", { fin: false })
+      yield* Effect.promise(() => eventually("it is closed", () => closed.length > 0))
+      assert.deepStrictEqual(closed, [1008])
+    }),
+  )
+
   servedTest("counts pings as messages", {}, ({ url }) =>
     Effect.gen(function* () {
       const { closed, ws } = yield* hub(url)

@@ -7,11 +7,26 @@ import { WebSocket } from "ws"
 import { eventually } from "../../scripts/harness/process.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { hangUp, session } from "../support/gate.ts"
-import { servedTest, webSocket } from "../support/gate-server.ts"
+import { call, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, START, waiting } from "./push-support.ts"
 
 const HIDDEN = JSON.stringify({ type: "hidden" })
 const LEAVE = JSON.stringify({ type: "leave" })
+
+/** A connection that was upgraded, below any client of WebSockets. */
+const upgraded = (port: number, path: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const socket = connect({ port, host: "127.0.0.1", noDelay: true })
+      socket.on("error", () => {})
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      )
+      await once(socket, "data")
+      return socket
+    }),
+    (socket) => Effect.sync(() => socket.destroy()),
+  )
 
 describe.concurrent("a WebSocket", () => {
   servedTest("sends the current state, starts on its turn, and closes after the call", {}, ({ url, world }) =>
@@ -171,6 +186,29 @@ describe.concurrent("a WebSocket", () => {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       socket.send("x".repeat(2048))
       expect([1006, 1009]).toContain(yield* socket.waitClosed)
+    }),
+  )
+
+  servedTest("that sends one message in many fragments, or one frame in many pieces, is closed", {}, ({ port, url }) =>
+    Effect.gen(function* () {
+      const path = `/api/session/${yield* waiting}/events`
+      const fragments = yield* upgraded(port, path)
+      // masked with zeros: the beginning of a text, and its continuation, a byte each
+      fragments.write(Buffer.from("018100000000".concat("61", "00810000000061".repeat(30)), "hex"))
+      yield* Effect.promise(() => once(fragments, "close"))
+      const pieces = yield* upgraded(port, path)
+      pieces.write(Buffer.from("81fe02580000000061", "hex"))
+      let closed = false
+      pieces.on("close", () => {
+        closed = true
+      })
+      for (let sent = 1; sent < 0x258 && !closed; sent++) {
+        pieces.write("a")
+        // apart from the one before, or the network would join them
+        yield* Effect.sleep(1)
+      }
+      expect(closed).toBe(true)
+      expect((yield* call(`${url}/health/live`)).status).toBe(200)
     }),
   )
 

@@ -23,6 +23,9 @@ import { makeConnections } from "./connections.ts"
 import { makeHubMemory } from "./memory.ts"
 
 const MAX_FRAME_BYTES = 16 * 1024
+/** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
+const MAX_FRAGMENTS = 16
+const MAX_CHUNKS = 64
 /** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MILLIS = 2_000
 
@@ -32,6 +35,8 @@ const SERVER_OPTIONS = {
   perMessageDeflate: false,
   maxPayload: MAX_FRAME_BYTES,
   closeTimeout: CLOSE_TIMEOUT_MILLIS,
+  maxFragments: MAX_FRAGMENTS,
+  maxBufferedChunks: MAX_CHUNKS,
 }
 
 const COOKIE = "voicegate_hub"

@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
+import { drainBody } from "../../serving/compact-body.ts"
 import { GuardedServer } from "../../serving/guarded-server.ts"
 import { makeHostCheck } from "../../serving/hosts.ts"
 import { admitPipelined } from "../../serving/pipelining.ts"
@@ -29,6 +30,9 @@ const HOST_NOT_ALLOWED = JSON.stringify(
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" }
 
+/** No endpoint with one of these methods reads a body. */
+const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE", "OPTIONS"])
+
 /** Checks the `Host` of a request before anything else; returns whether it may continue. */
 const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
@@ -36,13 +40,16 @@ const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
     const { host } = request.headers
     if (!isOwnHost(host)) {
       response.writeHead(421, HEADERS).end(HOST_NOT_ALLOWED)
+      drainBody(request)
       return false
     }
     // routes parse it as part of a URL, which would throw
     if (host !== undefined && !URL.canParse(`http://${host}`)) {
       response.writeHead(400, HEADERS).end(HOST_INVALID)
+      drainBody(request)
       return false
     }
+    if (request.method !== undefined && WITHOUT_BODY.has(request.method)) drainBody(request)
     return true
   }
 }
@@ -54,12 +61,14 @@ const makeServer = (isOwnHost: (host: string | undefined) => boolean): Server =>
     upgrade: ({ headers }) => isOwnHost(headers.host),
   })
   server.timeout = SOCKET_TIMEOUT_MILLIS
-  server.on("request", (_request, response) => {
+  server.on("request", (request, response) => {
     // a kept-alive connection becomes idle only after its answer is sent
     response.once("close", () => {
       if (!server.listening) server.closeIdleConnections()
     })
-    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
+    if (server.listenerCount("request") > 1) return
+    response.writeHead(503, { "retry-after": "1" }).end()
+    drainBody(request)
   })
   // the last data is a refusal or a close frame: a client that does not close would keep the connection forever
   server.on("upgrade", (_request, socket) => socket.once("finish", () => socket.destroy()))
