@@ -46,7 +46,8 @@ const decodeWebhook = Schema.decodeUnknownOption(Webhook)
 
 const OVER = new Set(["processing", "done", "failed"])
 const ENDS = new Set(["post_call_transcription", "call_initiation_failure"])
-const SIGNATURE = /^t=(\d{1,12}),v0=([0-9a-f]{64})$/
+/** How many signatures of one webhook are compared: while a secret is rotated, ElevenLabs signs with the old and the new one. */
+const MOST_SIGNATURES = 5
 
 const isSessionId = Schema.is(SessionId)
 
@@ -99,10 +100,16 @@ export const elevenlabs = (
     )
   }
 
-  const signatureIn = (headers: VendorWebhook["headers"]) => SIGNATURE.exec(headers["elevenlabs-signature"] ?? "") ?? []
+  /** The parts `name=value` in any order, with or without spaces; versions of the scheme that are not known are passed over. */
+  const signatureIn = (headers: VendorWebhook["headers"]) => {
+    const parts = (headers["elevenlabs-signature"] ?? "").split(",").map((part) => part.trim().split("=", 2))
+    const valuesOf = (name: string) => parts.flatMap(([key, value = ""]) => (key === name ? [value] : []))
+    const [time = ""] = valuesOf("t")
+    return { time: /^\d{1,12}$/.test(time) ? time : "", digests: valuesOf("v0").slice(0, MOST_SIGNATURES) }
+  }
   const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const [, time = ""] = signatureIn(headers)
-    if (time === "") return "elevenlabs-signature: Expected t=<seconds>,v0=<hexadecimal>."
+    const { digests, time } = signatureIn(headers)
+    if (time === "" || digests.length === 0) return "elevenlabs-signature: Expected t=<seconds>,v0=<hexadecimal>."
     return Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS
       ? "elevenlabs-signature: It is too old or too new."
       : undefined
@@ -110,8 +117,9 @@ export const elevenlabs = (
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
     const refusal = refuses(headers, now)
     if (refusal !== undefined) return refusal
-    const [, time = "", digest = ""] = signatureIn(headers)
-    return equal(digest, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
+    const { digests, time } = signatureIn(headers)
+    const expected = hmacSha256(secret, `${time}.${rawBody}`, "hex")
+    return digests.map((digest) => equal(digest, expected)).includes(true)
       ? undefined
       : "elevenlabs-signature: It was not made with ElevenLabs.WebhookSecret."
   }

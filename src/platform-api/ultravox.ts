@@ -11,7 +11,7 @@ import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
-import { hmacSha256 } from "./signatures.ts"
+import { hmacSha256, TOLERANCE_MILLIS } from "./signatures.ts"
 import type { Call } from "./transport.ts"
 import {
   CORRELATION,
@@ -28,9 +28,17 @@ import {
   stateOf,
   vendorEndpoint,
 } from "./vendor.ts"
+import type { VendorFailure } from "./vendor-answer.ts"
 
-/** How far a webhook's time may differ (ms). */
-const TOLERANCE_MILLIS = 60_000
+/**
+ * How late a webhook may arrive (ms). Ultravox sends a webhook again until it is accepted. An end is idempotent, so a late one with the
+ * right signature does no harm, while a refused one holds the slot until the audit.
+ */
+const LATEST_MILLIS = 24 * 60 * 60_000
+
+/** A 429 at a start means that every call is taken, unless it speaks of the rate of requests (docs.ultravox.ai/essentials/concurrency). */
+const saysTooManyCalls = (failure: VendorFailure): boolean =>
+  saysConcurrency(failure) || (failure.status === 429 && !/throttl|rate limit|requests per/i.test(failure.text))
 
 const Started = Schema.Struct({ callId: SessionId, joinUrl: Schema.NonEmptyString })
 const Known = Schema.Struct({
@@ -58,7 +66,7 @@ export const ultravox = (
     campaign,
     headers: { "x-api-key": Redacted.value(ApiKey) },
     secrets: [ApiKey, WebhookSecret],
-    isAtCapacity: saysConcurrency,
+    isAtCapacity: saysTooManyCalls,
   })
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
 
@@ -140,7 +148,7 @@ export const ultravox = (
     if (given === "" || Number.isNaN(millis)) {
       return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
     }
-    return Math.abs(millis - now) > TOLERANCE_MILLIS
+    return now - millis > LATEST_MILLIS || millis - now > TOLERANCE_MILLIS
       ? "x-ultravox-webhook-timestamp: It is too old or too new."
       : undefined
   }

@@ -1,18 +1,17 @@
 /**
- * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url
- * })`. The key must be a private one: it also reads and ends calls.
+ * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url,
+ * ...credential.details })`. The key must be a private one: it also reads and ends calls.
  */
 import { Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { StartConfig } from "../Session.ts"
+import type { Credential, StartConfig } from "../Session.ts"
 import type { VapiSettings } from "../settings/groups/vendors.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import type { Adapter, AdapterContext } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import { AtCapacity, PlatformError } from "./errors.ts"
 import type { WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
-import { hmacSha256, timeRefusal } from "./signatures.ts"
 import type { Call, Endpoint } from "./transport.ts"
+import { vapiAuthentication } from "./vapi-webhooks.ts"
 import {
   checkAgent,
   chosenIn,
@@ -32,15 +31,40 @@ import {
 /** Vapi's bounds of a call's length (s). */
 const SHORTEST_CALL_SECONDS = 10
 const LONGEST_CALL_SECONDS = 43_200
+/** The longest time that Vapi waits for the caller of a web call (s); 15 when a call does not say. */
+const LONGEST_JOIN_SECONDS = 60
+
+/** The states in which a call is over: one that is not there, or could not be deleted, does not run either. */
+const OVER: ReadonlySet<unknown> = new Set(["ended", "not-found", "deletion-failed"])
 
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Started = Schema.Struct({
   id: SessionId,
   webCallUrl: maybe(Schema.String),
-  transport: maybe(Schema.Struct({ callUrl: maybe(Schema.String) })),
+  transport: maybe(Schema.Struct({ callUrl: maybe(Schema.String), callToken: maybe(Schema.String) })),
+  artifactPlan: maybe(Schema.Struct({ videoRecordingEnabled: maybe(Schema.Boolean) })),
+  assistant: maybe(Schema.Struct({ voice: maybe(Schema.Struct({ provider: maybe(Schema.String) })) })),
   subscriptionLimits: maybe(Schema.Struct({ concurrencyBlocked: maybe(Schema.Boolean) })),
 })
+/** What `reconnect` of Vapi's SDK reads besides the address, under its own names. */
+const detailsOf = ({
+  artifactPlan,
+  assistant,
+  id,
+  transport,
+}: typeof Started.Type): NonNullable<Credential["details"]> => {
+  const { callToken } = transport ?? {}
+  const { videoRecordingEnabled } = artifactPlan ?? {}
+  const { provider } = assistant?.voice ?? {}
+  return {
+    id,
+    ...(callToken ? { transport: { callToken } } : {}),
+    ...(videoRecordingEnabled ? { artifactPlan: { videoRecordingEnabled } } : {}),
+    ...(provider ? { assistant: { voice: { provider } } } : {}),
+  }
+}
+
 const KnownCall = Schema.Struct({
   id: SessionId,
   status: maybe(Schema.String),
@@ -56,10 +80,9 @@ const Webhook = Schema.Struct({
 const decodeWebhook = Schema.decodeUnknownOption(Webhook)
 
 export const vapi = (
-  { ApiKey, AssistantId, WebhookSecret }: typeof VapiSettings.Type,
-  { campaign, longestCallSeconds, send }: AdapterContext,
+  { ApiKey, AssistantId, WebhookSecret, WebhookSignatureHeader }: typeof VapiSettings.Type,
+  { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
-  const secret = Redacted.value(WebhookSecret)
   const endpoint = vendorEndpoint({
     vendor: "Vapi",
     campaign,
@@ -76,6 +99,7 @@ export const vapi = (
   })
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
   const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
+  const joinSeconds = Math.min(lifetimeSeconds, LONGEST_JOIN_SECONDS)
 
   const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
     const body = {
@@ -84,6 +108,9 @@ export const vapi = (
         variableValues: config.dynamicVariables,
         metadata: metadataOf(config),
         maxDurationSeconds: longest,
+        customerJoinTimeoutSeconds: joinSeconds,
+        // the gate ends calls at the control address, and has no public key that would authenticate it there
+        monitorPlan: { controlEnabled: true, controlAuthenticationEnabled: false },
       },
     }
     const start: Call = { kind: "start", method: "POST", path: "call/web", body, fromCaller: chosenIn(config) }
@@ -94,7 +121,8 @@ export const vapi = (
     }
     const url = call.webCallUrl ?? call.transport?.callUrl
     if (!url) return yield* malformed("start", "Vapi's answer has no address to join")
-    const session: WebSession = { sessionIds: [call.id], credential: { shape: "url", platform: "vapi", url } }
+    const credential = { shape: "url", platform: "vapi", url, details: detailsOf(call) } as const
+    const session: WebSession = { sessionIds: [call.id], credential }
     return session
   })
 
@@ -130,36 +158,18 @@ export const vapi = (
   const end = ({ sessionIds: [id = ""] }: WebSession) =>
     callOf(id).pipe(
       Effect.flatMap(({ monitor, status }) => {
-        if (status === "ended") return Effect.succeed(true)
+        if (OVER.has(status)) return Effect.succeed(true)
         const url = vendorsUrl(monitor?.controlUrl ?? "", campaign.BaseUrl, "vapi.ai")
         if (url === undefined) return Effect.succeed(false)
         const path = `${url.pathname.slice(1)}${url.search}`
         const hangUp: Call = { kind: "read", method: "POST", path, shownPath: "control", body: { type: "end-call" } }
         // the address opens the call until it is over, as the call's state shows
-        return Effect.map(
-          Effect.andThen(send(controlEndpoint(url), Schema.Unknown, hangUp), callOf(id)),
-          (call) => call.status === "ended",
+        return Effect.map(Effect.andThen(send(controlEndpoint(url), Schema.Unknown, hangUp), callOf(id)), (call) =>
+          OVER.has(call.status),
         )
       }),
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
-
-  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    if (headers["x-signature"] === undefined) {
-      return equal(headers["x-vapi-secret"] ?? "", secret)
-        ? undefined
-        : "x-vapi-secret: Expected the secret of Vapi.WebhookSecret, or x-signature and x-timestamp."
-    }
-    return timeRefusal("x-timestamp", headers, now)
-  }
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const refusal = refuses(headers, now)
-    const given = headers["x-signature"]
-    if (refusal !== undefined || given === undefined) return refusal
-    return equal(given, hmacSha256(secret, `${headers["x-timestamp"]}.${rawBody}`, "hex"))
-      ? undefined
-      : "x-signature: It was not made with Vapi.WebhookSecret."
-  }
 
   return {
     mint,
@@ -168,13 +178,11 @@ export const vapi = (
     end,
     status: (id) =>
       callOf(id).pipe(
-        Effect.map(({ status }) => stateOf(id, status === "ended")),
+        Effect.map(({ status }) => stateOf(id, OVER.has(status))),
         orUnknown,
       ),
     webhooks: {
-      proof: secret,
-      refuses,
-      verify,
+      ...vapiAuthentication(Redacted.value(WebhookSecret), WebhookSignatureHeader),
       ended: (body) => {
         const message = Option.getOrUndefined(decodeWebhook(body))?.message
         if (message === undefined) return { _tag: "malformed" }
@@ -188,8 +196,7 @@ export const vapi = (
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
       group: "Vapi",
       agent: "AssistantId",
-      bounds:
-        "an address is for one call and opens it until it is over; Vapi does not say how long a call waits for its caller",
+      bounds: `an address is for one call and opens it until it is over; the call waits ${joinSeconds} s for its caller`,
     }),
   }
 }

@@ -114,7 +114,7 @@ describe("creating a gate", () => {
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "" },
       Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },
-      Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "" },
+      Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "", WebhookSignatureHeader: "" },
       ElevenLabs: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
       Generic: {
         BaseUrl: "",

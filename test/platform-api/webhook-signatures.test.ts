@@ -2,6 +2,7 @@
  * Known answers of the vendors' signatures. They were computed by another program (Python's hmac) from the vendors' documents, so that an
  * error which the gate and its fakes share would show. LiveKit's are checked by its own SDK, in `livekit.test.ts`.
  */
+import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { VendorWebhook } from "../../src/platform-api/adapter.ts"
@@ -107,12 +108,105 @@ describe("the signature of a webhook", () => {
     })
   }
 
-  it("of Vapi may be the secret itself, in its own header", () => {
+  describe("of Vapi", () => {
+    const SECRET = "secret_vapi_012345678"
     const { rawBody, settings } = caseOf("vapi")
-    const { verify } = webhooksOf("vapi", settings)
-    assert.isUndefined(verify({ rawBody, headers: { "x-vapi-secret": "secret_vapi_012345678" } }, NOW))
-    assert.isDefined(verify({ rawBody, headers: { "x-vapi-secret": "another" } }, NOW))
-    assert.isDefined(verify({ rawBody, headers: {} }, NOW))
+    const { refuses, verify } = webhooksOf("vapi", settings)
+    const made = (text: string, algorithm: string, encoding: "hex" | "base64", secret = SECRET): string =>
+      createHmac(algorithm, secret).update(text).digest(encoding)
+    const TIME = "1800000000"
+    const timed = `${TIME}.${rawBody}`
+
+    it("may be the secret itself, as a bearer or in its own header", () => {
+      for (const [name, value] of [
+        ["authorization", `Bearer ${SECRET}`],
+        ["x-vapi-secret", SECRET],
+      ] as const) {
+        assert.isUndefined(verify({ rawBody, headers: { [name]: value } }, NOW), name)
+        assert.include(refuses?.({ [name]: value.replace("vapi", "other") }, NOW), `${name}: It is not the secret`)
+      }
+      for (const headers of [{}, { authorization: SECRET }, { authorization: "Bearer " }, { "x-vapi-secret": "" }]) {
+        assert.isDefined(verify({ rawBody, headers }, NOW), JSON.stringify(headers))
+      }
+    })
+
+    it("may have each algorithm, encoding, prefix and payload that Vapi offers", () => {
+      const headersOf: ReadonlyArray<(algorithm: string, encoding: "hex" | "base64") => Record<string, string>> = [
+        (algorithm, encoding) => ({ "x-signature": made(timed, algorithm, encoding), "x-timestamp": TIME }),
+        (algorithm, encoding) => ({
+          "x-signature": `${algorithm}=${made(timed, algorithm, encoding)}`,
+          "x-timestamp": TIME,
+        }),
+        (algorithm, encoding) => ({ "x-vapi-signature": made(rawBody, algorithm, encoding) }),
+        (algorithm, encoding) => ({ "x-vapi-signature": made(rawBody, algorithm, encoding), "x-timestamp": TIME }),
+        (algorithm, encoding) => ({
+          "svix-id": "msg_1",
+          "svix-timestamp": TIME,
+          "svix-signature": `v1,${made(`msg_1.${timed}`, algorithm, encoding)}`,
+        }),
+        (algorithm, encoding) => ({
+          "webhook-id": "msg_1",
+          "webhook-timestamp": TIME,
+          "webhook-signature": `v1,${made(`msg_1.${timed}`, algorithm, encoding, "old secret")} v1,${made(`msg_1.${timed}`, algorithm, encoding)}`,
+        }),
+      ]
+      for (const algorithm of ["sha1", "sha256", "sha512"]) {
+        for (const encoding of ["hex", "base64"] as const) {
+          for (const headers of headersOf.map((build) => build(algorithm, encoding))) {
+            const shown = `${algorithm} ${encoding} ${Object.keys(headers).join()}`
+            assert.isUndefined(verify({ rawBody, headers }, NOW), shown)
+            assert.isDefined(verify({ rawBody: `${rawBody} `, headers }, NOW), shown)
+          }
+        }
+      }
+    })
+
+    it("may be in a header of the operator's choice", () => {
+      const named = webhooksOf("vapi", {
+        Vapi: { ...Object(settings).Vapi, WebhookSignatureHeader: "X-Shop-Signature" },
+      })
+      const headers = { "x-shop-signature": made(rawBody, "sha256", "hex") }
+      assert.isUndefined(named.verify({ rawBody, headers }, NOW))
+      assert.isDefined(verify({ rawBody, headers }, NOW))
+    })
+
+    it("is refused when it is old, is no digest, or was made with another secret, and the reason names the header", () => {
+      for (const [headers, reason] of [
+        [{ "x-signature": made(timed, "sha256", "hex"), "x-timestamp": "1799999000" }, "x-timestamp: It is too old"],
+        [{ "x-signature": made(timed, "sha256", "hex"), "x-timestamp": "soon" }, "x-timestamp: Expected"],
+        [{ "x-signature": "sha256=" }, "x-signature: Expected an HMAC"],
+        [{ "x-signature": `${"a".repeat(30)}=${made(rawBody, "sha256", "hex")}` }, "x-signature: Expected an HMAC"],
+        [{ "x-vapi-signature": made(rawBody, "sha256", "hex", "another") }, "x-vapi-signature: It was not made with"],
+      ] as const) {
+        assert.include(verify({ rawBody, headers }, NOW), reason)
+      }
+    })
+  })
+
+  it("of ElevenLabs may be one of several, in any order, beside versions that are not known", () => {
+    const { headers, rawBody, settings } = caseOf("elevenlabs")
+    const { verify } = webhooksOf("elevenlabs", settings)
+    const [time = "", signature = ""] = headers["elevenlabs-signature"]?.split(",") ?? []
+    const other = `v0=${"0".repeat(64)}`
+    for (const given of [
+      `${signature},${time}`,
+      `${time}, ${signature}`,
+      `${time},${other},${signature}`,
+      `${time},${signature},v1=abc`,
+      `${time},v1=abc,${signature},${other}`,
+    ]) {
+      assert.isUndefined(verify({ rawBody, headers: { "elevenlabs-signature": given } }, NOW), given)
+    }
+    for (const given of [
+      time,
+      signature,
+      `${time},${other}`,
+      `${time},v1=${signature.slice(3)}`,
+      "",
+      `${time},${signature}0`,
+    ]) {
+      assert.isDefined(verify({ rawBody, headers: { "elevenlabs-signature": given } }, NOW), given)
+    }
   })
 
   it("of Cartesia is the secret itself", () => {
@@ -151,5 +245,12 @@ describe("the signature of a webhook", () => {
     const signature = headers["x-ultravox-webhook-signature"] ?? ""
     const several = { ...headers, "x-ultravox-webhook-signature": `${"0".repeat(64)}, ${signature}` }
     assert.isUndefined(verify({ rawBody, headers: several }, NOW))
+  })
+
+  it("of Ultravox is taken when the webhook is sent again hours later: an end is idempotent", () => {
+    const { headers, rawBody, settings } = caseOf("ultravox")
+    const { verify } = webhooksOf("ultravox", settings)
+    assert.isUndefined(verify({ rawBody, headers }, NOW + 23 * 60 * 60_000))
+    assert.isDefined(verify({ rawBody, headers }, NOW + 25 * 60 * 60_000))
   })
 })

@@ -3,7 +3,7 @@
  * `Platform` is this vendor; the settings of other vendors are not read.
  */
 import { Schema } from "effect"
-import { baseUrl, serverUrl } from "../network-values.ts"
+import { baseUrl, headerName, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
 import { identifier, jsonText, oneOf, roomNamePart, text } from "../values.ts"
@@ -43,7 +43,11 @@ export const VapiSettings = Schema.Struct({
   ...api("vapi", "Vapi", "https://api.vapi.ai/"),
   AssistantId: requiredWith("vapi", identifier, { own: true, description: "the assistant at Vapi" }),
   WebhookSecret: requiredWith("vapi", providerKey, {
-    description: "secret with which Vapi signs its webhooks, or that it sends as `X-Vapi-Secret`",
+    description:
+      "secret with which Vapi signs its webhooks, or that it sends as `Authorization: Bearer` or `X-Vapi-Secret`",
+  }),
+  WebhookSignatureHeader: optional(headerName, "`X-Signature`, `X-Vapi-Signature` and the names of Svix are known", {
+    description: "the signature's header, where the HMAC credential at Vapi has a name of its own",
   }),
 })
 

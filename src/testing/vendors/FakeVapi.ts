@@ -32,6 +32,9 @@ export const makeFakeVapi = (now: () => number): FakeVendor => {
     assistantId: ASSISTANT,
     assistantOverrides: { metadata },
     webCallUrl: `https://vapi.daily.example/${bearer}`,
+    transport: { provider: "daily", callUrl: `https://vapi.daily.example/${bearer}`, callToken: `token-${id}` },
+    artifactPlan: { videoRecordingEnabled: true, recordingEnabled: true },
+    assistant: { voice: { provider: "tavus" }, model: { messages: ["the prompt, which pages must not learn"] } },
     monitor: { controlUrl: `https://control.vapi.ai/${id}/control` },
   })
 

@@ -72,8 +72,13 @@ adapterContract({
   fake: makeFakeUltravox,
   shape: "url",
   asksToStart: true,
-  atCapacity: [{ status: 429, body: { detail: "Concurrent call limit reached" } }],
+  atCapacity: [
+    { status: 429, body: { detail: "Concurrent call limit reached" } },
+    { status: 429, body: { detail: "Too many calls." } },
+  ],
+  limitIsCapacity: true,
   secrets: ["key-of-the-fake-ultravox", "webhook-secret-of-the-fake-ultravox"],
+  acceptedLateMinutes: 24 * 60,
   otherEvent: (id) => ({ event: "call.joined", call: { callId: id, metadata: { voicegate: "x" } } }),
   foreignEnd: { event: "call.ended", call: { callId: "call-1", ended: "now", ...anothersMetadata } },
   noticedAfterMinutes: 4,
@@ -93,6 +98,7 @@ adapterContract({
     { status: 201, body: { id: "call-9", webCallUrl: "x", subscriptionLimits: { concurrencyBlocked: true } } },
   ],
   secrets: ["private-key-of-the-fake-vapi", "webhook-secret-of-the-fake-vapi"],
+  optionalHeaders: ["x-timestamp"],
   otherEvent: (id) => ({
     message: {
       type: "status-update",

@@ -424,11 +424,12 @@ const webhooks = (subject: Subject): void => {
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
       assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: true })
       assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: false })
-      for (const minutes of subject.unsigned ? [] : [-61, 122]) {
+      const late = (subject.acceptedLateMinutes ?? 60) + 1
+      for (const minutes of subject.unsigned ? [] : [-late, late + 61]) {
         world.shiftVendor(minutes)
-        const late = world.fake.webhook(otherEvent(id))
-        assert.strictEqual((yield* gate.vendorWebhook(platform, late))._tag, "refused", `${minutes}`)
-        const unread = yield* gate.vendorWebhookRefusal(platform, late.headers)
+        const shifted = world.fake.webhook(otherEvent(id))
+        assert.strictEqual((yield* gate.vendorWebhook(platform, shifted))._tag, "refused", `${minutes}`)
+        const unread = yield* gate.vendorWebhookRefusal(platform, shifted.headers)
         assert.strictEqual(unread?._tag, subject.readsEveryWebhook ? undefined : "refused", `${minutes}`)
       }
     }),
@@ -439,7 +440,8 @@ const webhooks = (subject: Subject): void => {
       const gate = yield* Gatekeeper
       const { headers } = world.fake.webhook(otherEvent("any"))
       assert.isUndefined(yield* gate.vendorWebhookRefusal(platform, headers))
-      const names = Object.keys(headers).filter((name) => name !== "content-type")
+      const optional = ["content-type", ...(subject.optionalHeaders ?? [])]
+      const names = Object.keys(headers).filter((name) => !optional.includes(name))
       for (const name of names) {
         const refusal = yield* gate.vendorWebhookRefusal(platform, { ...headers, [name]: undefined })
         assert.strictEqual(refusal?._tag, subject.readsEveryWebhook ? undefined : "refused", name)

@@ -58,7 +58,7 @@ describe("a credential that outlives the start window", () => {
   for (const [subject, bounds, settings] of [
     [elevenlabs, /once, within 15 minutes, which may be longer than the start window/, {}],
     [retell, /one call; Retell says in each how long it is valid, which may be longer than the start window/, {}],
-    [vapi, /one call and opens it until it is over; Vapi does not say how long a call waits for its caller/, {}],
+    [vapi, /one call and opens it until it is over; the call waits 20 s for its caller/, {}],
     [generic, /the vendor decides how long a credential is valid/, { Generic: { ...GENERIC } }],
   ] as const) {
     vendorTest(

@@ -63,6 +63,10 @@ export interface Subject {
   readonly lists: boolean
   /** What of the start tells the vendor a longest call of ten minutes; absent where it takes none, and the gate ends such a call. */
   readonly limit?: string
+  /** how long after its time a webhook is still accepted, with some margin (minutes); an hour if absent */
+  readonly acceptedLateMinutes?: number
+  /** headers of a webhook without which it may be authentic too, by the vendor's settings */
+  readonly optionalHeaders?: ReadonlyArray<string>
   /** A message without a signature is accepted, by its body, so every webhook is read. */
   readonly readsEveryWebhook?: true
   /** The vendor ends a call for the gate. */
