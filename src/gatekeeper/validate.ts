@@ -1,5 +1,6 @@
 /** Decodes and resolves the body of a request, or reports every invalid field and what was expected. */
 import { Result, Schema, SchemaIssue } from "effect"
+import { plainExpectation } from "../plain-expectation.ts"
 import { type FieldIssue, InvalidRequest, type SessionConfig, SessionRequest, stackless } from "../Session.ts"
 import { type Campaign, type SettingsTree, TRANSPORTS } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -90,7 +91,10 @@ export const validate = (
     return Result.fail(
       invalid(
         "invalid_request",
-        issues.slice(0, MAX_ISSUES).map(({ message, path }) => ({ field: pathOf(path ?? []), message })),
+        issues.slice(0, MAX_ISSUES).map(({ message, path }) => ({
+          field: pathOf(path ?? []),
+          message: plainExpectation(message),
+        })),
       ),
     )
   }

@@ -11,7 +11,17 @@ import { addressProblem, cleanAddresses } from "./KeyAddresses.ts"
 import { KeyCache } from "./KeyCache.ts"
 import { columnsOf, type KeyRow, show } from "./KeyRow.ts"
 import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
-import { type ApiKey, type KeyScope, type Permission, type Principal, type Refused, refuse } from "./model.ts"
+import {
+  type ApiKey,
+  type FieldProblem,
+  type KeyScope,
+  PERMISSIONS,
+  type Permission,
+  type Principal,
+  type Refused,
+  refuse,
+  refuseProblems,
+} from "./model.ts"
 
 /** The longest name of a key, in UTF-16 units. */
 export const MAX_KEY_NAME = 100
@@ -23,8 +33,8 @@ const LAST_USED_PRECISION_MILLIS = 60_000
 export interface NewKey {
   readonly name: string
   readonly scope: KeyScope
-  /** at least one */
-  readonly permissions: ReadonlyArray<Permission>
+  /** at least one; all by default */
+  readonly permissions?: ReadonlyArray<Permission>
   /** off by default */
   readonly userManagement?: boolean
   readonly expiresAt?: number | null
@@ -35,8 +45,10 @@ export interface NewKey {
 /** What to change of a key; what is absent stays. */
 export interface KeyChange {
   readonly name?: string
+  readonly scope?: KeyScope
   /** at least one */
   readonly permissions?: ReadonlyArray<Permission>
+  readonly userManagement?: boolean
   /** empty for any address */
   readonly allowedAddresses?: ReadonlyArray<string>
   /** a future time, or null for never; refused for a key that has expired */
@@ -57,8 +69,9 @@ export class ApiKeys extends Context.Service<
     /** All keys of a user, newest first, including revoked ones. */
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<ApiKey>, DatabaseUnavailable>
     /**
-     * Changes the name, the permissions, the addresses or the expiry of a key. This applies in this process at once, in others
-     * within `FRESH_MILLIS`. Fails for a revoked key.
+     * Changes the name, the scope, the permissions, user management, the addresses or the expiry of a key. This applies in this
+     * process at once, in others within `FRESH_MILLIS`. Fails for a revoked key, and says so when the key has expired and its expiry
+     * was to be moved.
      */
     readonly change: (
       userId: string,
@@ -95,31 +108,33 @@ const describe = (key: ApiKey): string => {
   return `${key.name} (${key.display}), ${scope}, ${may}${key.userManagement ? ", with user management" : ""}${from}`
 }
 
-const noPermission = () => refuse("invalid", "PERMISSIONS_REQUIRED", "select at least one permission")
 const noSuchKey = () => refuse("not_found", "KEY_NOT_FOUND", "no such key")
 
-const wrongName = (name: string): Refused | undefined =>
-  name.trim() === "" || name.length > MAX_KEY_NAME
-    ? refuse("invalid", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
-    : undefined
+const OVER = { expired: "this key has expired", revoked: "this key was revoked" }
+/** An owner sees ended keys in the list, so the reason is no secret. */
+const keyOver = (how: keyof typeof OVER) =>
+  refuse("conflict", `KEY_${how.toUpperCase()}`, `${OVER[how]}, which cannot be undone: create a new key`)
 
-const wrongExpiry = (expiresAt: number | null | undefined, now: number): Refused | undefined =>
-  typeof expiresAt === "number" && expiresAt <= now
-    ? refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a future time.")
-    : undefined
-
-/** The first problem of the key itself, without database checks. */
-const problemOf = (
-  { allowedAddresses = [], expiresAt, name, permissions, scope }: NewKey,
+/** Every problem of the given fields, without database checks. */
+const problemsOf = (
+  { allowedAddresses, expiresAt, name, permissions, scope }: KeyChange,
   now: number,
-): Refused | undefined => {
-  const nameProblem = wrongName(name)
-  if (nameProblem !== undefined) return nameProblem
-  if (scope.type === "Restricted" && scope.businessIds.length === 0) {
-    return refuse("invalid", "BUSINESSES_REQUIRED", "select at least one business")
+): ReadonlyArray<FieldProblem> => {
+  const problems: Array<FieldProblem> = []
+  const add = (field: string, code: string, message: string) => problems.push({ field, code, message })
+  if (name !== undefined && (name.trim() === "" || name.length > MAX_KEY_NAME)) {
+    add("name", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
   }
-  if (permissions.length === 0) return noPermission()
-  return wrongExpiry(expiresAt, now) ?? addressProblem(cleanAddresses(allowedAddresses))
+  if (scope?.type === "Restricted" && scope.businessIds.length === 0) {
+    add("scope", "BUSINESSES_REQUIRED", "select at least one business")
+  }
+  if (permissions?.length === 0) add("permissions", "PERMISSIONS_REQUIRED", "select at least one permission")
+  if (typeof expiresAt === "number" && expiresAt <= now) {
+    add("expiresAt", "EXPIRY_INVALID", "the expiry of the key: Expected a future time.")
+  }
+  const wrongAddress = allowedAddresses && addressProblem(cleanAddresses(allowedAddresses))
+  if (wrongAddress !== undefined) add("allowedAddresses", "ADDRESSES_INVALID", wrongAddress)
+  return problems
 }
 
 export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | KeyCache> = Layer.effect(
@@ -137,18 +152,34 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       return new Map([...grouped].map(([key, listed]) => [key, listed.map(({ business_id }) => business_id)]))
     })
 
+    /** The businesses of a scope, each of which the user owns; none for an unrestricted one. */
+    const ownedBusinesses = Effect.fnUntraced(function* (userId: string, scope: KeyScope) {
+      const businessIds = scope.type === "Restricted" ? [...new Set(scope.businessIds)] : []
+      if (businessIds.length === 0) return businessIds
+      const owned = yield* sql<{ id: string }>`
+        SELECT id FROM businesses WHERE user_id = ${userId} AND ${sql.in("id", businessIds)}`
+      return owned.length === businessIds.length
+        ? businessIds
+        : yield* refuse("not_found", "BUSINESS_NOT_FOUND", "a listed business does not exist")
+    })
+
+    const listBusinesses = Effect.fnUntraced(function* (keyId: string, businessIds: ReadonlyArray<string>) {
+      const listed = businessIds.map((business_id) => ({ key_id: keyId, business_id }))
+      if (Arr.isArrayNonEmpty(listed)) yield* sql`INSERT INTO api_key_businesses ${sql.insert(listed)}`
+    })
+
+    /** Why a key of the user could not be changed. */
+    const whyNot = Effect.fnUntraced(function* (userId: string, keyId: string) {
+      const [row] = yield* sql<{ revoked_at: number | null }>`
+        SELECT revoked_at FROM api_keys WHERE id = ${keyId} AND user_id = ${userId}`
+      if (row === undefined) return noSuchKey()
+      return keyOver(row.revoked_at === null ? "expired" : "revoked")
+    })
+
     const create = Effect.fnUntraced(function* (userId: string, wanted: NewKey) {
       const now = yield* Clock.currentTimeMillis
-      const problem = problemOf(wanted, now)
-      if (problem !== undefined) return yield* problem
-      const businessIds = wanted.scope.type === "Restricted" ? [...new Set(wanted.scope.businessIds)] : []
-      if (businessIds.length > 0) {
-        const owned = yield* sql<{ id: string }>`
-          SELECT id FROM businesses WHERE user_id = ${userId} AND ${sql.in("id", businessIds)}`
-        if (owned.length !== businessIds.length) {
-          return yield* refuse("not_found", "BUSINESS_NOT_FOUND", "a listed business does not exist")
-        }
-      }
+      yield* refuseProblems(problemsOf(wanted, now))
+      const businessIds = yield* ownedBusinesses(userId, wanted.scope)
       const secret = mintSecret()
       const row: KeyRow = {
         id: randomUUID(),
@@ -157,7 +188,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         digest: digestSecret(Redacted.value(secret)),
         display: displaySecret(Redacted.value(secret)),
         restricted: wanted.scope.type === "Restricted" ? 1 : 0,
-        ...columnsOf(wanted.permissions),
+        ...columnsOf(wanted.permissions ?? PERMISSIONS),
         user_management: wanted.userManagement === true ? 1 : 0,
         created_at: now,
         expires_at: wanted.expiresAt ?? null,
@@ -169,8 +200,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         previous_until: null,
       }
       yield* sql`INSERT INTO api_keys ${sql.insert({ ...row })}`
-      const listed = businessIds.map((business_id) => ({ key_id: row.id, business_id }))
-      if (Arr.isArrayNonEmpty(listed)) yield* sql`INSERT INTO api_key_businesses ${sql.insert(listed)}`
+      yield* listBusinesses(row.id, businessIds)
       const key = show(row, businessIds)
       yield* audit.record(userId, "api_key.created", key.id, describe(key))
       return { key, secret }
@@ -184,18 +214,17 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
     })
 
     const change = Effect.fnUntraced(function* (userId: string, keyId: string, wanted: KeyChange) {
-      const { expiresAt, name, permissions } = wanted
+      const { expiresAt, name, permissions, scope, userManagement } = wanted
       const now = yield* Clock.currentTimeMillis
+      yield* refuseProblems(problemsOf(wanted, now))
       const addresses = wanted.allowedAddresses && cleanAddresses(wanted.allowedAddresses)
-      const problem = wrongExpiry(expiresAt, now) ?? (addresses && addressProblem(addresses))
-      if (problem !== undefined) return yield* problem
-      if (permissions?.length === 0) return yield* noPermission()
-      const nameProblem = name === undefined ? undefined : wrongName(name)
-      if (nameProblem !== undefined) return yield* nameProblem
+      const businessIds = scope && (yield* ownedBusinesses(userId, scope))
       // a column is set to itself when nothing else is given, so that there is one statement
       const columns = {
         ...(name === undefined ? {} : { name: name.trim() }),
+        ...(scope === undefined ? {} : { restricted: scope.type === "Restricted" ? 1 : 0 }),
         ...(permissions === undefined ? {} : columnsOf(permissions)),
+        ...(userManagement === undefined ? {} : { user_management: userManagement ? 1 : 0 }),
         ...(addresses === undefined ? {} : { allowed_addresses: JSON.stringify(addresses) }),
         ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
       }
@@ -204,7 +233,11 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         UPDATE api_keys SET ${isChange ? sql.update(columns) : sql`name = name`}
         WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL
           ${expiresAt === undefined ? sql`` : sql`AND (expires_at IS NULL OR expires_at > ${now})`} RETURNING *`
-      if (row === undefined) return yield* noSuchKey()
+      if (row === undefined) return yield* yield* whyNot(userId, keyId)
+      if (businessIds !== undefined) {
+        yield* sql`DELETE FROM api_key_businesses WHERE key_id = ${row.id}`
+        yield* listBusinesses(row.id, businessIds)
+      }
       const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
       yield* audit.record(userId, "api_key.changed", key.id, describe(key))
       return key
@@ -226,7 +259,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
           digest = ${digestSecret(Redacted.value(secret))}, display = ${displaySecret(Redacted.value(secret))}
         WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL
           AND (expires_at IS NULL OR expires_at > ${now}) RETURNING *`
-      if (row === undefined) return yield* noSuchKey()
+      if (row === undefined) return yield* yield* whyNot(userId, keyId)
       const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
       const overlap =
         previousUntil === null

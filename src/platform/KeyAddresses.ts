@@ -1,7 +1,6 @@
 /** The addresses from which a key may be used: IPv4 and IPv6 addresses and CIDRs. */
 import { parseAddress } from "../ip-intel/address.ts"
 import { parseRange, type Range, RangeSet } from "../ip-intel/ranges.ts"
-import { type Refused, refuse } from "./model.ts"
 
 /** Limit of addresses and CIDRs of one key. */
 export const MAX_KEY_ADDRESSES = 50
@@ -15,14 +14,11 @@ export const cleanAddresses = (entries: ReadonlyArray<string>): ReadonlyArray<st
 ]
 
 /** What is wrong with a list that was cleaned; undefined when it is valid. */
-export const addressProblem = (entries: ReadonlyArray<string>): Refused | undefined => {
-  if (entries.length > MAX_KEY_ADDRESSES) {
-    return refuse("invalid", "ADDRESSES_INVALID", `the key's addresses: Expected at most ${MAX_KEY_ADDRESSES}.`)
-  }
-  const wrong = entries.findIndex((entry) => rangeOf(entry) === undefined)
-  if (wrong < 0) return undefined
-  const message = `the key's addresses, number ${wrong + 1}: Expected an address such as 203.0.113.7 or a CIDR such as 203.0.113.0/24.`
-  return refuse("invalid", "ADDRESSES_INVALID", message)
+export const addressProblem = (entries: ReadonlyArray<string>): string | undefined => {
+  if (entries.length > MAX_KEY_ADDRESSES) return `the key's addresses: Expected at most ${MAX_KEY_ADDRESSES}.`
+  const wrong = entries.flatMap((entry, index) => (rangeOf(entry) === undefined ? [index + 1] : []))
+  if (wrong.length === 0) return undefined
+  return `the key's addresses, number ${wrong.join(", ")}: Expected an address such as 203.0.113.7 or a CIDR such as 203.0.113.0/24.`
 }
 
 /** Compiled lists; a cached key keeps its list, so it is compiled once. */

@@ -32,8 +32,9 @@ import { docs } from "./http/docs.ts"
 import { businesses } from "./http/handlers/businesses.ts"
 import { sessions } from "./http/handlers/sessions.ts"
 import { users } from "./http/handlers/users.ts"
-import { middleware, safeAnswers, unknownRoutes } from "./http/middleware.ts"
+import { middleware, safeAnswers } from "./http/middleware.ts"
 import * as Server from "./http/server.ts"
+import { ROUTER, unroutedRequests } from "./http/unrouted.ts"
 import * as LiveSessions from "./LiveSessions.ts"
 import * as Services from "./services.ts"
 import * as socket from "./socket.ts"
@@ -151,9 +152,10 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
       docs,
       people,
       socket.route((options.idleSeconds ?? DEFAULT_IDLE_SECONDS) * 1000),
-      unknownRoutes,
+      unroutedRequests,
     ).pipe(Layer.provide(safeAnswers)),
     {
+      routerConfig: ROUTER,
       disableLogger: true,
       disableListenLog: true,
       middleware: (handler) =>

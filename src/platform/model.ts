@@ -1,5 +1,5 @@
 /** The platform's entities, as its services return them. Times are in milliseconds since 1970. Secrets are always redacted. */
-import { type Redacted, Schema } from "effect"
+import { Effect, type Redacted, Schema } from "effect"
 
 export interface User {
   readonly id: string
@@ -46,8 +46,9 @@ export type KeyScope =
   | { readonly type: "Restricted"; readonly businessIds: ReadonlyArray<string> }
 
 /**
- * What a key may do: `start` sessions and calls (and read what that needs), `read` everything, `manage` (change and delete)
- * existing data. No permission includes another.
+ * What a key may do in the businesses of its scope: `start` sessions and calls (and read what that needs), `read` everything,
+ * `manage` (make, change and delete). No permission includes another. The endpoints at and below `/user` are open to a key by its
+ * user management alone.
  */
 export const PERMISSIONS = ["start", "read", "manage"] as const
 export type Permission = (typeof PERMISSIONS)[number]
@@ -89,10 +90,34 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   kind: Schema.Literals(["invalid", "unauthenticated", "forbidden", "not_found", "conflict"]),
   code: Schema.String,
   message: Schema.String,
+  /** the fields of the request that are wrong, each with its problem; absent when none is known */
+  fields: Schema.optionalKey(Schema.Array(Schema.Struct({ field: Schema.String, message: Schema.String }))),
 }) {}
+
+/** One field that a service does not accept. */
+export interface FieldProblem {
+  /** its path in the request, such as `scope` */
+  readonly field: string
+  readonly code: string
+  readonly message: string
+}
 
 export const refuse = (kind: Refused["kind"], code: string, message: string): Refused =>
   new Refused({ kind, code, message })
+
+/** Refuses a request with all its problems at once; the code is the first one's. Succeeds when there are none. */
+export const refuseProblems = (problems: ReadonlyArray<FieldProblem>): Effect.Effect<void, Refused> => {
+  const [first] = problems
+  if (first === undefined) return Effect.void
+  return Effect.fail(
+    new Refused({
+      kind: "invalid",
+      code: first.code,
+      message: problems.map(({ message }) => message).join("; "),
+      fields: problems.map(({ field, message }) => ({ field, message })),
+    }),
+  )
+}
 
 /** The user's concurrent calls are at the limit. */
 export class ConcurrencyLimitReached extends Schema.TaggedError<ConcurrencyLimitReached>()("ConcurrencyLimitReached", {

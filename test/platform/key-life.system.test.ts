@@ -127,7 +127,7 @@ onEachEngine("the life of a key", (engine) => {
         }
         assert.strictEqual(yield* codeOf(apiKeys.rotate("u2", key.id, null)), "KEY_NOT_FOUND")
         yield* apiKeys.revoke("u1", key.id)
-        assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, null)), "KEY_NOT_FOUND")
+        assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, null)), "KEY_REVOKED")
         assert.strictEqual(yield* codeOf(authenticate(third.secret)), "API_KEY_INVALID")
       }),
   )
@@ -141,7 +141,7 @@ onEachEngine("the life of a key", (engine) => {
       yield* authenticate(secret)
       yield* TestClock.setTime(5_000)
       assert.strictEqual(yield* codeOf(authenticate(secret)), "API_KEY_INVALID")
-      assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, null)), "KEY_NOT_FOUND")
+      assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, null)), "KEY_EXPIRED")
 
       const next = yield* apiKeys.create("u1", { ...wanted, expiresAt: null })
       const rotated = yield* apiKeys.rotate("u1", next.key.id, 60_000)
@@ -212,7 +212,7 @@ onEachEngine("the life of a key", (engine) => {
       yield* apiKeys.change("u1", key.id, { name: "renamed" })
       yield* TestClock.setTime(9_000)
       assert.strictEqual(yield* codeOf(authenticate(secret)), "API_KEY_INVALID")
-      assert.strictEqual(yield* codeOf(apiKeys.change("u1", key.id, { expiresAt: null })), "KEY_NOT_FOUND")
+      assert.strictEqual(yield* codeOf(apiKeys.change("u1", key.id, { expiresAt: null })), "KEY_EXPIRED")
       const other = yield* apiKeys.create("u1", { ...wanted, expiresAt: 20_000 })
       yield* apiKeys.change("u1", other.key.id, { expiresAt: null })
       yield* TestClock.setTime(30_000)
@@ -250,6 +250,69 @@ onEachEngine("the life of a key", (engine) => {
       yield* TestClock.setTime(160_000)
       yield* authenticate(keys.all)
       assert.strictEqual(yield* lastUsed, 160_000)
+    }),
+  )
+
+  it.effect("changes scope and user management of a key, here at once and within 30 s in every other process", () =>
+    Effect.gen(function* () {
+      const { apiKeys, audit, authenticate, accessBusiness, database } = yield* started()
+      const other = yield* process(database)
+      const { key, secret } = yield* apiKeys.create("u1", {
+        name: "partner",
+        scope: { type: "Restricted", businessIds: ["b1"] },
+        userManagement: true,
+      })
+      assert.strictEqual((yield* other.accessBusiness(secret, "b1")).id, "b1")
+      assert.strictEqual(yield* codeOf(accessBusiness(secret, "b2")), "RESTRICTED_API_KEY")
+      const narrowed = yield* apiKeys.change("u1", key.id, {
+        scope: { type: "Restricted", businessIds: ["b2", "b2"] },
+        userManagement: false,
+      })
+      assert.deepInclude(narrowed, { scope: { type: "Restricted", businessIds: ["b2"] }, userManagement: false })
+      assert.deepStrictEqual(narrowed.permissions, PERMISSIONS)
+      assert.strictEqual(yield* codeOf(accessBusiness(secret, "b1")), "RESTRICTED_API_KEY")
+      assert.strictEqual((yield* accessBusiness(secret, "b2")).id, "b2")
+      assert.isFalse((yield* authenticate(secret)).key.userManagement)
+      // the other process may still know the key as it was, and not for longer than it says
+      yield* TestClock.adjust(FRESH_MILLIS)
+      assert.strictEqual(yield* codeOf(other.accessBusiness(secret, "b1")), "RESTRICTED_API_KEY")
+      assert.isFalse((yield* other.authenticate(secret)).key.userManagement)
+      const entry = (yield* audit.list("u1", {})).items.find(({ action }) => action === "api_key.changed")
+      assert.include(entry?.detail, "restricted to b2")
+      assert.notInclude(entry?.detail, "with user management")
+
+      const opened = yield* apiKeys.change("u1", key.id, { scope: { type: "Unrestricted" }, userManagement: true })
+      assert.deepInclude(opened, { scope: { type: "Unrestricted" }, userManagement: true })
+      assert.strictEqual((yield* accessBusiness(secret, "b1")).id, "b1")
+      const change = (businessIds: ReadonlyArray<string>) =>
+        codeOf(apiKeys.change("u1", key.id, { scope: { type: "Restricted", businessIds } }))
+      assert.strictEqual(yield* change([]), "BUSINESSES_REQUIRED")
+      assert.strictEqual(yield* change(["b1", "b3"]), "BUSINESS_NOT_FOUND")
+      const [listed] = (yield* apiKeys.list("u1")).filter(({ id }) => id === key.id)
+      assert.deepStrictEqual(listed?.scope, { type: "Unrestricted" })
+    }),
+  )
+
+  it.effect("reports every wrong field of a key at once, each by its name", () =>
+    Effect.gen(function* () {
+      const { apiKeys } = yield* started()
+      yield* TestClock.setTime(1_000)
+      const refused = yield* Effect.flip(
+        apiKeys.create("u1", {
+          name: " ",
+          scope: { type: "Restricted", businessIds: [] },
+          permissions: [],
+          expiresAt: 1,
+          allowedAddresses: ["192.0.2.1", "nonsense", "10.0.0.0/40"],
+        }),
+      )
+      const fields = refused._tag === "Refused" ? (refused.fields ?? []) : []
+      assert.deepStrictEqual(
+        fields.map(({ field }) => field),
+        ["name", "scope", "permissions", "expiresAt", "allowedAddresses"],
+      )
+      assert.include(fields.at(-1)?.message, "number 2, 3")
+      for (const { message } of fields) assert.include(refused.message, message)
     }),
   )
 })

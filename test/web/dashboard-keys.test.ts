@@ -44,7 +44,7 @@ describe("API keys", () => {
     expect(JSON.stringify(await tab.evaluate("[localStorage, sessionStorage, history.state]"))).not.toContain(secret)
     expect(dashboard.platform.state.keys[0]).toMatchObject({
       scope: { type: "Restricted", businessIds: ["business-1"] },
-      permissions: ["start"],
+      permissions: ["start", "read", "manage"],
       userManagement: false,
       allowedAddresses: [],
     })
@@ -84,7 +84,7 @@ describe("API keys", () => {
     expect(Math.round(((key?.expiresAt ?? 0) - Date.now()) / 86_400_000)).toBe(30)
   })
 
-  it("offers to start and nothing else at first, refuses a key without a permission, and changes them later", async () => {
+  it("narrows nothing at first, refuses a key without a permission, and changes them later", async () => {
     const tab = await dashboard.signIn()
     await click(tab, "Create API key")
     await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
@@ -92,10 +92,12 @@ describe("API keys", () => {
     const box = (name: string) => tab.getByRole("checkbox", { name, exact: true })
     expect([await box("Start").isChecked(), await box("Read").isChecked(), await box("Manage").isChecked()]).toEqual([
       true,
-      false,
-      false,
+      true,
+      true,
     ])
     await box("Start").uncheck()
+    await box("Read").uncheck()
+    await box("Manage").uncheck()
     await click(tab, "Create key")
     await tab.getByText("Select at least one permission.").waitFor()
     await focusOn(tab, "Start")
@@ -113,6 +115,64 @@ describe("API keys", () => {
     await tab.getByRole("row", { name: /Gate/ }).getByText("Start, Read").waitFor({ state: "detached" })
     expect(dashboard.platform.state.keys[0]?.permissions).toEqual(["start"])
     await focusOn(tab, "Edit Gate")
+  })
+
+  it("gets another scope and user management later, and both stay when they are not touched", async () => {
+    const tab = await dashboard.signIn()
+    await makeKey(tab, "Gate")
+    await click(tab, "I’ve saved it")
+    const row = tab.getByRole("row", { name: /Gate/ })
+    await row.getByText("Restricted to Bakery").waitFor()
+    await click(tab, "Edit Gate")
+    await dialog(tab, "Edit “Gate”").waitFor()
+    await tab.getByRole("radio", { name: "Unrestricted" }).check()
+    await tab.getByRole("checkbox", { name: "Allow user management requests" }).check()
+    await click(tab, "Save")
+    await announced(tab, "Gate saved.")
+    await row.getByText("All businesses").waitFor()
+    expect(dashboard.platform.state.keys[0]).toMatchObject({ scope: { type: "Unrestricted" }, userManagement: true })
+    await click(tab, "Edit Gate")
+    await tab.getByRole("textbox", { name: "Name" }).fill("Partner")
+    await click(tab, "Save")
+    await announced(tab, "Partner saved.")
+    expect(dashboard.platform.state.keys[0]).toMatchObject({
+      name: "Partner",
+      scope: { type: "Unrestricted" },
+      userManagement: true,
+    })
+    await click(tab, "Edit Partner")
+    await tab.getByRole("radio", { name: "Restricted", exact: true }).check()
+    await click(tab, "Save")
+    await tab.getByText("Select at least one business.").waitFor()
+    await tab.getByRole("checkbox", { name: "Bakery" }).check()
+    await click(tab, "Save")
+    await tab
+      .getByRole("row", { name: /Partner/ })
+      .getByText("Restricted to Bakery")
+      .waitFor()
+  })
+
+  it("shows every error of the form at its field, those of the platform too", async () => {
+    const tab = await dashboard.signIn()
+    await click(tab, "Create API key")
+    await tab.getByLabel("Allowed addresses (optional)").fill("203.0.113.7\n10.0.0.999\n2001:db8::/129")
+    await click(tab, "Create key")
+    await tab.getByText("Enter a name.").waitFor()
+    await tab.getByText("Select at least one business.").waitFor()
+    const addresses = tab.getByLabel("Allowed addresses (optional)")
+    const problem = "“10.0.0.999”, “2001:db8::/129”: not an IP address or a CIDR range."
+    await tab.getByText(problem).waitFor()
+    const described = await addresses.getAttribute("aria-describedby")
+    expect(await tab.locator(`#${described?.split(" ").at(-1)}`).textContent()).toBe(problem)
+    await addresses.fill("203.0.113.7")
+    await tab.getByText(problem).waitFor({ state: "detached" })
+    await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
+    await tab.getByRole("checkbox", { name: "Bakery" }).check()
+    dashboard.platform.state.refuseKeys = [{ field: "allowedAddresses", message: "the address is not yours" }]
+    await click(tab, "Create key")
+    await tab.getByText("The address is not yours.").waitFor()
+    await focusOn(tab, "Allowed addresses (optional)")
+    expect(await tab.getByRole("alert").count()).toBe(0)
   })
 
   it("is limited to addresses, and its expiry is moved or stays", async () => {

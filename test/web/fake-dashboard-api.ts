@@ -98,6 +98,9 @@ export const fakeApi = (state: State) => {
     handlers.handleAll({
       list: () => Effect.sync(() => state.keys),
       create: Effect.fnUntraced(function* ({ payload }) {
+        if (state.refuseKeys !== undefined) {
+          return yield* new Invalid({ code: "REFUSED", message: "refused", fields: state.refuseKeys })
+        }
         if (payload.scope.type === "Restricted" && payload.scope.businessIds.length === 0) {
           return yield* new Invalid({
             code: "BUSINESSES_REQUIRED",

@@ -23,6 +23,8 @@ export interface State {
   /** the cookie's value for an existing session */
   readonly newSession: () => string
   readonly keys: Array<ApiKey>
+  /** what a new key is refused for; undefined for none */
+  refuseKeys: ReadonlyArray<{ readonly field: string; readonly message: string }> | undefined
   readonly secrets: Array<string>
   /** what each key started, by the key's id */
   readonly usage: Map<string, KeyUsage>
@@ -52,6 +54,7 @@ export const makeState = (businesses: ReadonlyArray<Business>): State => {
       return token
     },
     keys: [],
+    refuseKeys: undefined,
     secrets: [],
     usage: new Map(),
     businesses: [...businesses],

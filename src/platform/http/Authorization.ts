@@ -6,7 +6,7 @@
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 import type { BudgetName } from "../Access.ts"
-import type { Business, Permission, Principal, User } from "../model.ts"
+import { type Business, PERMISSIONS, type Permission, type Principal, type User } from "../model.ts"
 import { Failures } from "./envelope.ts"
 
 /** The authenticated caller. */
@@ -36,6 +36,18 @@ export const openTo = (
     description: says === "" ? needs : `${says} ${needs}`,
     override: { "x-permissions": permissions },
   }).pipe(Context.add(OpenTo, permissions))
+}
+
+/**
+ * Opens an endpoint at or below `/user` to every key with user management, whatever its permissions: they narrow what a key may do
+ * in its businesses. `says` is the rest of its description.
+ */
+export const openToUserManagement = (says = ""): Context.Context<OpenTo> => {
+  const needs = "Needs user management, which the key's permissions do not narrow."
+  return OpenApi.annotations({
+    description: says === "" ? needs : `${says} ${needs}`,
+    override: { "x-user-management": true },
+  }).pipe(Context.add(OpenTo, PERMISSIONS))
 }
 
 /** Requires the exact header `Authorization: Token <key>`, a valid key within its budget, and a permission of the endpoint. */

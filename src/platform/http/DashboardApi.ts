@@ -114,7 +114,7 @@ const Keys = HttpApiGroup.make("keys")
       params: { id },
       payload: KeyChange,
       success: ApiKey,
-      error: [Invalid, NotFound],
+      error: [Invalid, NotFound, Conflict],
     }),
     /** How often the key started sessions and calls in the last 30 days. */
     HttpApiEndpoint.get("usage", "/keys/:id/usage", { params: { id }, success: KeyUsage, error: NotFound }),
@@ -123,7 +123,7 @@ const Keys = HttpApiGroup.make("keys")
       params: { id },
       payload: KeyRotation,
       success: CreatedApiKey,
-      error: [Invalid, NotFound],
+      error: [Invalid, NotFound, Conflict],
     }),
     HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: { id }, success: ApiKey, error: NotFound }),
   )

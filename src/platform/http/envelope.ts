@@ -35,6 +35,18 @@ export class Unavailable extends Schema.Error<Unavailable>("platform/Unavailable
 export const Failures = [BadRequest, Unauthorized, Forbidden, NotFound, Conflict, TooMany, Unavailable] as const
 export type Failure = BadRequest | Unauthorized | Forbidden | NotFound | Conflict | TooMany | Unavailable
 
+const STATUS = [
+  [BadRequest, 400],
+  [Unauthorized, 401],
+  [Forbidden, 403],
+  [NotFound, 404],
+  [Conflict, 409],
+  [TooMany, 429],
+] as const
+
+/** The HTTP status of a failure, for an answer that no endpoint makes. */
+export const statusOf = (failed: Failure): number => STATUS.find(([kind]) => failed instanceof kind)?.[1] ?? 503
+
 /** The fields of a failure. */
 export const failure = (code: string, message: string) => ({ success: false, code, message, data: null }) as const
 

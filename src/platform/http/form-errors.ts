@@ -2,6 +2,7 @@
 import { SchemaAST, SchemaIssue } from "effect"
 import type { HttpApiError } from "effect/http-api"
 import { closestMatch } from "leven"
+import { plainExpectation } from "../../plain-expectation.ts"
 
 /** Limit of fields in a message, so that a hostile body does not cause a long answer. */
 const MAX_FIELDS = 10
@@ -39,7 +40,7 @@ export const fieldsOf = (error: HttpApiError.HttpApiSchemaError): string => {
       const field = path.map(nameOf).join(".") || error.kind.toLowerCase()
       const unknown = unexpected[Number(message)]
       if (unknown !== undefined) return `${field}: unknown field${suggestion(nameOf(path.at(-1)), unknown)}`
-      return `${field}: ${message === "Expected never" ? "unknown field" : message}`
+      return `${field}: ${message === "Expected never" ? "unknown field" : plainExpectation(message)}`
     })
     .join("; ")
 }

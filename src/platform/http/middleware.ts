@@ -1,6 +1,6 @@
 /** Implements the middleware with `Access`, and turns all other answers into envelopes. */
 import { Cause, Context, Effect, Layer, Option, Schema } from "effect"
-import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { Access, type BudgetName } from "../Access.ts"
 import {
@@ -17,62 +17,24 @@ import {
 } from "./Authorization.ts"
 import { businessPath } from "./api/shapes.ts"
 import { API_CHALLENGE, DASHBOARD_CHALLENGE } from "./challenge.ts"
-import { BadRequest, failure, toFailure, Unauthorized } from "./envelope.ts"
+import { callerOf } from "./credential.ts"
+import { BadRequest, failure, toFailure } from "./envelope.ts"
 import { fieldsOf } from "./form-errors.ts"
+import { asJson, bodyKind, MEDIA_TYPE_EXPECTED } from "./media-type.ts"
 
 const BusinessPath = Schema.Struct(businessPath)
 const BUSINESS_ID_EXPECTED = "businessId: Expected 1 to 256 characters without control characters"
-
-/** The word Token, one space, and the key. */
-const HEADER = /^Token (\S+)$/
-
-const notAToken = (header: string | undefined) => {
-  const hint = header?.toLowerCase().startsWith("bearer") ? ", not Bearer" : ""
-  return new Unauthorized(failure("INVALID_FORMAT", `the header must be exactly: Authorization: Token <key>${hint}`))
-}
-
-/** Adds headers to the answer. */
-const withHeaders = (headers: Readonly<Record<string, string>>) =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, headers)),
-  )
 
 const authorization = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const access = yield* Access
 
-    const authenticate = Effect.fnUntraced(function* (secret: string, budget: BudgetName) {
-      const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
-      const caller = yield* access.authenticate(
-        secret,
-        Option.getOrElse(remoteAddress, () => ""),
-      )
-      const state = yield* access.count(caller, budget)
-      if (state.resetSeconds > 0) {
-        yield* withHeaders({
-          "x-ratelimit-remaining": String(state.remaining),
-          "x-ratelimit-reset": String(state.resetSeconds),
-        })
-      }
-      return caller
-    })
-
     return Authorization.of({
       // The decoded credential is not used, because its parser accepts other forms too.
       token: Effect.fnUntraced(function* (handler, { endpoint }) {
-        const { headers } = yield* HttpServerRequest.HttpServerRequest
-        const secret = HEADER.exec(headers.authorization ?? "")?.[1]
-        if (secret === undefined) return yield* notAToken(headers.authorization)
         const budget = Option.getOrElse(Context.getOption(endpoint.annotations, CountedIn), (): BudgetName => "request")
-        const caller = yield* authenticate(secret, budget).pipe(
-          Effect.tapError((error) =>
-            error._tag === "TooManyRequests"
-              ? withHeaders({ "retry-after": String(error.retryAfterSeconds), "x-ratelimit-remaining": "0" })
-              : Effect.void,
-          ),
-          Effect.mapError(toFailure()),
-        )
+        const caller = yield* callerOf(access, budget)
         // An endpoint that does not declare its permissions refuses every key.
         const anyOf = Option.getOrElse(Context.getOption(endpoint.annotations, OpenTo), () => [])
         yield* Effect.mapError(access.permitted(caller, anyOf), toFailure(endpoint.identifier))
@@ -140,13 +102,6 @@ export const middleware = Layer.mergeAll(
   formErrors,
 )
 
-/** Answers unknown paths below the API. */
-export const unknownRoutes = HttpRouter.add(
-  "*",
-  "/api/v1/*",
-  HttpServerResponse.jsonUnsafe(failure("ROUTE_NOT_FOUND", "the API has no such endpoint"), { status: 404 }),
-)
-
 const problem = (status: number, code: string, message: string) =>
   HttpServerResponse.jsonUnsafe(failure(code, message), { status })
 
@@ -167,19 +122,30 @@ const answerTo = (defect: unknown) => {
 const challengeOf = ({ url }: HttpServerRequest.HttpServerRequest): string =>
   url.startsWith("/api/") ? API_CHALLENGE : DASHBOARD_CHALLENGE
 
+const notJson = problem(415, "UNSUPPORTED_MEDIA_TYPE", MEDIA_TYPE_EXPECTED)
+
+const withSafeHeaders = (
+  request: HttpServerRequest.HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse,
+): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.setHeaders(response, {
+    "cache-control": response.headers["cache-control"] ?? "no-store",
+    "x-content-type-options": "nosniff",
+    ...(response.status === 401 ? { "www-authenticate": challengeOf(request) } : {}),
+  })
+
 /**
  * Logs unexpected failures and answers without details; forbids caching unless an answer allows it. A 401 says how to authenticate.
+ * A body is taken as JSON under every type that means it, and refused in the envelope under another.
  */
 export const safeAnswers = HttpRouter.middleware(
   (handler) =>
-    Effect.map(
-      Effect.all([Effect.catchDefect(handler, answerTo), HttpServerRequest.HttpServerRequest]),
-      ([response, request]) =>
-        HttpServerResponse.setHeaders(response, {
-          "cache-control": response.headers["cache-control"] ?? "no-store",
-          "x-content-type-options": "nosniff",
-          ...(response.status === 401 ? { "www-authenticate": challengeOf(request) } : {}),
-        }),
-    ),
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const body = bodyKind(request.headers)
+      if (body === "other") return Effect.succeed(withSafeHeaders(request, notJson))
+      const read =
+        body === "json" ? handler : Effect.provideService(handler, HttpServerRequest.HttpServerRequest, asJson(request))
+      return Effect.map(Effect.catchDefect(read, answerTo), (response) => withSafeHeaders(request, response))
+    }),
   { global: true },
 )

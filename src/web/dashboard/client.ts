@@ -43,7 +43,14 @@ export type Call<A> = Effect.Effect<A, CallError>
 /** Why a call failed, by how the page handles it. */
 export type Failure =
   /** the platform refused it */
-  | { readonly kind: "refused"; readonly code: string; readonly message: string; readonly retryAfterSeconds?: number }
+  | {
+      readonly kind: "refused"
+      readonly code: string
+      readonly message: string
+      readonly retryAfterSeconds?: number
+      /** the fields that are wrong, when the platform names them */
+      readonly fields?: ReadonlyArray<{ readonly field: string; readonly message: string }>
+    }
   /** no answer, or one from a proxy: a retry may help */
   | { readonly kind: "unreachable" }
   /** an answer that cannot be decoded: page and platform have different versions, or a bug */
@@ -61,6 +68,10 @@ const failureOf = (error: CallError): Failure => {
         message: error.message,
         retryAfterSeconds: error.retryAfterSeconds,
       }
+    case "Invalid": {
+      const { code, fields, message } = error
+      return { kind: "refused", code, message, ...(fields && { fields }) }
+    }
     case "Unavailable":
       return { kind: "unreachable" }
     case "HttpClientError": {

@@ -28,6 +28,12 @@ export const failure = (failure: Failure): string => {
   }
 }
 
+/** What the platform says about a field of a form; undefined when it says nothing. */
+export const failureAt = (failure: Failure | undefined, field: string): string | undefined => {
+  const found = failure?.kind === "refused" ? failure.fields?.find((each) => each.field === field) : undefined
+  return found && sentence(found.message)
+}
+
 /** With a capital at the start and a full stop at the end. */
 const sentence = (text: string): string => {
   const begun = text.charAt(0).toUpperCase() + text.slice(1)

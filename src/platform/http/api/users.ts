@@ -1,7 +1,7 @@
 /** The user of a key, and the account's usage: definitions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NeedsUserManagement, openTo } from "../Authorization.ts"
+import { NeedsUserManagement, openToUserManagement } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { FilterTime, listBody, Name, OptionalTime, pageOf, Time } from "./shapes.ts"
 
@@ -24,25 +24,25 @@ const Usage = Schema.Struct({
 
 export const Users = HttpApiGroup.make("users")
   .add(
-    HttpApiEndpoint.get("GetUser", "/user", { success: success(User) }).annotateMerge(openTo(["read"])),
+    HttpApiEndpoint.get("GetUser", "/user", { success: success(User) }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.patch("ChangeUser", "/user", {
       payload: Schema.Struct({ name: Name }),
       success: success(User),
-    }).annotateMerge(openTo(["manage"])),
+    }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.get("GetBillingUsage", "/user/billing/usage", {
       success: success(Schema.Struct({ currentUsage: Schema.Struct({ Call_Concurrency: Schema.Int }) })),
-    }).annotateMerge(openTo(["start", "read"])),
+    }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.get("GetFeaturesActiveQuantity", "/user/billing/featuresactivequantity", {
       success: success(Schema.Struct({ Call_Concurrency: Schema.Int })),
-    }).annotateMerge(openTo(["start", "read"])),
+    }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.post("CountUsage", "/user/usage/count", {
       payload: Schema.Struct({ filter: Schema.optionalKey(Schema.NullOr(UsageFilter)) }),
       success: success(Schema.Struct({ count: Schema.Int, seconds: Schema.Int })),
-    }).annotateMerge(openTo(["read"])),
+    }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.post("ListUsage", "/user/usage/history", {
       payload: listBody(UsageFilter),
       success: success(pageOf(Usage)),
-    }).annotateMerge(openTo(["read"])),
+    }).annotateMerge(openToUserManagement()),
   )
   .middleware(NeedsUserManagement)
   .annotateMerge(OpenApi.annotations({ title: "Users", description: "Needs a key with user management" }))

@@ -25,12 +25,12 @@ interface Failures {
   readonly conflict: Conflict
 }
 
-type ErrorFields = { readonly code: string; readonly message: string }
+type ErrorFields = Pick<Refused, "code" | "fields" | "message">
 
 const make: { readonly [Kind in keyof Failures]: (fields: ErrorFields) => Failures[Kind] } = {
-  invalid: (fields) => new Invalid(fields),
-  not_found: (fields) => new NotFound(fields),
-  conflict: (fields) => new Conflict(fields),
+  invalid: ({ code, fields, message }) => new Invalid({ code, message, ...(fields && { fields }) }),
+  not_found: ({ code, message }) => new NotFound({ code, message }),
+  conflict: ({ code, message }) => new Conflict({ code, message }),
 }
 
 /** A value that the database refuses is an invalid request; the form middleware declares `Invalid` for every endpoint. */
@@ -48,8 +48,7 @@ export const orFail =
     Effect.catch(effect, (error): Effect.Effect<never, Failures[Kind] | Invalid | Unavailable> => {
       if (error._tag === "DatabaseUnavailable") return Effect.fail(unavailable(error))
       const kind = kinds.find((each) => each === error.kind)
-      const { code, message } = error
-      return kind === undefined ? Effect.die(error) : Effect.fail(make[kind]({ code, message }))
+      return kind === undefined ? Effect.die(error) : Effect.fail(make[kind](error))
     })
 
 /** A key as shown to its owner, so without the owner's id. */

@@ -3,8 +3,15 @@ import { Schema } from "effect"
 
 const fields = { code: Schema.String, message: Schema.String }
 
-/** A field or the request as a whole is invalid. */
-export class Invalid extends Schema.TaggedError<Invalid>()("Invalid", fields, { httpApiStatus: 400 }) {}
+/** A field or the request as a whole is invalid; `fields` has the problem of each field that is known to be wrong. */
+export class Invalid extends Schema.TaggedError<Invalid>()(
+  "Invalid",
+  {
+    ...fields,
+    fields: Schema.optionalKey(Schema.Array(Schema.Struct({ field: Schema.String, message: Schema.String }))),
+  },
+  { httpApiStatus: 400 },
+) {}
 
 /** There is no valid session. */
 export class SignedOut extends Schema.TaggedError<SignedOut>()("SignedOut", {}, { httpApiStatus: 401 }) {}

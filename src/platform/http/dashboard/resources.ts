@@ -34,7 +34,7 @@ export const keys = HttpApiBuilder.group(
       change: ({ params, payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.change(id, params.id, payload)).pipe(
           Effect.map(showKey),
-          orFail("invalid", "not_found"),
+          orFail("invalid", "not_found", "conflict"),
         ),
 
       usage: ({ params }) => Effect.flatMap(userId, (id) => keyUsage.lastDays(id, params.id)).pipe(orFail("not_found")),
@@ -42,7 +42,7 @@ export const keys = HttpApiBuilder.group(
       rotate: ({ params, payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.rotate(id, params.id, payload.previousUntil)).pipe(
           Effect.map(({ key, secret }) => ({ key: showKey(key), secret: Redacted.value(secret) })),
-          orFail("invalid", "not_found"),
+          orFail("invalid", "not_found", "conflict"),
         ),
 
       revoke: ({ params }) =>

@@ -4,6 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { MAX_CALL_MINUTES } from "../../call-length.ts"
+import { PERMISSIONS } from "../../model.ts"
 import { Text } from "../text.ts"
 
 const Time = Schema.Int
@@ -51,8 +52,8 @@ export const KeyScope = Schema.Union([
 ])
 export type KeyScope = typeof KeyScope.Type
 
-/** What a key may do; no permission includes another. */
-export const Permission = Schema.Literals(["start", "read", "manage"])
+/** What a key may do in its businesses; no permission includes another. */
+export const Permission = Schema.Literals(PERMISSIONS)
 export type Permission = typeof Permission.Type
 
 const Permissions = Schema.Array(Permission).check(Schema.isMaxLength(3))
@@ -83,8 +84,8 @@ export type ApiKey = typeof ApiKey.Type
 export const NewApiKey = Schema.Struct({
   name: Text.check(Schema.isMaxLength(256)),
   scope: KeyScope,
-  /** by default only to start calls; an empty list is refused */
-  permissions: Permissions.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<Permission>>(["start"]))),
+  /** all by default, so that they narrow nothing; an empty list is refused */
+  permissions: Permissions.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<Permission>>(PERMISSIONS))),
   /** off by default */
   userManagement: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   /** by default it does not expire */
@@ -94,10 +95,15 @@ export const NewApiKey = Schema.Struct({
 })
 export type NewApiKey = typeof NewApiKey.Type
 
-/** The key's new name, permissions, addresses (empty for any) and expiry (null for never), which replace the old; what is absent stays. */
+/**
+ * The key's new name, scope, permissions, user management, addresses (empty for any) and expiry (null for never), which replace the
+ * old; what is absent stays.
+ */
 export const KeyChange = Schema.Struct({
   name: Schema.optionalKey(Text.check(Schema.isMaxLength(256))),
+  scope: Schema.optionalKey(KeyScope),
   permissions: Schema.optionalKey(Permissions),
+  userManagement: Schema.optionalKey(Schema.Boolean),
   allowedAddresses: Schema.optionalKey(Addresses),
   expiresAt: Schema.optionalKey(Schema.NullOr(Time)),
 })

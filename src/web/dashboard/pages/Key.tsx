@@ -46,12 +46,19 @@ export const Key = ({ id }: { readonly id: string }): JSX.Element => {
               <h2>Usage</h2>
               <KeyUsage of={usage} />
             </section>
+            {key !== undefined && open !== undefined && (
+              <KeyDialog
+                name={open}
+                of={key}
+                businesses={businesses}
+                now={now}
+                onClose={() => setOpen(undefined)}
+                onChanged={loaded.reload}
+              />
+            )}
           </>
         )}
       </Show>
-      {key !== undefined && open !== undefined && (
-        <KeyDialog name={open} of={key} now={now} onClose={() => setOpen(undefined)} onChanged={loaded.reload} />
-      )}
     </>
   )
 }

@@ -1,6 +1,6 @@
 /** What can be done with a key: its buttons, in the list of keys and on its page, and the dialogs that they open. */
 import type { JSX } from "preact"
-import type { ApiKey } from "../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey, Business } from "../../../platform/http/dashboard/shapes.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { api } from "../client.ts"
 import { Confirm } from "../parts/Confirm.tsx"
@@ -35,12 +35,14 @@ export const KeyButtons = ({
 export const KeyDialog = ({
   name,
   of,
+  businesses,
   now,
   onClose,
   onChanged,
 }: {
   readonly name: KeyAction
   readonly of: ApiKey
+  readonly businesses: ReadonlyArray<Business>
   readonly now: number
   readonly onClose: () => void
   /** after the key was changed */
@@ -53,7 +55,14 @@ export const KeyDialog = ({
   }
   switch (name) {
     case "edit":
-      return <EditKey of={of} onClose={onClose} onDone={(changed) => done(`${changed.name} saved.`)} />
+      return (
+        <EditKey
+          of={of}
+          businesses={businesses}
+          onClose={onClose}
+          onDone={(changed) => done(`${changed.name} saved.`)}
+        />
+      )
     case "rotate":
       return (
         <RotateKey

@@ -68,6 +68,9 @@ export const Keys = (): JSX.Element => {
                   />
                 </details>
               )}
+              {open !== undefined && open.name !== "new" && (
+                <KeyDialog {...open} businesses={businesses} now={now} onClose={close} onChanged={loaded.reload} />
+              )}
               {open?.name === "new" && (
                 <NewKey
                   businesses={businesses}
@@ -81,9 +84,6 @@ export const Keys = (): JSX.Element => {
           )
         }}
       </Show>
-      {open !== undefined && open.name !== "new" && (
-        <KeyDialog {...open} now={now} onClose={close} onChanged={loaded.reload} />
-      )}
     </>
   )
 }

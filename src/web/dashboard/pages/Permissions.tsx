@@ -1,4 +1,4 @@
-/** The permissions of a key: three checkboxes, each with its explanation. */
+/** The permissions of a key, which narrow what it may do in its businesses: three checkboxes, each with its explanation. */
 import type { JSX } from "preact"
 import type { Permission } from "../../../platform/http/dashboard/shapes.ts"
 import { Choice, Group } from "../../shared/parts/form.tsx"
@@ -12,7 +12,7 @@ const CHOICES: ReadonlyArray<{ readonly value: Permission; readonly label: strin
   {
     value: "read",
     label: "Read",
-    hint: "Read everything in scope: conversations with transcripts, campaigns, webhooks, and usage.",
+    hint: "Read everything in scope: conversations with transcripts, campaigns, and webhooks.",
   },
   {
     value: "manage",
@@ -22,6 +22,9 @@ const CHOICES: ReadonlyArray<{ readonly value: Permission; readonly label: strin
 ]
 
 export const NONE_CHOSEN = "Select at least one permission."
+
+/** What a new key has: permissions narrow nothing until some are taken away. */
+export const ALL_PERMISSIONS: ReadonlyArray<Permission> = CHOICES.map(({ value }) => value)
 
 export const Permissions = ({
   chosen,

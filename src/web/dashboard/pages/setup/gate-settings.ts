@@ -62,11 +62,26 @@ const linesOf = (value: unknown, name: string): ReadonlyArray<string> => {
 /** The same as commands of a shell; `__` stands between levels. */
 export const environment = (input: GateInput): string => linesOf(settingsOf(input), "").join("\n")
 
-/** An origin from what somebody typed, such as `gate.example/`; undefined when it is none. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i
+const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/
+const NAME = /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*$/
+
+/** Whether a URL's host is one that was typed: `URL` takes `12345` as the address 0.0.48.57. */
+const isHost = ({ hostname }: URL, text: string): boolean => {
+  if (hostname.startsWith("[")) return true
+  return IPV4.test(hostname) ? text.includes(hostname) : NAME.test(hostname)
+}
+
+/**
+ * An origin from what somebody typed, such as `gate.example/`; undefined when it is none. A single word such as `nonsense` is taken
+ * only with a scheme or a port, as the name of a machine in a private network: `http://gate:8080`.
+ */
 export const originOf = (typed: string): string | undefined => {
   const text = typed.trim()
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
-  return url !== null && /^https?:$/.test(url.protocol) && url.hostname !== "" ? url.origin : undefined
+  const url = URL.parse(SCHEME.test(text) ? text : `https://${text}`)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return undefined
+  const clear = SCHEME.test(text) || url.port !== "" || /[.:]|^localhost$/.test(url.hostname)
+  return clear && isHost(url, text) ? url.origin : undefined
 }
 
 /** Where a gate takes session-ended webhooks. */
