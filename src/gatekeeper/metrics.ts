@@ -149,6 +149,7 @@ const uncheckedBy = (outcome: string): Readonly<Record<UncheckedReason, Metric.C
     budget: counter("budget"),
     network_budget: counter("network_budget"),
     rejected: counter("rejected"),
+    refused: counter("refused"),
     unknown_fact: counter("unknown_fact"),
   }
 }

@@ -15,7 +15,7 @@ export const IpFacts = Schema.Struct({
   proxy: Fact,
   tor: Fact,
   datacenter: Fact,
-  /** a privacy relay such as Apple's, as opposed to a VPN: the two are never both true */
+  /** a privacy relay such as Apple's, as opposed to a VPN or a proxy: an address with `relay` has neither */
   relay: Fact,
 })
 export type IpFacts = typeof IpFacts.Type
@@ -31,14 +31,24 @@ export type ReportedFact = boolean | null | undefined | "never"
 
 const factOf = (reported: ReportedFact): boolean | null => (reported === "never" ? false : (reported ?? null))
 
-/** Normalises reported facts: absent and null stay unknown, and a relay is not a VPN. */
-export const ipFacts = (reported: { readonly [K in keyof IpFacts]: ReportedFact }): IpFacts => ({
-  vpn: reported.relay === true ? false : factOf(reported.vpn),
-  proxy: factOf(reported.proxy),
-  tor: factOf(reported.tor),
-  datacenter: factOf(reported.datacenter),
-  relay: factOf(reported.relay),
-})
+/** Facts of a privacy relay, which a provider may also report as a VPN or a proxy. */
+export const asRelay = (facts: IpFacts): IpFacts => ({ ...facts, vpn: false, proxy: false, relay: true })
+
+/** Normalises reported facts: absent and null stay unknown, and a relay is neither a VPN nor a proxy. */
+export const ipFacts = (reported: { readonly [K in keyof IpFacts]: ReportedFact }): IpFacts => {
+  const facts = {
+    vpn: factOf(reported.vpn),
+    proxy: factOf(reported.proxy),
+    tor: factOf(reported.tor),
+    datacenter: factOf(reported.datacenter),
+    relay: factOf(reported.relay),
+  }
+  return facts.relay === true ? asRelay(facts) : facts
+}
+
+/** Whether a provider's name of a service is that of a privacy relay. */
+export const isRelayName = (service: unknown): boolean =>
+  typeof service === "string" && /\bprivate relay\b|\bicloud\b/i.test(service)
 
 /** As `ipFacts`, for an answer that must contain at least one fact that can be blocked; fails otherwise. */
 export const factsOf = (
@@ -77,7 +87,10 @@ export class IpIntelFailed extends Schema.TaggedError<IpIntelFailed>()("IpIntelF
     "circuit_open",
     "budget",
     "network_budget",
+    /** HTTP 400 or 404, or a message about the address: the provider has nothing on this address */
     "rejected",
+    /** an error in an answer with status 200, for a reason that is not one of the others */
+    "refused",
   ]),
   message: Schema.String,
 }) {}

@@ -1,8 +1,8 @@
 /** ipapi.is: `GET /?q={ip}&key=`. HTTP 429 and 403 mean an exceeded quota. Works without a key for a few lookups per day. */
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
+import { Flag, factsOf, failing, isRelayName, type Provider } from "./facts.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "./request.ts"
 
 const name = "ipapi.is"
 const fail = failing(name)
@@ -12,25 +12,31 @@ const Answer = Schema.Struct({
   is_proxy: Flag,
   is_tor: Flag,
   is_datacenter: Flag,
-  /** present instead of facts when the lookup was refused */
-  error: Schema.optionalKey(Schema.Unknown),
+  /** the VPN of the address, `{"service": "…"}`; some privacy relays are only told by that name */
+  vpn: Schema.optionalKey(Schema.Unknown),
 })
 
+const Vpn = Schema.Struct({ service: Schema.Unknown })
+const isVpnEntry = Schema.is(Vpn)
+
 export const ipapiIs = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provider => {
-  const ask = jsonRequester({ provider: name, client, schema: Answer, statuses: { 403: "quota" } })
+  const ask = factsRequester({
+    provider: name,
+    client,
+    schema: Answer,
+    statuses: { 403: "quota" },
+    facts: ({ is_datacenter, is_proxy, is_tor, is_vpn, vpn }) =>
+      factsOf(fail, {
+        vpn: is_vpn,
+        proxy: is_proxy,
+        tor: is_tor,
+        datacenter: is_datacenter,
+        relay: isVpnEntry(vpn) && isRelayName(vpn.service) ? true : "never",
+      }),
+  })
   const url = urlOf("https://api.ipapi.is", baseUrl, "/")
   return {
     name,
-    lookup: (address) =>
-      Effect.flatMap(ask(HttpClientRequest.get(url, { urlParams: { q: address, ...keyParam(apiKey) } })), (answer) => {
-        if (answer.error !== undefined) return fail("rejected", "refused the lookup")
-        return factsOf(fail, {
-          vpn: answer.is_vpn,
-          proxy: answer.is_proxy,
-          tor: answer.is_tor,
-          datacenter: answer.is_datacenter,
-          relay: "never",
-        })
-      }),
+    lookup: (address) => ask(address, HttpClientRequest.get(url, { urlParams: { q: address, ...keyParam(apiKey) } })),
   }
 }

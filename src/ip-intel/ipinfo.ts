@@ -3,10 +3,10 @@
  * report only `is_anonymous`: true counts as a proxy, false covers VPN, Tor, proxies and relays. Only the largest plans report
  * `is_res_proxy`, a residential proxy.
  */
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { anyOf, Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { type HttpProviderOptions, jsonRequester, urlOf } from "./request.ts"
+import { factsRequester, type HttpProviderOptions, urlOf } from "./request.ts"
 
 const name = "ipinfo.io"
 const fail = failing(name)
@@ -21,27 +21,29 @@ const Answer = Schema.Struct({
 })
 
 export const ipinfo = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provider => {
-  const ask = jsonRequester({ provider: name, client, schema: Answer })
+  const ask = factsRequester({
+    provider: name,
+    client,
+    schema: Answer,
+    facts: ({ anonymous, is_anonymous, is_hosting }) => {
+      if (anonymous === undefined || anonymous === null) {
+        const none = is_anonymous === false ? false : null
+        return factsOf(fail, { vpn: none, proxy: is_anonymous, tor: none, relay: none, datacenter: is_hosting })
+      }
+      return factsOf(fail, {
+        vpn: anonymous.is_vpn,
+        proxy: anyOf([anonymous.is_proxy], [anonymous.is_res_proxy]),
+        tor: anonymous.is_tor,
+        relay: anonymous.is_relay,
+        datacenter: is_hosting,
+      })
+    },
+  })
   return {
     name,
     lookup: (address) => {
       const request = HttpClientRequest.get(urlOf("https://api.ipinfo.io", baseUrl, `/lookup/${address}`))
-      return Effect.flatMap(
-        ask(apiKey === undefined ? request : HttpClientRequest.bearerToken(request, apiKey)),
-        ({ anonymous, is_anonymous, is_hosting }) => {
-          if (anonymous === undefined || anonymous === null) {
-            const none = is_anonymous === false ? false : null
-            return factsOf(fail, { vpn: none, proxy: is_anonymous, tor: none, relay: none, datacenter: is_hosting })
-          }
-          return factsOf(fail, {
-            vpn: anonymous.is_vpn,
-            proxy: anyOf([anonymous.is_proxy], [anonymous.is_res_proxy]),
-            tor: anonymous.is_tor,
-            relay: anonymous.is_relay,
-            datacenter: is_hosting,
-          })
-        },
-      )
+      return ask(address, apiKey === undefined ? request : HttpClientRequest.bearerToken(request, apiKey))
     },
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Offline lists: facts from files and downloads of address ranges, without an account. Lists are read at start and again every
+ * Offline lists: facts from files and downloads of address ranges, without an account. They are a provider, and the list of privacy
+ * relays corrects any other provider. Lists are read at start and again every
  * `IpIntel.Lists.RefreshHours`; when that fails the old list stays in use. A file that cannot be read at start is a set-up error.
  * A download that fails at start is retried every minute; until it succeeds, lookups fail unless another list reports VPN or Tor,
  * since a missing list does not make an address clean.
@@ -8,7 +9,7 @@ import { Effect, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
 import type { SettingsTree } from "../Settings.ts"
 import { type Address, parseAddress } from "./address.ts"
-import { failing, IpIntelSetupError, ipFacts, type Provider } from "./facts.ts"
+import { asRelay, failing, IpIntelSetupError, ipFacts, type Provider } from "./facts.ts"
 import { isRemote, type LoadedList, labelOf, loadList } from "./list-source.ts"
 import type { RangeSet } from "./ranges.ts"
 
@@ -44,17 +45,20 @@ const contains = (sources: ReadonlyArray<Source>, address: Address): boolean | u
   return complete ? false : undefined
 }
 
-/** Loads the lists from the settings and refreshes them until the scope closes. */
-export const lists = Effect.fnUntraced(function* (
+/** Loads lists of these kinds, and refreshes them until the scope closes. */
+const keepLists = Effect.fnUntraced(function* (
   settings: ListSettings,
+  kinds: ReadonlyArray<Setting>,
   client: HttpClient.HttpClient,
-): Effect.fn.Return<Provider, IpIntelSetupError, Scope.Scope> {
+): Effect.fn.Return<Readonly<Record<Setting, ReadonlyArray<Source>>>, IpIntelSetupError, Scope.Scope> {
   const sourcesOf = (kind: Setting): ReadonlyArray<Source> =>
-    settings[kind].map((location, index) => ({
-      location,
-      setting: `IpIntel.Lists.${kind}[${index}]`,
-      ranges: undefined,
-    }))
+    !kinds.includes(kind)
+      ? []
+      : settings[kind].map((location, index) => ({
+          location,
+          setting: `IpIntel.Lists.${kind}[${index}]`,
+          ranges: undefined,
+        }))
   const sources = {
     Vpn: sourcesOf("Vpn"),
     Datacenter: sourcesOf("Datacenter"),
@@ -101,7 +105,36 @@ export const lists = Effect.fnUntraced(function* (
     }
   })
   yield* Effect.forEach(all, (source) => Effect.forkScoped(refresh(source)), { discard: true })
+  return sources
+})
 
+/**
+ * A provider whose addresses in `IpIntel.Lists.Relay` are privacy relays: most providers report those as VPN or proxy. Until a list is
+ * loaded, the provider's facts stand.
+ */
+export const withRelays = Effect.fnUntraced(function* <P extends Provider>(
+  provider: P,
+  settings: ListSettings,
+  client: HttpClient.HttpClient,
+): Effect.fn.Return<P, IpIntelSetupError, Scope.Scope> {
+  if (settings.Relay.length === 0) return provider
+  const { Relay } = yield* keepLists(settings, ["Relay"], client)
+  return {
+    ...provider,
+    lookup: (text) =>
+      Effect.map(provider.lookup(text), (facts) => {
+        const address = parseAddress(text)
+        return address !== undefined && contains(Relay, address) === true ? asRelay(facts) : facts
+      }),
+  }
+})
+
+/** The lists as a provider of their own. */
+export const lists = Effect.fnUntraced(function* (
+  settings: ListSettings,
+  client: HttpClient.HttpClient,
+): Effect.fn.Return<Provider, IpIntelSetupError, Scope.Scope> {
+  const sources = yield* keepLists(settings, SETTINGS, client)
   const fail = failing("lists")
   return {
     name: "lists",

@@ -11,7 +11,7 @@ import type { IpFacts, IpIntelFailed, IpIntelSetupError } from "./facts.ts"
 import { ip2location } from "./ip2location.ts"
 import { ipapiIs } from "./ipapi-is.ts"
 import { ipinfo } from "./ipinfo.ts"
-import { lists } from "./lists.ts"
+import { lists, withRelays } from "./lists.ts"
 import { forPublic, local, PROBE_ADDRESS } from "./local.ts"
 import { maxmind } from "./maxmind.ts"
 import { none } from "./none.ts"
@@ -48,14 +48,18 @@ export const make: Effect.Effect<
     case "lists":
       return local(yield* lists(settings.Lists, client))
     case "maxmind":
-      return local(yield* maxmind(settings.BaseUrl))
+      return local(yield* withRelays(yield* maxmind(settings.BaseUrl), settings.Lists, client))
     default: {
       const provider = HTTP_PROVIDERS[settings.Provider]({
         client,
         apiKey: settings.ApiKey,
         baseUrl: settings.BaseUrl,
       })
-      const remote = yield* makeRemote(provider, settings, yield* Store, yield* CallerNames)
+      const remote = yield* withRelays(
+        yield* makeRemote(provider, settings, yield* Store, yield* CallerNames),
+        settings.Lists,
+        client,
+      )
       return {
         provider: remote.name,
         lookup: forPublic(remote),

@@ -1,12 +1,12 @@
 /**
  * proxycheck.io v3: `GET /v3/{ip}?key=`. The answer is keyed by the address; `status` is ok, warning (answered, with a notice),
- * denied (quota) or error.
+ * denied (quota) or error. `operator.name` tells a privacy relay from a VPN.
  */
-import { Effect, Option, Schema } from "effect"
+import { Option, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { canonicalAddress } from "./address.ts"
-import { Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
+import { Flag, factsOf, failing, isRelayName, type Provider } from "./facts.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, reasonOfError, urlOf } from "./request.ts"
 
 const name = "proxycheck.io"
 const fail = failing(name)
@@ -18,32 +18,39 @@ const Answer = Schema.StructWithRest(Schema.Struct({ status: Schema.Literals(["o
 
 const Entry = Schema.Struct({
   detections: Schema.Struct({ vpn: Flag, proxy: Flag, tor: Flag, hosting: Flag }),
+  operator: Schema.optionalKey(Schema.Unknown),
 })
 const decodeEntry = Schema.decodeUnknownOption(Entry)
+const isOperator = Schema.is(Schema.Struct({ name: Schema.Unknown }))
 
 export const proxycheck = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provider => {
-  const ask = jsonRequester({ provider: name, client, schema: Answer })
+  const ask = factsRequester({
+    provider: name,
+    client,
+    schema: Answer,
+    facts: (answer, address) => {
+      if (answer.status === "denied") return fail("quota", "denied the lookup")
+      if (answer.status === "error") return fail(reasonOfError(answer), "refused the lookup")
+      // the provider may spell an IPv6 address differently
+      const key = Object.hasOwn(answer, address)
+        ? address
+        : Object.keys(answer).find((text) => canonicalAddress(text) === address)
+      const entry = decodeEntry(key === undefined ? undefined : answer[key])
+      if (Option.isNone(entry)) return fail("malformed", "answered without detections")
+      const { detections, operator } = entry.value
+      const { hosting, proxy, tor, vpn } = detections
+      const relay = isOperator(operator) && isRelayName(operator.name) ? true : "never"
+      return factsOf(fail, { vpn, proxy, tor, datacenter: hosting, relay })
+    },
+  })
   return {
     name,
     lookup: (address) =>
-      Effect.flatMap(
-        ask(
-          HttpClientRequest.get(urlOf("https://proxycheck.io", baseUrl, `/v3/${address}`), {
-            urlParams: keyParam(apiKey),
-          }),
-        ),
-        (answer) => {
-          if (answer.status === "denied") return fail("quota", "denied the lookup")
-          if (answer.status === "error") return fail("rejected", "refused the lookup")
-          // the provider may spell an IPv6 address differently
-          const key = Object.hasOwn(answer, address)
-            ? address
-            : Object.keys(answer).find((text) => canonicalAddress(text) === address)
-          const entry = decodeEntry(key === undefined ? undefined : answer[key])
-          if (Option.isNone(entry)) return fail("malformed", "answered without detections")
-          const { vpn, proxy, tor, hosting } = entry.value.detections
-          return factsOf(fail, { vpn, proxy, tor, datacenter: hosting, relay: "never" })
-        },
+      ask(
+        address,
+        HttpClientRequest.get(urlOf("https://proxycheck.io", baseUrl, `/v3/${address}`), {
+          urlParams: keyParam(apiKey),
+        }),
       ),
   }
 }

@@ -35,13 +35,8 @@ const Cached = Schema.fromJsonString(Schema.Struct({ v: Schema.Literal(2), facts
 const decodeCached = Schema.decodeUnknownOption(Cached)
 const encodeCached = Schema.encodeSync(Cached)
 
-/** Failures that the circuit breaker ignores, since they depend on the address or on this gate. */
-const IGNORED_FAILURES: ReadonlySet<IpIntelFailed["reason"]> = new Set([
-  "budget",
-  "network_budget",
-  "rejected",
-  "malformed",
-])
+/** Failures that the circuit breaker ignores: the gate's own budgets, and addresses on which the provider has nothing. */
+const IGNORED_FAILURES: ReadonlySet<IpIntelFailed["reason"]> = new Set(["budget", "network_budget", "rejected"])
 /** Failures that are the same for every address. */
 const PROVIDER_FAILURES: ReadonlySet<IpIntelFailed["reason"]> = new Set(["quota", "unauthorized"])
 

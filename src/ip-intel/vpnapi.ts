@@ -1,11 +1,8 @@
-/**
- * vpnapi.io: `GET /api/{ip}?key=`. It does not report datacenters. Its failures are not documented; an answer without `security`,
- * such as one with only a `message`, counts as a failure.
- */
-import { Effect, Schema } from "effect"
+/** vpnapi.io: `GET /api/{ip}?key=`. It does not report datacenters. Its errors are answers with only a `message`, also with status 200. */
+import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "./request.ts"
 
 const name = "vpnapi.io"
 const fail = failing(name)
@@ -15,24 +12,18 @@ const Answer = Schema.Struct({
 })
 
 export const vpnapi = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provider => {
-  const ask = jsonRequester({ provider: name, client, schema: Answer })
+  const ask = factsRequester({
+    provider: name,
+    client,
+    schema: Answer,
+    facts: ({ security: { proxy, relay, tor, vpn } }) => factsOf(fail, { vpn, proxy, tor, relay, datacenter: "never" }),
+  })
   return {
     name,
     lookup: (address) =>
-      Effect.flatMap(
-        ask(
-          HttpClientRequest.get(urlOf("https://vpnapi.io", baseUrl, `/api/${address}`), {
-            urlParams: keyParam(apiKey),
-          }),
-        ),
-        ({ security }) =>
-          factsOf(fail, {
-            vpn: security.vpn,
-            proxy: security.proxy,
-            tor: security.tor,
-            relay: security.relay,
-            datacenter: "never",
-          }),
+      ask(
+        address,
+        HttpClientRequest.get(urlOf("https://vpnapi.io", baseUrl, `/api/${address}`), { urlParams: keyParam(apiKey) }),
       ),
   }
 }

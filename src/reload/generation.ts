@@ -50,7 +50,7 @@ const partsOf = (settings: SettingsTree, before: Parts | undefined) =>
     const parts: Parts = {
       // lists are read again at every reload
       addresses: yield* keepOrBuild(
-        readsLists(settings.IpIntel.Provider) ? undefined : before?.addresses,
+        readsLists(settings.IpIntel) ? undefined : before?.addresses,
         IpIntel.layer,
         settings,
         (tree) => tree.IpIntel,

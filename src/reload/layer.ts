@@ -98,7 +98,7 @@ export const layer = (
         if (closing || stopping) return refused("The gate is shutting down. The process that starts next reads them.")
         const { tree, warnings } = yield* load
         const { changes, kept, tree: applied } = changesOf(current.settings, tree)
-        if (changes.length > 0 || readsLists(applied.IpIntel.Provider)) {
+        if (changes.length > 0 || readsLists(applied.IpIntel)) {
           yield* store.ping
           const next = yield* makeGeneration(applied, activity, current)
           yield* replace(next)

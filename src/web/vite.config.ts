@@ -1,15 +1,15 @@
 /**
  * Builds what runs in a browser, each target into its directory of `dist/web`:
  *
- * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `index.js` (for bundlers), `visit.js`, `screens.js` and
- *   `extras.js` (the parts that these load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other
- *   languages (`languages`) and the types;
+ * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `visit.js`, `screens.js` and `extras.js` (the parts that these
+ *   load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other languages (`languages`);
+ *   for bundlers `index.js`, `frameworks`, `parts` and the types. The directory is a package of its own, `voicegate-widget`;
  * - `demo`: the pages of the demo, hashed files with relative addresses, and nothing inline, so that the pages' strict
  *   content security policy holds.
  */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, defineConfig, type InlineConfig, type Plugin, type UserConfig } from "vite"
@@ -79,18 +79,41 @@ const partsAt = (address: (part: string) => string): Plugin => ({
   },
 })
 
-/** What a framework's file imports: the framework, which the page has, and the widget for bundlers. */
-const besideWidget: Plugin = {
-  name: "voicegate-frameworks",
-  enforce: "pre",
-  resolveId: (source) => {
-    if (source === "react") return { id: source, external: true }
-    return source === "../index.ts" ? { id: "../index.js", external: "absolute" } : null
-  },
-}
-
 /** A file each, with the types of `<voice-agent>` and what else there is for it. */
 const FRAMEWORKS = ["react", "preact", "vue", "svelte"]
+
+/**
+ * The widget for bundlers: `index.js`, a file for each framework, and in `parts` what they import, with plain addresses. A dev server
+ * looks for the file of each import, so none may have a query.
+ */
+const bundled = (outDir: string): InlineConfig => {
+  const names = ["index", ...FRAMEWORKS.map((name) => `frameworks/${name}`)]
+  const { build: common, ...config } = script("index.ts", "index.js", "es", { minify: false })
+  return {
+    ...config,
+    build: {
+      ...common,
+      outDir,
+      lib: {
+        entry: Object.fromEntries(names.map((name) => [name, path(`./widget/${name}.ts`)])),
+        formats: ["es"],
+        fileName: (_, name) => `${name}.js`,
+      },
+      rolldownOptions: {
+        ...common?.rolldownOptions,
+        // the page has the framework
+        external: ["react"],
+        output: {
+          minify: false,
+          generatedCode: { symbols: false },
+          // bundlers read what they are told about an import in a comment
+          comments: { annotation: true },
+          chunkFileNames: "parts/[name].js",
+        },
+      },
+    },
+  }
+}
 
 /** Builds the widget's scripts into a directory. */
 export const buildWidget = async (outDir: string): Promise<void> => {
@@ -108,13 +131,7 @@ export const buildWidget = async (outDir: string): Promise<void> => {
   const served = { plugins: [partsAt((part) => `./widget/${part}.js?v=${version}`)] }
   await write(script("index.ts", "widget.js", "es", served))
   await write(script("index.ts", "widget.classic.js", "iife", served))
-  // A bundler finds the parts by plain import() calls.
-  const bundled = { minify: false, plugins: [partsAt((part) => `./${part}.js`)] }
-  await write(script("index.ts", "index.js", "es", bundled))
-  for (const name of FRAMEWORKS) {
-    const beside = { minify: false, plugins: [besideWidget] }
-    await write(script(`frameworks/${name}.ts`, `frameworks/${name}.js`, "es", beside))
-  }
+  await build(bundled(outDir))
 }
 
 /** The widget's texts, without white space. */
@@ -135,6 +152,42 @@ const declareWidget = (outDir: string): void => {
   })
 }
 
+/** The manifest that makes the directory of the widget a package of its own, for pages: it needs nothing of the gate. */
+const declarePackage = (outDir: string): void => {
+  const manifestOfAll: Manifest = JSON.parse(readFileSync(path("../../package.json"), "utf8"))
+  const { license, peerDependencies, peerDependenciesMeta, version } = manifestOfAll
+  const entry = (name: string) => ({ types: `./${name}.d.ts`, default: `./${name}.js` })
+  const manifest = {
+    name: "voicegate-widget",
+    version,
+    description: "The browser widget of voicegate: <voice-agent> for a voice agent that has a queue",
+    license,
+    type: "module",
+    main: "./index.js",
+    types: "./index.d.ts",
+    exports: {
+      ".": entry("index"),
+      ...Object.fromEntries(FRAMEWORKS.map((name) => [`./${name}`, entry(`frameworks/${name}`)])),
+      "./languages/*.json": "./languages/*.json",
+      "./audio.js": "./audio.js",
+      "./package.json": "./package.json",
+    },
+    peerDependencies: { react: peerDependencies.react },
+    peerDependenciesMeta: { react: peerDependenciesMeta.react },
+  }
+  writeFileSync(join(outDir, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
+  copyFileSync(path("./widget/README.md"), join(outDir, "README.md"))
+  copyFileSync(path("../../LICENSE"), join(outDir, "LICENSE"))
+}
+
+/** What the widget's manifest has of the package's. */
+interface Manifest {
+  readonly version: string
+  readonly license: string
+  readonly peerDependencies: { readonly react: string }
+  readonly peerDependenciesMeta: { readonly react: object }
+}
+
 /** The widget, in a directory beside the pages. */
 const widget: Plugin = {
   name: "voicegate-widget",
@@ -144,6 +197,7 @@ const widget: Plugin = {
     await buildWidget(outDir)
     copyLanguages(join(outDir, "languages"))
     declareWidget(outDir)
+    declarePackage(outDir)
   },
 }
 

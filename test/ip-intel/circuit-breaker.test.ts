@@ -59,6 +59,39 @@ describe("circuit breaker", () => {
     }),
   )
 
+  it.effect.each<readonly [answer: string, body: unknown, reason: string]>([
+    ["a message alone", { message: "Something went wrong" }, "refused"],
+    ["a message about the key", { message: "Invalid API Key" }, "unauthorized"],
+    ["an error", { error: "Temporary problem" }, "refused"],
+    ["a status", { status: 503, message: "down" }, "unreachable"],
+    ["success false", { success: false }, "refused"],
+    ["no fact", { ip: "8.8.8.8" }, "malformed"],
+    ["a page", "<html>Sign in to the network</html>", "malformed"],
+  ])("opens on answers with status 200 that are errors: %s", ([, body, reason]) =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ body }) })
+      expect(yield* failTimes(ip, 6)).toEqual([...Array.from({ length: 5 }, () => reason), "circuit_open"])
+    }),
+  )
+
+  it.effect("does not open on answers that one network alone provokes", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ body: { message: "Something went wrong" } }) })
+      const reasons = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, i) => `8.8.8.${i + 1}`),
+        (address) => Effect.map(Effect.flip(ip.lookup(address)), ({ reason }) => reason),
+      )
+      expect(new Set(reasons)).toEqual(new Set(["refused"]))
+    }),
+  )
+
+  it.effect("does not open on addresses that the provider rejects in a body", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ body: { message: "Invalid IP address" } }) })
+      expect(new Set(yield* failTimes(ip, 20))).toEqual(new Set(["rejected"]))
+    }),
+  )
+
   it.effect("does not open on addresses that the provider rejects", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => ({ status: 400, body: "" }) })

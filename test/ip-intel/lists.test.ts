@@ -56,6 +56,50 @@ const eventually = <A>(effect: Effect.Effect<A>, isDone: (value: A) => boolean) 
     ),
   )
 
+describe("the list of privacy relays", () => {
+  const withProvider = (settings: Partial<IpSettings>, answer: (url: URL) => Answer) =>
+    Effect.gen(function* () {
+      const http = new FakeHttp(answer)
+      const context = yield* Layer.build(
+        IpIntel.layer.pipe(Layer.provide([settingsLayer(settings), new FakeStore().layer, http.layer])),
+      )
+      return { ...(yield* IpIntel.pipe(Effect.provide(context))), http }
+    })
+  const vpnAndProxy = { is_vpn: true, is_proxy: true, is_tor: false, is_datacenter: true }
+
+  it.effect("corrects any provider, which takes a relay for a VPN or a proxy", () =>
+    Effect.gen(function* () {
+      const ip = yield* withProvider({ Lists: { ...none, Relay: [fixture("relay.csv")] } }, () => ({
+        body: vpnAndProxy,
+      }))
+      for (const [address, facts] of [
+        ["172.224.224.1", { ...noFacts, relay: true, datacenter: true }],
+        // a cached answer too
+        ["172.224.224.1", { ...noFacts, relay: true, datacenter: true }],
+        ["198.51.7.1", { ...noFacts, vpn: true, proxy: true, datacenter: true }],
+      ] as const)
+        expect(yield* ip.lookup(address)).toEqual(facts)
+      expect(ip.http.requests).toHaveLength(2)
+    }),
+  )
+
+  it.effect("leaves the provider's facts as they are until it is downloaded", () =>
+    Effect.gen(function* () {
+      let listed = false
+      const list = { ...none, Relay: ["https://lists.example/relay.csv"] }
+      const ip = yield* withProvider({ Lists: list }, ({ host }) =>
+        host === "lists.example"
+          ? { status: listed ? 200 : 503, body: "172.224.224.0/27,US\n" }
+          : { body: vpnAndProxy },
+      )
+      expect(yield* ip.lookup("172.224.224.1")).toMatchObject({ vpn: true, relay: false })
+      listed = true
+      yield* TestClock.adjust("1 minute")
+      expect(yield* ip.lookup("172.224.224.1")).toMatchObject({ vpn: false, proxy: false, relay: true })
+    }),
+  )
+})
+
 describe("facts from files", () => {
   it.effect.each<readonly [address: string, facts: Partial<typeof noFacts>]>([
     ["9.9.9.9", {}],

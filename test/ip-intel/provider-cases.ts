@@ -53,6 +53,11 @@ export const cases: Record<string, Case> = {
       ["proxy", { ...ipapi, is_proxy: true }, proxy],
       ["Tor", { ...ipapi, is_tor: true }, tor],
       ["datacenter", { ...ipapi, is_datacenter: true, datacenter: { datacenter: "x" } }, datacenter],
+      [
+        "privacy relay, told by the name of the VPN's service",
+        { ...ipapi, is_vpn: true, is_proxy: true, is_datacenter: true, vpn: { service: "iCloud Private Relay" } },
+        { ...relay, datacenter: true },
+      ],
       ["null, which is not clean", { ...ipapi, is_vpn: null, is_tor: true }, { ...tor, vpn: null }],
       ["absent keys, which are not clean", { ip: IP, is_vpn: true }, { ...unknown, vpn: true, relay: false }],
     ],
@@ -60,7 +65,10 @@ export const cases: Record<string, Case> = {
       ["with a null alone", { ip: IP, is_vpn: null }, "malformed"],
       ["with no fact that can be blocked", { ip: IP, is_bogon: false }, "malformed"],
       ["without any fact", { ip: IP }, "malformed"],
-      ["with an error", { error: `no such key ${KEY}` }, "rejected"],
+      ["with an error about the key", { error: `no such key ${KEY}` }, "unauthorized"],
+      ["with an error about the address", { error: "Invalid IP Address or AS Number" }, "rejected"],
+      ["with another error", { ...ipapi, error: "internal problem" }, "refused"],
+      ["with a message about the quota", { message: "You have exceeded your daily API limit." }, "quota"],
       ["with facts of another type", { ip: IP, is_vpn: "yes" }, "malformed"],
     ],
   },
@@ -77,6 +85,17 @@ export const cases: Record<string, Case> = {
       ["Tor", detections({ ...allClear, tor: true }), tor],
       ["datacenter", detections({ ...allClear, hosting: true }), datacenter],
       [
+        "privacy relay, told by the name of its operator",
+        {
+          status: "ok",
+          [IP]: {
+            detections: { ...allClear, vpn: true, proxy: true },
+            operator: { name: "Apple iCloud Private Relay" },
+          },
+        },
+        relay,
+      ],
+      [
         "absent and null keys, which are not clean",
         detections({ tor: false, vpn: null }),
         { ...unknown, tor: false, relay: false },
@@ -90,8 +109,10 @@ export const cases: Record<string, Case> = {
     failures: [
       ["denied", { status: "denied", message: `exhausted for ${KEY}` }, "quota"],
       ["denied although the address is there", { ...detections({}), status: "denied" }, "quota"],
-      ["an error", { status: "error", message: "No valid IP addresses supplied." }, "rejected"],
-      ["a warning without the address", { status: "warning", message: "x" }, "malformed"],
+      ["an error about the address", { status: "error", message: "No valid IP addresses supplied." }, "rejected"],
+      ["an error about the key", { status: "error", message: `The key ${KEY} is not valid.` }, "unauthorized"],
+      ["an error about something else", { status: "error", message: "Try again later." }, "refused"],
+      ["a warning without the address", { status: "warning", message: "x" }, "refused"],
       ["another address", { status: "ok", "9.9.9.9": { detections: {} } }, "malformed"],
       ["with no detection", detections({}), "malformed"],
       ["without detections", { status: "ok", [IP]: {} }, "malformed"],
@@ -119,7 +140,10 @@ export const cases: Record<string, Case> = {
     failures: [
       ["with nothing in security", { ip: IP, security: {} }, "malformed"],
       ["with a relay alone", { ip: IP, security: { relay: false } }, "malformed"],
-      ["only a message", { message: `invalid key ${KEY}` }, "malformed"],
+      ["only a message about the key", { message: `Invalid API Key ${KEY}` }, "unauthorized"],
+      ["only a message about the quota", { message: "You have reached your daily request limit reached." }, "quota"],
+      ["only a message about the address", { message: "Invalid IP address" }, "rejected"],
+      ["only another message", { message: "Something went wrong" }, "refused"],
       ["security of another type", { security: "none" }, "malformed"],
     ],
   },
@@ -164,7 +188,17 @@ export const cases: Record<string, Case> = {
       ["with nothing in proxy", { ip: IP, proxy: {} }, "malformed"],
       ["with nothing in proxy, although is_proxy is false", { ip: IP, is_proxy: false, proxy: {} }, "malformed"],
       ["without any fact", { ip: IP, country_code: "US" }, "malformed"],
-      ["an error", { error: { error_code: 10001, error_message: `bad key ${KEY}` } }, "rejected"],
+      [
+        "an error about the key",
+        { error: { error_code: 10001, error_message: `API key ${KEY} not found.` } },
+        "unauthorized",
+      ],
+      ["an error about credits", { error: { error_code: 10003, error_message: "Insufficient queries." } }, "quota"],
+      [
+        "an error about the address",
+        { error: { error_code: 10006, error_message: "Invalid IP address." } },
+        "rejected",
+      ],
     ],
   },
   "ipinfo.io": {
@@ -201,6 +235,12 @@ export const cases: Record<string, Case> = {
     failures: [
       ["with nothing in anonymous", { ip: IP, anonymous: {} }, "malformed"],
       ["without any fact", { ip: IP, country: "US" }, "malformed"],
+      ["a status and an error", { status: 429, error: { title: "Busy", message: "Wait." } }, "quota"],
+      [
+        "an error about the token",
+        { error: { title: "Unknown token", message: "Provide a valid token" } },
+        "unauthorized",
+      ],
     ],
   },
 }

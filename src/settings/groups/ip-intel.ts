@@ -20,8 +20,14 @@ export type IpProvider = keyof typeof PROVIDER_KINDS
 
 export const IP_PROVIDERS: ReadonlyArray<IpProvider> = Struct.keys(PROVIDER_KINDS)
 export const isHttpProvider = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] !== "local"
-/** Whether it reads files or lists, which may change while the settings stay the same. */
-export const readsLists = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] === "local" && provider !== "none"
+/** Whether the provider, or the list of relays beside it, is files or lists, which may change while the settings stay the same. */
+export const readsLists = (settings: {
+  readonly Provider: IpProvider
+  readonly Lists: { readonly Relay: ReadonlyArray<string> }
+}): boolean => {
+  if (settings.Provider === "none") return false
+  return PROVIDER_KINDS[settings.Provider] === "local" || settings.Lists.Relay.length > 0
+}
 export const needsKey = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] === "http_with_key"
 
 const ranges = (description: string) => listWithDefault(list(text), [], "none", { description })
@@ -62,7 +68,7 @@ export const IpIntelSettings = Schema.Struct({
     Datacenter: ranges("files or http addresses of datacenter ranges, one CIDR per line"),
     Tor: ranges("files or http addresses of Tor exits, one address per line"),
     Relay: ranges(
-      "files or http addresses of privacy relays (Apple Private Relay), which do not count as VPN, one CIDR per line",
+      "files or http addresses of privacy relays, which count neither as VPN nor as proxy, whoever the provider is; one CIDR per line, such as Apple's list for iCloud Private Relay, `https://mask-api.icloud.com/egress-ip-ranges.csv`",
     ),
     RefreshHours: withDefault(wholeNumber(1, 8760), 24, { description: "how often lists are read again" }),
   }),

@@ -35,7 +35,7 @@ export class Forbidden extends Error {}
 const isPart = <Part extends object>(loaded: object, exported: keyof Part): loaded is Part => exported in loaded
 
 const importFrom = async (address: string): Promise<object> => {
-  const loaded: object = await import(/* @vite-ignore */ address)
+  const loaded: object = await import(/* @vite-ignore */ /* webpackIgnore: true */ /* turbopackIgnore: true */ address)
   return loaded
 }
 

@@ -40,7 +40,9 @@ const loadSdk = async ({ sdk }: VoiceAgentOptions): Promise<object | undefined> 
   if (sdk === undefined) return undefined
   try {
     const address = typeof sdk === "string" ? new URL(sdk, document.baseURI).href : ""
-    const module: unknown = await (typeof sdk === "string" ? import(/* @vite-ignore */ address) : sdk())
+    const module: unknown = await (typeof sdk === "string"
+      ? import(/* @vite-ignore */ /* webpackIgnore: true */ /* turbopackIgnore: true */ address)
+      : sdk())
     if (typeof module === "object" && module !== null) return module
     tellOwner("the function sdk of the <voice-agent> must return the vendor's SDK, as import() does")
   } catch (error) {
