@@ -1,11 +1,13 @@
 /**
  * What a host's installation does that needs a package registry, so no test does it:
  *
- *     node scripts/host-installs.ts [git] [next]
+ *     node scripts/host-installs.ts [git] [next] [widget]
  *
  * - `git`: `npm install` of a bare clone of this repository's HEAD, which builds the package; then a host makes a gate.
- * - `next`: `next build` and a custom server, with the packed tarball installed as a host does. Next is no devDependency: it is
- *   about 340 MB, its compiler most of them, to the 800 MB of `npm ci`.
+ * - `next`: `next build`, `next dev` with both of its bundlers, and a custom server, with the packed tarball installed as a host does: as
+ *   the documents say, and with `serverExternalPackages`. The page has React's hook. Next is no devDependency: it is about 340 MB, its
+ *   compiler most of them, to the 800 MB of `npm ci`.
+ * - `widget`: the packages that come with the widget, from the tarball of the gate and from that of the widget alone.
  *
  * Prints what was done with times and sizes, and ends with 1 at the first failure. Takes some minutes.
  */
@@ -84,15 +86,31 @@ const fromGit = (directory: string): void => {
   )
 }
 
-/** A page, a route handler with `gate.fetch`, and a custom server that mounts the gate before Next's pages. */
-const NEXT_HOST = {
+/** How a host has the gate and the widget in Next: from which package the page has the hook, and Next's settings. */
+const NEXT_WAYS = {
+  "Next without a setting": { hook: "voicegate/widget/react", config: "" },
+  "Next with serverExternalPackages": {
+    hook: "voicegate-widget/react",
+    config: 'serverExternalPackages: ["voicegate"],',
+  },
+}
+
+/** A page with the hook, a route handler with `gate.fetch`, and a custom server that mounts the gate before Next's pages. */
+const nextHost = ({ config, hook }: (typeof NEXT_WAYS)[keyof typeof NEXT_WAYS]) => ({
   "package.json": HOST,
   // the route's gate is that of the process
   "gate.js": `import { createGate } from "voicegate"${GATE}
     export const gate = () => (globalThis.gate ??= createGate(settings, { ...options, basePath: "/voice" }))`,
-  "next.config.js": `export default { serverExternalPackages: ["voicegate"], typescript: { ignoreBuildErrors: true } }`,
+  "next.config.js": `export default { ${config} typescript: { ignoreBuildErrors: true } }`,
   "app/layout.js": "export default ({ children }) => <html lang='en'><body>{children}</body></html>",
-  "app/page.js": "export default () => <p>the host's page</p>",
+  "app/page.js": `import Talk from "./talk.js"
+    export default () => <p>the host's page <Talk /></p>`,
+  "app/talk.js": `"use client"
+    import { useVoiceAgent } from "${hook}"
+    export default function Talk() {
+      const [state, agent] = useVoiceAgent({ gate: "/voice" })
+      return <button onClick={agent.begin}>{"hook: " + state.name}</button>
+    }`,
   "app/voice/[...path]/route.js": `import { gate } from "../../../gate.js"
     export const dynamic = "force-dynamic"
     const answer = async (request) => (await gate()).fetch(request, { address: "203.0.113.1" })
@@ -112,7 +130,7 @@ const NEXT_HOST = {
       process.exit(0)
     })
     server.listen(0, "127.0.0.1", () => console.log("listens " + server.address().port))`,
-}
+})
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -172,7 +190,9 @@ const walkThrough = async (host: string, ...args: ReadonlyArray<string>): Promis
     const request = () => post("/voice/api/session/request", "{}")
     const hook = "/voice/api/webhook/session-ended"
 
-    check("page", (await (await fetch(origin)).text()).includes("the host&#x27;s page"))
+    const page = await (await fetch(origin)).text()
+    check("page", page.includes("the host&#x27;s page") && page.includes("hook: idle"))
+    check("widget", (await (await fetch(`${origin}/voice/widget.js`)).text()).includes("voice-agent"))
     const started = await request()
     check("request", started.status === "started")
     const waiting = await request()
@@ -213,22 +233,92 @@ const walkThrough = async (host: string, ...args: ReadonlyArray<string>): Promis
   }
 }
 
-const withNext = async (directory: string): Promise<void> => {
-  run(root, process.execPath, "scripts/build.mjs", "--if-needed")
-  const [{ filename }] = JSON.parse(
-    run(root, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", directory),
-  )
-  write(directory, NEXT_HOST)
-  timed("npm install of Next and the tarball", () =>
-    run(directory, "npm", "install", "--save-exact", ...NEXT, `./${filename}`),
-  )
-  console.log(`installed: ${sizeOf(join(directory, "node_modules"))}`)
-  timed("next build", () => run(directory, "npx", "--no-install", "next", "build"))
-  console.log(`a route handler with gate.fetch: ${await walkThrough(directory)}`)
-  console.log(`a custom server with gate.handler: ${await walkThrough(directory, "mounted")}`)
+/** Packs what this repository publishes; answers the file's name. */
+const pack = (from: string, directory: string): string => {
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", directory]
+  const [{ filename }] = JSON.parse(run(from, "npm", ...args))
+  return filename
 }
 
-const checks: Readonly<Record<string, (directory: string) => void | Promise<void>>> = { git: fromGit, next: withNext }
+const packAll = (directory: string): { readonly gate: string; readonly widget: string } => {
+  run(root, process.execPath, "scripts/build.mjs", "--if-needed")
+  return { gate: pack(root, directory), widget: pack(join(root, "dist/web/widget"), directory) }
+}
+
+/** Next's dev server, which compiles a page and a route when they are first asked for. */
+const develop = async (host: string, ...args: ReadonlyArray<string>): Promise<string> => {
+  const next = join(host, "node_modules/next/dist/bin/next")
+  const server = spawn(process.execPath, [next, "dev", "-p", "0", "-H", "127.0.0.1", ...args], {
+    cwd: host,
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },
+  })
+  const exited = once(server, "exit")
+  try {
+    let output = ""
+    let origin: string | undefined
+    while (origin === undefined) {
+      const [data]: ReadonlyArray<unknown> = await once(server.stdout, "data")
+      output += String(data)
+      origin = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
+    }
+    const done: Array<string> = []
+    for (const [path, text] of [
+      ["/", "hook: idle"],
+      ["/voice/health/ready", "ready"],
+      ["/voice/widget.js", "voice-agent"],
+    ] as const) {
+      const answer = await (await fetch(origin + path)).text()
+      if (!answer.includes(text)) throw new Error(`${path} has no ${text} in next dev ${args.join(" ")}: ${answer}`)
+      done.push(path)
+    }
+    return done.join(", ")
+  } finally {
+    // it starts another process, which answers
+    if (server.pid !== undefined) process.kill(-server.pid, "SIGKILL")
+    await exited
+  }
+}
+
+const withNext = async (directory: string): Promise<void> => {
+  const { gate, widget } = packAll(directory)
+  const host = join(directory, "host")
+  write(host, { "package.json": HOST })
+  timed("npm install of Next and the tarballs", () =>
+    run(host, "npm", "install", "--save-exact", ...NEXT, `../${gate}`, `../${widget}`),
+  )
+  console.log(`installed: ${sizeOf(join(host, "node_modules"))}`)
+  for (const [name, way] of Object.entries(NEXT_WAYS)) {
+    console.log(name)
+    write(host, nextHost(way))
+    for (const bundler of [[], ["--webpack"]]) {
+      const text = ["next build", ...bundler].join(" ")
+      rmSync(join(host, ".next"), { recursive: true, force: true })
+      const said = timed(text, () => run(host, "npx", "--no-install", "next", "build", ...bundler))
+      if (/warnings|Critical dependency/.test(said)) throw new Error(`${text} warns: ${said}`)
+      console.log(`a route handler with gate.fetch: ${await walkThrough(host)}`)
+      console.log(`a custom server with gate.handler: ${await walkThrough(host, "mounted")}`)
+      rmSync(join(host, ".next"), { recursive: true, force: true })
+      console.log(`${["next dev", ...bundler].join(" ")}: ${await develop(host, ...bundler)}`)
+    }
+  }
+}
+
+const theWidget = (directory: string): void => {
+  for (const [name, file] of Object.entries(packAll(directory))) {
+    const page = join(directory, name)
+    write(page, { "package.json": HOST })
+    run(page, "npm", "install", `../${file}`)
+    console.log(`a page with the package of the ${name}: ${sizeOf(join(page, "node_modules"))}`)
+  }
+}
+
+const checks: Readonly<Record<string, (directory: string) => void | Promise<void>>> = {
+  git: fromGit,
+  next: withNext,
+  widget: theWidget,
+}
 
 const asked = process.argv.slice(2)
 for (const name of asked.length === 0 ? Object.keys(checks) : asked) {

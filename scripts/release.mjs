@@ -1,6 +1,6 @@
 /**
- * Prepares a release in `--out` (default: a new directory below the system's temporary one): the packed tarball, an SBOM in CycloneDX,
- * and SHA-256 checksums. Prints what to publish, and publishes nothing itself. The tree must be clean and `npm test` must pass, with the
+ * Prepares a release in `--out` (default: a new directory below the system's temporary one): the packed tarballs of the gate and of its
+ * widget, an SBOM in CycloneDX, and SHA-256 checksums. Prints what to publish, and publishes nothing itself. The tree must be clean and `npm test` must pass, with the
  * upgrade from the last release, whose commit `scripts/harness/last-release.json` names.
  * `--dry-run` skips both conditions and says so: for trying out, not for publishing.
  */
@@ -63,9 +63,11 @@ const out = values.out === undefined ? mkdtempSync(join(tmpdir(), "voicegate-rel
 mkdirSync(out, { recursive: true })
 execFileSync("node", ["scripts/build.mjs", "--if-needed"], { cwd: root, stdio: "inherit" })
 const [{ filename }] = JSON.parse(output("npm", "pack", "--json", "--ignore-scripts", "--pack-destination", out))
+const widgetArgs = ["pack", "./dist/web/widget", "--json", "--ignore-scripts", "--pack-destination", out]
+const [{ filename: widget }] = JSON.parse(output("npm", ...widgetArgs))
 const sbom = `${name}-${version}.cdx.json`
 writeFileSync(join(out, sbom), productionSbom())
-const checksums = [filename, sbom].map(
+const checksums = [filename, widget, sbom].map(
   (file) =>
     `${createHash("sha256")
       .update(readFileSync(join(out, file)))
@@ -76,7 +78,8 @@ writeFileSync(join(out, "SHA256SUMS"), checksums.join(""))
 console.log(`${name} ${version} is in ${out}:\n${checksums.join("")}
 To publish:
   npm publish ${join(out, filename)} --provenance   # provenance: from a CI that the registry trusts
+  npm publish ${join(out, widget)} --provenance
   git tag v${version} && git push origin v${version}
   docker buildx build --sbom=true --provenance=true -f scripts/deploy/Dockerfile -t ${name}:${version} .
-Attach the tarball, ${sbom} and SHA256SUMS to the release. Then name the released commit in
+Attach the tarballs, ${sbom} and SHA256SUMS to the release. Then name the released commit in
 scripts/harness/last-release.json: {"version":"${version}","commit":"${output("git", "rev-parse", "HEAD").trim()}"}`)

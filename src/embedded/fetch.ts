@@ -59,7 +59,9 @@ class FetchRequest extends CompactRequest {
     this.httpVersion = "1.1"
     this.httpVersionMajor = 1
     this.httpVersionMinor = 1
-    this.headers = { host, ...Object.fromEntries(request.headers) }
+    // The host compresses: Next sends the body of a Response without its content-encoding, and a page could not read it.
+    const { "accept-encoding": _, ...headers } = Object.fromEntries(request.headers)
+    this.headers = { host, ...headers }
     this.rawHeaders = Object.entries(this.headers).flatMap(([name, value]) => [name, String(value)])
     // a body that somebody else is reading counts as read
     this.bodyUsed = request.bodyUsed || request.body?.locked === true

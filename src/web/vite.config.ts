@@ -88,7 +88,7 @@ const FRAMEWORKS = ["react", "preact", "vue", "svelte"]
  */
 const bundled = (outDir: string): InlineConfig => {
   const names = ["index", ...FRAMEWORKS.map((name) => `frameworks/${name}`)]
-  const { build: common, ...config } = script("index.ts", "index.js", "es", { minify: false })
+  const { build: common, ...config } = script("index.ts", "index.js", "es")
   return {
     ...config,
     build: {
@@ -104,11 +104,12 @@ const bundled = (outDir: string): InlineConfig => {
         // the page has the framework
         external: ["react"],
         output: {
-          minify: false,
+          minify: { compress: true, mangle: false, codegen: false },
           generatedCode: { symbols: false },
-          // bundlers read what they are told about an import in a comment
-          comments: { annotation: true },
-          chunkFileNames: "parts/[name].js",
+          // bundlers read in a comment what they are told about an import
+          comments: { annotation: true, jsdoc: false, legal: false },
+          // what several parts share is not one that is loaded on need
+          chunkFileNames: ({ isDynamicEntry }) => `parts/${isDynamicEntry ? "" : "shared-"}[name].js`,
         },
       },
     },

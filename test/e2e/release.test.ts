@@ -11,14 +11,15 @@ import { whenBuilt } from "../../scripts/harness/build.ts"
 
 beforeAll(whenBuilt, 180_000)
 
-it("the dry run of a release makes the tarball, an SBOM of production packages, and checksums", async () => {
+it("the dry run of a release makes the tarballs of gate and widget, an SBOM of production packages, and checksums", async () => {
   const out = mkdtempSync(join(tmpdir(), "voicegate-release-"))
   try {
     const script = join(import.meta.dirname, "../../scripts/release.mjs")
     const { stdout } = await promisify(execFile)(process.execPath, [script, "--dry-run", "--out", out])
     const base = `voicegate-${packageJson.version}`
-    assert.sameMembers(readdirSync(out), [`${base}.tgz`, `${base}.cdx.json`, "SHA256SUMS"])
-    assert.include(stdout, `npm publish ${join(out, `${base}.tgz`)}`)
+    const widget = `voicegate-widget-${packageJson.version}.tgz`
+    assert.sameMembers(readdirSync(out), [`${base}.tgz`, widget, `${base}.cdx.json`, "SHA256SUMS"])
+    for (const file of [`${base}.tgz`, widget]) assert.include(stdout, `npm publish ${join(out, file)}`)
     for (const line of readFileSync(join(out, "SHA256SUMS"), "utf8").trim().split("\n")) {
       const [sum, file = ""] = line.split("  ")
       assert.strictEqual(

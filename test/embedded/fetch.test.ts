@@ -28,6 +28,14 @@ describe("gate.fetch", () => {
     assert.equal(unknown.headers.get("connection"), null)
   })
 
+  it("leaves compression to the host, which may drop the header that names it", async () => {
+    const gate = await gates.create({}, { basePath: "/voice" })
+    const request = new Request(`${ORIGIN}/voice/openapi.json`, { headers: { "accept-encoding": "gzip, br" } })
+    const response = await gate.fetch(request, here)
+    assert.equal(response.headers.get("content-encoding"), null)
+    assert.property(await json(response), "openapi")
+  })
+
   it("starts a session, queues the next caller, and takes the webhook", async () => {
     const gate = await gates.create({}, { basePath: "/voice" })
     assert.deepInclude(await request(gate), { status: "started", sessionId: "session-1" })

@@ -14,7 +14,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { whenBuilt } from "../../scripts/harness/build.ts"
 import type * as Voicegate from "../../src/index.ts"
 import { testBundlers } from "./bundlers.ts"
+import { testDevServers } from "./dev-servers.ts"
 import { testHosts } from "./hosts-table.ts"
+import { testWidgetPackage } from "./widget-package.ts"
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -247,7 +249,10 @@ describe("the package", () => {
     expect(texts.filter(([, text]) => /new URL\([^)]*import\.meta\.url/.test(text)).map(([path]) => path)).toEqual([])
   })
 
-  describe("and", () => testBundlers(() => project))
+  describe("and", () => {
+    testBundlers(() => project)
+    testDevServers(() => project)
+  })
 
   describe("has types for", () => {
     const text = `
@@ -334,3 +339,5 @@ describe("the package", () => {
     expect(existsSync(join(project, "server", entry))).toBe(true)
   })
 })
+
+describe("the widget alone", testWidgetPackage)
