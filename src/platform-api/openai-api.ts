@@ -17,7 +17,7 @@ export interface BegunCall {
 
 export interface OpenAIApi {
   /** what every session has, besides its settings */
-  readonly session: Readonly<Record<string, string>>
+  readonly session: Readonly<Record<string, Schema.Json>>
   /** Sends the offer, once. A call that an unusable answer names is given to `abandon`, which is true once it is over. */
   readonly begin: (
     session: object,
@@ -27,8 +27,8 @@ export interface OpenAIApi {
   ) => Effect.Effect<BegunCall, PlatformError>
   /** the path of a call's sideband connection */
   readonly sideband: (call: string) => string
-  /** the path to hang a call up; with `:id`, as spans show it */
-  readonly hangUp: (call: string) => string
+  /** How a call is ended: the path to hang it up (with `:id`, as spans show it), or an event on its sideband and the one that confirms it. */
+  readonly ending: { readonly path: (call: string) => string } | { readonly event: string; readonly over: string }
 }
 
 const Sdp = Schema.String.check(Schema.isStartingWith("v=0"))
@@ -108,12 +108,16 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
       return Effect.map(begun, (answered) => ({ sdp: answered.sdp, call: callIn(answered.location) }))
     },
     sideband: (call) => `v1/realtime?call_id=${encodeURIComponent(call)}`,
-    hangUp: (call) => `v1/realtime/calls/${call}/hangup`,
+    ending: { path: (call) => `v1/realtime/calls/${call}/hangup` },
   }
 }
 
+/** What a page may send to its Live session, unless `Session` says otherwise. */
+const PAGE_EVENTS = ["session.input_audio.mute", "session.input_audio.unmute"]
+
 export const liveApi = (endpoint: Endpoint, send: Send): OpenAIApi => ({
-  session: {},
+  // the page is not trusted: without this it could append instructions, close over its data channel, or delegate
+  session: { client: { data_channel: { allowed_client_events: PAGE_EVENTS } } },
   begin: (session, sdp, { group, ...caller }, abandon) => {
     const body = { session, transport: { type: "webrtc", sdp } }
     const call: Call = { kind: "start", method: "POST", path: "v1/live/sessions", body, unquotable: sdp, ...caller }
@@ -128,6 +132,7 @@ export const liveApi = (endpoint: Endpoint, send: Send): OpenAIApi => ({
       call: callIn(answered.session?.id),
     }))
   },
-  sideband: (call) => `v1/live/sessions/${encodeURIComponent(call)}/attach`,
-  hangUp: (call) => `v1/live/sessions/${call}/hangup`,
+  sideband: (call) => `v1/live/sessions/${encodeURIComponent(call)}/attach?graceful_close=true`,
+  // `hangup` of this API ends calls by telephone alone
+  ending: { event: "session.close", over: "session.closed" },
 })

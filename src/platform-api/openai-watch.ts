@@ -6,8 +6,8 @@
  * another way, as by a proxy without WebSockets, would be watched forever.
  */
 import { Clock, Effect, Schedule } from "effect"
-import type { PlatformError } from "./errors.ts"
-import { Sideband } from "./sideband.ts"
+import { type PlatformError, unavailable } from "./errors.ts"
+import { Sideband, type SidebandConnection } from "./sideband.ts"
 
 /** The delay before a closed connection is opened again: at first, and at most; doubled while connections do not last (ms). */
 export const REOPEN_MILLIS = 1_000
@@ -19,36 +19,67 @@ const MAX_UNSEEN = 5
 /** How often a failed request to hang up is repeated, and the delay between two (ms). */
 const HANG_UP = { times: 60, millis: 5_000 }
 
+/** How long a call that was asked to end may take (ms). */
+const CLOSE_MILLIS = 5_000
+
 export interface WatchedCalls {
   /** the address of a call's sideband connection */
   readonly url: (call: string) => string
   readonly headers: Readonly<Record<string, string>>
-  /** True when the call is over. */
-  readonly hangUp: (call: string) => Effect.Effect<boolean, PlatformError>
+  /**
+   * How a call is ended: by a request, which is true when the call is over, or by an event on its connection, which the event `over`
+   * confirms.
+   */
+  readonly ending:
+    | { readonly request: (call: string) => Effect.Effect<boolean, PlatformError> }
+    | { readonly event: string; readonly over: string }
 }
 
-export const makeCallWatch = ({ hangUp, headers, url }: WatchedCalls) => {
-  /** calls whose connection is open in this process */
-  const held = new Set<string>()
+export const makeCallWatch = ({ ending, headers, url }: WatchedCalls) => {
+  /** the connections that this process has open, by their calls */
+  const held = new Map<string, SidebandConnection>()
+  const over = "over" in ending ? ending.over : undefined
+
+  /** Opens a connection, for the scope. Fails with the status of a refusal. */
+  const attach = (call: string) => Effect.flatMap(Sideband, (open) => open(url(call), headers, over))
+
+  /** Ends a call by an event on its connection. True when it is over; false if the vendor does not say so in time. */
+  const closeBy = (event: string, call: string): Effect.Effect<boolean, PlatformError> =>
+    Effect.gen(function* () {
+      const { closed, send } = held.get(call) ?? (yield* attach(call))
+      yield* send({ type: event })
+      return yield* Effect.timeoutOrElse(closed, {
+        duration: CLOSE_MILLIS,
+        orElse: () => Effect.succeed(false),
+      })
+    }).pipe(
+      Effect.scoped,
+      Effect.catch((status) =>
+        status === 404
+          ? Effect.succeed(true)
+          : Effect.fail(unavailable("unreachable", false, "OpenAI does not accept a connection to the call")),
+      ),
+    )
+
+  /** Ends a call. True when it is over. Idempotent. */
+  const hangUp = (call: string): Effect.Effect<boolean, PlatformError> =>
+    "request" in ending ? ending.request(call) : closeBy(ending.event, call)
 
   const hangUpSurely = (call: string) =>
     Effect.retry(hangUp(call), { times: HANG_UP.times, schedule: Schedule.spaced(HANG_UP.millis) })
 
-  /** Opens a connection, for the scope. Fails with the status of a refusal. */
-  const attach = (call: string) => Effect.flatMap(Sideband, (open) => open(url(call), headers))
-
-  /** Holds a connection until it closes. Returns how long (ms), or fails with the status of a refusal. */
-  const hold = (call: string): Effect.Effect<number, number> =>
+  /** Holds a connection until it closes: for how long (ms), and whether it said that the call is over. Fails with the status of a refusal. */
+  const hold = (call: string): Effect.Effect<{ readonly millis: number; readonly isOver: boolean }, number> =>
     Effect.scoped(
       Effect.gen(function* () {
-        const closed = yield* attach(call)
+        const connection = yield* attach(call)
         const from = yield* Clock.currentTimeMillis
-        held.add(call)
-        yield* Effect.ensuring(
-          closed,
+        held.set(call, connection)
+        const isOver = yield* Effect.ensuring(
+          connection.closed,
           Effect.sync(() => void held.delete(call)),
         )
-        return (yield* Clock.currentTimeMillis) - from
+        return { millis: (yield* Clock.currentTimeMillis) - from, isOver }
       }),
     )
 
@@ -58,9 +89,10 @@ export const makeCallWatch = ({ hangUp, headers, url }: WatchedCalls) => {
     let pause = REOPEN_MILLIS
     for (;;) {
       const result = yield* Effect.match(hold(call), {
-        onSuccess: (millis) => ({ millis, status: 101 }),
-        onFailure: (status) => ({ millis: 0, status }),
+        onSuccess: (ended) => ({ ...ended, status: 101 }),
+        onFailure: (status) => ({ millis: 0, isOver: false, status }),
       })
+      if (result.isOver) return true
       if (result.status === 101) seen = true
       if (result.status === 404 && seen) return yield* hangUpSurely(call)
       if (result.status === 404 && ++unseen === MAX_UNSEEN) {
@@ -76,6 +108,7 @@ export const makeCallWatch = ({ hangUp, headers, url }: WatchedCalls) => {
   })
 
   return {
+    hangUp,
     /** Completes when the call is over, at the latest at `until` (ms since 1970); false if it cannot be watched. */
     watch: (call: string, until: number): Effect.Effect<boolean, PlatformError> =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>

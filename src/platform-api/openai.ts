@@ -90,24 +90,23 @@ export const openai = (
     return session
   })
 
-  const hangUp = (call: string): Effect.Effect<boolean, PlatformError> =>
-    read(Schema.Unknown, {
-      method: "POST",
-      path: api.hangUp(encodeURIComponent(call)),
-      shownPath: api.hangUp(":id"),
-    }).pipe(
-      Effect.catchIf(isNotFound, () => Effect.void),
-      Effect.as(true),
-    )
-
-  /** True once the call is certainly over. */
-  const abandon = (call: string): Effect.Effect<boolean> => Effect.catch(hangUp(call), () => Effect.succeed(false))
+  const requestHangUp =
+    (path: (call: string) => string) =>
+    (call: string): Effect.Effect<boolean, PlatformError> =>
+      read(Schema.Unknown, { method: "POST", path: path(encodeURIComponent(call)), shownPath: path(":id") }).pipe(
+        Effect.catchIf(isNotFound, () => Effect.void),
+        Effect.as(true),
+      )
 
   const calls = makeCallWatch({
     url: (call) => `${campaign.BaseUrl.replace(/^http/, "ws")}${api.sideband(call)}`,
     headers,
-    hangUp,
+    ending: "path" in api.ending ? { request: requestHangUp(api.ending.path) } : api.ending,
   })
+  const { hangUp } = calls
+
+  /** True once the call is certainly over. */
+  const abandon = (call: string): Effect.Effect<boolean> => Effect.catch(hangUp(call), () => Effect.succeed(false))
 
   /** The call of a session that has begun and has a name; undefined of any other. */
   const namedIn = (sessionId: string) => {

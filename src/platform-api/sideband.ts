@@ -1,7 +1,8 @@
 /**
- * A connection to a running call, besides that of its page. It is held to learn that the call is over; what it says is not read.
+ * A connection to a running call, besides that of its page. It is held to learn that the call is over, and to end it where the vendor has no
+ * other way. What it says is not kept: it may carry the sound of the call.
  */
-import { Context, Deferred, Effect, Schedule, type Scope } from "effect"
+import { Context, Deferred, Effect, Option, Schedule, Schema, type Scope } from "effect"
 import { WebSocket } from "ws"
 
 /** How long opening may take (ms). */
@@ -11,14 +12,31 @@ const PING_MILLIS = 30_000
 /** The longest message that is accepted, in bytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
+export interface SidebandConnection {
+  /** Completes when the connection has closed. True if it had said before that the call is over: a close alone does not prove that. */
+  readonly closed: Effect.Effect<boolean>
+  /** Sends an event. Nothing happens if the connection has closed. */
+  readonly send: (event: object) => Effect.Effect<void>
+}
+
 /**
- * Opens a connection for the scope; the result completes when it has closed. Fails with the HTTP status of a refusal, or 0 when nobody
- * answered.
+ * Opens a connection for the scope. Fails with the HTTP status of a refusal, or 0 when nobody answered.
+ *
+ * @param overEvent the `type` of the event that says that the call is over, where the vendor has one
  */
 export type OpenSideband = (
   url: string,
   headers: Readonly<Record<string, string>>,
-) => Effect.Effect<Effect.Effect<void>, number, Scope.Scope>
+  overEvent?: string,
+) => Effect.Effect<SidebandConnection, number, Scope.Scope>
+
+/** Whether a message is this event. Only a message that contains the name is parsed: most carry sound, many times a second. */
+const isEvent = (message: Buffer, name: string): boolean => {
+  if (!message.includes(name)) return false
+  const event = decodeEvent(message.toString())
+  return Option.isSome(event) && event.value.type === name
+}
+const decodeEvent = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ type: Schema.String })))
 
 const connect = (url: string, headers: Readonly<Record<string, string>>, closed: Deferred.Deferred<void>) =>
   Effect.callback<WebSocket, number>((resume) => {
@@ -43,7 +61,7 @@ const connect = (url: string, headers: Readonly<Record<string, string>>, closed:
     return Effect.sync(() => socket.terminate())
   }).pipe(Effect.catchDefect(() => Effect.fail(0)))
 
-const open: OpenSideband = Effect.fnUntraced(function* (url, headers) {
+const open: OpenSideband = Effect.fnUntraced(function* (url, headers, overEvent) {
   const closed = yield* Deferred.make<void>()
   const socket = yield* Effect.acquireRelease(
     connect(url, headers, closed),
@@ -51,17 +69,26 @@ const open: OpenSideband = Effect.fnUntraced(function* (url, headers) {
     { interruptible: true },
   )
   let heard = true
-  const hear = (): void => {
+  let isOver = false
+  socket.on("message", (message) => {
     heard = true
-  }
-  socket.on("message", hear)
-  socket.on("pong", hear)
+    if (overEvent !== undefined && Buffer.isBuffer(message) && isEvent(message, overEvent)) isOver = true
+  })
+  socket.on("pong", () => {
+    heard = true
+  })
   yield* Effect.sync(() => {
     if (!heard) return socket.terminate()
     heard = false
     if (socket.readyState === WebSocket.OPEN) socket.ping()
   }).pipe(Effect.schedule(Schedule.spaced(PING_MILLIS)), Effect.forkScoped)
-  return Deferred.await(closed)
+  return {
+    closed: Effect.map(Deferred.await(closed), () => isOver),
+    send: (event) =>
+      Effect.sync(() => {
+        if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event))
+      }),
+  }
 })
 
 /** How connections to calls are opened. A test gives its own. */

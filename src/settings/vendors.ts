@@ -64,6 +64,8 @@ const byAgent = ({
   readonly BaseUrl: string
 }) => ({ BaseUrl, ApiSecretToken: ApiKey, agent: AgentId })
 
+const readOpenAI = reading("OpenAI", OpenAISettings, (OpenAI) => ({ settings: { OpenAI }, ...byAgent(OpenAI) }))
+
 const readGeneric = reading("Generic", GenericSettings, (Generic) => ({
   settings: { Generic },
   BaseUrl: Generic.BaseUrl,
@@ -88,7 +90,20 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ...byAgent(ElevenLabs),
   })),
   ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
-  openai: reading("OpenAI", OpenAISettings, (OpenAI) => ({ settings: { OpenAI }, ...byAgent(OpenAI) })),
+  openai: (read, base, inheritFrom) => {
+    const found = readOpenAI(read, base, inheritFrom)
+    if (found?.settings.OpenAI?.Api !== "live") return found
+    const given = (name: string): boolean =>
+      read.has(`${base}.OpenAI.${name}`) || (inheritFrom !== undefined && read.has(`${inheritFrom}.OpenAI.${name}`))
+    if (!given("Model")) read.reportMissing(`${base}.OpenAI.Model`, "a model of the Live API, such as gpt-live-1")
+    if (found.settings.OpenAI.PromptId !== undefined) {
+      read.reportInvalid(
+        `${base}.OpenAI.PromptId`,
+        "nothing with the Live API, which has no stored prompts: use Instructions",
+      )
+    }
+    return found
+  },
   pipecat: reading("Pipecat", PipecatSettings, (Pipecat) => ({
     settings: { Pipecat },
     ...byAgent({ ...Pipecat, ApiKey: Pipecat.PrivateKey }),

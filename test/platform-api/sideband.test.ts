@@ -37,7 +37,8 @@ const serve = Effect.acquireRelease(
     }),
 )
 
-const open = (url: string) => Effect.flatMap(Sideband, (sideband) => sideband(url, { authorization: "Bearer key" }))
+const open = (url: string, overEvent?: string) =>
+  Effect.flatMap(Sideband, (sideband) => sideband(url, { authorization: "Bearer key" }, overEvent))
 
 /** The status of a refusal. */
 const refusal = (url: string) => Effect.flip(Effect.scoped(Effect.asVoid(open(url))))
@@ -46,7 +47,7 @@ describe("a sideband connection", () => {
   it.live("is opened with the key, and completes when the vendor closes it", () =>
     Effect.gen(function* () {
       const vendor = yield* serve
-      const closed = yield* open(vendor.url)
+      const { closed } = yield* open(vendor.url)
       assert.strictEqual(vendor.asked[0]?.headers.authorization, "Bearer key")
       assert.strictEqual(vendor.asked[0]?.url, "/v1/realtime?call_id=rtc_1")
       const waiting = yield* Effect.forkChild(closed)
@@ -54,7 +55,29 @@ describe("a sideband connection", () => {
       vendor.sockets[0]?.send('{"type":"session.created"}')
       assert.isUndefined(waiting.pollUnsafe())
       vendor.sockets[0]?.close(1000)
-      yield* Fiber.join(waiting)
+      assert.isFalse(yield* Fiber.join(waiting))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("carries an event of the gate, and says whether the vendor named the end before it closed", () =>
+    Effect.gen(function* () {
+      const vendor = yield* serve
+      for (const [said, isOver] of [
+        ['{"type": "session.closed","reason":"close_requested"}', true],
+        ['{"type":"session.output_transcript.delta","delta":"\\"type\\":\\"session.closed\\""}', false],
+        ["session.closed", false],
+      ] as const) {
+        const { closed, send } = yield* open(vendor.url, "session.closed")
+        const socket = vendor.sockets.at(-1)
+        if (socket === undefined) throw new Error("the vendor has no connection")
+        const heard = once(socket, "message")
+        yield* send({ type: "session.close" })
+        const [message] = yield* Effect.promise(() => heard)
+        assert.strictEqual(String(message), '{"type":"session.close"}')
+        socket.send(said)
+        socket.close(1000)
+        assert.strictEqual(yield* closed, isOver, said)
+      }
     }).pipe(Effect.scoped),
   )
 

@@ -23,6 +23,18 @@ describe("a vendor's campaign", () => {
     assert.strictEqual(Redacted.value(campaign.ApiSecretToken), "the-secret-of-livekit")
   })
 
+  it("of OpenAI's Live API names a model of that API, and no stored prompt", () => {
+    const OpenAI = { ApiKey: "key-of-openai", AgentId: "helper", Api: "live" }
+    const openai = { Platform: "openai", MaxConcurrency: 2 }
+    assert.deepStrictEqual(pathsOf(file({ ...openai, OpenAI })), ["VoiceAiPlatform.OpenAI.Model"])
+    const PromptId = "pmpt_1"
+    assert.deepStrictEqual(pathsOf(file({ ...openai, OpenAI: { ...OpenAI, Model: "gpt-live-1", PromptId } })), [
+      "VoiceAiPlatform.OpenAI.PromptId",
+    ])
+    assert.deepStrictEqual(pathsOf(file({ ...openai, OpenAI: { ...OpenAI, Model: "gpt-live-1" } })), [])
+    assert.deepStrictEqual(pathsOf(file({ ...openai, OpenAI: { ...OpenAI, Api: "realtime", PromptId } })), [])
+  })
+
   it("of a vendor that has ended its service is refused with the reason, and so are the vendor's settings", () => {
     const Hume = { ApiKey: "the-key-of-hume", ConfigId: "config" }
     const problems = problemsOf(file({ ...livekit, Campaigns: { old: { Platform: "hume", Hume } } }))

@@ -35,14 +35,16 @@ const answerTo = (call: string): string => `v=0\r\no=- 2 1 IN IP4 127.0.0.1\r\ns
 export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "realtime"): FakeOpenAI => {
   const MODEL = MODELS[api]
   const calls = fakeCalls("rtc_")
-  const connections = new Map<Deferred.Deferred<void>, string>()
+  /** the open connections: their calls, and how each completes: true if the vendor has said that the call is over */
+  const connections = new Map<Deferred.Deferred<boolean>, string>()
   let refused: number | undefined
 
   const close = (which: (call: string) => boolean): void => {
     for (const [connection, call] of connections) {
       if (!which(call)) continue
       connections.delete(connection)
-      Deferred.doneUnsafe(connection, Effect.void)
+      // only the Live API says that a session is over before it closes
+      Deferred.doneUnsafe(connection, Effect.succeed(api === "live" && !calls.isRunning(call)))
     }
   }
   const end = (id: string) => {
@@ -53,7 +55,8 @@ export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "
 
   const answer = ({ body, headers, method, path }: VendorRequest): VendorAnswer => {
     if (headers.get("authorization") !== `Bearer ${KEY}`) return refusal(401, "invalid_api_key", "Incorrect API key")
-    const [, hungUp] = /^\/v1\/(?:realtime\/calls|live\/sessions)\/([^/]+)\/hangup$/.exec(path) ?? []
+    // that of the Live API ends calls by telephone alone
+    const [, hungUp] = /^\/v1\/realtime\/calls\/([^/]+)\/hangup$/.exec(path) ?? []
     if (hungUp !== undefined) return end(hungUp) === undefined ? unknownCall : { status: 200 }
     switch (`${method} ${path}`) {
       case `GET /v1/models/${MODEL}`:
@@ -95,11 +98,17 @@ export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "
     if (headers.authorization !== `Bearer ${KEY}`) return yield* Effect.fail(401)
     if (refused !== undefined) return yield* Effect.fail(refused)
     if (!calls.isRunning(call)) return yield* Effect.fail(404)
-    const connection = yield* Effect.acquireRelease(Deferred.make<void>(), (opened) =>
+    const connection = yield* Effect.acquireRelease(Deferred.make<boolean>(), (opened) =>
       Effect.sync(() => connections.delete(opened)),
     )
     connections.set(connection, call)
-    return Deferred.await(connection)
+    return {
+      closed: Deferred.await(connection),
+      send: (event) =>
+        Effect.sync(() => {
+          if (api === "live" && field(event, "type") === "session.close") end(call)
+        }),
+    }
   })
 
   return {

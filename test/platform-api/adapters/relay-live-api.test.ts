@@ -8,7 +8,7 @@ import { ask, stateOf } from "./rig.ts"
 
 describe("the Live API", () => {
   relayed(
-    "gets the offer as JSON, and its session is watched and hung up",
+    "gets the offer as JSON, and its session is watched, and closed over its sideband connection",
     ({ fake, pass }) =>
       Effect.gen(function* () {
         const started = yield* ask(1)
@@ -16,14 +16,62 @@ describe("the Live API", () => {
         assert.match(answer, /^v=0\r\n.*answer to rtc_1/s)
         assert.deepStrictEqual(fake.requests[0]?.path, "/v1/live/sessions")
         assert.deepStrictEqual(fake.requests[0]?.body, {
-          session: { model: "gpt-live-1", instructions: "Help the caller." },
+          session: {
+            // the page may not append instructions or close the session over its data channel
+            client: {
+              data_channel: { allowed_client_events: ["session.input_audio.mute", "session.input_audio.unmute"] },
+            },
+            model: "gpt-live-1",
+            instructions: "Help the caller.",
+          },
           transport: { type: "webrtc", sdp: FAKE_SDP_OFFER },
         })
         yield* pass(0.1)
         assert.strictEqual(fake.sidebands(), 1)
         yield* Gatekeeper.use((gate) => gate.leave(started.uniqueRequestId))
         assert.isFalse(fake.isRunning(callId))
-        assert.strictEqual(hangUpsIn(fake)[0]?.path, "/v1/live/sessions/rtc_1/hangup")
+        // the request to hang up is for calls by telephone
+        assert.lengthOf(hangUpsIn(fake), 0)
+        assert.strictEqual(fake.sidebands(), 0)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    {},
+    {},
+    "live",
+  )
+
+  relayed(
+    "says that a session is over, which frees its slot without asking again",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const { callId = "" } = yield* offer(started)
+        yield* pass(0.1)
+        fake.refuseSidebands(503)
+        fake.hangUp(callId)
+        yield* pass(0.1)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    {},
+    {},
+    "live",
+  )
+
+  relayed(
+    "that does not confirm the end of a session keeps its slot, and is asked again when the page leaves again",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const { callId = "" } = yield* offer(started)
+        fake.dropSidebands()
+        fake.refuseSidebands(503)
+        yield* Gatekeeper.use((gate) => gate.leave(started.uniqueRequestId))
+        yield* pass(0.5)
+        assert.isTrue(fake.isRunning(callId))
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+        fake.refuseSidebands(undefined)
+        yield* Gatekeeper.use((gate) => gate.leave(started.uniqueRequestId))
+        assert.isFalse(fake.isRunning(callId))
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
       }),
     {},
