@@ -59,10 +59,14 @@ export interface Campaign extends Resolved<typeof PlatformCampaign.Type, "Allowe
 }
 
 /** The settings as layers read them: validated, with defaults filled in. Names are as the operator writes them. */
-export interface SettingsTree extends Omit<typeof GeneralSettings.Type, "IpIntel" | "Server"> {
+export interface SettingsTree extends Omit<typeof GeneralSettings.Type, "IpIntel" | "Security" | "Server"> {
   /** the default campaign comes first; names are unique */
   readonly Campaigns: readonly [Campaign, ...ReadonlyArray<Campaign>]
   readonly IpIntel: Resolved<typeof IpIntelSettings.Type, "Provider" | "NetworkLookupsPerMinute">
+  readonly Security: typeof SecuritySettings.Type & {
+    /** whether webhooks from this machine are accepted while no token and no secret is set: only this machine reaches the gate */
+    readonly LocalWebhooks: boolean
+  }
   /** where `AllowedHosts` is undefined, a request's `Host` may be anything */
   readonly Server: typeof ServerSettings.Type & {
     /** the same for the private port */

@@ -164,7 +164,12 @@ const webhookFinding = ({ Security, ...tree }: SettingsTree): Finding => {
     const message = "whether the vendors' webhooks arrive here; each needs its vendor's own signature"
     return { name: "webhook", status: "not_checked", message }
   }
-  const accepted = proofs.length === 0 ? "is accepted from this machine only" : `needs ${proofs.join(", or ")}`
+  const accepted =
+    proofs.length > 0
+      ? `needs ${proofs.join(", or ")}`
+      : Security.LocalWebhooks
+        ? "is accepted from this machine only"
+        : "is refused, because neither Security.WebhookApiToken nor Security.WebhookSigningSecret is set"
   return {
     name: "webhook",
     status: "not_checked",

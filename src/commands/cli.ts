@@ -108,7 +108,8 @@ interface ServeInput extends Sources {
 /** Prints the settings in force, and then their problems, if any. */
 const printing = Effect.fnUntraced(function* (source: SettingsSource) {
   yield* Console.log(listingText(yield* listLoaded(source)))
-  yield* loadSettings(source)
+  const { warnings } = yield* loadSettings(source)
+  yield* Effect.forEach(warnings, (warning) => Console.log(`note  ${warning}`), { discard: true })
 })
 
 const serving = Effect.fnUntraced(

@@ -10,6 +10,7 @@ import * as Log from "../log.ts"
 import { Operator } from "../operator/service.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { layerFrom } from "../settings/given.ts"
+import type { Place } from "../settings/resolve.ts"
 import { unknownFields } from "../unknown-field.ts"
 import { eventsOf } from "./events.ts"
 import { makeFetch } from "./fetch.ts"
@@ -68,6 +69,11 @@ const settingsOf = (settings: GateSettings, { platform }: GateOptions): Readonly
     ? { ...settings }
     : { ...settings, VoiceAiPlatform: { ...OWN_PLATFORM, ...settings.VoiceAiPlatform } }
 
+const placeOf = ({ ipIntel, platform, store }: GateOptions): Place => ({
+  embedded: true,
+  own: { ipIntel: ipIntel !== undefined, platform: platform !== undefined, store: store !== undefined },
+})
+
 /** As `createGate`. */
 export const startGate = async (settings: GateSettings, options: GateOptions): Promise<Gate> => {
   const unknown = unknownFields(options, Object.keys(OPTIONS))
@@ -79,7 +85,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
     listenersLayer({ basePath }).pipe(
       Layer.provideMerge(layerObserved),
       Layer.provideMerge(Layer.merge(GateLayer.layerWith(servicesOf(options)), observersLayer)),
-      Layer.provideMerge(layerFrom(settingsOf(settings, options), { embedded: true })),
+      Layer.provideMerge(layerFrom(settingsOf(settings, options), placeOf(options))),
       Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
     ),
   )

@@ -48,7 +48,7 @@ export const makeDocuments = (
     const documentation = [
       ["/docs", docs],
       ["/openapi.json", description],
-      ...(Security.ConsoleToken === undefined ? [] : [["/console/openapi.json", consoleDescription] as const]),
+      ...(Security.ConsoleToken.length === 0 ? [] : [["/console/openapi.json", consoleDescription] as const]),
       ...pages.map(([path, read]) => [path, prepared(lazyDocument(read))] as const),
     ] as const
     const serveMetrics = yield* makeMetrics

@@ -80,7 +80,7 @@ export const layer = ({
         run(Effect.logError("A document could not be rendered", Cause.die(error)))
         write(response, internalError)
       })
-      const toRouter = yield* makeRouter(Security.ConsoleToken === undefined ? more : Layer.merge(consoleRoutes, more))
+      const toRouter = yield* makeRouter(Security.ConsoleToken.length === 0 ? more : Layer.merge(consoleRoutes, more))
       const common = { arrivals, limits, push, hub, isOwnHost, judgeOrigin, readTrace: yield* makeReadTrace }
       const { closeConnections, request } = yield* makeDispatch({
         allowedOrigins: () => settings().Security.AllowedOrigins,

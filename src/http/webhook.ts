@@ -7,7 +7,7 @@
  */
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
-import { equal } from "../equal.ts"
+import { equalsAny } from "../equal.ts"
 import type { SettingsTree } from "../Settings.ts"
 
 /** Maximum difference between a signature's timestamp and the store's time (Standard Webhooks recommends 5 minutes). */
@@ -29,10 +29,6 @@ export interface SignedRequest {
 const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)
 
-/** Whether any of them matches. Compares with all of them, so that the time does not show which one matched. */
-const anyEqual = (given: string, accepted: ReadonlyArray<string>): boolean =>
-  accepted.reduce((found, each) => equal(given, each) || found, false)
-
 /** `v1,<base64>` as Standard Webhooks signs `{id}.{timestamp}.{body}`; the secret is `whsec_` and base64. */
 export const sign = (secret: string, id: string, timestamp: string, body: string): string =>
   `v1,${createHmac("sha256", Buffer.from(secret.replace(/^whsec_/, ""), "base64"))
@@ -44,30 +40,33 @@ export type Refusal = string
 
 /**
  * Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated.
+ * Without one, webhooks are accepted from this machine only, and none if other machines reach the gate (`LocalWebhooks`).
  *
- * @param isUsed a campaign uses the default platform, whose webhook this is. Otherwise the settings allow an exposed gate without a secret,
- *   and without one nothing is accepted
+ * @param isUsed a campaign uses the default platform, whose webhook this is
  */
 export const verifyWebhook = (
-  security: Pick<SettingsTree["Security"], "WebhookApiToken" | "WebhookSigningSecret">,
+  security: Pick<SettingsTree["Security"], "LocalWebhooks" | "WebhookApiToken" | "WebhookSigningSecret">,
   request: SignedRequest,
   nowMillis: number,
   isUsed = true,
 ): Refusal | undefined => {
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
-  // The settings allow to omit the secret if the gate serves loopback only. Requests through a proxy on this machine come from
+  // Even where only this machine reaches the gate: requests through a proxy on this machine come from
   // outside: a caller could report the end of their own session, keep talking, and so let one caller too many in.
   if (tokens.length === 0 && secrets.length === 0) {
     if (!isUsed) {
       return "No campaign uses the default platform, whose webhook this is. To use it anyway, set Security.WebhookApiToken."
+    }
+    if (!security.LocalWebhooks) {
+      return "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are refused."
     }
     return isLoopback(request.socketAddress) && !request.forwarded
       ? undefined
       : "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are accepted from this machine only."
   }
   if (tokens.length > 0 && request.apiToken !== undefined) {
-    return anyEqual(request.apiToken, tokens) ? undefined : "x-api-token: The token is wrong."
+    return equalsAny(request.apiToken, tokens) ? undefined : "x-api-token: The token is wrong."
   }
   if (secrets.length === 0) return "x-api-token: Expected the token of Security.WebhookApiToken."
   const { rawBody, webhookId, webhookSignature, webhookTimestamp } = request
@@ -82,7 +81,7 @@ export const verifyWebhook = (
   }
   const expected = secrets.map((secret) => sign(secret, webhookId, webhookTimestamp, rawBody))
   const given = webhookSignature.split(" ").slice(0, 10)
-  const matches = given.reduce((found, each) => anyEqual(each, expected) || found, false)
+  const matches = given.reduce((found, each) => equalsAny(each, expected) || found, false)
   return matches ? undefined : "webhook-signature: No signature matches."
 }
 

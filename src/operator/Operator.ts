@@ -73,7 +73,7 @@ export const layer: Layer.Layer<
     const takePage = makePageBudget()
     const endCall = yield* makeEndCall({ step })
 
-    if (Security.ConsoleToken !== undefined) yield* sendHeartbeats(registry, instance)
+    if (Security.ConsoleToken.length > 0) yield* sendHeartbeats(registry, instance)
 
     /** The campaign's slots, and the name of its account. */
     const slotsOf = (campaign: Campaign) => ({

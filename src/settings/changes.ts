@@ -91,27 +91,27 @@ const campaignChanges = (
 }
 
 /** These are derived from other settings, which are named instead. */
-const isDerived = (path: string): boolean => path === "Server.AllowedHosts" || path === "Server.PrivateHosts"
+const isDerived = (path: string): boolean =>
+  ["Security.LocalWebhooks", "Server.AllowedHosts", "Server.PrivateHosts"].includes(path)
 
 /** Whether the reload would switch the console on or off. A running gate cannot add or remove the console's routes. */
 const isConsoleSwitched = (before: SettingsTree, after: SettingsTree): boolean =>
-  (before.Security.ConsoleToken === undefined) !== (after.Security.ConsoleToken === undefined)
+  (before.Security.ConsoleToken.length === 0) !== (after.Security.ConsoleToken.length === 0)
 
 const keepFixed = (before: SettingsTree, after: SettingsTree): SettingsTree => {
   const hostChanges = before.Server.Host !== after.Server.Host
   const { ConsoleToken: _, ...security } = after.Security
   const consoleToken = isConsoleSwitched(before, after) ? before.Security.ConsoleToken : after.Security.ConsoleToken
-  // the new settings were checked for another address to listen on, where a webhook may need no secret
-  const needsOldProof = hostChanges && security.WebhookApiToken.length + security.WebhookSigningSecret.length === 0
-  const { WebhookApiToken, WebhookSigningSecret } = needsOldProof ? before.Security : security
   return {
     ...after,
     StoreConnectionString: before.StoreConnectionString,
     Privacy: before.Privacy,
     Security: {
       ...security,
-      WebhookApiToken,
-      WebhookSigningSecret,
+      // the gate goes on listening on its old address
+      LocalWebhooks: hostChanges
+        ? before.Security.LocalWebhooks && security.TrustedProxies.length === 0
+        : security.LocalWebhooks,
       ConsoleToken: consoleToken,
     },
     Server: {

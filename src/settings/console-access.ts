@@ -18,6 +18,7 @@ const Access = Schema.Struct({
 const ANY_HOST = ["0.0.0.0", "::"]
 
 export interface ConsoleAccess {
+  /** the first of them */
   readonly token: Redacted.Redacted<string>
   /** where a gate with these settings listens, with a slash at the end */
   readonly url: string
@@ -27,17 +28,17 @@ export interface ConsoleAccess {
 export const loadConsoleAccess = Effect.fnUntraced(function* (
   source: SettingsSource,
 ): Effect.fn.Return<ConsoleAccess, SettingsInvalid, FileSystem.FileSystem> {
-  const { json, variables } = yield* readSources(source)
-  const problems: Array<SettingProblem> = []
+  const { json, problems: inFiles, variables } = yield* readSources(source)
+  const problems: Array<SettingProblem> = [...inFiles]
   const read = makeReader(flatten(json, variables, problems), problems)
   const { valid } = read.group({ base: "", schema: Access, draft: Access })
-  if (valid?.Security.ConsoleToken === undefined && problems.length === 0) {
+  const token = valid?.Security.ConsoleToken[0]
+  if (token === undefined && problems.length === 0) {
     read.reportMissing(
       "Security.ConsoleToken",
       "the token of the gate's console, in the settings file or as the environment variable Security__ConsoleToken",
     )
   }
-  const token = valid?.Security.ConsoleToken
   if (valid === undefined || token === undefined || problems.length > 0) return yield* new SettingsInvalid({ problems })
   const { Host, Port } = valid.Server
   const name = ANY_HOST.includes(Host) ? "127.0.0.1" : Host.includes(":") ? `[${Host}]` : Host

@@ -6,7 +6,7 @@ import type { SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
 import { annotationsOf, fieldsOf } from "./table.ts"
 
-/** A webhook token is required, and whoever knows it can end calls: so each example gets a new one. */
+/** Whoever knows the webhook token can end calls: so each example gets a new one. */
 const GENERATED = "Security.WebhookApiToken"
 
 const exampleOf = (path: string, ast: SchemaAST.AST, webhookToken: string): unknown => {

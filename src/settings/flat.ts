@@ -1,6 +1,7 @@
 /**
  * The file and the environment as one flat list of texts, as in .NET's configuration: names are case-insensitive, `__` separates
- * levels in the environment, list items are given by index, and the environment overrides the file item by item.
+ * levels in the environment, list items are given by index, and the environment overrides the file. Unlike in .NET, a list in the
+ * environment replaces the whole list of the file: otherwise an origin that the environment does not name would stay allowed.
  *
  * A `ConfigProvider` answers one path at a time, in exact case, and does not tell where a value is from, which messages and the
  * check for misspelt variables need. The `platform` commands, which need neither, read their variables through `Config`.
@@ -41,17 +42,49 @@ const collect = (given: Iterable<Given>, problems: Array<SettingProblem>): Map<s
   return flat
 }
 
-function* leaves(value: unknown, path: ReadonlyArray<string>): Generator<Given> {
+const isGroup = (value: unknown): boolean => typeof value === "object" && value !== null && !Redacted.isRedacted(value)
+
+/** Reports groups whose names differ by case only: both would count, as one group that is written nowhere. */
+const checkNames = (group: object, path: ReadonlyArray<string>, problems: Array<SettingProblem>): void => {
+  const seen = new Map<string, string>()
+  for (const [name, value] of Object.entries(group)) {
+    if (!isGroup(value)) continue
+    const other = seen.get(name.toLowerCase())
+    if (other !== undefined) {
+      problems.push({
+        path: [...path, name].join("."),
+        expected: "one group (names differ by case only)",
+        found: `two: ${other} and ${name}`,
+      })
+    }
+    seen.set(name.toLowerCase(), name)
+  }
+}
+
+function* leaves(
+  value: unknown,
+  path: ReadonlyArray<string>,
+  where: string,
+  problems: Array<SettingProblem>,
+): Generator<Given> {
   if (value === null || value === undefined) return
   if (Redacted.isRedacted(value)) {
-    yield* leaves(Redacted.value(value), path)
+    yield* leaves(Redacted.value(value), path, where, problems)
   } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* leaves(item, [...path, String(index)])
+    for (const [index, item] of value.entries()) yield* leaves(item, [...path, String(index)], where, problems)
   } else if (typeof value === "object") {
-    for (const [name, item] of Object.entries(value)) yield* leaves(item, [...path, name])
+    checkNames(value, path, problems)
+    for (const [name, item] of Object.entries(value)) yield* leaves(item, [...path, name], where, problems)
+  } else if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    problems.push({
+      path: path.join("."),
+      expected:
+        "a smaller number, or a text in quotes if it is an id: JSON does not keep a number of this size exactly",
+      found: `a number, ${where}`,
+    })
   } else {
     const text = String(value).trim()
-    if (text !== "") yield { path, text, where: "in the settings file" }
+    if (text !== "") yield { path, text, where }
   }
 }
 
@@ -73,18 +106,50 @@ const isBareGroup = (path: ReadonlyArray<string>): boolean =>
 const parentOf = (key: string): string => key.slice(0, Math.max(0, key.lastIndexOf(".")))
 const isItem = (key: string): boolean => /\.\d+$/.test(key)
 
+const isList = (key: string): boolean => settingAt(key)?.list === true
+
+/** The list to which a value belongs, in lower case; undefined for other values. */
+const listOf = (key: string): string | undefined =>
+  isList(key) ? key : isItem(key) && isList(parentOf(key)) ? parentOf(key) : undefined
+
+/** Whether a value stands for an empty list: `[]`, which an environment variable needs to empty a list of the file. */
+export const isEmptyList = ({ path, text }: Given): boolean => /^\[\s*\]$/.test(text) && isList(keyOf(path))
+
 /**
- * Merges the environment over a file's JSON. A list given as one text and the same list given by index replace each other. Adds a
- * problem for each name that occurs twice.
+ * Merges the environment over a file's JSON. A list in the environment, as items or as one text, replaces the file's whole list, and `[]`
+ * empties it. Adds a problem for each name that occurs twice.
+ *
+ * @param file where the JSON is from, for messages
+ * @param notes receives a line for each list of the file that the environment replaces
  */
-export const flatten = (json: unknown, env: Variables, problems: Array<SettingProblem>): Flat => {
-  const flat = collect(leaves(json, []), problems)
+export const flatten = (
+  json: unknown,
+  env: Variables,
+  problems: Array<SettingProblem>,
+  file = "in the settings file",
+  notes: Array<string> = [],
+): Flat => {
+  const flat = collect(leaves(json, [], file, problems), problems)
   const fromEnv = collect(variables(env), problems)
-  for (const key of flat.keys()) {
-    const replacedByText = isItem(key) && fromEnv.has(parentOf(key))
-    const replacedByItems =
-      !isItem(key) && [...fromEnv.keys()].some((other) => isItem(other) && parentOf(other) === key)
-    if (replacedByText || replacedByItems) flat.delete(key)
+  const replacing = new Map<string, Given>()
+  for (const [key, given] of fromEnv) {
+    const list = listOf(key)
+    if (list !== undefined && !replacing.has(list)) replacing.set(list, given)
+  }
+  const replaced = new Map<string, number>()
+  for (const [key, { path }] of [...flat]) {
+    const list = listOf(key)
+    const by = list === undefined ? undefined : replacing.get(list)
+    if (by === undefined) continue
+    flat.delete(key)
+    const name = (key === list ? path : path.slice(0, -1)).join(".")
+    replaced.set(name, (replaced.get(name) ?? 0) + 1)
+  }
+  for (const [name, count] of replaced) {
+    const where = replacing.get(name.toLowerCase())?.where ?? ""
+    notes.push(
+      `${name}: the list ${where} replaces the whole list ${file}, which has ${count} item${count === 1 ? "" : "s"}.`,
+    )
   }
   for (const [key, given] of fromEnv) flat.set(key, { ...given, path: flat.get(key)?.path ?? given.path })
   return flat

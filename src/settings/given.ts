@@ -9,13 +9,14 @@ export const NO_VARIABLES: Variables = { values: {}, origins: new Map() }
 
 /**
  * Checks settings given as an object in the shape of the settings file (secrets may be `Redacted`), with the same defaults and
- * problems. Does not read the environment. `place.embedded` is for a gate inside a host's server: it needs a webhook secret
- * whatever `Server.Host` is.
+ * problems. Does not read the environment. `place.embedded` is for a gate inside a host's server, which listens wherever the host
+ * does.
  */
 export const settingsFrom = (
   settings: Readonly<Record<string, unknown>>,
   place?: Place,
-): Result.Result<LoadedSettings, SettingsInvalid> => resolveSettings(settings, NO_VARIABLES, place)
+): Result.Result<LoadedSettings, SettingsInvalid> =>
+  resolveSettings(settings, NO_VARIABLES, { where: "in the given settings", ...place })
 
 /** The settings, after their warnings were logged. */
 export const logWarnings = ({ tree, warnings }: LoadedSettings) =>

@@ -1,5 +1,5 @@
 /** The settings in force, each with its value and where that is from, for `--print-config`. Secrets are masked. */
-import type { Flat, Given } from "./flat.ts"
+import { type Flat, type Given, isEmptyList } from "./flat.ts"
 import { makeMask } from "./masking.ts"
 import { isKnown, plainText, type SettingRow, settingRows } from "./table.ts"
 
@@ -23,7 +23,8 @@ export const listSettings = (flat: Flat): ReadonlyArray<ListedSetting> => {
   const shown = makeMask(flat)
   const given = (path: string, each: Given): ListedSetting => {
     const text = shown(each, path.replace(/\.\d+$/, ""))
-    return { path, value: text === undefined ? "***" : JSON.stringify(text), from: each.where }
+    const value = text === undefined ? "***" : isEmptyList(each) ? "[]" : JSON.stringify(text)
+    return { path, value, from: each.where }
   }
   const below = (path: string): ReadonlyArray<ListedSetting> => {
     const prefix = `${path.toLowerCase()}.`

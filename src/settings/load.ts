@@ -1,13 +1,14 @@
 /** Loads the settings of a process from a JSON file and the environment. All problems are reported at once. */
 import { resolve } from "node:path"
-import { Effect, FileSystem, Layer, Result } from "effect"
-import stripJsonComments from "strip-json-comments"
+import { Effect, type FileSystem, Layer, Result } from "effect"
 import { Settings } from "../Settings.ts"
 import { flatten } from "./flat.ts"
 import { logWarnings } from "./given.ts"
+import { parseSettingsText, repeatedNames } from "./json-text.ts"
 import { type ListedSetting, listSettings } from "./listing.ts"
-import { SettingsInvalid } from "./problems.ts"
+import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { type LoadedSettings, resolveSettings } from "./resolve.ts"
+import { readText } from "./text-file.ts"
 import { type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
 
 export interface SettingsSource {
@@ -23,51 +24,56 @@ export interface SettingsSource {
 const invalidFile = (path: string, expected: string): SettingsInvalid =>
   new SettingsInvalid({ problems: [{ path, expected }] })
 
-/** Parses JSON. An error gives the position without repeating any of the text, which the parser's own message would quote. */
-const parseJson = (path: string, text: string): Result.Result<unknown, SettingsInvalid> =>
-  Result.try({
-    // .NET's tools write a byte order mark, and comments; the positions of errors stay as they are
-    try: (): unknown => JSON.parse(stripJsonComments(text.replace(/^\uFEFF/, ""), { trailingCommas: true })),
-    catch: (error) => {
-      const place = /line \d+ column \d+/.exec(String(error))?.[0]
-      return invalidFile(path, `valid JSON${place === undefined ? "" : `; the error is at ${place}`}`)
-    },
-  })
+interface ReadFile {
+  readonly json: object
+  /** what the file's JSON alone does not show */
+  readonly problems: ReadonlyArray<SettingProblem>
+}
+
+const NO_FILE: ReadFile = { json: {}, problems: [] }
 
 const readFile = Effect.fnUntraced(function* ({ file, cwd }: SettingsSource) {
-  const fs = yield* FileSystem.FileSystem
   const name = file ?? "settings.json"
-  const text = yield* fs
-    .readFileString(resolve(cwd, name))
-    .pipe(
-      Effect.catch((error) =>
-        file === undefined && error.reason._tag === "NotFound"
-          ? Effect.succeed("{}")
-          : Effect.fail(invalidFile(name, `a settings file that can be read (${error.reason._tag})`)),
-      ),
-    )
-  const json = yield* Effect.fromResult(parseJson(name, text))
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    return yield* invalidFile(name, "an object of settings, in braces")
-  }
-  return json
+  const text = yield* readText(resolve(cwd, name)).pipe(
+    Effect.catch((error) =>
+      file === undefined && error.reason._tag === "NotFound"
+        ? Effect.succeed(undefined)
+        : Effect.fail(invalidFile(name, `a settings file that can be read (${error.reason._tag})`)),
+    ),
+  )
+  if (text === undefined) return NO_FILE
+  const json = Result.flatMap(text, parseSettingsText)
+  if (Result.isFailure(json)) return yield* invalidFile(name, json.failure)
+  return { json: json.success, problems: Result.isSuccess(text) ? repeatedNames(text.success) : [] }
 })
 
-/** The file's JSON, and the environment with its secret files, as given: nothing is checked yet. */
+/** What the settings are read from, as given: their values are not checked yet. */
+export interface Sources extends ReadFile {
+  readonly variables: Variables
+}
+
+/** The file's JSON, and the environment with its secret files. */
 export const readSources = Effect.fnUntraced(function* (
   source: SettingsSource,
-): Effect.fn.Return<{ json: object; variables: Variables }, SettingsInvalid, FileSystem.FileSystem> {
+): Effect.fn.Return<Sources, SettingsInvalid, FileSystem.FileSystem> {
   const given = variablesOf(source.env)
-  const all = source.envFile === undefined ? given : yield* withEnvFile(given, source.envFile, source.cwd)
-  return { json: yield* readFile(source), variables: yield* withSecretFiles(all, source.cwd) }
+  const { problems: ofEnvFile, variables: all } =
+    source.envFile === undefined
+      ? { problems: [], variables: given }
+      : yield* withEnvFile(given, source.envFile, source.cwd)
+  const { json, problems } = yield* readFile(source)
+  return { json, problems: [...problems, ...ofEnvFile], variables: yield* withSecretFiles(all, source.cwd) }
 })
 
 /** Reads the settings of a process from the file and the environment, which wins. */
 export const loadSettings = Effect.fn("loadSettings")(function* (
   source: SettingsSource,
 ): Effect.fn.Return<LoadedSettings, SettingsInvalid, FileSystem.FileSystem> {
-  const { json, variables } = yield* readSources(source)
-  return yield* Effect.fromResult(resolveSettings(json, variables))
+  const { json, problems, variables } = yield* readSources(source)
+  const resolved = resolveSettings(json, variables)
+  if (problems.length === 0) return yield* Effect.fromResult(resolved)
+  const others = Result.isFailure(resolved) ? resolved.failure.problems : []
+  return yield* new SettingsInvalid({ problems: [...problems, ...others] })
 })
 
 /** Lists the settings of a process, valid or not, with where each value is from. Fails only when a source cannot be read. */

@@ -1,5 +1,5 @@
 /** What of a setting's value may be shown. Secrets never are, wherever they stand. */
-import type { Flat, Given } from "./flat.ts"
+import { type Flat, type Given, isEmptyList } from "./flat.ts"
 import { settingAt, settingRows } from "./table.ts"
 
 const wordsIn = (text: string): ReadonlyArray<string> => text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6)
@@ -37,7 +37,9 @@ const secretNames = new Set(
 
 /** Every secret text. It must not appear in a message even if it was pasted into another field by mistake. */
 const secretTexts = (flat: Flat): ReadonlyArray<string> =>
-  [...flat].flatMap(([key, { text }]) => {
+  [...flat].flatMap(([key, given]) => {
+    if (isEmptyList(given)) return []
+    const { text } = given
     const path = key.replace(/\.\d+$/, "")
     return secretNames.has(path.slice(path.lastIndexOf(".") + 1)) ? secretParts(text) : []
   })
@@ -58,5 +60,6 @@ export const masked = (text: string, secrets: ReadonlyArray<string>): string | u
 /** The text of a value as it may be shown; undefined when it is or contains a secret. */
 export const makeMask = (flat: Flat): ((given: Given, path: string) => string | undefined) => {
   const secrets = secretTexts(flat)
-  return ({ text }, path) => (settingAt(path)?.secret === true ? undefined : masked(text, secrets))
+  return (given, path) =>
+    settingAt(path)?.secret === true && !isEmptyList(given) ? undefined : masked(given.text, secrets)
 }

@@ -71,10 +71,31 @@ const RANGES = new Map<string, ReadonlyArray<string>>([
 /** Whether the gate can compile it; brackets and zone ids are allowed in addresses of requests only. */
 const isProxy = (given: string): boolean => !/[[\]%]/.test(given) && parseRange(given) !== undefined
 
+/** The network of a CIDR without host bits: `10.0.0.0/8` for `10.1.2.3/8`. */
+const networkOf = (cidr: string): string => {
+  const [address, bits] = ipaddr.parseCIDR(cidr)
+  const kind = address.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6
+  return `${kind.networkAddressFromCIDR(cidr).toString()}/${bits}`
+}
+
+/** A CIDR with host bits trusts more than the one address that it names. */
+const withoutHostBits: Text<string> = Schema.String.check(
+  Schema.makeFilter((given) => {
+    if (!given.includes("/") || !isProxy(given)) return true
+    const [address, bits] = ipaddr.parseCIDR(given)
+    const network = networkOf(given)
+    const [first] = ipaddr.parseCIDR(network)
+    if (first.toString() === address.toString()) return true
+    const alone = given.slice(0, given.indexOf("/"))
+    return `the network ${network}, or the address ${alone} alone: a CIDR has no bits after its first ${bits}`
+  }),
+)
+
 const proxy = parsed(
   "an address, a CIDR such as 10.0.0.0/8 (no leading zeros), or one of the words loopback and private; one a list item",
   Schema.Array(Schema.String),
   (given) => RANGES.get(given.toLowerCase()) ?? (isProxy(given) ? [given] : undefined),
+  withoutHostBits,
 )
 
 /** Addresses and CIDRs; `loopback` and `private` stand for several. */

@@ -1,6 +1,6 @@
 /** Decodes the groups of the schema from the flat list and collects problems, so that all are reported together. */
 import { Option, Result, Schema, type SchemaAST, SchemaIssue } from "effect"
-import type { Flat, Given } from "./flat.ts"
+import { type Flat, type Given, isEmptyList } from "./flat.ts"
 import { makeMask } from "./masking.ts"
 import type { SettingProblem } from "./problems.ts"
 import { fieldsOf, plainText, settingAt } from "./table.ts"
@@ -16,6 +16,8 @@ export interface Reader {
   readonly reportMissing: (path: string, expected: string) => void
   /** Reports a value that is invalid because of another setting. */
   readonly reportInvalid: (path: string, expected: string) => void
+  /** Reports the required settings that a campaign inherits from a group that lacks them, unless that group has reported them. */
+  readonly reportInherited: () => void
 }
 
 export interface Group<A, B> {
@@ -56,6 +58,8 @@ const textOf = (values: Values | undefined): string | ReadonlyArray<string> | un
 export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader => {
   const shown = makeMask(flat)
   const refused = new Set<Given>()
+  /** problems of inherited settings, with the path from which they are inherited */
+  const inherited: Array<{ readonly from: string; readonly problem: SettingProblem }> = []
 
   const display = (given: Given, path: string): string => {
     const text = shown(given, path)
@@ -64,6 +68,7 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
 
   const lists = new Map<string, Array<Given>>()
   for (const [key, given] of flat) {
+    if (isEmptyList(given)) continue
     const [, path] = /^(.*)\.\d+$/.exec(key) ?? []
     if (path !== undefined) lists.set(path, [...(lists.get(path) ?? []), given])
   }
@@ -71,10 +76,16 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
   const items = (path: string): ReadonlyArray<Given> =>
     (lists.get(path.toLowerCase()) ?? []).toSorted((a, b) => indexOf(a) - indexOf(b))
 
-  const has = (path: string): boolean => flat.has(path.toLowerCase()) || items(path).length > 0
+  /** A value that is not an item; an empty list counts as absent. */
+  const singleAt = (path: string): Given | undefined => {
+    const given = flat.get(path.toLowerCase())
+    return given !== undefined && isEmptyList(given) ? undefined : given
+  }
+
+  const has = (path: string): boolean => singleAt(path) !== undefined || items(path).length > 0
 
   const valuesAt = (path: string): Values | undefined => {
-    const single = flat.get(path.toLowerCase())
+    const single = singleAt(path)
     if (single !== undefined) return refused.has(single) ? undefined : single
     const list = settingAt(path)?.list === true ? items(path).filter((given) => !refused.has(given)) : []
     return list.length === 0 ? undefined : list
@@ -111,9 +122,12 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
       const values = valuesOf(name)
       const given = values === undefined || "text" in values ? values : values[index]
       if (given === undefined) {
-        // the other group reports an inherited setting; a list for a setting that is not one is an unknown name
-        if (!inherits(name) && !has(base + name))
-          problems.push({ path: base + name, expected: plainText(setting?.description ?? ""), found: "nothing" })
+        // a list for a setting that is not one is an unknown name
+        if (has(base + name)) continue
+        const problem = { path: base + name, expected: plainText(setting?.description ?? ""), found: "nothing" }
+        // most often the other group reports it
+        if (inherits(name)) inherited.push({ from: `${inheritFrom}${name}`, problem })
+        else problems.push(problem)
         continue
       }
       const at = base + (given === values ? name : `${name}.${given.path.at(-1)}`)
@@ -133,6 +147,11 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
     warnings: [],
     has,
     group,
+    reportInherited: () => {
+      for (const { from, problem } of inherited) {
+        if (!has(from) && !problems.some(({ path }) => path === from)) problems.push(problem)
+      }
+    },
     reportMissing: (path, expected) => problems.push({ path, expected, found: "nothing" }),
     reportInvalid: (path, expected) => {
       const given = flat.get(path.toLowerCase())

@@ -11,6 +11,7 @@ import { parseConnectionString } from "./connection-string.ts"
 import { hasDefaultPlatform } from "./default-platform.ts"
 import { type Flat, flatten } from "./flat.ts"
 import { isHttpProvider, needsKey } from "./groups/ip-intel.ts"
+import { likelyMistakes, likelyMistakesIn } from "./likely-mistakes.ts"
 import { placeholders } from "./placeholders.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { makeReader, type Reader } from "./reader.ts"
@@ -28,6 +29,14 @@ export interface LoadedSettings {
 export interface Place {
   /** Inside a host application's server: then `Server.Host` does not determine who can reach the gate. */
   readonly embedded?: boolean
+  /** where the JSON is from, for messages; by default `in the settings file` */
+  readonly where?: string
+  /** The services that the host provides itself, so that their settings are not used. */
+  readonly own?: {
+    readonly ipIntel?: boolean
+    readonly platform?: boolean
+    readonly store?: boolean
+  }
 }
 
 type General = typeof GeneralSettings.Type
@@ -82,8 +91,15 @@ const allowedHosts = ({
   return [...new Set([...own, ...AllowedOrigins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])])]
 }
 
-const warn = ({ has, warnings }: Reader, tree: SettingsTree): void => {
-  const { IpIntel, Security, Server } = tree
+/** The settings of a service that are of no effect when the host provides it. */
+const unused = (read: Reader, paths: ReadonlyArray<string>, service: string): ReadonlyArray<string> => {
+  const given = paths.filter(read.has)
+  return given.length === 0
+    ? []
+    : [`${given.join(", ")}: not used, because the host application has its own ${service}.`]
+}
+
+const warnOfStore = ({ has, warnings }: Reader, tree: SettingsTree): void => {
   const store = parseConnectionString(Redacted.value(tree.StoreConnectionString))
   if (!has("StoreConnectionString")) {
     warnings.push(
@@ -92,6 +108,9 @@ const warn = ({ has, warnings }: Reader, tree: SettingsTree): void => {
   } else if (Result.isSuccess(store)) {
     warnings.push(...store.success.warnings.map((warning) => `StoreConnectionString: ${warning}.`))
   }
+}
+
+const warnOfPlatform = ({ warnings }: Reader, tree: SettingsTree): void => {
   for (const { name, BaseUrl } of tree.Campaigns) {
     const { protocol, hostname } = new URL(BaseUrl)
     if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))) {
@@ -100,32 +119,49 @@ const warn = ({ has, warnings }: Reader, tree: SettingsTree): void => {
       )
     }
   }
-  if (
+}
+
+/** How a slot comes free while webhooks are refused. */
+const withoutWebhooks = (minutes: number): string =>
+  "Security.WebhookApiToken and Security.WebhookSigningSecret are not set: webhooks of ended sessions are refused. " +
+  "Meanwhile a slot comes free when the platform says that its call is over: the gate asks when the caller's page reports the end, and once a minute about " +
+  `calls older than 3 minutes, where the key may read them; at the latest, Queue.MaxCallMinutes (${minutes}) after the start.`
+
+const warnOfWebhooks = ({ warnings }: Reader, tree: SettingsTree): void => {
+  const { Queue, Security, Server } = tree
+  const isProven = Security.WebhookApiToken.length + Security.WebhookSigningSecret.length > 0
+  if (isProven || !hasDefaultPlatform(tree)) return
+  warnings.push(
+    Security.LocalWebhooks
+      ? `Anyone who can reach ${Server.Host} can end sessions: no Security.WebhookApiToken is set.`
+      : withoutWebhooks(Queue.MaxCallMinutes),
+  )
+}
+
+const warn = (read: Reader, tree: SettingsTree, { own = {} }: Place): void => {
+  const { warnings } = read
+  const { IpIntel, Security } = tree
+  if (own.store === true) warnings.push(...unused(read, ["StoreConnectionString"], "store"))
+  else warnOfStore(read, tree)
+  if (own.platform !== true) warnOfPlatform(read, tree)
+  if (own.ipIntel === true) {
+    warnings.push(...unused(read, ["IpIntel.Provider", "IpIntel.ApiKey", "IpIntel.BaseUrl"], "ipIntel"))
+  } else if (
     IpIntel.Provider === "none" &&
     (Security.BlockVpn || Security.BlockProxy || Security.BlockTor || Security.BlockDatacenter)
   ) {
     warnings.push("IpIntel.Provider is none: addresses are not looked up, so Security.Block… refuses nobody.")
   }
-  const isProven = Security.WebhookApiToken.length + Security.WebhookSigningSecret.length > 0
-  if (!isProven && hasDefaultPlatform(tree)) {
-    warnings.push(`Anyone who can reach ${Server.Host} can end sessions: no Security.WebhookApiToken is set.`)
-  }
+  // such a host reports the end of a session by `sessionEnded`
+  if (own.platform !== true) warnOfWebhooks(read, tree)
   if (Security.AllowedOrigins.includes("*")) {
     warnings.push("Security.AllowedOrigins contains *: any web page may use the gate.")
   }
-  if (Security.TrustedProxies.some((range) => range.endsWith("/0"))) {
-    warnings.push("Security.TrustedProxies trusts every address: a caller can claim any address.")
-  }
 }
 
-/** Why other machines can reach the webhook; undefined when only this machine can. */
-const exposureOf = (read: Reader, host: string, { embedded = false }: Place): string | undefined => {
-  if (embedded) return "in a host application, Server.Host does not determine who can reach the gate"
-  if (!isLoopback(host)) return "only a gate whose Server.Host is a loopback address such as 127.0.0.1 needs neither"
-  return read.has("Security.TrustedProxies")
-    ? "Security.TrustedProxies is set, so other machines reach Server.Host through a proxy"
-    : undefined
-}
+/** Whether only programs on this machine can reach the webhook. */
+const isLocal = ({ Security: { TrustedProxies }, Server: { Host } }: General, { embedded = false }: Place): boolean =>
+  !embedded && isLoopback(Host) && TrustedProxies.length === 0
 
 const ANY_HOST = ["0.0.0.0", "::"]
 
@@ -139,22 +175,12 @@ const checkPrivatePort = (
   read.reportInvalid("Server.PrivatePort", `a port other than Server.Port, which is also ${Port}`)
 }
 
-/** The webhooks of vendors are authenticated by the vendors' own keys. */
-const checkWebhookProof = (flat: Flat, read: Reader, { Server }: General, place: Place): void => {
-  if (!usesDefaultPlatform(flat)) return
-  const exposure = exposureOf(read, Server.Host, place)
-  if (exposure === undefined || read.has("Security.WebhookApiToken") || read.has("Security.WebhookSigningSecret"))
-    return
-  read.reportMissing("Security.WebhookApiToken", `this or Security.WebhookSigningSecret: ${exposure}`)
-}
-
 const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | undefined => {
   const Campaigns = readCampaigns(flat, read)
   const { draft: general } = read.group({ base: "", schema: GeneralSettings, draft: GeneralSettings })
   // a required setting is missing
   if (general === undefined) return undefined
-  const { IpIntel, Server } = general
-  checkWebhookProof(flat, read, general, place)
+  const { IpIntel, Security, Server } = general
   if (place.embedded !== true) checkPrivatePort(read, Server)
   const resolved = {
     ...general,
@@ -163,6 +189,8 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       Provider: ipProvider(read, IpIntel),
       NetworkLookupsPerMinute: networkLookups(read, IpIntel),
     },
+    // the webhooks of vendors are authenticated by the vendors' own keys
+    Security: { ...Security, LocalWebhooks: isLocal(general, place) && usesDefaultPlatform(flat) },
     Server: { ...Server, AllowedHosts: allowedHosts(general), PrivateHosts: loopbackNames(Server.PrivateHost) },
   }
   return Campaigns && { ...resolved, Campaigns }
@@ -175,11 +203,19 @@ export const resolveSettings = (
   place: Place = {},
 ): Result.Result<LoadedSettings, SettingsInvalid> => {
   const problems: Array<SettingProblem> = []
-  const flat = flatten(json, variables, problems)
+  const notes: Array<string> = []
+  const file = place.where ?? "in the settings file"
+  const flat = flatten(json, variables, problems, file, notes)
   const read = makeReader(flat, problems)
   const tree = settingsOf(flat, read, place)
+  read.reportInherited()
   problems.push(...placeholders(flat), ...unknownNames(flat), ...misspeltVariables(variables.values))
-  if (tree === undefined || problems.length > 0) return Result.fail(new SettingsInvalid({ problems }))
-  warn(read, tree)
+  const mistakes = likelyMistakes(flat)
+  // a mistake explains better than the check of the value's form
+  const all = [...problems.filter(({ path }) => !mistakes.some((each) => each.path === path)), ...mistakes]
+  if (tree === undefined || all.length > 0) return Result.fail(new SettingsInvalid({ problems: all }))
+  read.warnings.push(...notes)
+  warn(read, tree, place)
+  read.warnings.push(...likelyMistakesIn(read, tree, { flat, json, variables, file }))
   return Result.succeed({ tree, warnings: read.warnings })
 }

@@ -10,12 +10,12 @@ const secret = (expected: string, schema: Text<string>): Text<Redacted.Redacted<
 export const platformKey = secret("the platform's API key alone, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
 
 export const webhookToken = secret(
-  "a token of at least 16 characters, without spaces; several as a list",
-  pattern(/^[\x21-\x7e]{16,1024}$/u),
+  "a token of at least 16 characters, without spaces; several as a list; whsec_… belongs in Security.WebhookSigningSecret",
+  pattern(/^(?!whsec_)[\x21-\x7e]{16,1024}$/u),
 )
 
 export const consoleToken = secret(
-  "a token of at least 16 characters, without spaces",
+  "a token of at least 16 characters, without spaces; several as a list",
   pattern(/^[\x21-\x7e]{16,1024}$/u),
 )
 

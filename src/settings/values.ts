@@ -126,7 +126,10 @@ export const domain = <const L extends ReadonlyArray<string>>(domains: L): Text<
     domains.find((name) => [name, name.replace(/\.[a-z]+$/, "")].some((form) => letters(form) === letters(text))),
   )
 
-export const text: Text<string> = pattern(/^\P{Cc}{1,4096}$/u).annotate({ expected: "a text" })
+/** Control characters and invisible ones, such as a zero-width space that was copied with an id. */
+export const text: Text<string> = pattern(/^[^\p{Cc}\p{Cf}]{1,4096}$/u).annotate({
+  expected: "a text without invisible characters",
+})
 
 const isJson = (given: string): boolean => {
   try {
@@ -144,8 +147,8 @@ export const jsonText: Text<string> = Schema.String.check(
 ).annotate({ expected: "JSON in a string of at most 4096 characters" })
 
 /** It becomes part of a path or a store key, so it has no slash or space. */
-export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).annotate({
-  expected: "an id without spaces and slashes",
+export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}\p{Cf}]{1,256}$/u).annotate({
+  expected: "an id without spaces, slashes and invisible characters",
 })
 
 /** A part of a room's name, which every server of rooms accepts. */

@@ -5,8 +5,10 @@
 import { resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { Effect, FileSystem, type PlatformError, Result } from "effect"
+import { problemsOfEnvFile } from "./env-file.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { isGateVariable, isKnown } from "./table.ts"
+import { readText } from "./text-file.ts"
 
 /** Environment variables, and where those are from that the process was not started with. */
 export interface Variables {
@@ -20,14 +22,20 @@ export const variablesOf = (values: Variables["values"]): Variables => ({ values
 const unreadable = (path: string, { reason }: PlatformError.PlatformError): SettingsInvalid =>
   new SettingsInvalid({ problems: [{ path, expected: `a file that can be read (${reason._tag})` }] })
 
-/** Adds the variables of a file in the format of `.env`; those of the process win. */
+/** Adds the variables of a file in the format of `.env`; those of the process win. Returns the file's problems too. */
 export const withEnvFile = Effect.fnUntraced(function* ({ origins, values }: Variables, file: string, cwd: string) {
-  const fs = yield* FileSystem.FileSystem
-  const text = yield* Effect.mapError(fs.readFileString(resolve(cwd, file)), (error) => unreadable(file, error))
+  const read = yield* Effect.mapError(readText(resolve(cwd, file)), (error) => unreadable(file, error))
+  if (Result.isFailure(read)) {
+    return yield* new SettingsInvalid({ problems: [{ path: file, expected: read.failure }] })
+  }
+  const text = read.success
   const given = Object.entries(parseEnv(text)).filter(([name]) => values[name] === undefined)
   return {
-    values: { ...Object.fromEntries(given), ...values },
-    origins: new Map([...origins, ...given.map(([name]) => [name, `in ${file} as ${name}`] as const)]),
+    problems: problemsOfEnvFile(file, text),
+    variables: {
+      values: { ...Object.fromEntries(given), ...values },
+      origins: new Map([...origins, ...given.map(([name]) => [name, `in ${file} as ${name}`] as const)]),
+    },
   }
 })
 

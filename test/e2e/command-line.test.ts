@@ -105,7 +105,6 @@ describe("voicegate", () => {
       for (const name of ["ApiSecretToken", "BaseUrl", "BusinessId", "WebCampaignId", "DefaultRegionId"]) {
         assert.include(output, `VoiceAiPlatform.${name}`)
       }
-      assert.include(output, "Security.WebhookApiToken")
       assert.include(output, "voicegate demo")
     }
   })

@@ -74,6 +74,26 @@ describe("a host's own platform", () => {
     assert.deepEqual(await gate.sessionEnded("s-1"), { status: "accepted", released: true })
   })
 
+  it("needs no webhook token, since the host reports ends; nothing that the host provides is said to be missing", async () => {
+    const { VoiceAiPlatform } = settings
+    const { ask, gate, log } = await create(
+      {
+        platform: platformOf(async () => session),
+        store: storeOf(),
+        ipIntel: {
+          name: "our list",
+          lookup: async () => ({ vpn: false, proxy: false, tor: false, datacenter: false }),
+        },
+      },
+      { VoiceAiPlatform },
+    )
+    assert.deepInclude(await ask(), { status: "started" })
+    assert.deepEqual(await gate.sessionEnded("s-1"), { status: "accepted", released: true })
+    for (const wrong of ["Server.Host", "IpIntel", "StoreConnectionString", "Webhook"]) {
+      assert.notInclude(log.join("\n"), wrong)
+    }
+  })
+
   it("says by what it throws what happens next", async () => {
     let failure: Error = new AtCapacity({ message: "all agents are busy" })
     const { ask, log } = await create({

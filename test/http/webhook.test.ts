@@ -17,7 +17,14 @@ const vector: SignedRequest = {
 }
 const other = `whsec_${Buffer.from("another secret of enough bytes").toString("base64")}`
 
-const security = (proofs: { readonly tokens?: ReadonlyArray<string>; readonly secrets?: ReadonlyArray<string> }) => ({
+interface Proofs {
+  readonly tokens?: ReadonlyArray<string>
+  readonly secrets?: ReadonlyArray<string>
+  readonly local?: boolean
+}
+
+const security = (proofs: Proofs) => ({
+  LocalWebhooks: proofs.local ?? true,
   WebhookApiToken: (proofs.tokens ?? []).map((token) => Redacted.make(token)),
   WebhookSigningSecret: (proofs.secrets ?? []).map((each) => Redacted.make(each)),
 })
@@ -34,6 +41,12 @@ it("without a campaign of the default platform, no webhook is accepted that noth
   expect(verifyUnused(signed)).toBeUndefined()
   const tokens = security({ tokens: ["the-token-of-the-owner"] })
   expect(verifyUnused(tokens, { apiToken: "the-token-of-the-owner" })).toBeUndefined()
+})
+
+it("without token and secret, none is accepted by a gate that other machines reach, not even this machine's", () => {
+  expect(verify({}, security({ local: false }))).toMatch(/without one, webhooks are refused/)
+  expect(verify({ apiToken: "" }, security({ local: false }))).toMatch(/^Set Security.WebhookApiToken/)
+  expect(verify({}, security({ local: true }))).toBeUndefined()
 })
 
 describe("a signature", () => {

@@ -71,7 +71,7 @@ describe("the values of changed settings", () => {
     }
     const shown = valuesOf(given, from)
     assert.deepStrictEqual(shown, [
-      ["Security.ConsoleToken", "***", "***"],
+      ["Security.ConsoleToken", "[***]", "[***]"],
       ["Security.WebhookApiToken", "[***]", "[***, ***]"],
       ["VoiceAiPlatform.ApiSecretToken", "***", "***"],
       ["VoiceAiPlatform.BusinessId", '"business-1"', "***"],
@@ -140,10 +140,13 @@ describe("settings that cannot change while the gate runs", () => {
 
   it("do not weaken the checks of the address that is still served", () => {
     const local: Json = { VoiceAiPlatform: platform, Server: { Host: "127.0.0.1" } }
-    // on loopback no secret is needed, but this gate still serves others
+    // a gate on loopback accepts webhooks of its machine without a secret, but this gate still serves others
     const { kept, tree } = changed(local)
-    assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [TOKEN])
-    assert.deepStrictEqual(kept, ["Security.WebhookApiToken", "Server.Host"])
+    assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [])
+    assert.isFalse(tree.Security.LocalWebhooks)
+    assert.deepStrictEqual(kept, ["Server.Host"])
+    const proxied: Json = { VoiceAiPlatform: platform, Security: { TrustedProxies: ["loopback"] } }
+    assert.isFalse(changed(proxied, local).tree.Security.LocalWebhooks)
     // a gate on loopback accepts its own names only, until it listens elsewhere
     const { tree: opened } = changed(minimal, local)
     assert.deepStrictEqual(opened.Server.AllowedHosts, treeOf(local).Server.AllowedHosts)

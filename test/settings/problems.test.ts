@@ -30,7 +30,8 @@ describe("problems", () => {
       },
       {
         path: "Security.WebhookApiToken",
-        expected: "a token of at least 16 characters, without spaces; several as a list",
+        expected:
+          "a token of at least 16 characters, without spaces; several as a list; whsec_… belongs in Security.WebhookSigningSecret",
         found: "a value that is not shown, in the settings file",
       },
       {
@@ -64,8 +65,8 @@ describe("problems", () => {
       result.failure.message,
       [
         "The settings have 2 problems:",
-        '  Server.Host: expected an address or a host name to listen on, without a port; found "a b" in the settings file',
-        '  Server.Port: expected a whole number from 0 to 65535; found "x" in the settings file',
+        '  Server.Host: expected an address or a host name to listen on, without a port; found "a b" in the given settings',
+        '  Server.Port: expected a whole number from 0 to 65535; found "x" in the given settings',
       ].join("\n"),
     )
   })

@@ -9,7 +9,7 @@ import { layerFrom } from "../../src/settings/given.ts"
 import { listingText } from "../../src/settings/listing.ts"
 import { listLoaded, loadSettings } from "../../src/settings/load.ts"
 import { settingRows } from "../../src/settings/table.ts"
-import { KEY, minimal, SIGNING, TOKEN, treeOf, values, withSecurity } from "./support.ts"
+import { KEY, minimal, SIGNING, TOKEN, treeOf, valid, values, withSecurity } from "./support.ts"
 
 const inDirectory = <A, E>(
   files: Readonly<Record<string, string>>,
@@ -61,15 +61,59 @@ describe("the environment", () => {
     assert.strictEqual(Redacted.value(tree.StoreConnectionString), "redis://cache")
   })
 
-  it("replaces single items of the file's list, or the whole list with a single text", () => {
-    const json = withSecurity({ AllowedOrigins: ["https://a.example", "https://b.example"] })
-    assert.deepStrictEqual(treeOf(json, { Security__AllowedOrigins__0: "https://c.example" }).Security.AllowedOrigins, [
-      "https://c.example",
-      "https://b.example",
-    ])
-    assert.deepStrictEqual(treeOf(json, { Security__AllowedOrigins: "https://c.example" }).Security.AllowedOrigins, [
-      "https://c.example",
-    ])
+  describe("replaces a whole list of the file, and a note says so", () => {
+    const json = withSecurity({ AllowedOrigins: ["https://a.example", "https://b.example", "https://c.example"] })
+    const NOTE =
+      /^Security\.AllowedOrigins: the list in the environment variable Security__AllowedOrigins(?:__\d)? replaces the whole list in the settings file, which has 3 items\.$/
+
+    it.each([
+      [{ Security__AllowedOrigins__0: "https://d.example" }, ["https://d.example"]],
+      [{ Security__AllowedOrigins__2: "https://d.example" }, ["https://d.example"]],
+      [{ Security__AllowedOrigins: "https://d.example" }, ["https://d.example"]],
+      [{ Security__AllowedOrigins: "[]" }, []],
+    ])("%j", (env, expected) => {
+      const { tree, warnings } = valid(json, env)
+      assert.deepStrictEqual(tree.Security.AllowedOrigins, expected)
+      assert.lengthOf(
+        warnings.filter((each) => NOTE.test(each)),
+        1,
+      )
+    })
+
+    it("but not when the variable is empty, which counts as not set", () => {
+      const { tree, warnings } = valid(json, { Security__AllowedOrigins__0: "", Security__AllowedOrigins: "" })
+      assert.lengthOf(tree.Security.AllowedOrigins, 3)
+      assert.notInclude(warnings.join(" "), "AllowedOrigins")
+    })
+
+    it("nor of another campaign", () => {
+      const VoiceAiPlatform = {
+        ...minimal.VoiceAiPlatform,
+        AllowedRegionIds: ["eu", "us"],
+        Campaigns: { sales: { WebCampaignId: "s", AllowedRegionIds: ["eu", "asia"] } },
+      }
+      const regions = (env: Readonly<Record<string, string>>) =>
+        treeOf({ ...minimal, VoiceAiPlatform }, env).Campaigns.map(({ AllowedRegionIds }) => AllowedRegionIds)
+      assert.deepStrictEqual(regions({ VoiceAiPlatform__Campaigns__SALES__AllowedRegionIds__0: "eu" }), [
+        ["eu", "us"],
+        ["eu"],
+      ])
+      // an empty list is as if the campaign had none, so it inherits
+      assert.deepStrictEqual(regions({ VoiceAiPlatform__Campaigns__sales__AllowedRegionIds: "[]" }), [
+        ["eu", "us"],
+        ["eu", "us"],
+      ])
+    })
+
+    it("and an emptied list of secrets hides nothing else", () => {
+      const tokens = withSecurity({ ConsoleToken: ["token-of-the-console-1", "token-of-the-console-2"] })
+      const tree = treeOf(tokens, { Security__ConsoleToken: "[ ]" })
+      assert.deepStrictEqual(values(tree.Security.ConsoleToken), [])
+      assert.deepStrictEqual(values(treeOf(tokens).Security.ConsoleToken), [
+        "token-of-the-console-1",
+        "token-of-the-console-2",
+      ])
+    })
   })
 
   it("with list items replaces the file's single text", () => {
@@ -144,6 +188,12 @@ describe("the settings file", () => {
         ['{\n  "Security": hunter22\n}', /expected valid JSON/],
         ['{\n  "Security": {}\n  "hunter22": 1\n}', /the error is at line 3 column 3/],
         ["[]", /an object of settings/],
+        ["", /an object of settings, in braces; the file is empty/],
+        ["// nothing but hunter22\n", /the file is empty/],
+        ["Security:\n  ConsoleToken: hunter22\n", /valid JSON; it looks like YAML/],
+        ["# hunter22\n---\nSecurity: {}\n", /valid JSON; it looks like YAML/],
+        ["export Security__ConsoleToken=hunter22\n", /it looks like a file of environment variables, which --env-file/],
+        ['[Security]\nConsoleToken = "hunter22"\n', /it looks like TOML or INI/],
       ] as const) {
         const error = yield* Effect.flip(
           inDirectory({ "settings.json": text }, (cwd) => loadSettings({ env: {}, cwd })),
@@ -151,6 +201,82 @@ describe("the settings file", () => {
         assert.match(error.message, expected)
         assert.notInclude(JSON.stringify(error), "hunter")
       }
+    }),
+  )
+})
+
+describe("files in other encodings", () => {
+  const texts: ReadonlyArray<readonly [name: string, bytes: Buffer, expected: RegExp]> = [
+    ["UTF-16, little endian", Buffer.from(`\uFEFF${JSON.stringify(minimal)}`, "utf16le"), /it is in UTF-16/],
+    ["UTF-16 without a mark", Buffer.from(JSON.stringify(minimal), "utf16le"), /it is in UTF-16/],
+    ["UTF-16, big endian", Buffer.from(`\uFEFF${JSON.stringify(minimal)}`, "utf16le").swap16(), /it is in UTF-16/],
+    ["Latin-1", Buffer.from('{"VoiceAiPlatform":{"BusinessId":"Müller"}}', "latin1"), /it is in another encoding/],
+  ]
+  it.effect.each(texts)("%s: the message names the encoding", ([, bytes, expected]) =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const cwd = yield* fs.makeTempDirectoryScoped()
+      yield* fs.writeFile(`${cwd}/settings.json`, bytes)
+      yield* fs.writeFile(`${cwd}/.env`, bytes)
+      const error = yield* Effect.flip(loadSettings({ env: {}, cwd }))
+      assert.match(error.message, expected)
+      const ofEnvFile = yield* Effect.flip(loadSettings({ env: {}, envFile: ".env", cwd }))
+      assert.match(ofEnvFile.message, expected)
+    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer)),
+  )
+})
+
+describe("names that are given twice in the settings file", () => {
+  it.effect("are problems with both lines: JSON alone keeps the last one in silence", () =>
+    Effect.gen(function* () {
+      const text = `{
+  // "Server": a name in a comment does not count
+  "VoiceAiPlatform": {
+    ${JSON.stringify(minimal.VoiceAiPlatform).slice(1, -1)},
+    "Campaigns": { "sales": { "WebCampaignId": "a" }, "x": {"WebCampaignId": "x:\\"sales\\":{"},
+      "sales": { "WebCampaignId": "b" } }
+  },
+  "Security": { "WebhookApiToken": ["${TOKEN}"], "BlockVpn": true },
+  "Server": { "Port": 1 },
+  "Server": { "Host": "::" },
+  "Security": { "BlockVpn" : false }
+}`
+      const error = yield* Effect.flip(inDirectory({ "settings.json": text }, (cwd) => loadSettings({ env: {}, cwd })))
+      const TWICE = "expected the name once: of two, JSON keeps the last one only; found it in lines"
+      assert.deepStrictEqual(error.message.split("\n").slice(1), [
+        `  VoiceAiPlatform.Campaigns.sales: ${TWICE} 5 and 6 of the settings file`,
+        `  Server: ${TWICE} 9 and 10 of the settings file`,
+        `  Security: ${TWICE} 8 and 11 of the settings file`,
+      ])
+    }),
+  )
+})
+
+describe("a file of environment variables", () => {
+  it.effect("has no line that would be ignored in silence", () =>
+    Effect.gen(function* () {
+      const env = [
+        "# a comment",
+        "Security__RateLimitHourly 5 hunter22",
+        "export Server__Port=1",
+        "Server__Port=2",
+        "",
+        'OTHER="a value',
+        'of two lines"',
+        "hunter22",
+        "OPEN='never closed",
+      ].join("\n")
+      const error = yield* Effect.flip(
+        inDirectory({ ".env": env, "settings.json": JSON.stringify(minimal) }, (cwd) =>
+          loadSettings({ env: {}, envFile: ".env", cwd }),
+        ),
+      )
+      assert.deepStrictEqual(error.message.split("\n").slice(1), [
+        "  .env line 2: expected NAME=value, a comment that begins with #, or an empty line",
+        "  .env line 4: expected Server__Port once: of two, the last one would count; found it in line 3 too",
+        "  .env line 8: expected NAME=value, a comment that begins with #, or an empty line",
+        "  .env line 9: expected a value whose quote ' is closed",
+      ])
     }),
   )
 })

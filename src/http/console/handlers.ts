@@ -4,7 +4,7 @@ import { Clock, Effect, Option, Redacted, Result, Schema, SchemaTransformation }
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { CallerNames } from "../../CallerNames.ts"
-import { equal } from "../../equal.ts"
+import { equalsAny } from "../../equal.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import { HASH, positionOf } from "../../operator/find.ts"
 import { Operator } from "../../operator/Operator.ts"
@@ -76,8 +76,8 @@ export const handlers = HttpApiBuilder.group(
       yield* namesReady
       const token = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]
       const { Security } = settings()
-      if (token === undefined || Security.ConsoleToken === undefined) return yield* Effect.fail(unauthorized)
-      if (!equal(token, Redacted.value(Security.ConsoleToken))) {
+      if (token === undefined) return yield* Effect.fail(unauthorized)
+      if (!equalsAny(token, Security.ConsoleToken.map(Redacted.value))) {
         const line = wrongTokens.note(names.of(limitKey(address)), yield* Clock.currentTimeMillis)
         if (line !== undefined) yield* Effect.logWarning(line)
         return yield* Effect.fail(unauthorized)

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { CALLER_BITS, NETWORK_BITS } from "../../ip-intel/prefixes.ts"
 import { headerName, origin, proxies } from "../network-values.ts"
 import { consoleToken, signingSecret, webhookToken } from "../secret-values.ts"
-import { listWithDefault, optional, withDefault } from "../setting.ts"
+import { listWithDefault, withDefault } from "../setting.ts"
 import { flag, list, wholeNumber } from "../values.ts"
 
 const count = wholeNumber(0, 1_000_000)
@@ -24,24 +24,19 @@ export const SecuritySettings = Schema.Struct({
   WebhookApiToken: listWithDefault(
     list(webhookToken),
     [],
-    "required with the default platform, unless `WebhookSigningSecret` is set or only loopback is served",
+    "none: webhooks are refused, unless `WebhookSigningSecret` is set or only loopback is served",
     {
       description: "the value of `X-Api-Token` of the platform's webhook, at least 16 characters; several for rotation",
       documentation:
-        "Only loopback is served when `Server.Host` is a loopback address and `TrustedProxies` is empty. Without token and secret, webhooks are accepted from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two. A gate whose campaigns are all of [vendors](vendors.md) needs neither: their webhooks have signatures of their own. It then refuses session-ended webhooks unless one of the two is set",
+        "Without this and `WebhookSigningSecret` the gate starts, refuses webhooks and warns. A slot then comes free when the platform says that its call is over, which the gate asks when the caller's page reports the end and once a minute about calls older than 3 minutes, where the key may read them; at the latest after `Queue.MaxCallMinutes`. Where only loopback is served (`Server.Host` is a loopback address and `TrustedProxies` is empty), webhooks from this machine are accepted. The webhooks of [vendors](vendors.md) need neither: they have signatures of their own",
     },
   ),
-  WebhookSigningSecret: listWithDefault(
-    list(signingSecret),
-    [],
-    "required with the default platform, unless `WebhookApiToken` is set or only loopback is served",
-    {
-      description: "secret of Standard Webhooks (`whsec_…`); several for rotation",
-    },
-  ),
-  ConsoleToken: optional(consoleToken, "off", {
+  WebhookSigningSecret: listWithDefault(list(signingSecret), [], "none", {
+    description: "secret of Standard Webhooks (`whsec_…`); several for rotation",
+  }),
+  ConsoleToken: listWithDefault(list(consoleToken), [], "off", {
     description:
-      "token that opens the operator's console at `/console`, at least 16 characters; there is no console without it",
+      "token that opens the operator's console at `/console`, at least 16 characters; several for rotation; there is no console without it",
   }),
   RateLimitHourly: withDefault(count, 20, {
     description: `calls of one address (IPv6: of one /${CALLER_BITS}) per hour; 0 is no limit`,

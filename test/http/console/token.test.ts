@@ -39,6 +39,14 @@ describe("the token", () => {
     }),
   )
 
+  const rotated = [TOKEN, "console-token-of-tomorrow"]
+  gateTest("is any of several, for rotation", { security: { ConsoleToken: rotated } }, (gate) =>
+    Effect.gen(function* () {
+      for (const token of rotated) assert.strictEqual((yield* operating(gate, token).get("view")).status, 200)
+      assert.strictEqual((yield* operating(gate, rotated.join(",")).get("view")).status, 401)
+    }),
+  )
+
   it("that is wrong leaves a bounded number of log lines for each address", () => {
     const wrongTokens = makeWrongTokens()
     const logged = (at: number) =>
