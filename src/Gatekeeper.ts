@@ -16,7 +16,6 @@ import { makeAdmissionSteps } from "./gatekeeper/admit.ts"
 import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns } from "./gatekeeper/campaigns.ts"
 import { makeCapacity } from "./gatekeeper/capacity.ts"
-import type { CapacityUnknown } from "./gatekeeper/capacity-unknown.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeEndDue } from "./gatekeeper/end-due.ts"
@@ -59,7 +58,7 @@ export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
 /** Reads `Security.Block*`, `IpIntel.OnError` and the campaigns. */
 export const layer: Layer.Layer<
   Gatekeeper,
-  CapacityUnknown,
+  never,
   Settings | RateLimiter | FifoQueue | Admission | IpIntel | PlatformApi | PushChannel | Store
 > = Layer.effect(
   Gatekeeper,

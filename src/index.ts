@@ -49,7 +49,6 @@ export type { CampaignSettings, GateSettings } from "./embedded/settings.ts"
 
 // The gate
 
-export { CapacityUnknown } from "./gatekeeper/capacity-unknown.ts"
 export {
   type Caller,
   Gatekeeper,

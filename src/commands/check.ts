@@ -5,6 +5,7 @@
 import { Console, Effect, type FileSystem, Layer, Logger, Redacted, Result, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { IpIntel } from "../IpIntel.ts"
+import { clientAddress, trustedProxies } from "../ip-intel/client-address.ts"
 import * as PlatformApi from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
@@ -22,7 +23,7 @@ const STORE_MILLIS = 5_000
 
 /** One check, as `--json` shows it. */
 interface Finding {
-  /** settings, store, platform, web campaign, region, credential, slots, live, addresses, webhook */
+  /** settings, store, platform, web campaign, region, credential, slots, live, addresses, callers, webhook */
   readonly name: string
   /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
@@ -109,10 +110,11 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
   }
   return PlatformApi.PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
-      onFailure: ({ message }) =>
+      onFailure: ({ message, reason }) =>
         finding(
-          "failed",
-          `${message.replace(/[.!]?$/, ".")} Set ${Account === undefined ? "" : "Account."}MaxConcurrency, or use a key with user management.`,
+          reason._tag === "Refused" ? "not_checked" : "failed",
+          `${message.replace(/[.!]?$/, ".")} ${reason._tag === "Refused" ? "The platform's own refusal at capacity is the limit. For a known number, set" : "Set"} ` +
+            `${Account === undefined ? "" : "Account."}MaxConcurrency, or use a key with user management.`,
         ),
       onSuccess: ({ inUse, limit }) => finding("ok", `${limit} from the platform, ${inUse} in use`),
     }),
@@ -177,6 +179,32 @@ const webhookFinding = ({ Security, ...tree }: SettingsTree): Finding => {
   }
 }
 
+const SEEN = "198.51.100.7"
+
+/** Whose address a caller has: the answer to "why do all callers share one limit". */
+const callersFinding = ({ Security: { ClientAddressHeader, TrustedProxies } }: SettingsTree): Finding => {
+  const [first] = TrustedProxies
+  const finding = (message: string): Finding => ({ name: "callers", status: "ok", message })
+  if (first === undefined) {
+    return finding(
+      "a caller's address is that of the connection, and no header counts; behind a proxy or CDN all callers would be one address: " +
+        "set Security.TrustedProxies then",
+    )
+  }
+  const proxy = first.split("/", 1)[0] ?? ""
+  const value = ClientAddressHeader === "forwarded" ? `for=${SEEN}` : SEEN
+  const seen = clientAddress({
+    socketAddress: proxy,
+    header: ClientAddressHeader,
+    value,
+    trusted: trustedProxies(TrustedProxies),
+  })
+  return finding(
+    `a connection from ${proxy} with the header ${ClientAddressHeader}: ${value} is the caller ${seen}; ` +
+      `of connections that are not from ${TrustedProxies.join(", ")} (Security.TrustedProxies), the header does not count`,
+  )
+}
+
 const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const loaded = yield* Effect.result(loadSettings(source))
@@ -206,7 +234,7 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
     ]
     const found = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
     const valid: Finding = { name: "settings", status: "ok", message: `${tree.Campaigns.length} campaign(s)` }
-    const all = [valid, ...found, webhookFinding(tree)]
+    const all = [valid, ...found, callersFinding(tree), webhookFinding(tree)]
     return { ok: all.every(({ status }) => status !== "failed"), checks: all, warnings }
   })
 

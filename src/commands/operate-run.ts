@@ -1,6 +1,7 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
 import { Clock, DateTime, Effect } from "effect"
 import type { ActionOutcome, Campaigns, FoundTicket } from "../operator/shapes.ts"
+import { isKnownNumber } from "../rules/platform-limit.ts"
 import { positionAt } from "../rules/position.ts"
 import { shortHash } from "../rules/ticket.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
@@ -47,10 +48,17 @@ export const listCampaigns = (client: ConsoleClient) =>
       stateOf(row),
       String(row.figures?.waiting ?? "?"),
       String(row.figures?.held ?? "?"),
-      String(row.slots),
+      row.slots === null ? "not known" : String(row.slots),
     ])
     return { ok: true, document, lines: columns([["CAMPAIGN", "STATE", "WAITING", "HELD", "SLOTS"], ...rows]) }
   })
+
+/** Of how many slots, as far as that is known. */
+const ofSlots = (slots: number | null, allowed: number | undefined): string => {
+  if (slots !== null) return ` of ${slots}`
+  const limit = "not known, so the platform's refusal at capacity is the limit"
+  return ` (slots ${limit}${allowed === undefined ? "" : `; it last refused at ${allowed}`})`
+}
 
 /** One campaign, and the health of the gate. */
 export const showCampaign = (client: ConsoleClient, name: string) =>
@@ -64,10 +72,15 @@ export const showCampaign = (client: ConsoleClient, name: string) =>
           ["campaign", printable(campaign)],
           ["state", stateOf({ figures: queue })],
           ["waiting", String(queue?.waiting ?? "?")],
-          ["held slots", `${queue?.held ?? "?"} of ${slots}, ${queue?.live ?? "?"} in a call`],
+          ["held slots", `${queue?.held ?? "?"}${ofSlots(slots, queue?.allowed)}, ${queue?.live ?? "?"} in a call`],
           ...(queue?.account === undefined
             ? []
-            : [["account", `${printable(account ?? "")}, ${queue.account.held} of ${queue.account.cap} calls`]]),
+            : [
+                [
+                  "account",
+                  `${printable(account ?? "")}, ${queue.account.held}${isKnownNumber(queue.account.cap) ? ` of ${queue.account.cap}` : ""} calls`,
+                ],
+              ]),
           ["in doubt", String(queue?.doubts ?? "?")],
           ["instances", String(instances.length)],
         ]),

@@ -8,8 +8,8 @@ import type { GateSettings } from "./settings.ts"
 /**
  * Starts a gate with these settings, which are checked like a settings file. Does not read the environment.
  *
- * Rejects with `SettingsInvalid`, whose message has one line per problem; with `StoreRefused`, `IpIntelSetupError` or
- * `CapacityUnknown` when a valid setting does not work; and with a `TypeError` for a wrong `basePath` or an unknown option.
+ * Rejects with `SettingsInvalid`, whose message has one line per problem; with `StoreRefused` or `IpIntelSetupError`
+ * when a valid setting does not work; and with a `TypeError` for a wrong `basePath` or an unknown option.
  */
 export const createGate = async (settings: GateSettings, options: GateOptions = {}): Promise<Gate> =>
   // loaded here, so that the import of the package does not load what a gate runs on

@@ -1,5 +1,6 @@
 /** The accounts whose capacity campaigns share, and what each campaign's steps are told of it. */
 import type { AccountCapacity } from "../FifoQueue.ts"
+import { UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 
@@ -38,8 +39,10 @@ export const accountCapacities = (key: Campaigns["key"]) => {
   const known = new Map<string, AccountCapacity>()
   return (account: SharedAccount, cap: number): AccountCapacity => {
     const last = known.get(account.name)
-    if (last?.cap === cap) return last
-    const capacity: AccountCapacity = { cap, reserved: reservedOf(account, cap, key) }
+    // JSON has no infinity
+    const shareable = Math.min(cap, UNKNOWN_SLOTS)
+    if (last?.cap === shareable) return last
+    const capacity: AccountCapacity = { cap: shareable, reserved: reservedOf(account, cap, key) }
     known.set(account.name, capacity)
     return capacity
   }

@@ -105,12 +105,13 @@ export const background = (
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
         const { doubts, leases, quarantined, waiting } = swept
-        const figures: metrics.GaugeFigures = {
+        const slots = Number.isFinite(at.slots) ? at.slots : swept.allowed
+        const figures: Partial<metrics.GaugeFigures> = {
           waiting,
           leases,
           doubts,
           quarantined: quarantined.count,
-          slots: at.slots,
+          ...(slots === undefined ? {} : { slots }),
         }
         yield* metrics.setGauges(campaign.name, figures)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
@@ -227,12 +228,10 @@ export const background = (
     yield* runEvery(
       POLL_MILLIS,
       "reading of the platform's concurrency",
-      capacity
-        .refresh((campaign) => {
-          const { doubts, live } = running.get(campaign.name) ?? { doubts: 0, live: 0 }
-          return live + doubts
-        })
-        .pipe(Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message))),
+      capacity.refresh((campaign) => {
+        const { doubts, live } = running.get(campaign.name) ?? { doubts: 0, live: 0 }
+        return live + doubts
+      }),
     )
 
     return { failingCampaigns: () => [...failing], movedTickets: storeOutage.tickets }

@@ -1,17 +1,18 @@
 /**
  * How many slots a campaign has: `MaxConcurrency` if set, else the platform's limit less the account's calls that were not
  * started here. The campaigns of an `Account` share its limit, less such calls where the platform tells. One instance asks the platform
- * for all and shares the result through the store.
+ * for all and shares the result through the store. Where the key may not read the platform's figures, the number of slots is infinite,
+ * and the queue takes the platform's refusals at capacity for the limit (`../rules/platform-limit.ts`).
  */
 import { Clock, Effect, Result } from "effect"
 import type { AccountCapacity } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
+import { UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
 import { makeCapacityShared } from "./capacity-shared.ts"
-import { CapacityUnknown } from "./capacity-unknown.ts"
 
 /** How often the platform's figures are read, by one instance for all (ms). */
 export const CAPACITY_MILLIS = 10_000
@@ -19,6 +20,7 @@ export const CAPACITY_MILLIS = 10_000
 export const POLL_MILLIS = 5_000
 
 export interface Capacity {
+  /** infinite where the platform's refusals are the limit */
   readonly slots: (campaign: Campaign) => number
   /** The capacity of the campaign's account, the same object while nothing changes; undefined without an account. */
   readonly account: (campaign: Campaign) => AccountCapacity | undefined
@@ -26,10 +28,9 @@ export interface Capacity {
   readonly problem: () => string | undefined
   /**
    * Updates the slots of campaigns without `MaxConcurrency` and the limits of accounts, from the shared figures or from the platform.
-   * `live` counts the campaign's calls that were started here; undefined at start, before they are counted. Fails when a key may not
-   * read the figures of the platform.
+   * `live` counts the campaign's calls that were started here; undefined at start, before they are counted.
    */
-  readonly refresh: (live?: (campaign: Campaign) => number) => Effect.Effect<void, CapacityUnknown>
+  readonly refresh: (live?: (campaign: Campaign) => number) => Effect.Effect<void>
 }
 
 /** A limit that the platform is asked for: that of one campaign, or of an account. */
@@ -50,6 +51,10 @@ const ofAccount = ({ limit, members, name }: SharedAccount): Limit => ({
   members,
   setting: limit === undefined ? settingOf(members[0], "Account.MaxConcurrency") : "",
 })
+
+/** A number of slots as it is shared: JSON has no infinity. */
+const shareable = (slots: number): number => Math.min(slots, UNKNOWN_SLOTS)
+const fromShared = (slots: number): number => (slots === UNKNOWN_SLOTS ? Number.POSITIVE_INFINITY : slots)
 
 /** A public description of a failure, without the platform's text. */
 const reasonOf = ({ reason }: PlatformError): string => {
@@ -78,6 +83,8 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
     const askedAloneAt = new Map<string, number>()
     /** limits that are stated, and of which the platform tells nothing */
     const silent = new Set<string>()
+    /** limits that a key may not read, once the log has said so */
+    const untold = new Set<string>()
     const asked: ReadonlyArray<Limit> = [
       ...campaigns.all.flatMap((campaign): ReadonlyArray<Limit> => {
         if (campaign.MaxConcurrency !== undefined || campaign.Account !== undefined) return []
@@ -90,17 +97,24 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
     const known = ({ key }: Limit, slots: number): void => {
       figures.set(key, slots)
       problems.delete(key)
+      if (Number.isFinite(slots)) untold.delete(key)
     }
     /** If saving fails, the other instances keep their figures. */
     const save = ({ key }: Limit, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
       Effect.ignore(shared.save(key, at, { slots, problem }))
 
-    const ask = (
-      limit: Limit,
-      at: number,
-      live: number | undefined,
-      old: number | undefined,
-    ): Effect.Effect<void, CapacityUnknown> =>
+    const sayUntold = ({ campaign, key, setting }: Limit, why: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (untold.has(key)) return Effect.void
+        untold.add(key)
+        return Effect.logWarning(
+          `The slots of campaign ${campaign.name} are not known: this key may not read the platform's concurrency (${why}). ` +
+            "The platform's own refusal at capacity is the limit: whoever it refuses keeps the place and waits. " +
+            `Set ${setting}, or use a key with user management, so that the slots are known.`,
+        )
+      })
+
+    const ask = (limit: Limit, at: number, live: number | undefined, old: number | undefined): Effect.Effect<void> =>
       Effect.matchEffect(platform.concurrency(limit.campaign.name), {
         onSuccess: ({ inUse, limit: most }) => {
           // until our own calls are counted, they would count as foreign
@@ -116,25 +130,23 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
             return Effect.void
           }
           const problem = reasonOf(error)
+          if (error.reason._tag === "Refused") {
+            known(limit, Number.POSITIVE_INFINITY)
+            return Effect.andThen(
+              sayUntold(limit, error.reason.message),
+              save(limit, at, shareable(Number.POSITIVE_INFINITY), ""),
+            )
+          }
           problems.set(key, problem)
-          return error.reason._tag === "Refused"
-            ? Effect.fail(
-                new CapacityUnknown({
-                  campaign: campaign.name,
-                  message:
-                    `The slots of campaign ${campaign.name} are not known: this key may not read the platform's concurrency ` +
-                    `(${error.reason.message}). Set ${setting}, or use a key with user management.`,
-                }),
-              )
-            : Effect.andThen(
-                Effect.logWarning(
-                  `The platform's concurrency for campaign ${campaign.name} cannot be read (${error.reason.message}); ` +
-                    (figures.has(key) || setting === ""
-                      ? "the last known figure stays in use. Trying again."
-                      : "no caller is called until then. Trying again."),
-                ),
-                save(limit, at, undefined, problem),
-              )
+          return Effect.andThen(
+            Effect.logWarning(
+              `The platform's concurrency for campaign ${campaign.name} cannot be read (${error.reason.message}); ` +
+                (figures.has(key) || setting === ""
+                  ? "the last known figure stays in use. Trying again."
+                  : "no caller is called until then. Trying again."),
+            ),
+            save(limit, at, undefined, problem),
+          )
         },
       })
 
@@ -151,7 +163,7 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
         return yield* ask(limit, now, live, undefined)
       }
       const { mayAsk, problem, slots } = result.success
-      if (slots !== undefined) known(limit, slots)
+      if (slots !== undefined) known(limit, fromShared(slots))
       else if (!mayAsk) problems.set(key, problem)
       if (mayAsk) yield* ask(limit, now, live, slots)
     })
@@ -168,7 +180,7 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
       slots: (campaign) => {
         const shared = account(campaign)
         const own = campaign.MaxConcurrency
-        if (shared !== undefined) return Math.min(own ?? shared.cap, shared.cap)
+        if (shared !== undefined) return fromShared(Math.min(own ?? shared.cap, shared.cap))
         return own ?? figures.get(campaigns.key(campaign)) ?? 0
       },
       problem: () => {
@@ -181,17 +193,11 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
         )
       },
       refresh: (live) =>
-        // one campaign's refusal, or a platform that answers slowly, must not leave the others with old figures
-        Effect.flatMap(
-          Effect.forEach(
-            asked,
-            (limit) => {
-              const running = live && limit.members.reduce((sum, campaign) => sum + live(campaign), 0)
-              return Effect.result(read(limit, running))
-            },
-            { concurrency: "unbounded" },
-          ),
-          (results) => Effect.fromResult(results.find(Result.isFailure) ?? Result.void),
+        Effect.forEach(
+          asked,
+          (limit) => read(limit, live && limit.members.reduce((sum, campaign) => sum + live(campaign), 0)),
+          // a platform that answers slowly must not leave the other campaigns with old figures
+          { concurrency: "unbounded", discard: true },
         ),
     }
   })

@@ -7,6 +7,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { Effect, type Scope } from "effect"
 import type { FifoQueue } from "../FifoQueue.ts"
 import type { PushChannel } from "../PushChannel.ts"
+import { UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { SettingsTree } from "../Settings.ts"
 import { Store } from "../Store.ts"
@@ -70,7 +71,11 @@ export const makeGates = (
 
     const servedCampaigns = () =>
       campaigns.all.map((campaign) => {
-        const about: About = { name: campaign.name, tag: campaigns.tag(campaign), slots: capacity.slots(campaign) }
+        const about: About = {
+          name: campaign.name,
+          tag: campaigns.tag(campaign),
+          slots: Math.min(capacity.slots(campaign), UNKNOWN_SLOTS),
+        }
         return { key: campaigns.key(campaign), about: JSON.stringify(about) }
       })
 

@@ -19,14 +19,14 @@ import {
 } from "../Session.ts"
 
 /**
- * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, and while
- * the queue is paused.
+ * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, while
+ * the queue is paused, and while nobody knows how many slots there are.
  */
 export const estimateSeconds = (
   { averageMillis, paused, position, slots }: Pick<Place, "position" | "averageMillis" | "paused" | "slots">,
   configured: number,
 ): number | null =>
-  averageMillis === 0 || paused === true
+  averageMillis === 0 || paused === true || !Number.isFinite(slots ?? configured)
     ? null
     : Math.ceil((position * averageMillis) / Math.max(1, slots ?? configured) / 1000)
 

@@ -3,10 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
 import { admitPipelined } from "../serving/pipelining.ts"
 import type { AccessLogService } from "./access-log.ts"
-import { callerOf } from "./incoming.ts"
+import { currentAddressOf, watchAddresses } from "./client-address.ts"
 import { targetOf } from "./paths.ts"
 import { makeRequestIds } from "./request-id.ts"
-import { currentTrustedProxies } from "./trusted-proxies.ts"
 
 /** A request or connection that was refused before it reached the listeners, for the access log. */
 export interface Refused {
@@ -33,9 +32,13 @@ export interface Arrivals {
 
 /** @param basePath where a host has mounted the gate, such as `/voice`; else empty */
 export const makeArrivals = Effect.fnUntraced(function* (basePath: string, log: AccessLogService) {
-  const trusted = yield* currentTrustedProxies
+  const read = yield* currentAddressOf
+  const watch = yield* watchAddresses
   const requestIdOf = makeRequestIds()
-  const addressOf = (request: IncomingMessage): string | undefined => callerOf(request, trusted())
+  const addressOf = (request: IncomingMessage): string | undefined => {
+    watch(request)
+    return read(request)
+  }
 
   const pathOf = (request: IncomingMessage): string => {
     const url = targetOf(request)

@@ -1,7 +1,6 @@
 /** Reads parts of a node request: headers, the caller's address and the body. */
 import type { IncomingMessage } from "node:http"
 import { Effect, Result } from "effect"
-import { clientAddress, type TrustedProxies } from "../ip-intel/client-address.ts"
 import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "./answer.ts"
 
 /** The value of a header; repeated headers are joined by commas. */
@@ -14,17 +13,26 @@ export const header = (request: IncomingMessage, name: string): string | undefin
 export const headersOf = (request: IncomingMessage): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.keys(request.headers).map((name) => [name, header(request, name)]))
 
-/** The caller's address, from the socket or through trusted proxies. */
-export const callerOf = (request: IncomingMessage, trusted: TrustedProxies): string | undefined =>
-  clientAddress({
-    socketAddress: request.socket.remoteAddress,
-    forwardedFor: header(request, "x-forwarded-for"),
-    trusted,
-  })
+/** Headers in which proxies and CDNs name the address of their client. */
+export const ADDRESS_HEADERS = [
+  "x-forwarded-for",
+  "forwarded",
+  "cf-connecting-ip",
+  "true-client-ip",
+  "x-real-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "fastly-client-ip",
+  "fly-client-ip",
+  "x-azure-clientip",
+  "x-envoy-external-address",
+] as const
+
+const FORWARDED = new Set<string>([...ADDRESS_HEADERS, "via"])
 
 /** Whether a header shows that a proxy forwarded the request. */
 export const isForwarded = ({ headers }: IncomingMessage): boolean =>
-  Object.keys(headers).some((name) => name === "forwarded" || name === "via" || /^x-(?:forwarded-|real-ip$)/.test(name))
+  Object.keys(headers).some((name) => FORWARDED.has(name) || name.startsWith("x-forwarded-"))
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 

@@ -8,11 +8,11 @@ import { currentSettings } from "../settings/current.ts"
 import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { bearerOf, callerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
+import { currentAddressOf } from "./client-address.ts"
+import { bearerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
-import { currentTrustedProxies } from "./trusted-proxies.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 import { makeWebhookLimits } from "./webhook-limits.ts"
 
@@ -62,7 +62,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const store = yield* Store
       const clock = yield* Clock.Clock
       const rejoinLimit = yield* localRateLimit(() => settings().Security.StatusPerMinute)
-      const trusted = yield* currentTrustedProxies
+      const addressOf = yield* currentAddressOf
       const webhookLimits = yield* makeWebhookLimits
       const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false
@@ -169,7 +169,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         vendorWebhook: (platform, request) =>
           Effect.gen(function* () {
-            const address = callerOf(request, trusted()) ?? ""
+            const address = addressOf(request) ?? ""
             const limited = webhookLimits.refusal(address)
             if (limited !== undefined) return limited
             const headers = headersOf(request)

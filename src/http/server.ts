@@ -15,9 +15,9 @@ import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { currentSettings, derived } from "../settings/current.ts"
 import { refusals } from "./answer.ts"
+import { currentTrustedProxies } from "./client-address.ts"
 import { limitConnections } from "./connection-limit.ts"
 import { GateServer, Hurry, Listeners, ListenFailed } from "./services.ts"
-import { currentTrustedProxies } from "./trusted-proxies.ts"
 import { refuseUpgrade, write } from "./write-answer.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */

@@ -17,7 +17,7 @@ import { currentSettings } from "../settings/current.ts"
 import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../spans.ts"
 import { spanFrom } from "../trace-context.ts"
 import type { Answer } from "./answer.ts"
-import { currentTrustedProxies } from "./trusted-proxies.ts"
+import { currentTrustedProxies } from "./client-address.ts"
 
 const resultOf = (answer: Answer | undefined): Readonly<Record<string, string | number>> =>
   answer === undefined

@@ -77,7 +77,7 @@ export const layer: Layer.Layer<
 
     /** The campaign's slots, and the name of its account. */
     const slotsOf = (campaign: Campaign) => ({
-      slots: slots(campaign),
+      slots: Number.isFinite(slots(campaign)) ? slots(campaign) : null,
       ...(campaign.Account === undefined ? {} : { account: campaign.Account.Name }),
     })
 

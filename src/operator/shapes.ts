@@ -47,7 +47,8 @@ export const View = Struct({
   now: Finite,
   campaigns: List(Text),
   campaign: Text,
-  slots: Finite,
+  /** null where nobody knows how many there are: the platform's refusals at capacity are the limit (`allowed` in `queue`) */
+  slots: NullOr(Finite),
   /** the account whose calls it shares with other campaigns; absent without one */
   account: optionalKey(Text),
   /** the instance that answers */
@@ -88,7 +89,8 @@ export const Campaigns = Struct({
   campaigns: List(
     Struct({
       name: Text,
-      slots: Finite,
+      /** null where nobody knows how many there are */
+      slots: NullOr(Finite),
       account: optionalKey(Text),
       /** null while the store is unavailable */
       figures: NullOr(Struct(figures)),

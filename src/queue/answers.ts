@@ -135,6 +135,7 @@ export const swept: Schema.Codec<Swept> = Struct({
   owed: optionalKey(List(settlement)),
   disrupted: Flag,
   quarantined: Finite,
+  allowed: optionalKey(Finite),
   junk: optionalKey(Struct({ at: Finite, key: Text, id: Text })),
 })
 

@@ -90,6 +90,8 @@ export const figures = {
   draining: Flag,
   accepted: Finite,
   firstAcceptedAt: Finite,
+  /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
+  allowed: optionalKey(Finite),
   /**
    * `held`: the slots that the campaigns of its account hold together; `cap`: how many they may hold; `reserved`: how many only this
    * campaign may hold; `free`: how many it may still take. Absent without an account

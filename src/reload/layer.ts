@@ -6,7 +6,6 @@
 import { Context, Deferred, Effect, Layer, Scope, Semaphore } from "effect"
 import type { HttpClient } from "effect/http"
 import { Gatekeeper } from "../Gatekeeper.ts"
-import type { CapacityUnknown } from "../gatekeeper/capacity-unknown.ts"
 import type { IpIntelSetupError } from "../IpIntel.ts"
 import { makeProcessActivity } from "../operator/heartbeat.ts"
 import { Operator } from "../operator/Operator.ts"
@@ -56,7 +55,7 @@ export const layer = (
   load: Effect.Effect<LoadedSettings, SettingsInvalid>,
 ): Layer.Layer<
   Gatekeeper | Operator | Reload,
-  CapacityUnknown | IpIntelSetupError,
+  IpIntelSetupError,
   Settings | Store | PushChannel | HttpClient.HttpClient
 > =>
   Layer.effectContext(

@@ -3,6 +3,7 @@
 import { noteStop } from "./ending.ts"
 import { load, save } from "./load.ts"
 import { numberOf, padded } from "./native.ts"
+import { isKnownNumber } from "./platform-limit.ts"
 import { positionAt } from "./position.ts"
 import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
 import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
@@ -22,7 +23,7 @@ export interface Place {
   readonly paused?: true
   /** when the pause ends by itself (ms); absent without such a time */
   readonly pausedUntil?: number
-  /** how many slots the campaign has now, while its account withholds others; absent when it withholds none */
+  /** how many slots the campaign has now, while its account withholds others, or as far as the platform's refusals tell; else absent */
   readonly slots?: number
 }
 
@@ -100,7 +101,8 @@ export const freeSlot = (s: Step, id: string, ticket: Ticket): void => {
 /** Whether a network holds less than its share of the slots. */
 export const isBelowShare = (s: Step, network: string | undefined): boolean => {
   if (network === undefined || network === "") return true
-  return numberOf(s.db.hget(s.keys.networks, `h${network}`)) < shareOf(s.context.share, s.context.slots)
+  const slots = isKnownNumber(s.context.slots) ? s.context.slots : s.slots
+  return numberOf(s.db.hget(s.keys.networks, `h${network}`)) < shareOf(s.context.share, slots)
 }
 
 /** The platform cannot be reached. */
@@ -124,11 +126,11 @@ export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
 /**
- * Adds to an answer how many slots the campaign has now, while its account withholds others: the estimated wait is computed from this
- * number.
+ * Adds to an answer how many slots the campaign has now, while its account withholds others or only the platform's refusals tell: the
+ * estimated wait is computed from this number.
  */
 export const withinAccount = <A extends Pick<Place, "slots">>(s: Step, answer: A): A =>
-  s.context.account === undefined || s.slots >= s.context.slots
+  s.slots >= s.context.slots || !isKnownNumber(s.slots)
     ? answer
     : { ...answer, slots: Math.max(s.slots, s.db.zcard(s.keys.leases)) }
 

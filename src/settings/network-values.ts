@@ -45,10 +45,8 @@ export const serverUrl = parsed("a wss or https URL without user, path, query an
 })
 
 /** The name of a request header (RFC 9110 §5.6.2), in lower case. `*` would not cover `Authorization`, so names are listed. */
-export const headerName = parsed(
-  "the name of a request header, such as X-Tenant; one a list item",
-  Schema.String,
-  (given) => (/^[!#$%&'+.^_`|~0-9A-Za-z-]{1,128}$/.test(given) ? given.toLowerCase() : undefined),
+export const headerName = parsed("the name of a request header, such as X-Tenant", Schema.String, (given) =>
+  /^[!#$%&'+.^_`|~0-9A-Za-z-]{1,128}$/.test(given) ? given.toLowerCase() : undefined,
 )
 
 /** An origin as browsers send it (RFC 6454), or `*`. */

@@ -27,19 +27,23 @@ describe("creating a gate", () => {
     assert.equal(error.problems.length, 3)
   })
 
-  it("rejects when the platform does not report the slots, and names the setting", async () => {
+  it("takes the platform's refusals for the limit when the platform does not tell the slots, and names the setting", async () => {
     gates.platform.next = async () => ({
       status: 403,
       body: { success: false, code: "X:API_ACCESS_MANAGEMENT_RESTRICTION" },
     })
     const settings = settingsFor(gates.platform)
-    const error = await rejection(
-      createGate(
+    const log: Array<string> = []
+    const gate = gates.own(
+      await createGate(
         { ...settings, VoiceAiPlatform: { ...settings.VoiceAiPlatform, MaxConcurrency: undefined } },
-        { log: () => {} },
+        { log: ({ message }) => log.push(message) },
       ),
     )
-    assert.include(error.message, "Set VoiceAiPlatform.MaxConcurrency")
+    assert.include(log.join("\n"), "Set VoiceAiPlatform.MaxConcurrency")
+    assert.deepEqual(await gate.ready(), { status: "ready" })
+    gates.platform.next = undefined
+    assert.equal((await gate.request({}, here)).status, "started")
   })
 
   it("rejects an invalid base path", async () => {
@@ -180,6 +184,7 @@ describe("creating a gate", () => {
         RefundsPerHour: "",
         MissedTurnCost: "",
         StatusPerMinute: "",
+        ClientAddressHeader: "",
         BlockVpn: "",
         BlockProxy: "",
         BlockTor: "",

@@ -161,13 +161,22 @@ describe("a host's own platform", () => {
     assert.equal((await ask("203.0.113.3")).status, "queued")
   })
 
-  it("without its concurrency needs `MaxConcurrency`", async () => {
+  it("is the limit by what it throws, without its concurrency and without `MaxConcurrency`", async () => {
     const { MaxConcurrency: _, ...platform } = settings.VoiceAiPlatform
-    const options = { log: () => {}, platform: platformOf(async () => session) }
-    const error = await rejection(createGate({ ...settings, VoiceAiPlatform: platform }, options))
-    assert.include(error.message, "MaxConcurrency")
+    let starts = 0
+    const options = {
+      platform: platformOf(async () => {
+        starts++
+        if (starts > 1) throw new AtCapacity({ message: "all agents are busy" })
+        return session
+      }),
+    }
+    const unknown = await create(options, { ...settings, VoiceAiPlatform: platform })
+    assert.include(unknown.log.join(), "The platform's own refusal at capacity is the limit")
+    assert.equal((await unknown.ask()).status, "started")
+    assert.equal((await unknown.ask("203.0.113.2")).status, "queued")
     const { ask } = await create(
-      { platform: { ...options.platform, concurrency: async () => ({ limit: 1, inUse: 0 }) } },
+      { platform: { initiate: async () => session, concurrency: async () => ({ limit: 1, inUse: 0 }) } },
       { ...settings, VoiceAiPlatform: platform },
     )
     assert.equal((await ask()).status, "started")

@@ -179,16 +179,16 @@ describe("generated input", () => {
       (text) => {
         // a stranger at the socket is believed nothing
         assert.strictEqual(
-          clientAddress({ socketAddress: "198.51.100.1", forwardedFor: text, trusted }),
+          clientAddress({ socketAddress: "198.51.100.1", header: "x-forwarded-for", value: text, trusted }),
           "198.51.100.1",
         )
-        const address = clientAddress({ socketAddress: "10.0.0.1", forwardedFor: text, trusted })
+        const address = clientAddress({ socketAddress: "10.0.0.1", header: "x-forwarded-for", value: text, trusted })
         assert.isDefined(address)
         assert.strictEqual(canonicalAddress(address ?? ""), address)
         // what a stranger writes to the left of a real address changes nothing
         for (const real of ["203.0.113.77", "203.0.113.77, 10.4.4.4"]) {
           assert.strictEqual(
-            clientAddress({ socketAddress: "10.0.0.1", forwardedFor: `${text},${real}`, trusted }),
+            clientAddress({ socketAddress: "10.0.0.1", header: "x-forwarded-for", value: `${text},${real}`, trusted }),
             "203.0.113.77",
           )
         }

@@ -10,6 +10,7 @@ import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import {
   ask,
+  atCapacity,
   begin,
   caller,
   enqueue,
@@ -174,34 +175,144 @@ describe("the platform's concurrency", () => {
 })
 
 describe("a key that may not read the concurrency", () => {
-  it.effect("is a start-up error that names the setting", () =>
-    Effect.gen(function* () {
-      const world = makeWorld()
-      const error = yield* Effect.flip(Effect.scoped(Layer.build(gateLayer(world, asked))))
-      expect(error._tag).toBe("CapacityUnknown")
-      expect(error.message).toContain("VoiceAiPlatform.MaxConcurrency")
-      expect(error.message).not.toContain("the-platform-key")
-    }),
+  /** A platform that lets this many calls run and refuses more, and whose figures nobody may read. */
+  const limited = (most: number) => {
+    const world = makeWorld()
+    world.concurrency = () => Effect.fail(platformRefuses)
+    const state = { most, running: 0, mostSeen: 0 }
+    world.initiate = (n) =>
+      Effect.suspend(() => {
+        if (state.running >= state.most) return Effect.fail(atCapacity)
+        state.running++
+        state.mostSeen = Math.max(state.mostSeen, state.running)
+        return Effect.succeed(session(n))
+      })
+    const end = (n: number) =>
+      Effect.andThen(
+        Effect.sync(() => void state.running--),
+        hangUp(...session(n).sessionIds),
+      )
+    return { world, state, end }
+  }
+
+  it.effect("starts the gate, whose limit is then the platform's refusal, and one warning names the setting", () => {
+    const { world } = limited(1)
+    const warnings: Array<string> = []
+    const logger = Logger.layer([
+      Logger.make<unknown, void>(({ logLevel, message }) => {
+        if (logLevel === "Warn") warnings.push(String(message))
+      }),
+    ])
+    return Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      expect(yield* gate.capacityProblem).toBeUndefined()
+      yield* begin(caller(1))
+      yield* TestClock.adjust("1 minute")
+      expect(warnings).toHaveLength(1)
+      expect(warnings[0]).toContain("The slots of campaign default are not known")
+      expect(warnings[0]).toContain("The platform's own refusal at capacity is the limit")
+      expect(warnings[0]).toContain("VoiceAiPlatform.MaxConcurrency")
+      expect(warnings[0]).not.toContain("the-platform-key")
+      const operator = yield* Operator
+      const view = yield* operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)
+      expect(view?.slots).toBeNull()
+      expect(view?.queue?.allowed).toBeUndefined()
+      // once it may read them, it does
+      world.concurrency = () => account(3, 1)
+      yield* TestClock.adjust("11 seconds")
+      expect((yield* operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0))?.slots).toBe(3)
+    }).pipe(Effect.provide(gateLayer(world, asked).pipe(Layer.provideMerge(logger))))
+  })
+
+  it.effect(
+    "calls in the order of the queue, as many as the platform lets start, and one by one when a slot opens",
+    () => {
+      const { end, state, world } = limited(2)
+      return Effect.gen(function* () {
+        yield* begin(caller(1))
+        yield* begin(caller(2))
+        // so long were the calls of which the first ends
+        yield* TestClock.adjust("10 seconds")
+        const waiting: Array<string> = []
+        for (let n = 3; n <= 8; n++) waiting.push(yield* enqueue(caller(n)))
+        expect(state.mostSeen).toBe(2)
+        const states = () => Effect.forEach(waiting, stateOf)
+        const gate = yield* Gatekeeper
+        const called = () => Effect.map(states(), (all) => all.filter((each) => each === "called").length)
+        // the first end calls the first in line, and nobody else
+        yield* end(1)
+        expect(yield* states()).toEqual(["called", "waiting", "waiting", "waiting", "waiting", "waiting"])
+        yield* gate.start(waiting[0] ?? "")
+        // after each backoff one caller is tried; whoever the platform refuses keeps the place, and nobody passes
+        let refused = 0
+        for (let second = 0; second < 90; second++) {
+          yield* TestClock.adjust("1 second")
+          const [, ...others] = yield* states()
+          expect(others.slice(1)).toEqual(["waiting", "waiting", "waiting", "waiting"])
+          if (others[0] === "called") {
+            expect((yield* Effect.flip(gate.start(waiting[1] ?? "")))._tag).toBe("NotYourTurn")
+            refused++
+          }
+          expect(yield* called()).toBe(0)
+        }
+        expect(refused).toBeGreaterThan(1)
+        expect(refused).toBeLessThan(10)
+        const operator = yield* Operator
+        const view = yield* operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)
+        expect(view?.queue?.allowed).toBe(2)
+        expect((yield* gate.status(waiting[1] ?? "")).estimatedWaitSeconds).not.toBeNull()
+        expect(state.mostSeen).toBe(2)
+      }).pipe(Effect.provide(gateLayer(world, { ...asked, Queue: { DisconnectGraceSeconds: 3600 } })))
+    },
   )
 
-  it.effect("is no error if the slots are configured", () => {
-    const world = makeWorld()
+  it.effect("notices that the platform has room for more, without an end of its own calls", () => {
+    const { state, world } = limited(1)
+    return Effect.gen(function* () {
+      yield* begin(caller(1))
+      const waiting: Array<string> = []
+      for (let n = 2; n <= 6; n++) waiting.push(yield* enqueue(caller(n)))
+      // calls of others have ended
+      state.most = 4
+      const gate = yield* Gatekeeper
+      const started: Array<string> = []
+      for (let second = 0; second < 70 && started.length < 3; second++) {
+        yield* TestClock.adjust("1 second")
+        for (const ticket of waiting) {
+          if ((yield* stateOf(ticket)) !== "called") continue
+          yield* gate.start(ticket)
+          started.push(ticket)
+        }
+      }
+      expect(started).toEqual(waiting.slice(0, 3))
+      expect(state.mostSeen).toBe(4)
+    }).pipe(Effect.provide(gateLayer(world, { ...asked, Queue: { DisconnectGraceSeconds: 3600 } })))
+  })
+
+  it.effect("says nothing if the slots are configured", () => {
+    const { world } = limited(1)
     return Effect.gen(function* () {
       const gate = yield* Gatekeeper
       expect(yield* gate.capacityProblem).toBeUndefined()
     }).pipe(Effect.provide(gateLayer(world, {})))
   })
 
-  it.effect("is an error that names the setting of its campaign", () =>
-    Effect.gen(function* () {
-      const world = makeWorld()
-      const given: Given = {
-        VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },
-      }
-      world.concurrency = (name) => (name === "sales" ? Effect.fail(platformRefuses) : account(1, 0))
-      const error = yield* Effect.flip(Effect.scoped(Layer.build(gateLayer(world, given))))
-      expect(error).toMatchObject({ _tag: "CapacityUnknown", campaign: "sales" })
-      expect(error.message).toContain("VoiceAiPlatform.Campaigns.sales.MaxConcurrency")
-    }),
-  )
+  it.effect("is named with the setting of its own campaign", () => {
+    const { world } = limited(1)
+    const given: Given = {
+      VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },
+    }
+    world.concurrency = (name) => (name === "sales" ? Effect.fail(platformRefuses) : account(1, 0))
+    const warnings: Array<string> = []
+    const logger = Logger.layer([
+      Logger.make<unknown, void>(({ logLevel, message }) => {
+        if (logLevel === "Warn") warnings.push(String(message))
+      }),
+    ])
+    return Effect.gen(function* () {
+      yield* Gatekeeper
+      expect(warnings).toHaveLength(1)
+      expect(warnings[0]).toContain("VoiceAiPlatform.Campaigns.sales.MaxConcurrency")
+    }).pipe(Effect.provide(gateLayer(world, given).pipe(Layer.provideMerge(logger))))
+  })
 })

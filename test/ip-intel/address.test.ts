@@ -182,8 +182,8 @@ describe("networkKey", () => {
 
 describe("clientAddress", () => {
   const trusted = trustedProxies(["127.0.0.1", "10.0.0.0/8", "2606:4700::/32"])
-  const client = (socketAddress: string | undefined, forwardedFor?: string) =>
-    clientAddress({ socketAddress, forwardedFor, trusted })
+  const client = (socketAddress: string | undefined, value?: string, header = "x-forwarded-for") =>
+    clientAddress({ socketAddress, header, value, trusted })
 
   it("is the socket's address, canonical, when there is no header", () => {
     expect(client("::ffff:8.8.8.8")).toBe("8.8.8.8")
@@ -200,9 +200,14 @@ describe("clientAddress", () => {
   })
 
   it("ignores the header when no proxy is trusted", () => {
-    expect(clientAddress({ socketAddress: "127.0.0.1", forwardedFor: "1.1.1.1", trusted: trustedProxies([]) })).toBe(
-      "127.0.0.1",
-    )
+    expect(
+      clientAddress({
+        socketAddress: "127.0.0.1",
+        header: "forwarded",
+        value: "for=1.1.1.1",
+        trusted: trustedProxies([]),
+      }),
+    ).toBe("127.0.0.1")
   })
 
   it("is the nearest address that is not a trusted proxy, whatever the client forged to its left", () => {
@@ -219,16 +224,16 @@ describe("clientAddress", () => {
       expect(client("10.0.0.1", `1.1.1.1, ${address}`)).toBe(address)
     }
     const trustsNat64 = trustedProxies(["64:ff9b::a00:0/104"])
-    expect(clientAddress({ socketAddress: "64:ff9b::a00:1", forwardedFor: "8.8.8.8", trusted: trustsNat64 })).toBe(
-      "8.8.8.8",
-    )
+    expect(
+      clientAddress({ socketAddress: "64:ff9b::a00:1", header: "x-real-ip", value: "8.8.8.8", trusted: trustsNat64 }),
+    ).toBe("8.8.8.8")
   })
 
   it("is the leftmost address when every hop is a trusted proxy", () => {
     expect(client("10.0.0.1", "10.0.0.3, 10.0.0.2")).toBe("10.0.0.3")
   })
 
-  it.each(["unknown", "", "8.8.8", "<script>", "_hidden", "8.8.8.8.8", "8.8.8.8:port", "[2606:4700::1"])(
+  it.each(["unknown", "8.8.8", "<script>", "_hidden", "8.8.8.8.8", "8.8.8.8:port", "[2606:4700::1"])(
     "stops at the entry %j and takes the last valid address",
     (garbage) => {
       expect(client("10.0.0.1", `1.1.1.1, ${garbage}, 10.0.0.2`)).toBe("10.0.0.2")
@@ -237,10 +242,60 @@ describe("clientAddress", () => {
     },
   )
 
-  it("stops at empty entries at either end", () => {
+  it("does not count empty entries, such as after a comma at the end (RFC 9110 §5.6.1)", () => {
     expect(client("10.0.0.1", ",")).toBe("10.0.0.1")
-    expect(client("10.0.0.1", "8.8.8.8,")).toBe("10.0.0.1")
+    expect(client("10.0.0.1", "")).toBe("10.0.0.1")
+    expect(client("10.0.0.1", "8.8.8.8,")).toBe("8.8.8.8")
+    expect(client("10.0.0.1", "1.1.1.1, 8.8.8.8, ,\t, 10.0.0.2, ,")).toBe("8.8.8.8")
     expect(client("10.0.0.1", ",10.0.0.2")).toBe("10.0.0.2")
+  })
+
+  describe("in another header", () => {
+    it.each(["cf-connecting-ip", "true-client-ip", "x-real-ip"])("%s is that of the trusted proxy's client", (name) => {
+      expect(client("10.0.0.1", "8.8.8.8", name)).toBe("8.8.8.8")
+      expect(client("10.0.0.1", " 2a00:1450::1 ", name)).toBe("2a00:1450::1")
+      expect(client("9.9.9.9", "8.8.8.8", name)).toBe("9.9.9.9")
+    })
+
+    it.each([
+      ["for=8.8.8.8", "8.8.8.8"],
+      ["For=8.8.8.8;proto=https;by=203.0.113.43", "8.8.8.8"],
+      ['proto=http; for="8.8.8.8:4711"', "8.8.8.8"],
+      ['for="[2a00:1450::1]:4711";host="a,b;c.example"', "2a00:1450::1"],
+      ['for=1.1.1.1, for="8.8.8.8",for=10.0.0.9', "8.8.8.8"],
+      ["for=1.1.1.1, for=8.8.8.8,", "8.8.8.8"],
+      ["for=8.8.8.8, for=unknown", "10.0.0.1"],
+      ['for=8.8.8.8, for="_hidden"', "10.0.0.1"],
+      ["for=8.8.8.8, proto=https", "10.0.0.1"],
+      ["for=8.8.8.8, for=10.0.0.2 by=x", "10.0.0.1"],
+      ["8.8.8.8", "10.0.0.1"],
+      ["", "10.0.0.1"],
+    ])("Forwarded (RFC 7239): %s is %s", (value, expected) => {
+      expect(client("10.0.0.1", value, "forwarded")).toBe(expected)
+    })
+
+    it("Forwarded: nothing that the client writes hides what the proxy adds, not even a quote that it leaves open", () => {
+      const added = ['for="[2a00:1450::1]:4711";proto=https', "for=8.8.8.8"]
+      for (const [index, element] of added.entries()) {
+        const real = index === 0 ? "2a00:1450::1" : "8.8.8.8"
+        for (const forged of [
+          'for="1.1.1.1',
+          'for=1.1.1.1;x="',
+          'for=1.1.1.1;x="\\',
+          '"',
+          "for=1.1.1.1;",
+          '\\"',
+          "for=",
+        ]) {
+          expect(client("10.0.0.1", `${forged}, ${element}`, "forwarded")).toBe(real)
+        }
+        fc.assert(
+          fc.property(fc.string(), (forged) => {
+            expect(client("10.0.0.1", `${forged}, ${element}`, "forwarded")).toBe(real)
+          }),
+        )
+      }
+    })
   })
 
   it("reads entries with a port, in brackets and mapped", () => {

@@ -44,6 +44,7 @@ describe("the smallest settings", () => {
           RefundsPerHour: 10,
           MissedTurnCost: 3,
           StatusPerMinute: 120,
+          ClientAddressHeader: "x-forwarded-for",
           BlockVpn: true,
           BlockProxy: true,
           BlockTor: true,

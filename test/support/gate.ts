@@ -8,7 +8,6 @@ import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/FifoQueue.ts"
 import { layerNoDeps } from "../../src/Gate.ts"
 import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
-import type { CapacityUnknown } from "../../src/gatekeeper/capacity-unknown.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
 import type { Operator } from "../../src/operator/Operator.ts"
@@ -242,7 +241,7 @@ export const gateLayer = (
   world: World,
   given: Given,
   { push = recordingPush(world), store = memory.layer }: Wiring = {},
-): Layer.Layer<GateServices, CapacityUnknown> =>
+): Layer.Layer<GateServices> =>
   layerNoDeps.pipe(
     Layer.provideMerge(Layer.mergeAll(intelLayer(world), platformLayer(world), push)),
     Layer.provideMerge(store),

@@ -20,7 +20,7 @@ import { checkMembers } from "./check.ts"
 export interface OwnPlatform {
   /** Starts a session, which its caller joins with its `webSocketUrl` or its `credential`. Never repeated. */
   readonly initiate: (start: StartConfig) => Promise<WebSession>
-  /** The account's concurrency; without it `MaxConcurrency` is required. */
+  /** The account's concurrency; without it and `MaxConcurrency`, the `AtCapacity` that `initiate` throws is the limit. */
   readonly concurrency?: (campaign: string) => Promise<typeof Concurrency.Type>
   /** Whether a session still runs, asked of sessions older than a few minutes. */
   readonly sessionStatus?: (campaign: string, sessionId: string) => Promise<typeof SessionState.Type>

@@ -13,9 +13,9 @@ import { Reload } from "../../Reload.ts"
 import type { StoreUnavailable } from "../../Session.ts"
 import { currentSettings } from "../../settings/current.ts"
 import { type Answer, failed, json, refusals, refused } from "../answer.ts"
-import { callerOf, header, isJson, parseJson, readBody } from "../incoming.ts"
+import { currentAddressOf } from "../client-address.ts"
+import { header, isJson, parseJson, readBody } from "../incoming.ts"
 import { incoming, respond } from "../router.ts"
-import { currentTrustedProxies } from "../trusted-proxies.ts"
 import { Api, Command } from "./Api.ts"
 import { consoleProblems } from "./problems.ts"
 import { makeWrongTokens } from "./wrong-tokens.ts"
@@ -62,7 +62,7 @@ export const handlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (routes) {
     const operator = yield* Operator
     const settings = yield* currentSettings
-    const trusted = yield* currentTrustedProxies
+    const addressOf = yield* currentAddressOf
     const wrongTokens = makeWrongTokens()
     const names = yield* CallerNames
     const namesReady = Effect.ignore(names.ready ?? Effect.void)
@@ -71,7 +71,7 @@ export const handlers = HttpApiBuilder.group(
 
     /** Succeeds with the caller's address, as logs show it, if the token is right; fails with the answer otherwise. */
     const authorize = Effect.fnUntraced(function* (request: IncomingMessage): Effect.fn.Return<string, Answer> {
-      const address = callerOf(request, trusted())
+      const address = addressOf(request)
       if (address === undefined) return yield* Effect.fail(refusals.noAddress)
       yield* namesReady
       const token = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]

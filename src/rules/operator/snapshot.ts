@@ -5,6 +5,7 @@
 import { type AccountFigures, accountFigures } from "../account.ts"
 import { isDisrupted, isPaused } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
+import { allowedByPlatform } from "../platform-limit.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash, type Ticket } from "../ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
@@ -64,6 +65,8 @@ export interface CampaignSnapshot {
   readonly accepted: number
   /** when the oldest waiting ticket was accepted (ms); 0 when nobody waits */
   readonly firstAcceptedAt: number
+  /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
+  readonly allowed?: number
   /** its account; absent without one */
   readonly account?: AccountFigures
   readonly slotPage?: ReadonlyArray<HeldSlot>
@@ -114,6 +117,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
   const waiting = waitingPage(s, firstPlace, places)
   const firstId = db.zrange(keys.waiting, 0, 1)[0]
   const first = firstId === undefined ? undefined : load(s, firstId)
+  const allowed = allowedByPlatform(s)
   return {
     waiting: db.zcard(keys.waiting),
     present: db.zcountFrom(keys.presence, s.now),
@@ -128,6 +132,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     draining: meta(s, "draining") === 1,
     accepted: meta(s, "seq"),
     firstAcceptedAt: first === undefined ? 0 : first.accepted,
+    ...(allowed === undefined ? {} : { allowed }),
     ...(s.context.account === undefined ? {} : { account: accountFigures(s, s.context.account) }),
     ...(paused && pausedUntil > 0 ? { pausedUntil } : {}),
     ...(held.length === 0 ? {} : { slotPage: held }),

@@ -13,6 +13,7 @@ import { closeDoubt, countDoubts, doubtOf } from "../doubt.ts"
 import { endBeforeLease, endOrphan } from "../ending.ts"
 import { clearBackoff, dequeue, endSession } from "../line.ts"
 import { load, save } from "../load.ts"
+import { noteRoom } from "../platform-limit.ts"
 import type { Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
 
@@ -83,6 +84,7 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
   if (offerMillis === undefined) {
     db.hincrby(keys.meta, "started", 1)
     clearBackoff(s)
+    noteRoom(s)
   }
   let ended = false
   for (const session of sessions) {

@@ -3,7 +3,8 @@
  *
  * - `capacity`: the platform has no free slot. The ticket returns to its own place and the campaign backs off until a
  *   session ends or starts, or the backoff passes. The backoff doubles each time, and stays short while no session is
- *   live. Starts that were in flight together and are refused together count once.
+ *   live. Starts that were in flight together and are refused together count once. Where nobody knows how many slots there
+ *   are, the refusal is the limit (`../platform-limit.ts`).
  * - `limited`: the platform limits the key's requests. Like `capacity`, but the backoff does not grow: a request limit
  *   says nothing about free slots.
  * - `elsewhere`: this gate does not serve the campaign and did not ask the platform. Like `limited`, but says nothing
@@ -25,6 +26,7 @@ import { callNext, markPlatformReachable } from "../call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "../doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue, type Waiting } from "../line.ts"
 import { load } from "../load.ts"
+import { noteRefusal } from "../platform-limit.ts"
 import { meta, type Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
 
@@ -125,5 +127,6 @@ export const fail = (s: Step, { id, lease, millis, reason }: FailedStart): Faile
     markPlatformReachable(s)
   }
   if (!isBackingOff(s)) s.db.hset(s.keys.meta, "backoffUntil", `${s.now + backoffMillis(s, reason, millis ?? 0)}`)
+  if (reason === "capacity") noteRefusal(s, meta(s, "backoffUntil"))
   return place(s, id)
 }

@@ -12,6 +12,7 @@ import { dequeue, endTicket, isDisrupted } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { decode, isNumber, isObject, isText, LOWEST } from "../native.ts"
 import { DEAD_MILLIS, forgiveOutage, isAbsent, isGracePeriod, isUnattended, missTurn, silentSince } from "../outage.ts"
+import { allowedByPlatform } from "../platform-limit.ts"
 import { isCutOff } from "../stall.ts"
 import { meta, type Settlement, type Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
@@ -39,6 +40,8 @@ export interface Swept {
   readonly disrupted: boolean
   /** how many invalid records were ever found; when the last was found (ms), and its key and id */
   readonly quarantined: number
+  /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
+  readonly allowed?: number
   readonly junk?: { readonly at: number; readonly key: string; readonly id: string }
 }
 
@@ -133,5 +136,11 @@ export const sweep = (s: Step, call: { readonly heartbeatAt?: number }): Swept =
     disrupted: isDisrupted(s),
     quarantined: meta(s, "quarantined"),
   }
-  return { ...swept, ...(owed.length === 0 ? {} : { owed }), ...(junk === undefined ? {} : { junk }) }
+  const allowed = allowedByPlatform(s)
+  return {
+    ...swept,
+    ...(owed.length === 0 ? {} : { owed }),
+    ...(junk === undefined ? {} : { junk }),
+    ...(allowed === undefined ? {} : { allowed }),
+  }
 }

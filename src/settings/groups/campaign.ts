@@ -33,7 +33,7 @@ const commonFields = {
     own: true,
     description: "slots: how many calls may run at once",
     documentation:
-      "When absent, the platform is asked, for which the key needs user management. One instance asks every 10 s for all. While the figure is unknown, `/health/ready` says why",
+      "When absent, the platform is asked, for which the key needs user management. One instance asks every 10 s for all. A key that may not ask leaves the limit to the platform, whose refusals at capacity then make callers wait. While the platform cannot be reached and the figure is unknown, `/health/ready` says why",
   }),
   AllowedRegionIds: optional(list(identifier), "the default region", {
     description: "regions that a request may name",

@@ -93,6 +93,14 @@ export const SecuritySettings = Schema.Struct({
   }),
   TrustedProxies: listWithDefault(proxies, [], "none", {
     description:
-      "addresses and CIDRs (no leading zeros) whose `X-Forwarded-For` is trusted, or the words `loopback` and `private`",
+      "addresses and CIDRs (no leading zeros) whose `ClientAddressHeader` is trusted, or the words `loopback` and `private`",
+    documentation:
+      "Without it all callers behind a proxy count as one address, with one limit; the log says so when a header shows a proxy",
+  }),
+  ClientAddressHeader: withDefault(headerName, "x-forwarded-for", {
+    description:
+      "the header in which trusted proxies name the caller's address: `X-Forwarded-For`, `Forwarded` (RFC 7239), or one of a CDN such as `CF-Connecting-IP`",
+    documentation:
+      "It is read from the right over the trusted proxies, so a proxy must append to it or replace it. Choose another than `X-Forwarded-For` only if the proxy sets it itself and lets no caller choose it",
   }),
 })

@@ -74,8 +74,8 @@ export const stateOf = (
 
 /** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */
 export const whyWaiting = (
-  { account, backoffUntil, disrupted, held, paused, present, probeUntil, waiting }: Queue,
-  slots: number,
+  { account, allowed, backoffUntil, disrupted, held, paused, present, probeUntil, waiting }: Queue,
+  slots: number | null,
   now: number,
 ): string => {
   if (waiting === 0) return ""
@@ -83,9 +83,26 @@ export const whyWaiting = (
   if (disrupted && Math.max(backoffUntil, probeUntil) > now)
     return "Callers are waiting because the platform is unreachable."
   if (backoffUntil > now) return "Callers are waiting because the platform is at capacity."
-  if (held >= slots) return "Callers are waiting because all slots are in use."
+  if (slots === null && held >= (allowed ?? Number.POSITIVE_INFINITY))
+    return "Callers are waiting because the platform refuses more calls."
+  if (slots !== null && held >= slots) return "Callers are waiting because all slots are in use."
   if (account?.free === 0) return "Callers are waiting because the other calls of the account are in use or reserved."
   return present === 0 ? "No waiting caller is present." : "The next caller is being called."
+}
+
+/** A number of slots above it is not a known one. */
+export const MOST_KNOWN = 1_000_000_000
+
+/** The slots that are held, and of how many where that is known. */
+export const heldOf = (held: number, slots: number | null): string =>
+  slots === null ? count(held) : `${count(held)} of ${count(slots)}`
+
+/** Why no number of slots is shown; empty when there is one. */
+export const unknownSlots = (slots: number | null, allowed: number | undefined): string => {
+  if (slots !== null) return ""
+  return allowed === undefined
+    ? "; the platform has not refused a call yet"
+    : `; the platform allows ${count(allowed)}, as it last refused more`
 }
 
 export const slotState: Readonly<Record<HeldSlot["state"], string>> = {

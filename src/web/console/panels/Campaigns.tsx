@@ -7,7 +7,7 @@ import type { Client } from "../client.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { usePolling } from "../polling.ts"
-import { count, duration, stateOf } from "../words.ts"
+import { count, duration, heldOf, MOST_KNOWN, stateOf } from "../words.ts"
 import { Refusals } from "./Refusals.tsx"
 
 const EVERY_MILLIS = 4_000
@@ -54,7 +54,7 @@ const accountOf = ({ account, figures }: Row): string => {
   const found = figures?.account
   if (found === undefined) return account
   const reserved = found.reserved === 0 ? "" : `, ${count(found.reserved)} reserved`
-  return `${account}: ${count(found.held)} of ${count(found.cap)}${reserved}`
+  return `${account}: ${heldOf(found.held, found.cap < MOST_KNOWN ? found.cap : null)}${reserved}`
 }
 
 /** @param shares whether any campaign shares an account */
@@ -94,7 +94,7 @@ const columnsOf = (
       cell: figure(({ firstAcceptedAt }) => (firstAcceptedAt === 0 ? "none" : duration(now - firstAcceptedAt))),
     },
     { title: "In call", cell: figure(({ live }) => count(live)) },
-    { title: "Slots in use", cell: figure(({ held }, { slots }) => `${count(held)} of ${count(slots)}`) },
+    { title: "Slots in use", cell: figure(({ held }, { slots }) => heldOf(held, slots)) },
     ...(shares ? [{ title: "Account", cell: accountOf }] : []),
   ]
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact"
 import type { Minutes } from "../minutes.ts"
 import type { QueueView } from "../polling.ts"
-import { count, duration } from "../words.ts"
+import { count, duration, heldOf, MOST_KNOWN, unknownSlots } from "../words.ts"
 import { refusalsOf } from "./Charts.tsx"
 
 export const Figures = ({
@@ -28,23 +28,23 @@ export const Figures = ({
 }
 
 const QueueFigures = ({ view: { account: name, now, queue, slots } }: { readonly view: QueueView }): JSX.Element => {
-  const { accepted, account, averageMillis, doubts, firstAcceptedAt, held, live, present, waiting } = queue
+  const { accepted, account, allowed, averageMillis, doubts, firstAcceptedAt, held, live, present, waiting } = queue
   const called = `${count(held - live - doubts)} called or starting`
   return (
     <>
       <Figure
         label="Slots in use"
-        value={`${count(held)} of ${count(slots)}`}
-        more={`${count(live)} in call, ${called}${doubts === 0 ? "" : `, ${count(doubts)} unconfirmed`}`}
+        value={heldOf(held, slots)}
+        more={`${count(live)} in call, ${called}${doubts === 0 ? "" : `, ${count(doubts)} unconfirmed`}${unknownSlots(slots, allowed)}`}
       >
         <dd class="gauge" aria-hidden="true">
-          <div style={{ transform: `scaleX(${Math.min(1, held / Math.max(1, slots))})` }} />
+          <div style={{ transform: `scaleX(${Math.min(1, held / Math.max(1, slots ?? allowed ?? held))})` }} />
         </dd>
       </Figure>
       {account !== undefined && (
         <Figure
           label="Calls of the account"
-          value={`${count(account.held)} of ${count(account.cap)}`}
+          value={heldOf(account.held, account.cap < MOST_KNOWN ? account.cap : null)}
           more={`account ${name}${account.reserved === 0 ? "" : `, ${count(account.reserved)} reserved for this campaign`}`}
         />
       )}

@@ -1,0 +1,66 @@
+/**
+ * How many slots a campaign may hold while nobody knows how many it has: as many as the platform lets start.
+ *
+ * - Before the platform has refused a start at capacity, there is no limit.
+ * - A refusal sets the limit to what is held without that start. Starts in flight together are refused one by one, so the
+ *   last refusal leaves what the platform has let start. Whoever was refused keeps the place and waits.
+ * - After the refusal's backoff one caller more is tried, and twice as many after each try that starts, so that calls of others that
+ *   have ended at the platform are noticed. A try that is refused sets the limit again.
+ *
+ * So callers are called in the order of the queue, as many as the platform has room for, and not all at once when a backoff passes.
+ */
+import { meta, type Step } from "./step.ts"
+
+/** A number of slots that says that nobody knows it: the largest whole number that JSON keeps. */
+export const UNKNOWN_SLOTS = 9_007_199_254_740_991
+/** A larger number of slots is not known: it is `UNKNOWN_SLOTS`, or what an account of unknown capacity leaves of it. */
+const MOST_KNOWN = 1_000_000_000
+/** Maximum callers that are tried at once. */
+const MAX_TRIES = 1_024
+
+export const isKnownNumber = (slots: number): boolean => slots <= MOST_KNOWN
+
+const FIELDS: ReadonlyArray<string> = ["platformLimit", "platformTries", "platformTryAt"]
+
+/**
+ * Sets how many slots the campaign may hold in this step.
+ * @lazy
+ */
+export const limitByPlatform = (s: Step): void => {
+  const [limit = 0, tries = 0, tryAt = 0] = s.db.hgetNumbers(s.keys.meta, FIELDS)
+  // no start was refused
+  if (tries === 0) return
+  s.slots = Math.min(s.slots, tryAt > s.now ? limit : limit + tries)
+}
+
+/**
+ * The platform has refused a start at capacity; its slot is free again.
+ * @param tryAt when one more may be tried (ms)
+ * @lazy
+ */
+export const noteRefusal = (s: Step, tryAt: number): void => {
+  if (isKnownNumber(s.context.slots)) return
+  s.db.hset(s.keys.meta, "platformLimit", `${s.db.zcard(s.keys.leases)}`)
+  s.db.hset(s.keys.meta, "platformTries", "1")
+  s.db.hset(s.keys.meta, "platformTryAt", `${tryAt}`)
+}
+
+/**
+ * The platform has started a session. If it has room for more than was known, the next steps may try more.
+ * @lazy
+ */
+export const noteRoom = (s: Step): void => {
+  if (isKnownNumber(s.context.slots)) return
+  const tries = meta(s, "platformTries")
+  const live = meta(s, "live")
+  if (tries === 0 || live <= meta(s, "platformLimit")) return
+  s.db.hset(s.keys.meta, "platformLimit", `${live}`)
+  s.db.hset(s.keys.meta, "platformTries", `${Math.min(2 * tries, MAX_TRIES)}`)
+}
+
+/**
+ * How many slots the platform has allowed, where nobody knows how many there are; undefined before it has refused a start.
+ * @lazy
+ */
+export const allowedByPlatform = (s: Step): number | undefined =>
+  isKnownNumber(s.context.slots) || meta(s, "platformTries") === 0 ? undefined : meta(s, "platformLimit")
