@@ -139,7 +139,7 @@ for (const api of ["realtime", "live"] as const) {
     asksToStart: false,
     atCapacity: [],
     secrets: ["key-of-the-fake-openai"],
-    noticedAfterMinutes: 0.1,
+    noticedAfterMinutes: api === "live" ? 0 : 0.1,
     unusedForMinutes: 0.5,
     unusedState: "missed",
     lists: false,

@@ -47,7 +47,10 @@ export interface Subject {
   readonly pageEnds?: "at once" | "after expiry"
   /** Webhooks have the secret itself in place of a signature, so a changed or old one cannot be told. */
   readonly unsigned?: true
-  /** how long after its webhook was lost an ended call is noticed (minutes); absent where it is when the longest call has passed */
+  /**
+   * how long after its webhook was lost an ended call is noticed (minutes): 0 where the vendor says so on a connection; absent where it is
+   * when the longest call has passed
+   */
   readonly noticedAfterMinutes?: number
   /** After so many minutes a credential that nobody has used holds no slot any more; absent where the vendor ends such calls itself. */
   readonly unusedForMinutes?: number
@@ -182,10 +185,17 @@ export const vendorTest = (
         }
         return Response.json({ message: "no" }, { status: refusal })
       }
+      const openSideband = fake.sideband ?? noSideband
+      /** A refused end is one on the connection to the call too. */
+      const sideband: OpenSideband = (...request) =>
+        Effect.map(openSideband(...request), (connection) => ({
+          ...connection,
+          send: (event) => (refusedPaths === END_PATHS ? Effect.sync(() => void refused++) : connection.send(event)),
+        }))
       yield* body({ fake, sessions: new Map(), pass, refuse, shiftVendor }).pipe(
         Effect.provide(layerOf({ ...fake.settings, ...settings }, { Queue: queue })),
         Effect.provideService(FetchHttpClient.Fetch, fetch),
-        Effect.provideService(Sideband, fake.sideband ?? noSideband),
+        Effect.provideService(Sideband, sideband),
       )
     }),
   )
