@@ -11,6 +11,18 @@ const CHANGES_MAX = 1_500
 
 const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text)
 
+/** How many characters of two long values are shown before the first that differs. */
+const CONTEXT = 20
+
+/** Both values of a change, cut so that what differs is in what is left: values that begin alike are shown from where they differ. */
+const cutBoth = (before: string, after: string): { readonly before: string; readonly after: string } => {
+  let same = 0
+  while (same < before.length && before[same] === after[same]) same++
+  const from = Math.max(before.length, after.length) > VALUE_MAX && same > CONTEXT ? same - CONTEXT : 0
+  const show = (value: string): string => (from === 0 ? "" : "…") + cut(value.slice(from), VALUE_MAX)
+  return { before: show(before), after: show(after) }
+}
+
 type Change = SettingsChanges["settings"][number]
 
 /** What a line stores of changed settings: their names, and as many changes as there is room for. */
@@ -20,8 +32,7 @@ export const storedChanges = (all: ReadonlyArray<Change>): { readonly changed: s
   for (const { after, before, setting } of all) {
     const change: Change = {
       setting: cut(setting, VALUE_MAX),
-      ...(before === undefined ? {} : { before: cut(before, VALUE_MAX) }),
-      ...(after === undefined ? {} : { after: cut(after, VALUE_MAX) }),
+      ...(before === undefined || after === undefined ? {} : cutBoth(before, after)),
     }
     room -= JSON.stringify(change).length
     if (room < 0) break

@@ -2,7 +2,7 @@
 import { Redacted } from "effect"
 import type { Campaign, SettingsTree } from "../Settings.ts"
 import { NOT_INHERITED } from "./groups/campaign.ts"
-import { showing } from "./shown-values.ts"
+import { showChange, showing } from "./shown-values.ts"
 
 /** A setting that changes, with both values as they may be shown; without values for a campaign that is added or removed. */
 export interface SettingChange {
@@ -30,13 +30,16 @@ const plain = (value: unknown): unknown => {
   return Array.isArray(value) ? value.map(plain) : value
 }
 
+/** Text that is equal exactly if two values are; it contains secrets. */
+const textOf = (value: unknown): string => JSON.stringify(plain(value)) ?? ""
+
 const isGroup = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !Redacted.isRedacted(value)
 
 const collect = (group: object, base: string, into: Map<string, { text: string; value: unknown }>): void => {
   for (const [name, value] of Object.entries(group)) {
     if (isGroup(value)) collect(value, `${base}${name}.`, into)
-    else into.set(base + name, { text: JSON.stringify(plain(value)) ?? "", value })
+    else into.set(base + name, { text: textOf(value), value })
   }
 }
 
@@ -131,7 +134,7 @@ export const changesOf = (before: SettingsTree, after: SettingsTree): Changes =>
   const all = differing(had, wanted)
   const applied = new Set(differing(had, has))
   const show = showing(before, after)
-  const describe: Describe = (setting, old, next) => ({ setting, before: show(old), after: show(next) })
+  const describe: Describe = (setting, old, next) => ({ setting, ...showChange(old, next, show, textOf) })
   const changes = [
     ...all
       .filter((path) => applied.has(path))

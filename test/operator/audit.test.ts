@@ -46,6 +46,23 @@ describe("the changes in a line of the audit log", () => {
   })
 })
 
+describe("two long values", () => {
+  it("that begin alike are shown from where they differ", () => {
+    const path = `https://platform.example/${"a".repeat(300)}/`
+    const { settings } = decode(storedChanges([{ setting: "S", before: `${path}old`, after: `${path}new` }]).changes)
+    assert.deepStrictEqual(settings, [
+      { setting: "S", before: `…${"a".repeat(19)}/old`, after: `…${"a".repeat(19)}/new` },
+    ])
+  })
+
+  it("are shown from their beginning where they differ there", () => {
+    const { settings } = decode(
+      storedChanges([{ setting: "S", before: "old", after: `new ${"a".repeat(300)}` }]).changes,
+    )
+    assert.deepStrictEqual(settings, [{ setting: "S", before: "old", after: `new ${"a".repeat(116)}…` }])
+  })
+})
+
 describe("a page of the audit log", () => {
   it.effect("shows what changed, and reads nothing but the page", () =>
     Effect.gen(function* () {

@@ -54,6 +54,26 @@ describe("the values of changed settings", () => {
     ])
   })
 
+  it("of long lists are what was added and removed, and how many there are", () => {
+    const origins = Array.from({ length: 12 }, (_, n) => `https://shop-${n}.example`)
+    const from = { ...minimal, Security: { WebhookApiToken: TOKEN, AllowedOrigins: origins } }
+    const changed = (next: ReadonlyArray<string>) =>
+      valuesOf({ ...minimal, Security: { WebhookApiToken: TOKEN, AllowedOrigins: next } }, from)
+    assert.deepStrictEqual(changed([...origins, "https://new.example"]), [
+      ["Security.AllowedOrigins", "12 items", '13 items, among them "https://new.example"'],
+    ])
+    assert.deepStrictEqual(changed([...origins.slice(0, -1), "https://new.example"]), [
+      [
+        "Security.AllowedOrigins",
+        '12 items, among them "https://shop-11.example"',
+        '12 items, among them "https://new.example"',
+      ],
+    ])
+    assert.deepStrictEqual(changed(origins.toReversed()), [
+      ["Security.AllowedOrigins", "12 items", "12 items in another order"],
+    ])
+  })
+
   it("are hidden when they are secrets, or contain one of before or after", () => {
     const [key, token, console] = [
       "another-key-of-the-platform",

@@ -73,6 +73,7 @@ export const Console = ({
   }
 
   const campaigns = shown?.view.campaigns ?? []
+  const several = campaigns.length > 1
   const current = position.campaign === "" ? (shown?.view.campaign ?? "") : position.campaign
   /** The first page of every list of a campaign. */
   const startOf = (campaign: string): Position => ({ ...START, campaign, only: position.only })
@@ -137,13 +138,11 @@ export const Console = ({
       {isShown && (
         <div class={problem === "" ? undefined : "stale"}>
           <State queue={shown.queueView?.queue} now={shown.view.now} onAct={setAsking} />
-          <Figures view={shown.queueView} minutes={shown.minutes} />
-          <Charts minutes={shown.minutes} />
-          <Search client={client} several={campaigns.length > 1} onShow={showTicket} />
+          <Figures view={shown.queueView} minutes={shown.minutes} several={several} />
+          <Charts minutes={shown.minutes} several={several} />
+          <Search client={client} several={several} onShow={showTicket} />
           <div class="tables">
-            {campaigns.length > 1 && (
-              <Campaigns client={client} current={current} refresh={refresh} onChoose={choose} />
-            )}
+            {several && <Campaigns client={client} current={current} refresh={refresh} onChoose={choose} />}
             <Health items={shown.view.health} />
             <Instances view={shown.queueView} onReload={() => setReloading(true)} />
             <Slots

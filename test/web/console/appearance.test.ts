@@ -63,6 +63,11 @@ describe.concurrent("the console", () => {
         await tab
           .getByText("In the last hour, on all instances. Not enforced: Security.Shadow would have refused them.")
           .waitFor()
+        // what is of all campaigns says so
+        await shows(tab, "refused-more", "in the last hour, all campaigns")
+        await shows(tab, "unchecked-more", "0 allowed, 0 blocked in the last hour, all campaigns")
+        for (const name of ["Admissions per minute", "Refusals per minute, by reason", "Start calls average seconds"])
+          await tab.getByRole("heading", { name: `${name}, all campaigns` }).waitFor()
         await tab.getByLabel("Find a ticket").fill("zz")
         await tab.keyboard.press("Enter")
         for (const colorScheme of ["light", "dark"] as const) {

@@ -99,11 +99,18 @@ const timesOf = (minutes: Minutes): ReadonlyArray<Entry> =>
     }
   })
 
-/** Redraws only when the minutes change. */
-export const Charts = ({ minutes }: { readonly minutes: Minutes }): JSX.Element =>
-  useMemo(() => <Drawn minutes={minutes} />, [minutes])
+export interface ChartsProps {
+  readonly minutes: Minutes
+  /** whether the gate has several campaigns: the counts are of all of them, and say so */
+  readonly several: boolean
+}
 
-const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
+/** Redraws only when the minutes change. */
+export const Charts = ({ minutes, several }: ChartsProps): JSX.Element =>
+  useMemo(() => <Drawn minutes={minutes} several={several} />, [minutes, several])
+
+const Drawn = ({ minutes, several }: ChartsProps): JSX.Element => {
+  const all = several ? ", all campaigns" : ""
   const times = timesOf(minutes)
   const refusals = refusalsOf(minutes)
   return (
@@ -111,7 +118,7 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
       <Plot
         name="admissions"
         title="Admissions"
-        unit="per minute"
+        unit={`per minute${all}`}
         hour="Admissions in the last hour"
         x={minutes.x}
         series={stackOf(ADMISSIONS, minutes, true)}
@@ -121,7 +128,7 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
       <Plot
         name="refusals"
         title="Refusals"
-        unit="per minute, by reason"
+        unit={`per minute, by reason${all}`}
         hour="Refusals in the last hour"
         x={minutes.x}
         series={stackOf(refusals, minutes, false)}
@@ -131,7 +138,7 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
       <Plot
         name="times"
         title="Start calls"
-        unit="average seconds"
+        unit={`average seconds${all}`}
         hour="Average times in the last hour"
         x={minutes.x}
         series={times}

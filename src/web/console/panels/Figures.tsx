@@ -1,4 +1,4 @@
-/** The figures of the campaign: current ones, and sums of the last hour. */
+/** The figures of the campaign, and sums of the last hour, which are of all campaigns. */
 import type { ComponentChildren, JSX } from "preact"
 import type { Minutes } from "../minutes.ts"
 import type { QueueView } from "../polling.ts"
@@ -8,20 +8,24 @@ import { refusalsOf } from "./Charts.tsx"
 export const Figures = ({
   view,
   minutes,
+  several,
 }: {
   readonly view: QueueView | undefined
   readonly minutes: Minutes
+  /** whether the gate has several campaigns */
+  readonly several: boolean
 }): JSX.Element => {
+  const hour = `in the last hour${several ? ", all campaigns" : ""}`
   const refused = refusalsOf(minutes).reduce((sum, { name }) => sum + minutes.total(name), 0)
   const [passed, blocked] = [minutes.total("letThroughUnchecked"), minutes.total("refused.ip_check_failed")]
   return (
     <dl class="figures">
       {view !== undefined && <QueueFigures view={view} />}
-      <Figure label="Refused" value={count(refused)} more="in the last hour" />
+      <Figure label="Refused" value={count(refused)} more={hour} />
       <Figure
         label="Unchecked addresses"
         value={count(passed + blocked)}
-        more={`${count(passed)} allowed, ${count(blocked)} blocked in the last hour`}
+        more={`${count(passed)} allowed, ${count(blocked)} blocked ${hour}`}
       />
     </dl>
   )
