@@ -31,7 +31,7 @@ const SIZE = { width: 320, height: 220 }
 /** How often times are redrawn, in milliseconds. */
 const TICK = 500
 /** The colours that the window copies from the widget's style. */
-const COLOURS = ["accent", "on-accent", "ground", "ink", "soft"]
+const COLOURS = ["accent", "on-accent", "legible", "ground", "ink", "soft"]
 
 /** Whether this page can open such a window: not in a frame. */
 export const canFloat = (): boolean => window.documentPictureInPicture !== undefined && window.top === window
