@@ -219,7 +219,7 @@ describe("the widget's scripts", () => {
     "widget/audio.js",
   ]
 
-  it("load 12 kB gzipped first and 16 kB when a visit begins, at most, and depend on nothing else", async () => {
+  it("load 13 kB gzipped first and 17 kB when a visit begins, at most, and depend on nothing else", async () => {
     const size = async (name: string): Promise<number> => {
       const script = await readFile(join(page.built.widget, name))
       const bytes = gzipSync(script, { level: 9 }).length
@@ -230,14 +230,14 @@ describe("the widget's scripts", () => {
       expect(parts.toSorted()).toEqual(later)
       return bytes
     }
-    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(12_300)
-    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(16_100)
+    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(13_000)
+    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(17_400)
     // only where the page switches on what is in it
-    expect(await size("extras.js")).toBeLessThanOrEqual(5_000)
+    expect(await size("extras.js")).toBeLessThanOrEqual(5_050)
     // only where the campaign is of another vendor, and one of the files that it loads
-    expect(await size("vendors.js")).toBeLessThanOrEqual(1_800)
-    for (const name of WITH_SDK) expect(await size(name.slice(2))).toBeLessThanOrEqual(1_000)
-    for (const name of WITH_SOUND) expect(await size(name.slice(2))).toBeLessThanOrEqual(2_300)
+    expect(await size("vendors.js")).toBeLessThanOrEqual(2_100)
+    for (const name of WITH_SDK) expect(await size(name.slice(2))).toBeLessThanOrEqual(1_050)
+    for (const name of WITH_SOUND) expect(await size(name.slice(2))).toBeLessThanOrEqual(2_450)
   })
 
   it("are all there before a place is taken: nothing is loaded at the turn", async () => {

@@ -16,7 +16,7 @@ const files = readdirSync(directory).map((file) => file.replace(/\.json$/, ""))
 const read = (name: string): Readonly<Record<string, Text>> =>
   JSON.parse(readFileSync(new URL(`${name}.json`, directory), "utf8"))
 
-/** Where the gate's own message stands in English, a translation says the same of each code that callers meet, and something for all. */
+/** The codes of the gate that callers meet have a text of their own; all others share one. */
 const GATE_KEYS = [
   "refused.blocked",
   "refused.rate_limited",
@@ -41,11 +41,11 @@ const FOREIGN: Readonly<Record<string, RegExp>> = {
 const placeholders = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []).sort()
 
-/** What a text is filled with; the gate's messages are in English only. */
+/** What a text is filled with. */
 const required = (key: string): ReadonlyArray<string> => {
   const english = Object.entries<Text>(allStrings).find(([each]) => each === key)?.[1] ?? ""
   const other = typeof english === "string" ? english : english.other
-  return placeholders(other).filter((name) => name !== "message")
+  return placeholders(other)
 }
 
 describe("the languages of the widget", () => {
@@ -73,7 +73,10 @@ describe("the languages of the widget", () => {
     const codes = Object.values(failures).flatMap(({ problems }) => problems.flatMap(({ codes }) => [...codes]))
     const known = [...codes.flatMap((code) => [`refused.${code}`, `notice.${code}`])]
     const ends = TicketState.literals.map((state) => `ended.${state}`)
-    for (const key of GATE_KEYS) expect([...known, ...ends]).toContain(key)
+    for (const key of GATE_KEYS) {
+      expect([...known, ...ends]).toContain(key)
+      expect(Object.keys(defaultStrings)).toContain(key)
+    }
   })
 
   for (const name of files) {
@@ -81,7 +84,7 @@ describe("the languages of the widget", () => {
       const texts = read(name)
 
       it("has exactly the keys that are needed", () => {
-        expect(Object.keys(texts).toSorted()).toEqual([...Object.keys(allStrings), ...GATE_KEYS].toSorted())
+        expect(Object.keys(texts).toSorted()).toEqual(Object.keys(allStrings).toSorted())
       })
 
       it("has exactly the plural forms that its numbers need", () => {
@@ -161,7 +164,18 @@ describe("a text", () => {
     expect(say("de", own)("waiting.ahead", { n: 1 })).toBe("noch 1")
     expect(say("en", own)("idle.title")).toBe("Talk to us")
     expect(say("de")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toMatch(/^Zurzeit/)
-    expect(say("en")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toBe("Out of order.")
+    expect(say("en")(["refused.unheard-of", "refused.other"], { message: "Out of order." })).toMatch(/^We can’t/)
     expect(say("de")("constructor")).toBe("")
+  })
+
+  it("never is the gate's or the connection's own, in any language", () => {
+    for (const name of NAMES) {
+      for (const [key, text] of Object.entries<Text>({ ...allStrings, ...(name === "en" ? {} : read(name)) })) {
+        for (const [, each] of formsOf(text)) expect(placeholders(each), `${name}: ${key}`).not.toContain("message")
+      }
+    }
+    // unless the page wants it so
+    const own = { "refused.other": "Sorry: {message}" }
+    expect(say("en", own)(["refused.x", "refused.other"], { message: "Out of order." })).toBe("Sorry: Out of order.")
   })
 })

@@ -57,7 +57,7 @@ describe("the widget", () => {
         : route.continue(),
     )
     await click(tab, "Start talking")
-    await see(tab, "At most 20 calls an hour from one address.")
+    await see(tab, "You’ve reached your limit of calls for now.")
     await see(tab, "You can try again now.")
     await click(tab, "Try again")
     await screen(tab, "In call")

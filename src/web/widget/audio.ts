@@ -4,10 +4,12 @@
  */
 import { audioScriptUrl, withBlobOf } from "./audio-script.ts"
 import { type Carrier, openCarrier } from "./carrier.ts"
+import { ignore, keepRunning, openContext } from "./context.ts"
 import { type AudioFormat, bytesPerSample } from "./format.ts"
 import { Unreachable } from "./gate-client.ts"
 import { NoSound, openMicrophone, problemOf } from "./microphone.ts"
 import { formatOf, type VoiceAgentOptions } from "./options.ts"
+import { type Beats, type WatchListener, watchSound } from "./sound-watch.ts"
 
 /** A source of captured audio, such as the microphone. */
 export interface Source {
@@ -15,6 +17,8 @@ export interface Source {
   readonly setMuted: (muted: boolean) => void
   /** Called when the device is taken away. */
   readonly onLost: (listener: () => void) => void
+  /** Called when the device or the system mutes it, which the page cannot change, and when it gives sound again. */
+  readonly onSilenced: (listener: (silenced: boolean) => void) => void
   readonly stop: () => void
 }
 
@@ -37,14 +41,23 @@ export const openSource = async (source: () => Promise<MediaStream> = openMicrop
     onLost: (listener) => {
       for (const track of tracks) track.addEventListener("ended", listener)
     },
+    onSilenced: (listener) => {
+      for (const track of tracks) {
+        track.addEventListener("mute", () => listener(true))
+        track.addEventListener("unmute", () => listener(false))
+      }
+    },
     stop: () => {
       for (const track of tracks) track.stop()
     },
   }
 }
 
-/** Ignores the failure of a context that was closed meanwhile. */
-const ignore = (): void => {}
+/** Who is told of the sound of a call. Loudness is 0 to 1. */
+export interface SoundListener extends WatchListener {
+  readonly said: (loudness: number) => void
+  readonly heard: (loudness: number) => void
+}
 
 /** The audio of one call, loaded but silent until `begin`. */
 export interface Sound {
@@ -55,20 +68,21 @@ export interface Sound {
   readonly playback: MessagePort
   /** where the line will run */
   readonly carrier: Carrier
-  /** Connects a source and the loudspeaker. Loudness is 0 to 1. */
-  readonly begin: (
-    source: Source,
-    on: { readonly said: (loudness: number) => void; readonly heard: (loudness: number) => void },
-  ) => void
+  /** Captures this source from now on; false if the context cannot take it, because its rate is another one. */
+  readonly use: (source: Source) => boolean
+  /** Begins to capture and to play, and watches that both go on. */
+  readonly begin: (on: SoundListener) => void
   readonly close: () => void
 }
 
 /**
  * Loads the audio of a call before a slot is taken, so that no slot is taken without audio. Call it from a user gesture, or the
  * browser may block playback. Fails with `NoSound` or `Unreachable`.
+ *
+ * @param source one that the context must take
  */
-export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
-  const context = new AudioContext({ latencyHint: "interactive" })
+export const openSound = async (options: VoiceAgentOptions, source?: Source): Promise<Sound> => {
+  const context = source === undefined ? new AudioContext({ latencyHint: "interactive" }) : openContext(source.stream)
   // The user gesture unlocks the context now; it is suspended until the call begins.
   context.resume().catch(ignore)
   const carrying = openCarrier(audioScriptUrl(options))
@@ -82,31 +96,50 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
   const carrier = await carrying
   context.suspend().catch(ignore)
   const [input, output] = [formatOf(options.input), formatOf(options.output)]
-  let isClosed = false
+  const over = new AbortController()
   const capture = node(context, "voicegate-capture", input, { channelCount: 1, channelCountMode: "explicit" })
   const playback = node(context, "voicegate-playback", output, { numberOfInputs: 0, outputChannelCount: [1] })
+  let from: MediaStreamAudioSourceNode | undefined
   return {
     bytesPerSecond: input.sampleRate * bytesPerSample(input),
     capture: portOf(capture),
     playback: portOf(playback),
     carrier,
-    begin: (source, on) => {
-      capture.port.onmessage = ({ data }: MessageEvent<number>) => on.said(data)
-      playback.port.onmessage = ({ data }: MessageEvent<number>) => on.heard(data)
-      context.createMediaStreamSource(source.stream).connect(capture)
+    use: ({ stream }) => {
+      try {
+        const next = context.createMediaStreamSource(stream)
+        from?.disconnect()
+        from = next
+        from.connect(capture)
+        return true
+      } catch {
+        return false
+      }
+    },
+    begin: (on) => {
+      const beats: Beats = { played: false, captured: false }
+      capture.port.onmessage = ({ data }: MessageEvent<number>) => {
+        beats.captured = true
+        on.said(data)
+      }
+      playback.port.onmessage = ({ data }: MessageEvent<number>) => {
+        beats.played = true
+        on.heard(data)
+      }
+      // a processor that has thrown is never run again
+      for (const each of [capture, playback]) each.addEventListener("processorerror", () => on.failed())
       capture.connect(context.destination)
       playback.connect(context.destination)
-      // Not awaited: without a user gesture it stays pending, and the call is silent until there is one.
-      context.resume().catch(ignore)
+      watchSound(context, keepRunning(context, over.signal), beats, on, over.signal)
     },
     close: () => {
       // The context's own state changes only once it is closed, and some browsers do not close it twice.
-      if (isClosed) return
-      isClosed = true
+      if (over.signal.aborted) return
+      over.abort()
       capture.port.onmessage = null
       playback.port.onmessage = null
       carrier.close()
-      void context.close()
+      context.close().catch(ignore)
     },
   }
 }

@@ -6,10 +6,13 @@ import { createOrb } from "./orb.ts"
 import { partsOf, type Screen, type Tools } from "./parts.ts"
 import { createTalkButton } from "./talk-button.ts"
 import type { Transcript } from "./transcript.ts"
+import { troubleOf } from "./visit-words.ts"
 import { clock } from "./words.ts"
 
 /** Loudness from which a voice counts as one: -40 dB. */
 const VOICE = 0.01
+/** How long the agent may say nothing at first, in milliseconds, before the screen says so. */
+const QUIET_AFTER = 5_000
 /** How long the agent counts as speaking after its last sound: a pause between words. In milliseconds. */
 const PAUSE = 700
 
@@ -42,14 +45,17 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   captions.title = captions.ariaLabel
   const [said, heard] = [createMeter(say("in-call.you")), createMeter(say("in-call.agent"))]
   const field = writing(tools, transcript)
+  const again = button("try-again", "retry")
   let muted = false
   let spoke = 0
+  /** whether nothing has come from the agent for too long, since the call began */
+  let quiet = false
 
   const showMood = (): void => {
     // with a notice nobody listens: the line is dead, or the microphone is gone
     const now = muted || !notice.hidden ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
     orb.mood(now)
-    setText(mood, notice.hidden ? say(`in-call.${now}`) : "")
+    setText(mood, notice.hidden ? say(`in-call.${quiet && now === "listening" ? "quiet" : now}`) : "")
   }
   const showCaptions = (): void => {
     captions.ariaPressed = String(settings.captions)
@@ -62,21 +68,26 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       // the orb shows them to those who see
       h("div", { class: "unseen" }, said.element, heard.element),
       notice,
+      again,
       transcript.element,
-      field,
-      actions(hangUp, muting),
+      h("div", { class: "foot" }, field, actions(hangUp, muting)),
     ],
     update: (state) => {
       if (state.name !== "in-call") return
       muted = state.muted
       muting.ariaPressed = String(tools.pushToTalk() ? !muted : muted)
       field.hidden = !state.takesText
-      setText(notice, state.microphone ? (state.link ? "" : say("in-call.link-lost")) : say("in-call.no-microphone"))
+      const trouble = troubleOf(state)
+      setText(notice, trouble && say(trouble))
+      again.hidden = trouble !== "in-call.no-microphone"
       showCaptions()
       showMood()
     },
     tick: (state, now) => {
-      if (state.name === "in-call") setText(timer, clock(now - state.since))
+      if (state.name === "in-call") {
+        setText(timer, clock(now - state.since))
+        quiet = spoke === 0 && transcript.isEmpty() && now - state.since > QUIET_AFTER
+      }
       showMood()
       showCaptions()
     },

@@ -2,7 +2,7 @@
  * One call: its line with the audio in both directions. However the call ends, the audio is closed and `ended` is called once; after it
  * `closed`, once.
  */
-import type { Sound, Source } from "./audio.ts"
+import type { Sound, SoundListener, Source } from "./audio.ts"
 import { list, parse, text } from "./json.ts"
 import type { LineEnd, LineEvent } from "./line.ts"
 import { tellOwner } from "./owner.ts"
@@ -10,14 +10,11 @@ import type { Turn } from "./transcript.ts"
 
 export type CallEnd = LineEnd
 
-export interface CallListener {
+export interface CallListener extends SoundListener {
   readonly opened: () => void
   readonly turn: (turn: Turn) => void
   /** The platform says that the agent takes text. */
   readonly takesText: () => void
-  /** Loudness of the captured and of the played audio, 0 to 1. */
-  readonly said: (loudness: number) => void
-  readonly heard: (loudness: number) => void
   /** Whether captured audio currently gets through. */
   readonly link: (open: boolean) => void
   readonly ended: (how: CallEnd) => void
@@ -31,6 +28,8 @@ export interface Call {
   readonly hangUp: () => void
   /** Mutes what the microphone itself does not; absent where muting that is enough. */
   readonly setMuted?: (muted: boolean) => void
+  /** Takes another microphone; false if it cannot. Absent where the sound of the call is all that needs it. */
+  readonly use?: (source: Source) => boolean
 }
 
 /** Names that platforms give the caller's side. */
@@ -43,24 +42,18 @@ const turnOf = (message: string): Turn => {
 }
 
 /**
- * Opens the call. The caller unmutes the source.
+ * Opens the call. The sound has its source, which the caller unmutes.
  *
  * @param probe a small file of the gate, which answers if the network does
  */
-export const openCall = (
-  webSocketUrl: string,
-  probe: string,
-  sound: Sound,
-  source: Source,
-  listener: CallListener,
-): Call => {
+export const openCall = (webSocketUrl: string, probe: string, sound: Sound, listener: CallListener): Call => {
   const url = webSocketUrl.replace(/^http/, "ws")
   const { bytesPerSecond, capture, playback } = sound
   const report = (event: LineEvent): void => {
     switch (event.type) {
       case "opened":
         listener.opened()
-        sound.begin(source, listener)
+        sound.begin(listener)
         return
       case "text":
         if (list(parse(event.text).capabilities).includes("text")) listener.takesText()

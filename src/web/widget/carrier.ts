@@ -73,6 +73,12 @@ export const openCarrier = async (script: URL): Promise<Carrier> => {
   return {
     open: (request, report) => {
       used = true
+      // a script that has failed hears and says nothing any more
+      worker.onerror = () => {
+        worker.terminate()
+        report({ type: "ended", how: "lost" })
+        report({ type: "closed", clean: false })
+      }
       worker.onmessage = ({ data }: MessageEvent<LineEvent>) => {
         if (data.type === "closed") worker.terminate()
         report(data)

@@ -2,6 +2,7 @@
  * Lets the visitor choose a microphone and see that it is heard, before a call or while waiting for one. The microphone is on while this
  * screen is shown, and what it hears goes nowhere.
  */
+import { openContext } from "./context.ts"
 import { h, setText } from "./dom.ts"
 import { loudness } from "./format.ts"
 import { createMeter } from "./meter.ts"
@@ -63,16 +64,21 @@ export const checkScreen = (tools: Tools): CheckScreen => {
     listening = new AbortController()
     const { signal } = listening
     tell("check.speak")
-    let stream: MediaStream
+    let stream: MediaStream | undefined
+    let context: AudioContext
+    const stop = (): void => {
+      for (const track of stream?.getTracks() ?? []) track.stop()
+    }
     try {
       stream = await openMicrophone()
+      context = openContext(stream)
     } catch (error) {
+      stop()
       if (!signal.aborted) tell(told, error instanceof NoSound ? error.problem : "missing")
       return
     }
-    const context = new AudioContext()
     const release = (): void => {
-      for (const track of stream.getTracks()) track.stop()
+      stop()
       void context.close()
       meter.show(0)
     }

@@ -40,7 +40,7 @@ export interface VoiceAgent {
   readonly setMuted: (muted: boolean) => void
   /** Sends a text to the agent, during a call whose state says `takesText`; false if it cannot be sent now. */
   readonly send: (text: string) => boolean
-  /** Retries at once while the gate does not answer. */
+  /** Retries at once while the gate does not answer; in a call, opens a lost microphone again. */
   readonly retry: () => void
   /** Resumes the place that this tab had before a reload, or shows that the reload ended a call; false if there was neither. */
   readonly resume: () => Promise<boolean>

@@ -33,8 +33,7 @@ export interface CallOwner {
 /** What opens the call of a session; undefined if the page cannot call, and the visit is over. */
 const prepare = async ({ access }: Session, owner: CallOwner): Promise<OpenVendorCall | undefined> => {
   if (typeof access === "string")
-    return ({ sound, source }, listener) =>
-      openCall(access, audioScriptUrl(owner.options).href, sound, source, listener)
+    return ({ sound }, listener) => openCall(access, audioScriptUrl(owner.options).href, sound, listener)
   try {
     const open = await (await owner.visitor.vendors?.())?.prepareCall(access, owner.options)
     if (open === undefined) owner.shutOut()
@@ -66,12 +65,19 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
       owner.opened()
       const { pushToTalk, textInput } = owner.options
       const muted = pushToTalk === true
-      ready.source.setMuted(muted)
       call?.setMuted?.(muted)
-      owner.show({ name: "in-call", since, muted, link: true, microphone: true, takesText: textInput === true })
+      const takesText = textInput === true
+      owner.show({ name: "in-call", since, muted, link: true, audio: true, microphone: true, takesText })
+      owner.equipment.begin(muted)
     },
     takesText: () => owner.changeCall({ takesText: owner.options.textInput !== false }),
     link: (link) => owner.changeCall({ link }),
+    audio: (audio) => owner.changeCall({ audio }),
+    deaf: () => owner.equipment.lose(),
+    failed: () => {
+      owner.end("no-sound", "", since && Date.now() - since)
+      call?.hangUp()
+    },
     ended: (how) => owner.end(how === "unreached" && isOthers() ? "elsewhere" : how, "", since && Date.now() - since),
     closed: (clean) => {
       if (!clean && !isOthers()) owner.discard(ticket)

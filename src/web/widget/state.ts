@@ -59,7 +59,9 @@ export type VoiceAgentState =
       readonly muted: boolean
       /** Whether captured audio currently gets through. */
       readonly link: boolean
-      /** False if the microphone was lost. */
+      /** Whether the browser plays and captures. If it does not for four seconds, the call ends as `no-sound`. */
+      readonly audio: boolean
+      /** False while the microphone is lost, or muted by its device or the system. */
       readonly microphone: boolean
       /** Whether the agent takes text too. */
       readonly takesText: boolean

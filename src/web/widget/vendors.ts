@@ -3,6 +3,7 @@
  * neither has it nor loads it from anywhere that the site's owner has not named. Each vendor has a file of its own in `vendors`.
  */
 import type { Call, CallEnd, CallListener } from "./call.ts"
+import { keepRunning } from "./context.ts"
 import type { Ready } from "./equipment.ts"
 import { type Fields, fieldsOf, text } from "./json.ts"
 import { measure } from "./loudness.ts"
@@ -99,13 +100,14 @@ const open = (
   listener: CallListener,
 ): Call => {
   const { sound, source } = ready
-  const context = new AudioContext()
-  context.resume().catch(() => {})
-  const players: Array<HTMLAudioElement> = []
   const over = new AbortController()
+  const context = new AudioContext()
+  keepRunning(context, over.signal)
+  const players: Array<HTMLAudioElement> = []
   let call: VendorCall | undefined
   let ended = false
   let muted: boolean | undefined
+  let usesSound = false
 
   const finish = (how: CallEnd): void => {
     if (ended) return
@@ -113,7 +115,7 @@ const open = (
     window.clearTimeout(connecting)
     for (const player of players) player.srcObject = null
     sound.close()
-    void context.close()
+    context.close().catch(() => {})
     listener.ended(how)
     // The gate is told of every end: not every vendor tells it, and the vendor's own report may come later.
     const tooLate = new Promise((resolve) => window.setTimeout(resolve, HANG_UP_WITHIN))
@@ -138,7 +140,18 @@ const open = (
   const connected = connect({
     microphone: source.stream,
     deviceId: track?.getSettings().deviceId,
-    ready,
+    ready: {
+      ...ready,
+      sound: {
+        ...sound,
+        begin: (on) => {
+          usesSound = true
+          sound.begin(on)
+        },
+      },
+    },
+    // the loudness of both sides is measured already
+    watch: { ...listener, said: () => {}, heard: () => {} },
     options,
     dynamicVariables: options.dynamicVariables ?? {},
     signal: over.signal,
@@ -149,8 +162,8 @@ const open = (
       if (ended) return
       const player = new Audio()
       player.srcObject = stream
-      player.play().catch(() => {})
       players.push(player)
+      watchPlayer(player, listener, over.signal)
       measure(context, stream, listener.heard)
     },
     heard: whileOpen(listener.heard),
@@ -183,7 +196,39 @@ const open = (
       muted = next
       void call?.setMuted?.(next)
     },
+    use: ({ stream }) => {
+      void call?.use?.(stream)
+      return call?.use !== undefined || usesSound
+    },
   }
+}
+
+/** How long a player may be kept from playing, in milliseconds, before the call is given up. */
+const PLAY_WITHIN = 4_000
+
+/** Plays, and goes on where the browser stops it or waits for a gesture of the visitor. */
+const watchPlayer = (player: HTMLAudioElement, { audio, failed }: CallListener, signal: AbortSignal): void => {
+  let giveUp: number | undefined
+  const play = (): void => {
+    if (player.paused) player.play().catch(() => {})
+  }
+  const onPlay = (): void => {
+    if (giveUp !== undefined) audio(true)
+    window.clearTimeout(giveUp)
+    giveUp = undefined
+  }
+  const onStop = (): void => {
+    if (signal.aborted || giveUp !== undefined) return
+    audio(false)
+    giveUp = window.setTimeout(() => {
+      if (!signal.aborted) failed()
+    }, PLAY_WITHIN)
+    play()
+  }
+  player.addEventListener("playing", onPlay, { signal })
+  player.addEventListener("pause", onStop, { signal })
+  for (const gesture of ["pointerdown", "keydown"]) window.addEventListener(gesture, play, { signal, capture: true })
+  player.play().catch(onStop)
 }
 
 /** `vendors.js`: calls of another platform than the default one. */

@@ -44,6 +44,13 @@ export const refused = ({ code, message }: State<"refused">, say: Say): readonly
   say([`refused.${code}`, "refused.other"], { message }),
 ]
 
+/** The text that says why nobody is heard in a call; empty if all is well. What hinders both sides comes first. */
+export const troubleOf = ({ audio, link, microphone }: State<"in-call">): string => {
+  if (!audio) return "in-call.no-audio"
+  if (!link) return "in-call.link-lost"
+  return microphone ? "" : "in-call.no-microphone"
+}
+
 /** What has changed in a call (muting too, unless it is `quiet`); undefined if it is nothing to announce. */
 const changeInCall = (
   state: State<"in-call">,
@@ -51,8 +58,12 @@ const changeInCall = (
   say: Say,
   quiet: boolean,
 ): string | undefined => {
-  if (state.microphone !== before.microphone) return say("in-call.no-microphone")
-  if (state.link !== before.link) return say(state.link ? "announce.link-back" : "in-call.link-lost")
+  const trouble = troubleOf(state)
+  if (trouble !== troubleOf(before)) {
+    if (trouble !== "") return say(trouble)
+    if (!before.link) return say("announce.link-back")
+    if (!before.microphone) return say("announce.unmuted")
+  }
   if (state.muted !== before.muted && !quiet) return say(state.muted ? "in-call.muted" : "announce.unmuted")
   return undefined
 }

@@ -42,7 +42,16 @@ watchPolicy()
 export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit => {
   const gate = new Gate(options)
   const storageKey = storageKeyOf(options)
-  const equipment = new Equipment(options, () => changeCall({ microphone: false }))
+  const equipment = new Equipment(options, {
+    microphone: (microphone) => changeCall({ microphone }),
+    gone: () => {
+      // a caller who can write needs no microphone
+      if (state.name !== "in-call" || state.takesText) return
+      end("no-sound", "", Date.now() - state.since)
+      call?.hangUp()
+    },
+    replaced: (source) => call?.use?.(source) ?? true,
+  })
   const visit = new AbortController()
   const { signal } = visit
   let state: VoiceAgentState = { name: "idle", notice: undefined }
@@ -227,7 +236,10 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
       visitor.turn({ role: "caller", text })
       return true
     },
-    retry: () => retryNow?.(),
+    retry: () => {
+      retryNow?.()
+      void equipment.regain()
+    },
     hangUp: () => {
       if (isOver() || call === undefined) return false
       call.hangUp()

@@ -64,6 +64,7 @@ const connect: Connect<object> = async (_, { token = "", url = "" }, caller) => 
   }
   return {
     hangUp: () => peer.close(),
+    use: (microphone) => peer.getSenders()[0]?.replaceTrack(microphone.getAudioTracks()[0] ?? null),
     send: (said) => {
       const content = [{ type: "input_text", text: said }]
       channel.send(

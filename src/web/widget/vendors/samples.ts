@@ -1,4 +1,5 @@
 /** The sound of a call by WebSocket: PCM of 16 bits, which the vendor may send faster than it is spoken. */
+import { keepRunning } from "../context.ts"
 import { type AudioFormat, Decoder, encode } from "../format.ts"
 import type { Captured } from "../frames.ts"
 import { formatOf } from "../options.ts"
@@ -12,14 +13,13 @@ const pcm = (sampleRate: number): AudioFormat => ({ encoding: "pcm", sampleRate,
 
 /** Gives the microphone's sound at this rate to `take`, in frames of 20 ms, until the call is over. */
 export const capture = (
-  { options, ready: { sound, source } }: Caller,
+  { options, ready: { sound }, watch }: Caller,
   rate: number,
   take: (frame: ArrayBuffer) => void,
 ): void => {
   let convert = (frame: ArrayBuffer): ArrayBuffer => frame
   sound.capture.onmessage = ({ data: { frame } }: MessageEvent<Captured>) => take(convert(frame))
-  // the loudness of both sides is measured already
-  sound.begin(source, { said: () => {}, heard: () => {} })
+  sound.begin(watch)
   const given = formatOf(options.input)
   if (given.encoding === "pcm" && given.bitsPerSample === 16 && given.sampleRate === rate) return
   const decoder = new Decoder(given)
@@ -37,7 +37,7 @@ export interface Player {
 
 export const createPlayer = (caller: Caller, rate: number): Player => {
   const context = new AudioContext()
-  context.resume().catch(() => {})
+  keepRunning(context, caller.signal)
   const speaker = new MediaStreamAudioDestinationNode(context)
   caller.play(speaker.stream)
   const decoder = new Decoder(pcm(rate))
@@ -62,7 +62,7 @@ export const createPlayer = (caller: Caller, rate: number): Player => {
       playing.clear()
       next = 0
     },
-    close: () => void context.close(),
+    close: () => void context.close().catch(() => {}),
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * What a vendor's file has: how its SDK connects a call with the gate's credential. The SDK is the page's, and is not part of the widget.
  */
+import type { SoundListener } from "../audio.ts"
 import type { Ready } from "../equipment.ts"
 import type { VoiceAgentOptions } from "../options.ts"
 import type { Turn } from "../transcript.ts"
@@ -21,6 +22,8 @@ export interface Caller {
   readonly microphone: MediaStream
   /** the devices of the call and the page's options, for the widget's own files */
   readonly ready: Ready
+  /** who is told how the widget's own audio does, where a file uses it */
+  readonly watch: SoundListener
   readonly options: VoiceAgentOptions
   /** the id of the chosen microphone, for an SDK that opens it itself */
   readonly deviceId: string | undefined
@@ -44,6 +47,8 @@ export interface Caller {
 export interface VendorCall {
   readonly hangUp: () => unknown
   readonly setMuted?: ((muted: boolean) => unknown) | undefined
+  /** Takes another microphone instead of one that is lost; absent where the SDK does that by itself, or cannot. */
+  readonly use?: ((microphone: MediaStream) => unknown) | undefined
   /** Sends a text to the agent; absent where it takes none. */
   readonly send?: ((text: string) => unknown) | undefined
 }
