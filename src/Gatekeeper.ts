@@ -20,6 +20,7 @@ import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeEndDue } from "./gatekeeper/end-due.ts"
 import { makeEndLeft } from "./gatekeeper/end-left.ts"
+import { makeFullQueues } from "./gatekeeper/full-queues.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
@@ -67,7 +68,7 @@ export const layer: Layer.Layer<
     yield* metrics.register(settings.Campaigns.map(({ name }) => name))
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
-    const memory = makeMemory(settings.Queue.NetworkShare)
+    const memory = makeMemory()
     const { account, followUp, inBackground, isTakenOver, slots } = yield* makeHandover(campaigns, capacity, memory)
     const steps = yield* makeSteps(campaigns, { account, slots }, memory, followUp)
     const giveBack = yield* makeGiveBack(steps, memory)
@@ -86,11 +87,12 @@ export const layer: Layer.Layer<
     const names = yield* CallerNames
     const shadow = yield* makeShadow(campaigns.all, settings)
     const { webhookRefusal } = yield* PlatformApi
-    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow)
+    const fullQueues = yield* makeFullQueues
+    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow, fullQueues)
     const traced = yield* tracing
     const checks = traceChecks(traced, {
       validate: (body) => Effect.fromResult(validate(campaigns, settings.Queue, body)),
-      checkAddress: yield* makeCheckAddress(names, shadow),
+      checkAddress: yield* makeCheckAddress(names, shadow, fullQueues),
       admission,
     })
 
@@ -153,6 +155,7 @@ export const layer: Layer.Layer<
           endDue,
           gates.removed,
           isTakenOver,
+          fullQueues,
         ),
       ),
     )

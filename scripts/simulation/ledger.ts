@@ -136,7 +136,7 @@ export class Ledger {
         const refunded =
           !leftToDoubt(change, ticket) &&
           ((state === "failed" && !refused) ||
-            (state === "left" && (was === "waiting" || change.withdraws === true)) ||
+            (state === "left" && change.withdraws === true) ||
             (state === "removed" && change.clears === true))
         // a caller answered that the store is unavailable gets everything back even if the call ran: nobody joined it
         life.costs = refunded || this.unavailable.has(life.request) ? 0 : missed ? 3 : 1

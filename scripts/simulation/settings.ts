@@ -66,6 +66,7 @@ export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
     RateLimitConcurrency: plan.concurrent,
     // the cost of each ticket is judged without the bound on refunds
     RefundsPerHour: 1_000,
+    MissedTurnCost: 3,
     StatusPerMinute: 0,
     BlockVpn: false,
     BlockProxy: false,

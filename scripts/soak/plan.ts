@@ -105,12 +105,8 @@ export const callerOf = (seed: number, id: number): Caller => {
     kind,
     gate: chance.percent(50) ? 0 : 1,
     transport,
-    // the hub starts calls by itself, so its callers are never late; and leaving the queue is refunded, which would make it hard to
-    // determine how many calls a heavy caller may have
-    mood:
-      (transport === "hub" && (mood === "late" || mood === "never")) || (kind === "heavy" && mood === "leaves")
-        ? "patient"
-        : mood,
+    // the hub starts calls by itself, so its callers are never late
+    mood: transport === "hub" && (mood === "late" || mood === "never") ? "patient" : mood,
     patienceMillis: chance.between(300, 12_000),
     reactionMillis: chance.between(50, 1_500),
     lingers: chance.percent(30),

@@ -20,6 +20,7 @@ import type {
 } from "../Session.ts"
 import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
+import type { FullQueues } from "./full-queues.ts"
 import type { GiveBack } from "./give-back.ts"
 import { queued } from "./outcomes.ts"
 import type { Shadow } from "./shadow.ts"
@@ -66,6 +67,7 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
   giveBack: GiveBack,
   startSession: StartSession,
   shadow: Shadow,
+  fullQueues: Pick<FullQueues, "refused">,
 ) {
   const limiter = yield* RateLimiter
   const admission = yield* Admission
@@ -97,8 +99,11 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
             return Effect.succeed(admitted.lease)
           case "waiting":
             return Effect.fail(queued(ticket, admitted, at.slots))
-          case "full":
-            return thenFail(giveBack.quota(newTicket), queueFull(admitted.averageMillis, at.slots))
+          case "full": {
+            const refusal = queueFull(admitted.averageMillis, at.slots)
+            fullQueues.refused(newTicket.campaign, refusal, admitted.length)
+            return thenFail(giveBack.quota(newTicket), refusal)
+          }
           case "draining":
             return thenFail(giveBack.quota(newTicket), draining())
         }

@@ -22,6 +22,7 @@ import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, POLL_MILLIS } from "./capacity.ts"
 import { DOUBT_CHECK_MILLIS, type Doubts } from "./doubts.ts"
 import { DUE_CHECK_MILLIS, type EndDue } from "./end-due.ts"
+import type { FullQueues } from "./full-queues.ts"
 import * as metrics from "./metrics.ts"
 import { estimateSeconds, hindrances } from "./outcomes.ts"
 import { makeQuarantined } from "./quarantined.ts"
@@ -66,6 +67,7 @@ export const background = (
   endDue: EndDue,
   removed: RemovedCampaigns,
   isTakenOver: (campaign: Campaign) => boolean,
+  fullQueues: Pick<FullQueues, "swept">,
 ): Effect.Effect<BackgroundStatus, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -104,6 +106,7 @@ export const background = (
         const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
+        fullQueues.swept(campaign, swept.waiting)
         const { doubts, leases, quarantined, waiting } = swept
         const slots = Number.isFinite(at.slots) ? at.slots : swept.allowed
         const figures: Partial<metrics.GaugeFigures> = {

@@ -9,13 +9,18 @@ import { limitKey } from "../ip-intel/address.ts"
 import { BLOCKABLE } from "../ip-intel/facts.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { blocked } from "../refusals.ts"
-import type { Blocked, RateLimited } from "../Session.ts"
+import type { Blocked, QueueFull, RateLimited } from "../Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
+import { isHttpProvider } from "../settings/groups/ip-intel.ts"
+import type { FullQueues } from "./full-queues.ts"
 import * as metrics from "./metrics.ts"
 import type { Shadow } from "./shadow.ts"
 import { makeUnchecked } from "./unchecked.ts"
 
-export type CheckAddress = (address: string, campaign: Campaign) => Effect.Effect<void, Blocked | RateLimited>
+export type CheckAddress = (
+  address: string,
+  campaign: Campaign,
+) => Effect.Effect<void, Blocked | QueueFull | RateLimited>
 
 /** Which facts are blocked, by these settings. */
 const blocksOf = ({
@@ -31,14 +36,19 @@ const blocksOf = ({
 })
 
 /**
- * A caller whose rate limit is known to be exhausted is refused without a lookup: lookups cost money, and all callers share the
- * provider's budget.
+ * A caller whose rate limit is known to be exhausted, or who comes to a full queue, is refused without a lookup: lookups cost money, and
+ * all callers share the provider's budget.
  */
-export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames["Service"], { refuse }: Shadow) {
+export const makeCheckAddress = Effect.fnUntraced(function* (
+  names: CallerNames["Service"],
+  { refuse }: Shadow,
+  fullQueues: Pick<FullQueues, "refusal">,
+) {
   const { IpIntel: intel, Security } = yield* Settings
   const limiter = yield* RateLimiter
   const ipIntel = yield* IpIntel
   const unchecked = yield* makeUnchecked(intel.OnError)
+  const asksProvider = isHttpProvider(intel.Provider)
   const blocks = blocksOf(Security)
   const forbidden = BLOCKABLE.filter((fact) => blocks[fact])
   const shadowBlocks = blocksOf(Security.Shadow)
@@ -78,8 +88,10 @@ export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames[
   const check: CheckAddress = (address, campaign) =>
     Effect.flatMap(
       limiter.refusal(names.of(limitKey(address))),
-      (refused): Effect.Effect<void, Blocked | RateLimited> =>
-        refused === undefined ? lookUp(address, judgeIn(campaign)) : Effect.fail(refused),
+      (limited): Effect.Effect<void, Blocked | QueueFull | RateLimited> => {
+        const refused = limited ?? (asksProvider ? fullQueues.refusal(campaign) : undefined)
+        return refused === undefined ? lookUp(address, judgeIn(campaign)) : Effect.fail(refused)
+      },
     )
   return check
 })

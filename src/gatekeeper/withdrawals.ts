@@ -42,8 +42,10 @@ export interface Memory {
   readonly of: (campaign: Campaign) => Withdrawals
 }
 
-/** @param share a network's share of the free places */
-export const makeMemory = (share: number): Memory => {
+/** A network's share of the free places, also where it may have the whole queue. */
+const NETWORK_SHARE = 0.25
+
+export const makeMemory = (): Memory => {
   /** by ticket, oldest first */
   const remembered = new Map<string, Remembered>()
   const callers = makeConnectionCounter(MAX_PER_CALLER)
@@ -54,7 +56,7 @@ export const makeMemory = (share: number): Memory => {
   const hasRoom = (network: string): boolean => {
     const free = MAX_REMEMBERED - remembered.size
     const isOverShare =
-      network !== "" && remembered.size >= free && (networks.get(network) ?? 0) >= shareOf(share, free)
+      network !== "" && remembered.size >= free && (networks.get(network) ?? 0) >= shareOf(NETWORK_SHARE, free)
     return free > 0 && !isOverShare
   }
 

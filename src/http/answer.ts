@@ -17,6 +17,8 @@ export interface Answer {
   readonly outcome: string
   /** a new ticket that the caller learns only from this answer */
   readonly newTicket?: string
+  /** the ticket whose session has started */
+  readonly startedTicket?: string
 }
 
 const JSON_TYPE = "application/json; charset=utf-8"
@@ -80,8 +82,8 @@ export const refused = ({ code, detail, headers, members, status }: ProblemDetai
   problem(status, code, detail, { headers, extensions: { ...members } })
 
 /** A session has started: 200. */
-export const started = (session: Started): Answer =>
-  json(
+export const started = (session: Started): Answer => ({
+  ...json(
     200,
     {
       status: "started",
@@ -90,7 +92,9 @@ export const started = (session: Started): Answer =>
       uniqueRequestId: session.uniqueRequestId,
     },
     "started",
-  )
+  ),
+  startedTicket: session.uniqueRequestId,
+})
 
 /** The vendor has answered the page's offer: 201, as the vendor answers. */
 export const relayed = ({ answer, callId }: Relayed): Answer => ({

@@ -23,12 +23,12 @@ import * as Routes from "./routes.ts"
 import { makeRunAnswer } from "./run-answer.ts"
 import { inEventsSpan, inServerSpan, type ReadTrace, serverSpan, traceFieldsFor } from "./spans.ts"
 import { makeStatic } from "./static.ts"
-import type { TicketLimits } from "./ticket-limits.ts"
+import { existsBy, type TicketLimits, ticketIn } from "./ticket-limits.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "./write-answer.ts"
 
 export interface DispatchOptions {
   readonly arrivals: Arrivals
-  readonly limits: TicketLimits
+  readonly limits: TicketLimits["Service"]
   readonly push: Push
   readonly hub: Hub
   readonly serveDocument: ServeDocument
@@ -47,6 +47,9 @@ export interface Dispatch {
   /** From now on, keep-alive connections are closed with their next answer. */
   readonly closeConnections: () => void
 }
+
+/** The statuses of answers about a ticket that exists: it started, it is not its turn, it is over. */
+const EXISTING: ReadonlySet<number> = new Set([200, 409, 410])
 
 const preflightFor = (path: string, routedPath: string): PreflightFor => {
   if (path === NEGOTIATE_PATH) return "negotiation"
@@ -154,6 +157,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
             const ticket = result?.newTicket
             const undeliverable = ticket !== undefined && address !== undefined && isDisconnected(request, response)
             if (closingConnections && !response.headersSent) response.setHeader("connection", "close")
+            const learned = ticket ?? result?.startedTicket
+            if (learned !== undefined) limits.learn(learned)
             reply(result)
             logRequest(result?.outcome ?? "")
             // the caller will never learn this ticket
@@ -214,27 +219,47 @@ export const makeDispatch = Effect.fnUntraced(function* ({
           : reply(refusal)
       }
       const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
-      if (routedPath.startsWith(TICKETS_PATH)) {
-        const isRead = method === "GET" || method === "HEAD"
-        const refusal =
-          events === undefined ? (isRead ? limits.status : limits.action)(address) : limits.tooManyUnknown(address)
-        if (refusal !== undefined) return reply(refusal)
-      }
       // from here on headers are also written by other modules
       if (cors !== undefined) {
         response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? "", verdict))))
         cors = undefined
       }
-      if (events !== undefined)
-        return answer(inEventsSpan(request, events)(push.events(response, events, address ?? "")), id, (result) =>
-          reply(limits.countUnknown(address, result)),
-        )
-      response.setHeader("x-content-type-options", "nosniff")
-      if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
-        response.setHeader("cache-control", "no-store")
-      // HEAD is answered like GET (RFC 9110 §9.3.2); node already knows to send no body
-      if (method === "HEAD") request.method = "GET"
-      toRouter(request, response)
+      const route = (): void => {
+        response.setHeader("x-content-type-options", "nosniff")
+        if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
+          response.setHeader("cache-control", "no-store")
+        // HEAD is answered like GET (RFC 9110 §9.3.2); node already knows to send no body
+        if (method === "HEAD") request.method = "GET"
+        toRouter(request, response)
+      }
+      if (!routedPath.startsWith(TICKETS_PATH)) return route()
+      const ticket = events ?? ticketIn(path)
+      const isRead = method === "GET" || method === "HEAD"
+      const refusal = limits.use(ticket, events === undefined ? (isRead ? "read" : "action") : "events", address)
+      if (events !== undefined) {
+        if (refusal !== undefined) return reply(refusal)
+        return answer(inEventsSpan(request, events)(push.events(response, events, address ?? "")), id, (result) => {
+          limits.answered(ticket, address, existsBy(result))
+          reply(result)
+        })
+      }
+      // leaving is answered alike for every ticket
+      const tells = isRead || path.endsWith("/start")
+      const routeTicket = (): void => {
+        response.once("close", () => {
+          if (routedOutcome(request) === "ticket_unknown") limits.answered(ticket, address, false)
+          else if (tells && EXISTING.has(response.statusCode)) limits.answered(ticket, address, true)
+        })
+        route()
+      }
+      if (refusal === undefined) return routeTicket()
+      if (isRead || limits.isKnown(ticket)) return reply(refusal)
+      // however many others ask for tickets that do not exist, a called one can be started
+      answer(
+        Effect.map(limits.isCalled(ticket), (called) => (called ? undefined : refusal)),
+        id,
+        (refused) => (refused === undefined ? routeTicket() : reply(refused)),
+      )
     },
   }
   return dispatch

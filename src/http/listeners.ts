@@ -25,7 +25,7 @@ import { routes } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { Listeners, type Options } from "./services.ts"
 import { makeReadTrace } from "./spans.ts"
-import { makeTicketLimits } from "./ticket-limits.ts"
+import * as TicketLimits from "./ticket-limits.ts"
 import { makeUpgrade } from "./upgrade.ts"
 import { write } from "./write-answer.ts"
 
@@ -66,10 +66,10 @@ export const layer = ({
       const channel = yield* PushChannel
       const routed = yield* Routes.Routes
       const log = withNames(yield* AccessLog, yield* CallerNames)
-      const push = yield* makePush(basePath)
-      const hub = yield* makeHub(basePath, log)
+      const limits = yield* TicketLimits.TicketLimits
+      const push = yield* makePush(basePath, limits)
+      const hub = yield* makeHub(basePath, log, limits)
       const arrivals = yield* makeArrivals(basePath, log)
-      const limits = yield* makeTicketLimits
       const hostCheck = derived(settings, ({ Server }) => makeHostCheck(Server.AllowedHosts))
       const isOwnHost: HostCheck = (host) => hostCheck()(host)
       const originCheck = derived(settings, ({ Security }) => makeOriginCheck(Security.AllowedOrigins))
@@ -110,4 +110,4 @@ export const layer = ({
         drain,
       })
     }),
-  ).pipe(Layer.provide([Routes.layer(basePath), CallerNames.layer]))
+  ).pipe(Layer.provide([Routes.layer(basePath), CallerNames.layer]), Layer.provide(TicketLimits.layer))

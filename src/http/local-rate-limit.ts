@@ -8,7 +8,7 @@ import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 
 const MINUTE = 60_000
-/** The limit of a network (the /24 of IPv4, the /48 of IPv6), as a multiple of the limit of an address. */
+/** The limit of a network (the /24 of IPv4, the /48 of IPv6), as a multiple of the limit of an address, unless another is given. */
 export const NETWORK_FACTOR = 5
 /** Maximum addresses, and networks, that are counted at once; the least recently used is dropped. */
 const MAX_COUNTED = 10_000
@@ -22,8 +22,12 @@ interface Count {
 export interface LocalRateLimit {
   /** Seconds until `address` may send another request; 0 if it may now. Counts nothing. */
   readonly retryAfter: (address: string, now: number) => number
-  /** The same, and counts the request if it is allowed. */
+  /** The same, by the limit of the address alone. */
+  readonly ownRetryAfter: (address: string, now: number) => number
+  /** The same as `retryAfter`, and counts the request if it is allowed. */
   readonly take: (address: string, now: number) => number
+  /** Gives back the unit of a request that was allowed within this minute. */
+  readonly giveBack: (address: string, now: number) => void
   /** Drops expired counts to free their memory. */
   readonly dropExpired: (now: number) => void
 }
@@ -32,7 +36,10 @@ export interface LocalRateLimit {
  * `readPerMinute` is called for each request and returns the limit of an address (IPv6: of a /64); 0 is no limit. Expired counts stay in
  * memory until `dropExpired`.
  */
-export const makeLocalRateLimit = (readPerMinute: () => number): LocalRateLimit => {
+export const makeLocalRateLimit = (
+  readPerMinute: () => number,
+  networkFactor: number = NETWORK_FACTOR,
+): LocalRateLimit => {
   const newCounts = () => boundedCache<Count>(MAX_COUNTED)
   const [addresses, networks] = [newCounts(), newCounts()]
 
@@ -48,7 +55,7 @@ export const makeLocalRateLimit = (readPerMinute: () => number): LocalRateLimit 
     const network = networkKey(address)
     return Math.max(
       retryAfterOf(addresses, limitKey(address), perMinute, now),
-      network === "" ? 0 : retryAfterOf(networks, network, perMinute * NETWORK_FACTOR, now),
+      network === "" ? 0 : retryAfterOf(networks, network, perMinute * networkFactor, now),
     )
   }
   const count = (counts: LRUCache<string, Count>, key: string, now: number): void => {
@@ -56,8 +63,20 @@ export const makeLocalRateLimit = (readPerMinute: () => number): LocalRateLimit 
     if (known !== undefined && known.until > now) known.requests++
     else counts.set(key, { requests: 1, until: now + MINUTE })
   }
+  const uncount = (counts: LRUCache<string, Count>, key: string, now: number): void => {
+    const known = counts.get(key)
+    if (known !== undefined && known.until > now && known.requests > 0) known.requests--
+  }
   return {
     retryAfter: retryAfter,
+    ownRetryAfter: (address, now) => {
+      const perMinute = readPerMinute()
+      return perMinute === 0 ? 0 : retryAfterOf(addresses, limitKey(address), perMinute, now)
+    },
+    giveBack: (address, now) => {
+      uncount(addresses, limitKey(address), now)
+      uncount(networks, networkKey(address), now)
+    },
     take: (address, now) => {
       const seconds = retryAfter(address, now)
       if (seconds > 0 || readPerMinute() === 0) return seconds
@@ -75,10 +94,13 @@ export const makeLocalRateLimit = (readPerMinute: () => number): LocalRateLimit 
 }
 
 /** The same limit, which drops expired counts once a minute. */
-export const localRateLimit = (readPerMinute: () => number): Effect.Effect<LocalRateLimit, never, Scope.Scope> =>
+export const localRateLimit = (
+  readPerMinute: () => number,
+  networkFactor?: number,
+): Effect.Effect<LocalRateLimit, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const limit = makeLocalRateLimit(readPerMinute)
+    const limit = makeLocalRateLimit(readPerMinute, networkFactor)
     yield* Effect.sync(() => limit.dropExpired(clock.currentTimeMillisUnsafe())).pipe(
       Effect.schedule(Schedule.spaced(MINUTE)),
       Effect.forkScoped,

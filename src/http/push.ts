@@ -15,6 +15,7 @@ import { type Answer, failed } from "./answer.ts"
 import { awaitStart } from "./await-start.ts"
 import { BufferedConnection } from "./buffered-connection.ts"
 import { toProblem } from "./failures.ts"
+import type { TicketLimits } from "./ticket-limits.ts"
 import { type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-transport.ts"
 
 /** A client's messages are `{"type":"start"}`, `{"type":"leave"}` and `{"type":"hidden"}`; none is longer. */
@@ -48,7 +49,10 @@ export interface Push {
 }
 
 /** Both operations return a refusal, or undefined if the connection is open. */
-export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
+export const makePush = (
+  basePath: string,
+  limits: Pick<TicketLimits["Service"], "use">,
+): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
   Effect.gen(function* () {
     const gatekeeper = yield* Gatekeeper
     const channel = yield* PushChannel
@@ -85,6 +89,8 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
     ): Effect.Effect<void> => {
       const answer = (event: PushEvent): Effect.Effect<void> => Effect.sync(() => opened.send(event))
       const refuse = (code: string, text: string): Effect.Effect<void> => answer({ type: "error", code, message: text })
+      if (limits.use(ticket, "command", undefined) !== undefined)
+        return refuse("rate_limited", messages.askedTooOften(60))
       if (message === "start") {
         const started = Effect.matchEffect(gatekeeper.start(ticket), {
           onFailure: (error) => {

@@ -10,9 +10,9 @@ import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
 import { currentAddressOf } from "./client-address.ts"
 import { bearerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
-import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
+import { TicketLimits } from "./ticket-limits.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 import { makeWebhookLimits } from "./webhook-limits.ts"
 
@@ -53,7 +53,7 @@ const namedTicket = (body: unknown): unknown =>
   Predicate.hasProperty(body, "uniqueRequestId") ? body.uniqueRequestId : undefined
 
 /** `basePath` is where a host has mounted the gate; empty for the gate's own server. */
-export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper | Settings | Store> =>
+export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper | Settings | Store | TicketLimits> =>
   Layer.effect(
     Routes,
     Effect.gen(function* () {
@@ -61,7 +61,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const settings = yield* currentSettings
       const store = yield* Store
       const clock = yield* Clock.Clock
-      const rejoinLimit = yield* localRateLimit(() => settings().Security.StatusPerMinute)
+      const limits = yield* TicketLimits
       const addressOf = yield* currentAddressOf
       const webhookLimits = yield* makeWebhookLimits
       const warnOfRefusedWebhook = makeRefusedWebhooks()
@@ -96,11 +96,14 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           const named = namedTicket(body.success)
           const answer = Effect.match(gatekeeper.request(body.success, { address }), toAnswer)
           if (named === undefined || named === null) return answer
-          const seconds = rejoinLimit.take(address, clock.currentTimeMillisUnsafe())
-          if (seconds > 0) return Effect.succeed(answers.askedTooOften(seconds))
+          const ticket = typeof named === "string" ? named : ""
+          const refusal = limits.use(ticket, "rejoin", address)
+          if (refusal !== undefined) return Effect.succeed(refusal)
           return Effect.map(answer, (answer) => {
             const { newTicket, ...known } = answer
-            return newTicket === named ? known : answer
+            const exists = (newTicket ?? answer.startedTicket) === named
+            limits.answered(ticket, address, exists ? true : undefined)
+            return exists ? known : answer
           })
         },
         withdraw: (ticket, address) => gatekeeper.withdraw(ticket, { address }),

@@ -11,7 +11,7 @@ import { EVENTS_PATH, HUB_PATH, isOwnUpgrade } from "./paths.ts"
 import type { Push } from "./push.ts"
 import { makeRunAnswer } from "./run-answer.ts"
 import { inEventsSpan, inServerSpan, type ReadTrace } from "./spans.ts"
-import type { TicketLimits } from "./ticket-limits.ts"
+import { existsBy, type TicketLimits } from "./ticket-limits.ts"
 import { refuseUpgrade } from "./write-answer.ts"
 
 /** Answers an upgrade if it is for the gate, and returns whether it was; otherwise does not touch the socket. */
@@ -21,7 +21,7 @@ export interface UpgradeOptions {
   /** where a host has mounted the gate, such as `/voice`; else empty */
   readonly basePath: string
   readonly arrivals: Arrivals
-  readonly limits: TicketLimits
+  readonly limits: TicketLimits["Service"]
   readonly push: Push
   readonly hub: Hub
   readonly judgeOrigin: OriginCheck
@@ -66,7 +66,7 @@ export const makeUpgrade = ({
           refuse(refusals.origin)
         } else {
           socket.on("error", destroyThis)
-          const refusal = ticket === undefined ? limits.hubConnection(address) : limits.tooManyUnknown(address)
+          const refusal = ticket === undefined ? limits.hubConnection(address) : limits.use(ticket, "events", address)
           if (refusal !== undefined) {
             refuse(refusal)
             return true
@@ -80,8 +80,8 @@ export const makeUpgrade = ({
                 )(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
               : inEventsSpan(request, ticket)(push.upgrade(request, socket, head, ticket, address))
           answer(upgraded, requestIdOf(request), (result) => {
-            const refused = limits.countUnknown(address, result)
-            if (refused !== undefined) refuse(refused)
+            if (ticket !== undefined) limits.answered(ticket, address, existsBy(result))
+            if (result !== undefined) refuse(result)
           })
         }
         return true

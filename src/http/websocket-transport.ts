@@ -16,7 +16,7 @@ const closeCodes: Record<CloseReason, number> = {
 }
 /** Maximum messages of a client on one connection. */
 const MAX_MESSAGES = 100
-/** Maximum pings of a client between two heartbeats. */
+/** Maximum pings and pongs of a client between two heartbeats. */
 const MAX_PINGS = 100
 
 /** What a connection's client asks for. */
@@ -115,7 +115,7 @@ export class TicketSocket extends WebSocket {
         transport.admits("ping")
         return true
       case "pong":
-        transport.alive = true
+        if (transport.admits("ping")) transport.alive = true
         return true
       case "error":
         this.terminate()

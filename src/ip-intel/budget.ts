@@ -3,6 +3,9 @@ import { boundedCache } from "../bounded-cache.ts"
 import type { Address } from "./address.ts"
 
 const WINDOW_MILLIS = 60_000
+const DAY_MILLIS = 24 * 60 * WINDOW_MILLIS
+/** A network that takes its share of a minute for so long has used up that of a day. An IPv4 /24 has 256 addresses. */
+const MINUTES_PER_DAY = 10
 
 /** Takes one lookup at the time `now` (ms); false when the budget is used up. */
 export type Budget = (now: number) => boolean
@@ -31,15 +34,15 @@ interface Share {
   taken: number
 }
 
-/** A fixed window per name: each may take `perMinute` in the minute that starts with its first one. */
-const makeShares = (perMinute: number) => {
+/** A fixed window per name: each may take `most` in the window that starts with its first one. */
+const makeShares = (most: number, windowMillis: number = WINDOW_MILLIS) => {
   const shares = boundedCache<Share>(MAX_NETWORKS)
   const current = (name: string, now: number): Share | undefined => {
     const share = shares.get(name)
-    return share !== undefined && now - share.since < WINDOW_MILLIS ? share : undefined
+    return share !== undefined && now - share.since < windowMillis ? share : undefined
   }
   return {
-    hasLeft: (name: string, now: number): boolean => (current(name, now)?.taken ?? 0) < perMinute,
+    hasLeft: (name: string, now: number): boolean => (current(name, now)?.taken ?? 0) < most,
     take: (name: string, now: number): void => {
       const share = current(name, now)
       if (share === undefined) shares.set(name, { since: now, taken: 1 })
@@ -54,25 +57,31 @@ const widerKey = ({ words: [first, ...rest] }: Address): string =>
 
 /**
  * Takes one lookup of an address at the time `now` (ms). When a budget is used up it takes nothing and returns which one: that
- * of the address's network (/24, /48), of the wider network (/16, /32), or of the whole process.
+ * of the address's network (/24, /48) in a minute or in a day, of the wider network (/16, /32), or of the whole process.
  */
-export type SharedBudget = (address: Address, now: number) => "taken" | "network" | "wider" | "whole"
+export type SharedBudget = (address: Address, now: number) => "taken" | "network" | "day" | "wider" | "whole"
 
 /** @param ofNetwork how many of the `perMinute` lookups one network may take; a wider network may take half of them */
 export const makeSharedBudget = (perMinute: number, ofNetwork: number): SharedBudget => {
   const whole = makeBudget(perMinute)
   const networks = makeShares(ofNetwork)
+  const days = makeShares(networkPerDay(ofNetwork), DAY_MILLIS)
   const wider = makeShares(widerShare(perMinute, ofNetwork))
   return (address, now) => {
     const [network, range] = [address.networkKey, widerKey(address)]
     if (!networks.hasLeft(network, now)) return "network"
+    if (!days.hasLeft(network, now)) return "day"
     if (!wider.hasLeft(range, now)) return "wider"
     if (!whole(now)) return "whole"
     networks.take(network, now)
+    days.take(network, now)
     wider.take(range, now)
     return "taken"
   }
 }
+
+/** How many lookups a network may take in a day. */
+export const networkPerDay = (ofNetwork: number): number => Math.max(256, MINUTES_PER_DAY * ofNetwork)
 
 /** How many of `perMinute` lookups a wider network may take. */
 export const widerShare = (perMinute: number, ofNetwork: number): number =>

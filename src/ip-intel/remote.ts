@@ -17,7 +17,7 @@ import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { inSpan } from "../spans.ts"
 import { type Address, parseAddress } from "./address.ts"
-import { makeSharedBudget, widerShare } from "./budget.ts"
+import { makeSharedBudget, networkPerDay, widerShare } from "./budget.ts"
 import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
 
 const PROCESS_CACHE_ADDRESSES = 50_000
@@ -88,6 +88,11 @@ export const makeRemote = Effect.fnUntraced(function* (
         return uncached(address.text)
       case "network":
         return fail("network_budget", `has a limit of ${NetworkLookupsPerMinute} lookups per minute for one network`)
+      case "day":
+        return fail(
+          "network_budget",
+          `has a limit of ${networkPerDay(NetworkLookupsPerMinute)} lookups per day for one network`,
+        )
       case "wider": {
         const limit = widerShare(LookupsPerMinute, NetworkLookupsPerMinute)
         return fail("network_budget", `has a limit of ${limit} lookups per minute for one range (/16, IPv6 /32)`)

@@ -19,7 +19,7 @@ import { type Business, type ConcurrencyLimitReached, type Refused, refuse, type
 import { Webhooks } from "./Webhooks.ts"
 
 /** The lifetime of a session's token, in milliseconds. */
-export const TOKEN_LIFETIME_MILLIS = 5 * 60_000
+export const TOKEN_LIFETIME_MILLIS = 60_000
 /** A joined session that was not renewed for this long has ended, in milliseconds. */
 export const LIVENESS_TIMEOUT_MILLIS = 60_000
 const RENEW_BATCH = 500

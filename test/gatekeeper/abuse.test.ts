@@ -18,10 +18,36 @@ import {
 } from "../support/gate.ts"
 import { calledTicket } from "./ticket-support.ts"
 
-const ten = { VoiceAiPlatform: { MaxConcurrency: 10 } }
+const ten = { VoiceAiPlatform: { MaxConcurrency: 10 }, Security: { RateLimitConcurrency: 3 } }
+const costly = { Security: { MissedTurnCost: 3 } }
 
 describe("one address under the defaults", () => {
-  gateTest("has at most three open tickets: it holds three of ten slots", ten, () =>
+  gateTest("has as many requests accepted in an hour as the limit says, whatever it does with them", {}, () =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      yield* begin(caller(1))
+      let accepted = 0
+      for (let n = 0; n < 30; n++) {
+        const outcome = yield* ask(CALLER)
+        if (outcome._tag !== "Queued") continue
+        accepted++
+        yield* gate.leave(outcome.uniqueRequestId)
+      }
+      expect(accepted).toBe(20)
+    }),
+  )
+
+  gateTest("that many people share has its whole limit at once", { VoiceAiPlatform: { MaxConcurrency: 5 } }, () =>
+    Effect.gen(function* () {
+      const outcomes = []
+      for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)
+      expect(outcomes.filter((tag) => tag === "Started").length).toBe(5)
+      expect(outcomes.filter((tag) => tag === "Queued").length).toBe(15)
+      expect(outcomes.at(-1)).toBe("RateLimited")
+    }),
+  )
+
+  gateTest("with a limit of three open tickets holds three of ten slots", ten, () =>
     Effect.gen(function* () {
       const outcomes = []
       for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)
@@ -32,18 +58,6 @@ describe("one address under the defaults", () => {
       yield* hangUp("web-2")
       expect((yield* ask(CALLER))._tag).toBe("Started")
       expect((yield* ask(CALLER))._tag).toBe("RateLimited")
-    }),
-  )
-
-  gateTest("gets its quota back for waiting in vain, ten times an hour", {}, () =>
-    Effect.gen(function* () {
-      const gate = yield* Gatekeeper
-      yield* begin(caller(1))
-      for (let n = 0; n < 12; n++) yield* gate.leave(yield* enqueue())
-      expect(yield* remaining()).toBe(18)
-      yield* TestClock.adjust("1 hour")
-      yield* gate.leave(yield* enqueue())
-      expect(yield* remaining()).toBe(20)
     }),
   )
 
@@ -59,7 +73,7 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("is charged three units for holding a slot for 29 s and then leaving, as for a missed turn", {}, (world) =>
+  gateTest("is charged the cost of a missed turn for holding a slot for 29 s and then leaving", costly, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin(caller(1))
@@ -73,7 +87,7 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("is charged three units for a missed turn, and one for an abandoned place", {}, (world) =>
+  gateTest("is charged the cost of a missed turn for one, and a unit for an abandoned place", costly, (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       const missing = yield* enqueue()

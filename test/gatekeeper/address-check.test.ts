@@ -1,8 +1,10 @@
 /** Which addresses are blocked. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
-import { ask, CALLER, gateTest, remaining } from "../support/gate.ts"
+import { ask, begin, CALLER, caller, enqueue, gateTest, remaining } from "../support/gate.ts"
 
 describe("the address", () => {
   for (const [fact, setting] of [
@@ -40,6 +42,26 @@ describe("the address", () => {
       }
       expect(tags).toEqual(["Blocked", "Blocked", "Blocked", "Started", "Queued"])
     }),
+  )
+
+  gateTest(
+    "is not looked up for a queue that is full, until it has room",
+    { IpIntel: { Provider: "ipapi.is" }, Queue: { MaxLength: 1, DisconnectGraceSeconds: 600 } },
+    (world) =>
+      Effect.gen(function* () {
+        yield* begin(caller(1))
+        const waiting = yield* enqueue(caller(2))
+        expect((yield* ask(caller(3)))._tag).toBe("QueueFull")
+        const looked = world.lookedUp.length
+        for (let second = 0; second < 20; second++) {
+          expect((yield* ask(caller(4 + second)))._tag).toBe("QueueFull")
+          yield* TestClock.adjust("1 second")
+        }
+        expect(world.lookedUp).toHaveLength(looked)
+        yield* Gatekeeper.use((gate) => gate.leave(waiting))
+        yield* TestClock.adjust("1 second")
+        expect((yield* ask(caller(30)))._tag).toBe("Queued")
+      }),
   )
 
   gateTest("names Tor first when several facts are against an address", {}, (world) =>

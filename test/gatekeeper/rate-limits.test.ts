@@ -5,37 +5,46 @@ import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { ask, begin, caller, enqueue, gateTest, hangUp } from "../support/gate.ts"
 
+/** A call is not over when its budget is. */
+const LONG_CALLS = { MaxCallMinutes: 1440 }
+
 describe("the budgets", () => {
-  gateTest("of an hour refuse until the first request is an hour old", { Security: { RateLimitHourly: 2 } }, () =>
-    Effect.gen(function* () {
-      yield* begin()
-      yield* TestClock.adjust("10 minutes")
-      yield* enqueue()
-      yield* TestClock.adjust("20 minutes")
-      const refused = yield* ask()
-      expect(refused).toMatchObject({ _tag: "RateLimited", limit: "hour", retryAfterSeconds: 30 * 60 })
-      yield* TestClock.adjust("29 minutes")
-      expect(yield* ask()).toMatchObject({ _tag: "RateLimited", retryAfterSeconds: 60 })
-      yield* TestClock.adjust("1 minute")
-      expect((yield* ask())._tag).toBe("Queued")
-    }),
+  gateTest(
+    "of an hour refuse until the first request is an hour old",
+    { Security: { RateLimitHourly: 2 }, Queue: LONG_CALLS },
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        yield* TestClock.adjust("10 minutes")
+        yield* enqueue()
+        yield* TestClock.adjust("20 minutes")
+        const refused = yield* ask()
+        expect(refused).toMatchObject({ _tag: "RateLimited", limit: "hour", retryAfterSeconds: 30 * 60 })
+        yield* TestClock.adjust("29 minutes")
+        expect(yield* ask()).toMatchObject({ _tag: "RateLimited", retryAfterSeconds: 60 })
+        yield* TestClock.adjust("1 minute")
+        expect((yield* ask())._tag).toBe("Queued")
+      }),
   )
 
-  gateTest("of a day refuse until the first request is a day old", { Security: { RateLimitDaily: 1 } }, () =>
-    Effect.gen(function* () {
-      yield* begin()
-      yield* TestClock.adjust("1 hour")
-      expect(yield* ask()).toMatchObject({
-        _tag: "RateLimited",
-        limit: "day",
-        retryAfterSeconds: 23 * 3600,
-        limits: [
-          { name: "hour", quota: 20, windowSeconds: 3600 },
-          { name: "day", quota: 1, remaining: 0, windowSeconds: 86_400, resetSeconds: 23 * 3600 },
-          { name: "concurrent", quota: 3, remaining: 2, windowSeconds: 0 },
-        ],
-      })
-    }),
+  gateTest(
+    "of a day refuse until the first request is a day old",
+    { Security: { RateLimitDaily: 1, RateLimitConcurrency: 3 }, Queue: LONG_CALLS },
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        yield* TestClock.adjust("1 hour")
+        expect(yield* ask()).toMatchObject({
+          _tag: "RateLimited",
+          limit: "day",
+          retryAfterSeconds: 23 * 3600,
+          limits: [
+            { name: "hour", quota: 20, windowSeconds: 3600 },
+            { name: "day", quota: 1, remaining: 0, windowSeconds: 86_400, resetSeconds: 23 * 3600 },
+            { name: "concurrent", quota: 3, remaining: 2, windowSeconds: 0 },
+          ],
+        })
+      }),
   )
 
   gateTest(

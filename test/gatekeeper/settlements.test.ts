@@ -25,7 +25,7 @@ describe("settlements", () => {
         const steps = yield* makeSteps(
           makeCampaigns(yield* Settings),
           { slots: () => 1, account: () => undefined },
-          makeMemory(1),
+          makeMemory(),
           () => Effect.void,
         ).pipe(
           Effect.provideService(

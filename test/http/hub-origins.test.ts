@@ -65,6 +65,30 @@ const cookieFrom = (answer: {
 
 describe.concurrent("what the hub stores about a browser", { timeout: 30_000 }, () => {
   servedTest(
+    "is one that the gate has issued, in a cookie that no other host of the domain can set",
+    { Security: { AllowedOrigins: [SHOP] } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const chosen = "c".repeat(22)
+        for (const name of ["voicegate_hub", "__Host-voicegate_hub"]) {
+          const fresh = yield* negotiate(port, { origin: SHOP, cookie: `${name}=${chosen}` })
+          assert.match(
+            fresh.headers["set-cookie"]?.[0] ?? "",
+            /^__Host-voicegate_hub=[\w-]{22}; Path=\/; HttpOnly;.* Secure/,
+          )
+          assert.notInclude(cookieFrom(fresh), chosen)
+        }
+        const bearer = yield* negotiate(port, { origin: SHOP, authorization: `Bearer ${chosen}` })
+        assert.notStrictEqual(bearer.body.accessToken, chosen)
+        const issued = cookieFrom(yield* negotiate(port, { origin: SHOP }))
+        assert.strictEqual(cookieFrom(yield* negotiate(port, { origin: SHOP, cookie: issued })), issued)
+        // set by another host of the domain, which has its own id from the gate
+        const planted = issued.replace("__Host-", "")
+        assert.notStrictEqual(cookieFrom(yield* negotiate(port, { origin: SHOP, cookie: planted })), issued)
+      }),
+  )
+
+  servedTest(
     "is only for pages of the origin that registered: another allowed page with its cookie gets nothing",
     { Security: { AllowedOrigins: [SHOP, OTHER] } },
     (served) =>

@@ -7,9 +7,8 @@ import { eventually } from "../../scripts/harness/process.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { begin, enqueue } from "../support/gate.ts"
-import { serveGate } from "../support/gate-server.ts"
+import { post, serveGate } from "../support/gate-server.ts"
 
-const COOKIE = { cookie: `voicegate_hub=${"c".repeat(22)}` }
 const frame = (record: object): string => `${JSON.stringify(record)}\u001e`
 
 it.live("a ticket is not held by a connection that closed during its lookup", () =>
@@ -40,8 +39,10 @@ it.live("a ticket is not held by a connection that closed during its lookup", ()
     } = yield* serveGate({}, {}, { store })
     const connected = (what: string, many: number) =>
       Effect.promise(() => eventually(what, async () => (await Effect.runPromise(tickets)).length === many))
+    const negotiated = yield* post(`http://127.0.0.1:${port}/sessionHub/negotiate?negotiateVersion=1`)
+    const [cookie = ""] = (negotiated.headers.get("set-cookie") ?? "").split(";")
     const open = async (...records: ReadonlyArray<object>): Promise<WebSocket> => {
-      const socket = new WebSocket(`ws://127.0.0.1:${port}/sessionHub`, { headers: COOKIE })
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/sessionHub`, { headers: { cookie } })
       await once(socket, "open")
       for (const record of [{ protocol: "json", version: 1 }, ...records]) socket.send(frame(record))
       return socket

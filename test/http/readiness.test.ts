@@ -3,6 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Routes, layer as routesLayer } from "../../src/http/routes.ts"
+import * as TicketLimits from "../../src/http/ticket-limits.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
@@ -28,7 +29,11 @@ const makeStore = () => {
 
 const readiness = Effect.fnUntraced(function* () {
   const { state, store } = makeStore()
-  const context = yield* Layer.build(routesLayer("").pipe(Layer.provide(gateLayer(makeWorld(), {}, { store }))))
+  const context = yield* Layer.build(
+    routesLayer("")
+      .pipe(Layer.provide(TicketLimits.layer))
+      .pipe(Layer.provide(gateLayer(makeWorld(), {}, { store }))),
+  )
   const { ready } = Context.get(context, Routes)
   return { state, status: Effect.map(ready, (answer) => answer.status), ready }
 })

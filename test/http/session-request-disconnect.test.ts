@@ -2,11 +2,12 @@
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { describe, expect } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Layer } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import type { FifoQueue } from "../../src/FifoQueue.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
 import * as Routes from "../../src/http/routes.ts"
+import * as TicketLimits from "../../src/http/ticket-limits.ts"
 import { noFacts } from "../../src/IpIntel.ts"
 import { figures, remaining, stateOf } from "../support/gate.ts"
 import { post, servedTest } from "../support/gate-server.ts"
@@ -77,7 +78,7 @@ describe("a session request", () => {
       expect(yield* stateOf(ticket)).toBe("waiting")
 
       // a page that reloads while it asks for its ticket: its answer is not the only one that names it
-      const routes = yield* Effect.provide(Routes.Routes, Routes.layer(""))
+      const routes = yield* Effect.provide(Routes.Routes, Routes.layer("").pipe(Layer.provide(TicketLimits.layer)))
       const known = yield* routes.request(JSON.stringify({ uniqueRequestId: ticket }), "127.0.0.1")
       const replaced = yield* routes.request(JSON.stringify({ uniqueRequestId: "long over" }), "127.0.0.1")
       expect([known.outcome, known.newTicket]).toEqual(["queued", undefined])

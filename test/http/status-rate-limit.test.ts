@@ -52,7 +52,7 @@ describe("the requests of one address in a minute", () => {
 })
 
 describe("polling a ticket's state", () => {
-  const given = { Security: { StatusPerMinute: 5 }, VoiceAiPlatform: { MaxConcurrency: 2 } }
+  const given = { Security: { StatusPerMinute: 5, RateLimitConcurrency: 0 }, VoiceAiPlatform: { MaxConcurrency: 2 } }
 
   servedTest(
     "is refused beyond the limit, and then does not keep the place; starting and leaving still work",
@@ -81,7 +81,11 @@ describe("polling a ticket's state", () => {
       const refused = yield* again()
       expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"])
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50)
-      expect((yield* post(asked, { uniqueRequestId: "nothing" })).status).toBe(429)
+      // tickets that do not exist are counted by address
+      for (let n = 0; n < 5; n++) yield* post(asked, { uniqueRequestId: `nothing ${n}` })
+      const unknown = yield* post(asked, { uniqueRequestId: "nothing" })
+      expect([unknown.status, unknown.body.code]).toEqual([429, "rate_limited"])
+      expect(Number(unknown.headers.get("retry-after"))).toBeGreaterThan(50)
       for (const none of [{}, { uniqueRequestId: null }])
         expect([200, 202]).toContain((yield* post(asked, none)).status)
     }),

@@ -181,6 +181,15 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
+  servedTest("that floods the gate with pongs is closed", {}, ({ port, url }) =>
+    Effect.gen(function* () {
+      const socket = yield* upgraded(port, `/api/session/${yield* waiting}/events`)
+      socket.write(Buffer.from("8a8000000000".repeat(150), "hex"))
+      yield* Effect.promise(() => once(socket, "close"))
+      expect((yield* call(`${url}/health/live`)).status).toBe(200)
+    }),
+  )
+
   servedTest("that sends a long message is closed", {}, ({ url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))

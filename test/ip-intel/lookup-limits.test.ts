@@ -48,6 +48,21 @@ describe("a hostile crowd", () => {
     }),
   )
 
+  it.effect("of one /48 that keeps asking uses ten times NetworkLookupsPerMinute in a day", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { NetworkLookupsPerMinute: 60 }, answer })
+      const address = (request: number) => `2606:4700:1:${(request + 1).toString(16)}::1`
+      for (let minute = 0; minute < 30; minute++) {
+        for (let n = 0; n < 70; n++) yield* Effect.ignore(ip.lookup(address(100 * minute + n)))
+        yield* TestClock.adjust("1 minute")
+      }
+      expect(ip.http.requests).toHaveLength(600)
+      expect(yield* ip.lookup("2606:4700:2:1::1")).toEqual(noFacts)
+      yield* TestClock.adjust("1 day")
+      expect(yield* ip.lookup(address(60_000))).toEqual(noFacts)
+    }),
+  )
+
   it.effect("of one /24 uses NetworkLookupsPerMinute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { NetworkLookupsPerMinute: 20 }, answer })

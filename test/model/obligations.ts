@@ -74,11 +74,9 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
   return newlyOver(change)
     .filter(([, ticket]) => !leftToDoubt(change, ticket))
     .flatMap(([id, { caller, holds, state }]) => {
-      const waited = change.before.tickets.get(id)?.state === "waiting"
-      const unknown = waited || change.withdraws === true
       const refund =
         (state === "failed" && change.refused !== true) ||
-        (state === "left" && unknown) ||
+        (state === "left" && change.withdraws === true) ||
         (state === "removed" && change.clears === true)
       const missed =
         (state === "missed" && missedOffer(change, id)) ||

@@ -4,8 +4,10 @@
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { WebSocket } from "ws"
+import * as messages from "../../messages.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { toProblem } from "../failures.ts"
+import type { TicketLimits } from "../ticket-limits.ts"
 import type { HubMemory } from "./memory.ts"
 import { type Peer, sendFailed, sendReconnect } from "./peer.ts"
 import * as protocol from "./protocol.ts"
@@ -16,15 +18,22 @@ export const PING_MILLIS = 10_000
 const IDLE_TIMEOUT_MILLIS = 40_000
 /** A connection that has not registered by then is treated as a reconnect: the widget does not register again. */
 const REGISTER_MILLIS = 3_000
-const MAX_INVOCATIONS = 100
+/** Each is a registration, which asks the store. The widget registers once. */
+const MAX_INVOCATIONS = 20
 /**
- * Maximum messages and pings of a connection in `PING_MILLIS`. The stock client sends two at first, then one every 15 s. A
+ * Maximum messages, pings and pongs of a connection in `PING_MILLIS`. The stock client sends two at first, then one every 15 s. A
  * connection that exceeds the limit is closed with 1008 and read no further.
  */
 export const MAX_MESSAGES = 200
+/** After it, a registration that was refused may be repeated. */
+const MINUTE_SECONDS = 60
 
 /** @param log the access log for refusals, which replaces addresses by caller names */
-export const makeConnections = Effect.fnUntraced(function* (memory: HubMemory, log: AccessLogService) {
+export const makeConnections = Effect.fnUntraced(function* (
+  memory: HubMemory,
+  log: AccessLogService,
+  limits: Pick<TicketLimits["Service"], "answered" | "use">,
+) {
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const peers = new Set<Peer>()
@@ -54,17 +63,26 @@ export const makeConnections = Effect.fnUntraced(function* (memory: HubMemory, l
     if (record.target.toLowerCase() !== "register")
       return answer(`There is no method ${JSON.stringify(record.target.slice(0, 64))}.`)
     if (typeof ticket !== "string") return answer("Register: Expected a uniqueRequestId.")
+    const fail = (message: string, status: number, code: string): Effect.Effect<void> =>
+      Effect.andThen(
+        answer(message),
+        Effect.sync(() => {
+          sendFailed(peer, message)
+          logRefusal(peer, "REGISTER", status, code)
+        }),
+      )
+    const refusal = limits.use(ticket, "events", peer.address)
+    if (refusal !== undefined) return fail(messages.askedTooOften(MINUTE_SECONDS), refusal.status, refusal.outcome)
     return Effect.matchEffect(register(peer, ticket), {
-      onSuccess: () => answer(),
-      onFailure: (error) =>
-        Effect.andThen(
-          answer(error.message),
-          Effect.sync(() => {
-            sendFailed(peer, error.message)
-            const { code, status } = toProblem(error)
-            logRefusal(peer, "REGISTER", status, code)
-          }),
-        ),
+      onSuccess: () => {
+        limits.answered(ticket, peer.address, true)
+        return answer()
+      },
+      onFailure: (error) => {
+        if (error._tag === "TicketUnknown") limits.answered(ticket, peer.address, false)
+        const { code, status } = toProblem(error)
+        return fail(error.message, status, code)
+      },
     })
   }
 
@@ -138,6 +156,7 @@ export const makeConnections = Effect.fnUntraced(function* (memory: HubMemory, l
         else onFrame(peer, String(data))
       })
       ws.on("ping", () => admits(peer))
+      ws.on("pong", () => admits(peer))
       ws.on("error", () => ws.terminate())
       ws.on("close", () => {
         peers.delete(peer)

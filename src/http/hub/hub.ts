@@ -19,6 +19,7 @@ import type { Store } from "../../Store.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { header } from "../incoming.ts"
+import type { TicketLimits } from "../ticket-limits.ts"
 import { makeConnections } from "./connections.ts"
 import { makeHubMemory } from "./memory.ts"
 
@@ -39,7 +40,12 @@ const SERVER_OPTIONS = {
   maxBufferedChunks: MAX_CHUNKS,
 }
 
+/** The cookie of a page over http. Other hosts of the same domain can set one of this name. */
 const COOKIE = "voicegate_hub"
+/** Of a page over https: browsers let nobody but this host set a cookie of this name (RFC 6265bis §4.1.3.2). */
+const HOST_COOKIE = `__Host-${COOKIE}`
+
+const isSecure = (request: IncomingMessage): boolean => header(request, "origin")?.startsWith("https:") === true
 
 export interface Hub {
   /** `POST /sessionHub/negotiate`; `credentials` is whether the page's cookies are trusted. */
@@ -57,7 +63,9 @@ export interface Hub {
 }
 
 const cookieOf = (request: IncomingMessage): string | undefined =>
-  new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(header(request, "cookie") ?? "")?.[1]
+  new RegExp(`(?:^|;\\s*)${isSecure(request) ? HOST_COOKIE : COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(
+    header(request, "cookie") ?? "",
+  )?.[1]
 
 /**
  * The access token of an earlier negotiation. The stock client sends it with each later negotiation of the same page (`accessToken`
@@ -72,10 +80,11 @@ const newId = (): string => randomBytes(16).toString("base64url")
 export const makeHub = (
   basePath: string,
   log: AccessLogService,
+  limits: Pick<TicketLimits["Service"], "answered" | "use">,
 ): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const memory = yield* makeHubMemory
-    const connections = yield* makeConnections(memory, log)
+    const connections = yield* makeConnections(memory, log, limits)
     /** Counts all open connections of a caller; the push channel counts only registered ones. */
     const connectionCounter = makeConnectionCounter(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
@@ -109,40 +118,50 @@ export const makeHub = (
       negotiate: (request, credentials) => {
         const token = newId()
         const version = new URL(request.url ?? "/", "http://gate").searchParams.get("negotiateVersion") === "1" ? 1 : 0
-        const known = credentials ? cookieOf(request) : undefined
-        const browser = known ?? tokenOf(request) ?? newId()
-        const secure = header(request, "origin")?.startsWith("https:") === true
-        const cookie = `${COOKIE}=${browser}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure; Partitioned" : "SameSite=Lax"}`
-        return Effect.match(memory.negotiated(token, browser), {
-          onFailure: (error) => failed(error, basePath),
-          onSuccess: () =>
-            json(
-              200,
-              {
-                negotiateVersion: version,
-                connectionId: version === 1 ? newId() : token,
-                ...(version === 1 ? { connectionToken: token } : {}),
-                // a client with the cookie needs no token
-                ...(known === undefined ? { accessToken: browser } : {}),
-                availableTransports: [{ transport: "WebSockets", transferFormats: ["Text"] }],
-              },
-              "negotiated",
-              credentials ? { "set-cookie": cookie } : {},
-            ),
-        })
+        const named = credentials ? cookieOf(request) : undefined
+        const given = named ?? tokenOf(request)
+        const secure = isSecure(request)
+        return Effect.gen(function* () {
+          const isIssued = given !== undefined && (yield* memory.isIssued(given))
+          const browser = isIssued ? given : newId()
+          const cookie = `${secure ? HOST_COOKIE : COOKIE}=${browser}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure; Partitioned" : "SameSite=Lax"}`
+          yield* memory.negotiated(token, browser)
+          return json(
+            200,
+            {
+              negotiateVersion: version,
+              connectionId: version === 1 ? newId() : token,
+              ...(version === 1 ? { connectionToken: token } : {}),
+              // a client with the cookie needs no token
+              ...(named === browser ? {} : { accessToken: browser }),
+              availableTransports: [{ transport: "WebSockets", transferFormats: ["Text"] }],
+            },
+            "negotiated",
+            credentials ? { "set-cookie": cookie } : {},
+          )
+        }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
       },
       upgrade: (request, socket, head, address, credentials) => {
         const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
         const cookie = credentials ? cookieOf(request) : undefined
-        // a client that skipped negotiation has no id
-        if (id === null) return Effect.sync(() => open(request, socket, head, address, cookie))
+        // a client that skipped negotiation has no id, and may have a cookie of an earlier one
+        if (id === null) {
+          const browser =
+            cookie === undefined
+              ? Effect.undefined
+              : Effect.map(memory.isIssued(cookie), (issued) => (issued ? cookie : undefined))
+          return Effect.match(browser, {
+            onFailure: (error) => failed(error, basePath),
+            onSuccess: (browser) => open(request, socket, head, address, browser),
+          })
+        }
         return Effect.match(memory.claim(id), {
           onFailure: (error) => failed(error, basePath),
           onSuccess: (claimed) => {
             if (claimed.state === "unknown")
               return problem(404, "connection_unknown", "id: Expected a negotiated connection.")
             if (claimed.state === "used") return problem(409, "connection_used", "id: This connection is open already.")
-            return open(request, socket, head, address, claimed.browser ?? cookie)
+            return open(request, socket, head, address, claimed.browser)
           },
         })
       },

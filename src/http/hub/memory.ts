@@ -40,6 +40,9 @@ const tokenKey = (token: string): string => `vg:{hub:${token}}:token`
 const browserKey = ({ id, origin }: Browser): string =>
   `vg:{hub:${id}.${createHash("sha256").update(origin.toLowerCase()).digest("base64url").slice(0, 22)}}:tickets`
 
+/** The key of an id that was issued to a browser. */
+const issuedKey = (browser: string): string => `vg:{hub:${browser}}:issued`
+
 /** A browser, or a page without cookies, at one origin; empty for programs that send no `Origin`. */
 export interface Browser {
   readonly id: string
@@ -55,7 +58,9 @@ export interface Claimed {
 const BROWSER = /^[A-Za-z0-9_-]{22}$/
 
 export interface HubMemory {
-  /** Stores a token that was negotiated for a browser. */
+  /** Whether a gate has issued this id of a browser within a day. Others are chosen by a client, or by somebody who gave it to that client. */
+  readonly isIssued: (browser: string) => Effect.Effect<boolean, StoreUnavailable>
+  /** Stores a token that was negotiated for a browser, and that the browser's id is issued. */
   readonly negotiated: (token: string, browser: string) => Effect.Effect<void, StoreUnavailable>
   readonly claim: (token: string) => Effect.Effect<Claimed, StoreUnavailable>
   readonly remember: (browser: Browser, ticket: string) => Effect.Effect<void, StoreUnavailable>
@@ -64,7 +69,15 @@ export interface HubMemory {
 }
 
 export const makeHubMemory: Effect.Effect<HubMemory, never, Store> = Effect.map(Store, (store) => ({
-  negotiated: (token, browser) => store.set(tokenKey(token), browser, TOKEN_MILLIS),
+  isIssued: (browser) => Effect.map(store.get(issuedKey(browser)), (found) => found !== undefined),
+  negotiated: (token, browser) =>
+    Effect.all(
+      [store.set(tokenKey(token), browser, TOKEN_MILLIS), store.set(issuedKey(browser), "1", BROWSER_MILLIS)],
+      {
+        concurrency: 2,
+        discard: true,
+      },
+    ),
   claim: (token) =>
     Effect.gen(function* () {
       const now = yield* store.now

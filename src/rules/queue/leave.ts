@@ -1,8 +1,8 @@
 /**
- * The caller gives up a waiting or called ticket. A starting or live ticket ends with its session instead. A waiting
- * caller gets the quota back. A called one pays for a call, or for a missed turn after `FREE_LEAVE_MILLIS` of the start
- * window: otherwise a caller could hold a slot for nearly the whole window at the price of a call. The window is
- * measured back from its deadline, because outages renew it. While no gate sweeps or the platform cannot be reached,
+ * The caller gives up a waiting or called ticket. A starting or live ticket ends with its session instead. The request
+ * stays used, or an address could have any number accepted in an hour. A called caller pays for a missed turn after
+ * `FREE_LEAVE_MILLIS` of the start window: otherwise a caller could hold a slot for nearly the whole window at the
+ * price of a call. The window is measured back from its deadline, because outages renew it. While no gate sweeps or the platform cannot be reached,
  * leaving is never late.
  */
 import { callNext } from "../call-next.ts"
@@ -23,7 +23,7 @@ export const leave = (s: Step, { id }: { readonly id: string }): LeaveResult => 
   if (ticket.state === "starting" || ticket.state === "live") return "busy"
   if (ticket.state === "waiting") {
     dequeue(s, id, ticket)
-    endTicket(s, id, ticket, "left", "refund")
+    endTicket(s, id, ticket, "left")
   } else if (ticket.state === "called") {
     const isLate = s.now - windowBegan(s, id, ticket) > FREE_LEAVE_MILLIS && !isUnattended(s) && !isDisrupted(s)
     freeSlot(s, id, ticket)

@@ -58,7 +58,7 @@ export const IpIntelSettings = Schema.Struct({
     description: "lookups of one instance per minute; beyond that, `OnError` decides",
   }),
   NetworkLookupsPerMinute: optional(wholeNumber(1, 1_000_000), "a tenth of `LookupsPerMinute`, at least 5", {
-    description: `lookups for one network (IPv4 /24, IPv6 /${NETWORK_BITS}) per minute; beyond that, \`OnError\` decides for that network alone`,
+    description: `lookups for one network (IPv4 /24, IPv6 /${NETWORK_BITS}) per minute, and ten times as many (at least 256) per day; beyond that, \`OnError\` decides for that network alone`,
     documentation:
       "So one network cannot use up all lookups. A larger range (IPv4 /16, IPv6 /32) may use half of them. Cost: when an office or mobile network has more new addresses in a minute, the rest are not checked",
   }),

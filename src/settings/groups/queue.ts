@@ -8,8 +8,10 @@ const seconds = wholeNumber(1, 3600)
 
 export const QueueSettings = Schema.Struct({
   MaxLength: withDefault(wholeNumber(0, 10_000_000), 10_000, { description: "tickets that may wait in a campaign" }),
-  NetworkShare: withDefault(fraction(0.01), 0.25, {
-    description: `share of the slots, and of scarce places in the queue, that one network (IPv4 /24, IPv6 /${NETWORK_BITS}) may hold while others want them: 0.01 to 1, where 1 is no limit`,
+  NetworkShare: withDefault(fraction(0.01), 1, {
+    description: `share of the slots, and of scarce places in the queue, that one network (IPv4 /24, IPv6 /${NETWORK_BITS}) may hold while others want them: 0.01 to 1; with 1, callers are called in the order in which they came, whoever they are`,
+    documentation:
+      "For a gate under attack. Below 1, a caller of a network that holds its share is passed over while others wait, and [keeps the place](promises.md#fair-shares-of-networks)",
   }),
   DisconnectGraceSeconds: withDefault(seconds, 30, {
     description: "how long a place is kept after its connection is lost",
@@ -17,9 +19,11 @@ export const QueueSettings = Schema.Struct({
   StartWindowSeconds: withDefault(seconds, 30, {
     description: "how long a called caller has to start the call; twice as long when the widget's page is hidden",
   }),
-  MaxCallMinutes: withDefault(wholeNumber(1, 1440), 120, {
+  MaxCallMinutes: withDefault(wholeNumber(1, 1440), 30, {
     description:
       "the longest call: in its last minute the gate ends it where the platform can end calls; after that, its slot is reclaimed",
+    documentation:
+      "A caller who says nothing holds the slot for so long, where the vendor does not end a silent call. Raise it to what your longest calls need",
   }),
   MaxTicketBytes: withDefault(wholeNumber(256, 65_536), 8192, {
     description:

@@ -39,31 +39,31 @@ export const SecuritySettings = Schema.Struct({
       "token that opens the operator's console at `/console`, at least 16 characters; several for rotation; there is no console without it",
   }),
   RateLimitHourly: withDefault(count, 20, {
-    description: `calls of one address (IPv6: of one /${CALLER_BITS}) per hour; 0 is no limit`,
+    description: `session requests of one address (IPv6: of one /${CALLER_BITS}) that are accepted in any hour; 0 is no limit`,
     documentation:
       "Cost: an office or a mobile network behind one IPv4 address (NAT) shares the limit. Raise this and `RateLimitDaily` to what its people need together",
   }),
   RateLimitDaily: withDefault(count, 100, {
-    description: `calls of one address (IPv6: of one /${CALLER_BITS}) per day; 0 is no limit`,
+    description: `session requests of one address (IPv6: of one /${CALLER_BITS}) that are accepted in any day; 0 is no limit`,
   }),
-  RateLimitConcurrency: withDefault(count, 3, {
+  RateLimitConcurrency: withDefault(count, 0, {
     description: `tickets of one address (IPv6: of one /${CALLER_BITS}) that may be open at once: waiting, called or in a call; 0 is no limit`,
     documentation:
-      "Cost: the fourth person in an office behind one address is refused (429) until one of its calls is over",
+      "Without it, one address may hold as many slots and places as its hourly limit has requests. Cost of a limit of 3: the fourth person in an office or a mobile network behind one address is refused (429) until one of its calls is over",
   }),
   RefundsPerHour: withDefault(count, 10, {
-    description: "the most units given back to one address in any hour; 0 gives nothing back",
-    documentation:
-      "Cost: people behind one address who leave the queue more than ten times an hour use up each other's calls",
+    description:
+      "the most units given back to one address in any hour, of calls that did not start because the queue, the store or the platform failed; 0 gives nothing back",
   }),
-  MissedTurnCost: withDefault(wholeNumber(1, 100), 3, {
+  MissedTurnCost: withDefault(wholeNumber(1, 100), 1, {
     description: "units of the hour and of the day that a missed turn costs in total; 1 is as much as a call",
     documentation:
-      "Leaving more than 5 s after being called is a missed turn too. Cost: a caller who does not react within `Queue.StartWindowSeconds`, or declines late, has two calls fewer, and so has everyone behind the same address",
+      "Leaving more than 5 s after being called is a missed turn too. A higher cost is for a gate under attack: an address that is called and never starts gets fewer turns. Then a caller who does not react within `Queue.StartWindowSeconds`, or declines late, has fewer calls, and so has everyone behind the same address",
   }),
   StatusPerMinute: withDefault(count, 120, {
-    description: `how often one address (IPv6: one /${CALLER_BITS}) may ask for the state of tickets (\`GET /api/session/{id}\`) per minute, at each instance; 0 is no limit`,
-    documentation: `Five other kinds of requests have the same limit, each counted apart: starting and leaving, session requests that name a ticket, events of unknown tickets, negotiations of the hub, connections of the hub. A network (IPv4 /24, IPv6 /${NETWORK_BITS}) has five times the limit. Cost: behind one address about 20 people can poll every 10 s. Events of known tickets have no such limit`,
+    description:
+      "how often one ticket may be asked about (`GET /api/session/{id}`) per minute, at each instance; 0 is no limit",
+    documentation: `These have the same limit, each counted apart: starting and leaving, session requests that name the ticket, connections for its events, commands on those. Tickets that the instance does not know are counted by address (IPv6: by /${CALLER_BITS}) instead, and so are negotiations and connections of the hub. A network (IPv4 /24, IPv6 /${NETWORK_BITS}) has five times the limit for unknown tickets, and fifty times for the hub. Beyond that each of its addresses may still ask six times, and a called ticket can always be started`,
   }),
   BlockVpn: withDefault(flag, true, { description: "refuse VPN addresses" }),
   BlockProxy: withDefault(flag, true, { description: "refuse open and residential proxies" }),
