@@ -7,6 +7,7 @@ import { settingsFrom } from "../../src/settings/given.ts"
 export const SERVER: SettingsTree["Server"] = {
   Host: "127.0.0.1",
   Port: 0,
+  BasePath: "",
   AllowedHosts: undefined,
   MaxConnectionsPerAddress: 0,
   DrainSeconds: 0,

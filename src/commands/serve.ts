@@ -25,7 +25,11 @@ export const server = (options: Listeners.Options = {}) => serverOf(Gate.layer, 
 /** The same, over this gate. */
 const serverOf = <A, E, R>(gate: Layer.Layer<A, E, R>, options: Listeners.Options = {}) =>
   Server.layer.pipe(
-    Layer.provide(Listeners.layer(options)),
+    Layer.provide(
+      Layer.unwrap(
+        Effect.map(Settings, ({ Server: { BasePath } }) => Listeners.layer({ basePath: BasePath, ...options })),
+      ),
+    ),
     Layer.provideMerge(ProcessMetrics.layer),
     Layer.provideMerge(gate),
     Layer.provide(isWorker() ? Layer.succeed(CurrentMetricsSource, sumOfProcesses) : Layer.empty),
@@ -69,8 +73,8 @@ const announce = Layer.effectDiscard(
     const names = Campaigns.map(({ name }) => name).join(", ")
     const checked = IpIntel.Provider === "none" ? "not checked" : `checked by ${IpIntel.Provider}`
     yield* reloadOnSignal
-    const docs = server.Docs === "public" ? `; documentation: ${url}/docs` : ""
-    yield* Effect.logInfo(`voicegate listens at ${url} for ${names}; addresses are ${checked}${docs}`)
+    const docs = server.Docs === "public" ? `; documentation: ${url}${server.BasePath}/docs` : ""
+    yield* Effect.logInfo(`voicegate listens at ${url}${server.BasePath} for ${names}; addresses are ${checked}${docs}`)
     yield* allocateInTheYoungGeneration
     yield* notifyReady
   }),

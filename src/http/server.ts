@@ -112,6 +112,13 @@ export const makePrivateServer = (
   return server
 }
 
+const WHY_NOT = new Map([
+  ["EADDRINUSE", ": another program listens there, perhaps another instance of this gate"],
+  ["EACCES", ": this user may not; ports below 1024 need a privilege"],
+  ["EADDRNOTAVAIL", ": this machine does not have the address"],
+  ["ENOTFOUND", ": the name is not known"],
+])
+
 /** Listens on a port (0 for any free one) and returns the port. A failure names the settings of the address. */
 export const listen = (
   server: Server,
@@ -124,7 +131,7 @@ export const listen = (
       resume(
         Effect.fail(
           new ListenFailed({
-            message: `${settings}: cannot listen on ${host}:${port} (${error.code})`,
+            message: `${settings}: cannot listen on ${host}:${port} (${error.code})${WHY_NOT.get(error.code ?? "") ?? ""}`,
           }),
         ),
       )

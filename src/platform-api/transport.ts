@@ -58,16 +58,31 @@ const NEVER_CONNECTED = new Set([
 /** Node's codes for a rejected certificate: the handshake failed, so nothing was sent. */
 const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 
-const transportFailure = (call: Call, host: string, error: HttpClientError.HttpClientError): PlatformError => {
+/** OpenSSL's codes for a server that does not answer in TLS: the handshake failed, so nothing was sent. */
+const NOT_TLS = /^(?:ERR_SSL_|EPROTO$)/
+
+/** What of the address is probably wrong. */
+const hintOf = (baseUrl: string, code: string): string => {
+  if (NOT_TLS.test(code)) return `; it does not answer in TLS: if it speaks plain HTTP, its address begins with http://`
+  if (BAD_CERTIFICATE.test(code))
+    return "; its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA"
+  return baseUrl.startsWith("http://") &&
+    (code === "ECONNRESET" || code === "UND_ERR_SOCKET" || code.startsWith("HPE_"))
+    ? "; if it speaks TLS, its address begins with https://"
+    : ""
+}
+
+const transportFailure = (call: Call, baseUrl: string, error: HttpClientError.HttpClientError): PlatformError => {
+  const host = hostOf(baseUrl)
   const { code, connecting } = codeOf(error.reason.cause)
-  const detail = code === "" ? "" : ` (${code})`
+  const detail = code === "" ? "" : ` (${code})${hintOf(baseUrl, code)}`
   if (error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError") {
     return unavailable("malformed", false, "the request to the platform could not be built; check BaseUrl")
   }
   if (error.reason._tag !== "TransportError") {
     return unavailable("malformed", call.kind === "start", `the answer of ${host} could not be read${detail}`)
   }
-  const unsent = connecting || NEVER_CONNECTED.has(code) || BAD_CERTIFICATE.test(code)
+  const unsent = connecting || NEVER_CONNECTED.has(code) || BAD_CERTIFICATE.test(code) || NOT_TLS.test(code)
   return unsent
     ? unavailable("unreachable", false, `cannot connect to ${host}${detail}`)
     : unavailable("unreachable", call.kind === "start", `the connection to ${host} broke${detail}`)
@@ -93,7 +108,6 @@ const requestOf = (
 
 /** Sends one call and returns the answer's data, not yet decoded. */
 export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, endpoint: Endpoint, call: Call) {
-  const host = hostOf(endpoint.baseUrl)
   const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
   const authorisation = yield* endpoint.authorise(call)
   const request = requestOf(call, endpoint.baseUrl, authorisation)
@@ -113,11 +127,17 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
     ),
     withoutRedirects,
     Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, ...Object.keys(authorisation), "location"]),
-    Effect.mapError((error) => transportFailure(call, host, error)),
+    Effect.mapError((error) => transportFailure(call, endpoint.baseUrl, error)),
     Effect.timeoutOrElse({
       duration: timeout,
       orElse: () =>
-        Effect.fail(unavailable("timeout", call.kind === "start", `${host} did not answer within ${timeout / 1000} s`)),
+        Effect.fail(
+          unavailable(
+            "timeout",
+            call.kind === "start",
+            `${hostOf(endpoint.baseUrl)} did not answer within ${timeout / 1000} s`,
+          ),
+        ),
     }),
   )
   return yield* endpoint.read(call, answer)

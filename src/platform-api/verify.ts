@@ -20,9 +20,12 @@ const settingOf = ({ name }: Campaign, setting: string): string =>
 const nameIn = (data: { readonly name?: string | null | undefined } | null | undefined): string =>
   data?.name ? ` (${data.name})` : ""
 
-/** A 404, 405 or 501 without a code did not come from the platform's API, whose refusals always have one. */
+/**
+ * A refusal without a code did not come from the platform's API, whose refusals have one, except those of the key. A server that speaks TLS
+ * answers plain HTTP with 400.
+ */
 const isNotPlatform = ({ reason }: PlatformError): boolean =>
-  reason._tag === "Refused" && reason.code === "" && [404, 405, 501].includes(reason.status)
+  reason._tag === "Refused" && reason.code === "" && reason.status >= 400 && ![401, 403].includes(reason.status)
 
 const codeOf = ({ reason }: PlatformError): string =>
   reason._tag === "Refused" && reason.code ? ` (${reason.code})` : ""
@@ -45,7 +48,10 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
   if (isNotPlatform(error)) {
     return failed(
       "BaseUrl",
-      `there is no platform API at this address: the answer to ${path} is not in the platform's format (${message})`,
+      `there is no platform API at this address: the answer to ${path} is not in the platform's format (${message})` +
+        (reason._tag === "Refused" && reason.status === 400 && campaign.BaseUrl.startsWith("http://")
+          ? "; if the server speaks TLS, the address begins with https://"
+          : ""),
     )
   }
   if (reason._tag === "Unavailable") return failed("BaseUrl", message)

@@ -12,7 +12,11 @@ import { makeReader } from "./reader.ts"
 
 const Access = Schema.Struct({
   Security: Schema.Struct({ ConsoleToken: SecuritySettings.fields.ConsoleToken }),
-  Server: Schema.Struct({ Host: ServerSettings.fields.Host, Port: ServerSettings.fields.Port }),
+  Server: Schema.Struct({
+    BasePath: ServerSettings.fields.BasePath,
+    Host: ServerSettings.fields.Host,
+    Port: ServerSettings.fields.Port,
+  }),
 })
 
 const ANY_HOST = ["0.0.0.0", "::"]
@@ -40,7 +44,7 @@ export const loadConsoleAccess = Effect.fnUntraced(function* (
     )
   }
   if (valid === undefined || token === undefined || problems.length > 0) return yield* new SettingsInvalid({ problems })
-  const { Host, Port } = valid.Server
+  const { BasePath, Host, Port } = valid.Server
   const name = ANY_HOST.includes(Host) ? "127.0.0.1" : Host.includes(":") ? `[${Host}]` : Host
-  return { token, url: `http://${name}:${Port}/` }
+  return { token, url: `http://${name}:${Port}${BasePath}/` }
 })

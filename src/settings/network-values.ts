@@ -28,6 +28,12 @@ export const allowedHost = parsed(
   },
 )
 
+/** Where the gate is below a host name: with a slash at its begin and none at its end; empty for the root. */
+export const basePath = parsed("a path such as /voice, or / for the root", Schema.String, (given) => {
+  const path = given.replace(/\/+$/, "")
+  return given.startsWith("/") && /^(?:\/[\w.~-]+)*$/.test(path) ? path : undefined
+})
+
 /** An http(s) URL without credentials, query and fragment, with exactly one slash at its end. */
 export const baseUrl = parsed("an http or https URL without user, query and fragment", Schema.String, (given) => {
   const url = URL.parse(given)

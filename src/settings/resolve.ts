@@ -138,9 +138,14 @@ const warnOfWebhooks = ({ warnings }: Reader, tree: SettingsTree): void => {
   )
 }
 
-const warn = (read: Reader, tree: SettingsTree, { own = {} }: Place): void => {
+const warn = (read: Reader, tree: SettingsTree, { embedded = false, own = {} }: Place): void => {
   const { warnings } = read
   const { IpIntel, Security } = tree
+  if (embedded && read.has("Server.BasePath")) {
+    warnings.push(
+      "Server.BasePath: not used inside a host application, whose mount path is `basePath` of `createGate`.",
+    )
+  }
   if (own.store === true) warnings.push(...unused(read, ["StoreConnectionString"], "store"))
   else warnOfStore(read, tree)
   if (own.platform !== true) warnOfPlatform(read, tree)

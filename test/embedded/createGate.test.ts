@@ -216,6 +216,7 @@ describe("creating a gate", () => {
       Privacy: { Addresses: "" },
       Server: {
         Host: "",
+        BasePath: "",
         Port: "",
         AllowedHosts: "",
         MaxConnectionsPerAddress: "",

@@ -114,7 +114,7 @@ describe("a host's own platform", () => {
       JSON.parse('{ "sessionIds": [], "webSocketUrl": "wss://secret" }')
     const { ask, log } = await create({ platform: platformOf(wrong) })
     assert.notEqual((await ask()).status, "started")
-    assert.include(log.join(), "initiate of the host's platform gave an answer of a wrong shape.")
+    assert.include(log.join(), "initiate of the host's platform gave an answer of a wrong shape: see sessionIds.")
     assert.notInclude(log.join(), "secret")
   })
 

@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import type { Scripted } from "../platform/support.ts"
+import { Effect, Layer } from "effect"
+import { layer, PlatformApi } from "../../src/PlatformApi.ts"
+import {
+  campaign as campaignOf,
+  http,
+  type Scripted,
+  scriptedServer,
+  sessionConfig,
+  settings,
+} from "../platform/support.ts"
 import { against, json, no, ok } from "./support.ts"
 
 describe("reading", () => {
@@ -57,6 +65,16 @@ describe("reading", () => {
       ],
       ["an address without an API", [{ status: 404, body: "" }], /\.BaseUrl: there is no platform API/],
       ["another API", [json(404, { detail: "Not Found" })], /\.BaseUrl: there is no platform API/],
+      [
+        "plain HTTP for a server that speaks TLS",
+        [{ status: 400, body: "<html>The plain HTTP request was sent to HTTPS port</html>" }],
+        /\.BaseUrl: there is no platform API .*; if the server speaks TLS, the address begins with https:\/\//,
+      ],
+      [
+        "plain HTTP for a server that closes it",
+        ["reset"],
+        /\.BaseUrl: the connection .*its address begins with https:/,
+      ],
       ["a page", [{ status: 200, body: "<!doctype html>" }], /\.BaseUrl: .*envelope/],
     ])("and names the setting of %s", ([, answers, words]) =>
       Effect.gen(function* () {
@@ -64,6 +82,22 @@ describe("reading", () => {
         assert.strictEqual(states.filter((state) => state === "failed").length, 1, says)
         assert.match(says, words)
       }),
+    )
+
+    it.effect("and names the setting when https is set for a server without TLS, and nothing was sent", () =>
+      Effect.gen(function* () {
+        const server = yield* scriptedServer(() => business)
+        const configured = campaignOf({ BaseUrl: `${server.url.replace(/^http:/, "https:")}api/v1/` })
+        const api = yield* Effect.provide(PlatformApi, layer.pipe(Layer.provide([settings(configured), http])))
+        const [found] = yield* api.verify("default")
+        assert.strictEqual(found?.state, "failed")
+        assert.match(
+          found?.detail ?? "",
+          /^VoiceAiPlatform\.BaseUrl: cannot connect to 127\.0\.0\.1:\d+ .*it does not answer in TLS: if it speaks plain HTTP, its address begins with http:/,
+        )
+        const error = yield* Effect.flip(api.initiate(sessionConfig(), "a"))
+        assert.deepInclude(error.reason, { _tag: "Unavailable", mayHaveHappened: false })
+      }).pipe(Effect.scoped),
     )
 
     it.effect("and reports what the platform does not reveal", () =>

@@ -86,6 +86,7 @@ describe("the smallest settings", () => {
           Metrics: "public",
           PrivateHost: "127.0.0.1",
           PrivatePort: 8081,
+          BasePath: "",
           PrivateHosts: ["localhost", "127.0.0.1", "[::1]"],
         },
       },

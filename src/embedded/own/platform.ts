@@ -1,5 +1,5 @@
 /** A host's own voice-agent platform, as a plain object. */
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema, SchemaIssue } from "effect"
 import { Credential } from "../../credential.ts"
 import { PlatformApi, type StartConfig, type WebSession } from "../../PlatformApi.ts"
 import {
@@ -50,6 +50,15 @@ const reasonOf = (error: unknown): PlatformError["reason"] | undefined => {
   return undefined
 }
 
+const listIssues = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: () => "", checkHook: () => "" })
+
+/** The fields of an answer that are missing or wrong, without their values, which may be a credential. */
+const wrongFields = (issue: SchemaIssue.Issue): string => {
+  const paths = listIssues(issue).issues.map(({ path = [] }) => path.map(String).join("."))
+  const fields = [...new Set(paths.filter((path) => path !== ""))]
+  return fields.length === 0 ? "the whole answer, or a field that it needs" : `see ${fields.join(", ")}`
+}
+
 /** Calls the host, and reads its answer. */
 const ask = <A>(
   what: keyof OwnPlatform,
@@ -71,7 +80,9 @@ const ask = <A>(
     Effect.flatMap((given) =>
       Schema.decodeUnknownEffect(answer)(given).pipe(
         // without the answer, which may contain a credential
-        Effect.tapError(() => Effect.logError(`${what} of the host's platform gave an answer of a wrong shape.`)),
+        Effect.tapError(({ issue }) =>
+          Effect.logError(`${what} of the host's platform gave an answer of a wrong shape: ${wrongFields(issue)}.`),
+        ),
         Effect.mapError(() => unavailable("malformed", mayHaveHappened, "the host's platform gave a wrong answer")),
       ),
     ),

@@ -1,7 +1,7 @@
 /** The settings of the gate's HTTP server. */
 import { Schema } from "effect"
 import { CALLER_BITS } from "../../ip-intel/prefixes.ts"
-import { allowedHost, host } from "../network-values.ts"
+import { allowedHost, basePath, host } from "../network-values.ts"
 import { optional, withDefault } from "../setting.ts"
 import { list, oneOf, wholeNumber } from "../values.ts"
 
@@ -11,6 +11,12 @@ const exposure = oneOf(["public", "private", "off"])
 export const ServerSettings = Schema.Struct({
   Host: withDefault(host, "0.0.0.0", { description: "address to listen on" }),
   Port: withDefault(port, 8080, { description: "port to listen on; 0 is any free one" }),
+  BasePath: withDefault(basePath, "/", {
+    description:
+      "path below which everything is served too, such as `/voice` for `https://shop.example/voice`; the addresses in answers begin with it",
+    documentation:
+      "For a proxy that passes `/voice/…` on with its path. In a host application `basePath` of `createGate` does the same",
+  }),
   AllowedHosts: optional(
     list(allowedHost),
     "names of this machine and of `Security.AllowedOrigins` on loopback without `Security.TrustedProxies`, else `*`",
