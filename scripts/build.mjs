@@ -32,6 +32,7 @@ const fingerprint = () => {
     "scripts/build.mjs",
     "scripts/deep-imports.mjs",
     "scripts/render-docs.ts",
+    "scripts/settings-types.ts",
     "scripts/cli.vite.config.ts",
     "scripts/library.vite.config.ts",
   ]
@@ -75,7 +76,10 @@ for (const file of files) {
 run("node", "scripts/render-docs.ts", join(output, "docs"))
 
 const { jsonSchema } = await import(pathToFileURL(join(source, "settings/json-schema.ts")).href)
-writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(jsonSchema(), null, 2)}\n`)
+const { settingsTypes } = await import(pathToFileURL(join(root, "scripts/settings-types.ts")).href)
+const schema = jsonSchema()
+writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(schema, null, 2)}\n`)
+writeFileSync(join(output, "embedded/settings.d.ts"), settingsTypes(schema))
 
 // an old Node must be able to read the program's entry, so it is JavaScript as it stands
 const main = join(output, "main.js")

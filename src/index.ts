@@ -14,7 +14,7 @@ import "./node-version.ts"
 
 export { createGate } from "./embedded/createGate.ts"
 export type { Fetch, FetchInfo } from "./embedded/fetch.ts"
-export type { Client, Gate, GateOptions, LogEntry } from "./embedded/gate.ts"
+export type { Client, Gate, GateOptions, LogEntry, SessionBody } from "./embedded/gate.ts"
 export type { Handler, PrivateHandler, UpgradeHandler } from "./embedded/mount.ts"
 export type { CallEvent, GateEvents, On, OutcomeEvent } from "./embedded/observers.ts"
 export type {
@@ -119,21 +119,38 @@ export { StoreRefused } from "./store/redis-problems.ts"
 // Limits and queue
 
 export {
+  type AccountCapacity,
   type Admitted,
   type CampaignContext,
   type Cleared,
+  type Doubt,
   FifoQueue,
+  type Heartbeat,
+  type HeartbeatEntry,
   type HeartbeatEntry as Touched,
+  type Newcomer,
+  type Offered,
   type Place,
   type Settlement,
+  type SettlementKind,
   type Signal,
+  type SignalKind,
   type Start,
+  type StartFailure,
   type StepResult,
   type Swept,
   type TicketSnapshot,
+  type Waiting,
+  type Withdrawals,
 } from "./FifoQueue.ts"
 export { layerAdmissionAtomic, layerAdmissionSeparate, layerFifoQueue, layerRateLimiter } from "./layers.ts"
-export { Admission } from "./services/Admission.ts"
+export type { Action, CampaignSnapshot, OperatorQueue, Pages, Performed } from "./queue/operator.ts"
+export type { AuditLine } from "./rules/operator/audit-log.ts"
+export type { HeldSlot, WaitingTicket } from "./rules/operator/snapshot.ts"
+export type { Failed } from "./rules/queue/fail.ts"
+/** What `FifoQueue.sessionState` answers. */
+export type { SessionState as QueuedSession } from "./rules/queue/session-state.ts"
+export { Admission, type AdmissionResult, type Admit } from "./services/Admission.ts"
 export { RateLimiter } from "./services/RateLimiter.ts"
 
 // Addresses

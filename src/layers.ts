@@ -1,16 +1,62 @@
 /** The gate's layers for a host with Effect. Their modules are loaded when they are built. */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { FifoQueue } from "./FifoQueue.ts"
+import { IpIntel } from "./IpIntel.ts"
 import { lazyLayer } from "./lazy-layer.ts"
+import { Store } from "./Store.ts"
+import { Admission } from "./services/Admission.ts"
+import { PlatformApi } from "./services/PlatformApi.ts"
+import { PushChannel } from "./services/PushChannel.ts"
+import { RateLimiter } from "./services/RateLimiter.ts"
 import type { SettingsSource } from "./settings/load.ts"
 
-/** The gatekeeper with all its concerns, built from `Settings`. It provides the concerns too. */
-export const layerGate = lazyLayer(async () => (await import("./Gate.ts")).layer)
+/**
+ * Logs a warning where a host provides services to a layer that has its own: they would be ignored in silence, because a layer takes from
+ * what it is given only what it asks for.
+ */
+const sayingUnused = <A, E, R>(
+  layer: Layer.Layer<A, E, R>,
+  name: string,
+  own: ReadonlyArray<{ readonly key: string }>,
+  instead: string,
+): Layer.Layer<A, E, R> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const given = (yield* Effect.context<never>()).mapUnsafe
+      const unused = own.filter(({ key }) => given.has(key)).map(({ key }) => key.replace("voicegate/", ""))
+      if (unused.length > 0) {
+        yield* Effect.logWarning(
+          `${name} has its own ${unused.join(", ")}, and does not use the one that is provided to it. ${instead}`,
+        )
+      }
+      return layer
+    }),
+  )
+
+/** The services that `layerGatekeeper` makes over the `Store`. */
+const OVER_STORE = [RateLimiter, FifoQueue, Admission]
+
+/**
+ * The gatekeeper with all its concerns, built from `Settings`. It provides the concerns too. One that the host provides to it is not used,
+ * and a warning says so.
+ */
+export const layerGate = sayingUnused(
+  lazyLayer(async () => (await import("./Gate.ts")).layer),
+  "layerGate",
+  [Store, IpIntel, PlatformApi, PushChannel, ...OVER_STORE],
+  "To replace one, use layerGatekeeper or layerGatekeeperNoDeps.",
+)
 
 /**
  * The gatekeeper over concerns that the host provides: `Settings`, `Store`, `IpIntel`, `PlatformApi`, `PushChannel`. Limits
- * and queue use the `Store`.
+ * and queue use the `Store`: a `RateLimiter`, `FifoQueue` or `Admission` that the host provides to it is not used, and a warning says so.
  */
-export const layerGatekeeper = lazyLayer(async () => (await import("./Gate.ts")).layerNoDeps)
+export const layerGatekeeper = sayingUnused(
+  lazyLayer(async () => (await import("./Gate.ts")).layerNoDeps),
+  "layerGatekeeper",
+  OVER_STORE,
+  "To replace one, use layerGatekeeperNoDeps, which takes all three.",
+)
 
 /** The gatekeeper over concerns that the host provides, including `RateLimiter`, `FifoQueue` and `Admission`. */
 export const layerGatekeeperNoDeps = lazyLayer(async () => (await import("./Gatekeeper.ts")).layer)

@@ -1,11 +1,12 @@
 /** A host's own layer of any concern is the one that is used. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import * as Admission from "../src/Admission.ts"
 import { FifoQueue } from "../src/FifoQueue.ts"
 import { type Gatekeeper, layer as gatekeeper } from "../src/Gatekeeper.ts"
 import { noFacts } from "../src/IpIntel.ts"
+import { layerGate, layerGatekeeper } from "../src/layers.ts"
 import type { PushChannel } from "../src/PushChannel.ts"
 import { layer as queueLayer } from "../src/queue/layer.ts"
 import * as RateLimiter from "../src/RateLimiter.ts"
@@ -32,6 +33,50 @@ interface Own {
   readonly admission?: typeof Admission.layerAtomic
   readonly store?: Layer.Layer<Store>
 }
+
+describe("a service that is provided to a layer with its own", () => {
+  const lines = (layer: Layer.Layer<never, unknown>): Effect.Effect<ReadonlyArray<string>> =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(String(message)))
+      yield* Effect.exit(Effect.scoped(Layer.build(Layer.provide(layer, Logger.layer([logger])))))
+      return logged.filter((line) => line.includes("does not use"))
+    })
+
+  it.effect("is not ignored in silence: layerGatekeeper has its own RateLimiter, FifoQueue and Admission", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const over = Layer.mergeAll(intelLayer(world), platformLayer(world), recordingPush(world)).pipe(
+        Layer.provideMerge(memory.layer),
+        Layer.provideMerge(settingsLayer({})),
+      )
+      const own = Layer.merge(RateLimiter.layer, queueLayer).pipe(Layer.provideMerge(over))
+      assert.deepStrictEqual(
+        yield* lines(Layer.effectDiscard(Effect.void).pipe(Layer.provide(layerGatekeeper.pipe(Layer.provide(over))))),
+        [],
+      )
+      assert.deepStrictEqual(
+        yield* lines(Layer.effectDiscard(Effect.void).pipe(Layer.provide(layerGatekeeper.pipe(Layer.provide(own))))),
+        [
+          "layerGatekeeper has its own RateLimiter, FifoQueue, and does not use the one that is provided to it. To replace one, use layerGatekeeperNoDeps, which takes all three.",
+        ],
+      )
+    }),
+  )
+
+  it.effect("is not ignored in silence: layerGate has every service of its own", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const own = Layer.merge(platformLayer(world), memory.layer).pipe(Layer.provideMerge(settingsLayer({})))
+      assert.deepStrictEqual(
+        yield* lines(Layer.effectDiscard(Effect.void).pipe(Layer.provide(layerGate.pipe(Layer.provide(own))))),
+        [
+          "layerGate has its own Store, PlatformApi, and does not use the one that is provided to it. To replace one, use layerGatekeeper or layerGatekeeperNoDeps.",
+        ],
+      )
+    }),
+  )
+})
 
 /** A gate of which some concerns are the host's. */
 const gate = (

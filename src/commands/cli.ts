@@ -1,5 +1,5 @@
 /**
- * The command line: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `reload`, `platform`.
+ * The command line: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `reload`, `webhook`, `platform`.
  * Wiring only. Other commands load their modules when they run, so that serving starts fast. Exit codes: 0, 1 (failed), 2 (wrong usage).
  */
 import "effect/schema/SchemaJITCompiler/enable"
@@ -22,6 +22,7 @@ import { noteRequests } from "./reload-requests.ts"
 import { serve } from "./serve.ts"
 import { schema, settings } from "./settings.ts"
 import { token } from "./token.ts"
+import { webhook } from "./webhook.ts"
 
 /** The exit code of `Runtime.defaultTeardown` for SIGINT and SIGTERM. */
 const INTERRUPTED = 130
@@ -215,6 +216,7 @@ const voicegate = root.pipe(
     campaign(Effect.map(root, sourceOf)),
     ticket(Effect.map(root, sourceOf)),
     reload(Effect.map(root, sourceOf)),
+    webhook(Effect.map(root, sourceOf)),
     platform.pipe(Command.provideEffectDiscard(withoutSettings)),
   ]),
 )

@@ -1,6 +1,6 @@
 /** What a host without Effect sees of a gate. */
 import type { WebSessionConfig } from "../Gatekeeper.ts"
-import type { PushEvent } from "../Session.ts"
+import type { AudioConfiguration, PushEvent, SessionRequest } from "../Session.ts"
 import type { Fetch } from "./fetch.ts"
 import type { Handler, PrivateHandler, UpgradeHandler } from "./mount.ts"
 import type { On } from "./observers.ts"
@@ -36,8 +36,18 @@ export interface GateOptions {
   readonly platform?: OwnPlatform
 }
 
-/** A running gate. Its methods do not use `this`, so each may be passed as a function. */
-export interface Gate {
+/** The body of a session request, as browsers send it. Null and undefined mean absent. */
+export type SessionBody = {
+  readonly [K in keyof SessionRequest]?:
+    | (K extends "audioConfiguration" ? AudioBody : SessionRequest[K])
+    | null
+    | undefined
+}
+
+type AudioBody = { readonly [K in keyof AudioConfiguration]?: AudioConfiguration[K] | undefined }
+
+/** A running gate. `await using gate = await createGate(…)` closes it at the end of the block. Its methods do not use `this`, so each may be passed as a function. */
+export interface Gate extends AsyncDisposable {
   /** Serves the gate's HTTP: `app.use("/voice", gate.handler)`, or a request listener of a node server. */
   readonly handler: Handler
   /**
@@ -52,8 +62,11 @@ export interface Gate {
    * `gate.fetch(request, { address: remoteAddress })`. It has events as Server-Sent Events, and no WebSockets.
    */
   readonly fetch: Fetch
-  /** Makes a session request; `body` is what a browser would send. */
-  readonly request: (body: unknown, client: Client) => Promise<results.RequestResult>
+  /**
+   * Makes a session request; `body` is what a browser would send, such as the parsed body of its request. It is checked in any case, so a
+   * host may pass on what it has not checked: `gate.request(request.body as SessionBody, …)`.
+   */
+  readonly request: (body: SessionBody, client: Client) => Promise<results.RequestResult>
   /** The platform's `InitiateWebSession` through the gate: a WebSocket URL, a place in the queue, or a refusal. */
   readonly initiateWebSession: (config: WebSessionConfig, client: Client) => Promise<results.RequestResult>
   /** Starts the session of a called ticket. Idempotent while the session runs. */
@@ -76,6 +89,11 @@ export interface Gate {
   readonly on: On
   /** What an operator sees and does in the console, for a page or a tool of the host. */
   readonly operator: GateOperator
+  /**
+   * The gate's metrics in the text format of Prometheus, as `/metrics` serves them, to be joined with those of the host's own registry. All
+   * gates of a process share them.
+   */
+  readonly metrics: () => Promise<string>
   /** Reports that a session has ended, by any of its ids, when the host itself receives the platform's webhook. */
   readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
   /**

@@ -1,6 +1,7 @@
 /**
  * The type of the settings file, for hosts that write settings in code. It helps an editor; the check at `createGate` decides and
- * reports every problem at once, with its path.
+ * reports every problem at once, with its path. The published types are others, of the same names: `scripts/settings-types.ts` writes them
+ * with the description of each setting, and a number is a number there.
  */
 import type { SettingsFile } from "../Settings.ts"
 import type { CampaignSettings as Campaign } from "../settings/groups/campaign.ts"

@@ -1,8 +1,9 @@
 /** Starts the gate of `createGate`: its layers on a runtime of its own, and its methods over their services. */
 import { Effect, Layer, Logger, ManagedRuntime, Result, Stream } from "effect"
+import { PrometheusMetrics } from "effect/observability"
 import * as GateLayer from "../Gate.ts"
-import { Gatekeeper } from "../Gatekeeper.ts"
-import { requestOf } from "../gatekeeper/web-session.ts"
+import { Gatekeeper, type RequestError } from "../Gatekeeper.ts"
+import { asWritten, requestOf } from "../gatekeeper/web-session.ts"
 import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
 import { DRAIN_MILLIS } from "../http/server.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
@@ -56,6 +57,19 @@ const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
 
 /** The body as JSON: a field that is undefined is absent. */
 const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "null")
+
+/** The caller's canonical address; undefined without one, as when a host in JavaScript passes no second argument. */
+const addressOf = (client: unknown): string | undefined => {
+  const { address }: { readonly address?: unknown } = Object(client)
+  return typeof address === "string" ? canonicalAddress(address) : undefined
+}
+
+/** A ticket as the host passes it; one that is no text is that of nobody. */
+const ticketOf = (ticket: unknown): string => (typeof ticket === "string" ? ticket : "")
+
+/** The ids that a host reports; what is no text is left out. */
+const sessionIdsOf = (ids: unknown): ReadonlyArray<string> =>
+  (Array.isArray(ids) ? ids : [ids]).filter((id) => typeof id === "string")
 
 const servicesOf = ({ ipIntel, platform, store }: GateOptions): GateLayer.OwnServices => ({
   ...(ipIntel === undefined ? {} : { ipIntel: ownIpIntel(ipIntel) }),
@@ -118,12 +132,17 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
     }
   }
 
-  const request: Gate["request"] = async (body, client) => {
-    const address = client.address === undefined ? undefined : canonicalAddress(client.address)
+  /** @param rename names the fields of an error as the host has written them */
+  const requested = async (
+    body: unknown,
+    client: unknown,
+    rename = (error: RequestError): RequestError => error,
+  ): Promise<results.RequestResult> => {
+    const address = addressOf(client)
     if (address === undefined) return results.noClientAddress()
     return await run<results.RequestResult>(
       Effect.match(gatekeeper.request(asJson(body), { address }), {
-        onFailure: (error) => results.notStarted(error, basePath),
+        onFailure: (error) => results.notStarted(rename(error), basePath),
         onSuccess: results.started,
       }),
     )
@@ -144,30 +163,42 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
     },
   })
 
+  const close: Gate["close"] = () => {
+    closing ??= runtime
+      .runPromise(Effect.all([listeners.drain, drain], { concurrency: "unbounded", discard: true }))
+      .then(() => runtime.dispose())
+    return closing
+  }
+
   return {
     handler,
     privateHandler,
     upgrade,
     fetch: makeFetch(handler),
-    request,
+    request: (body, client) => requested(body, client),
     initiateWebSession: async (config, client) => {
       const body = requestOf(config)
-      return Result.isFailure(body) ? results.notStarted(body.failure, basePath) : await request(body.success, client)
+      return Result.isFailure(body)
+        ? results.notStarted(body.failure, basePath)
+        : await requested(body.success, client, asWritten)
     },
     start: (ticket) =>
       run<results.StartResult>(
-        Effect.match(gatekeeper.start(ticket), { onFailure: results.startRefused, onSuccess: results.started }),
+        Effect.match(gatekeeper.start(ticketOf(ticket)), {
+          onFailure: results.startRefused,
+          onSuccess: results.started,
+        }),
       ),
     leave: (ticket) =>
       run<results.LeaveResult>(
-        Effect.match(gatekeeper.leave(ticket), {
+        Effect.match(gatekeeper.leave(ticketOf(ticket)), {
           onFailure: results.storeUnavailable,
           onSuccess: () => ({ status: "left" }),
         }),
       ),
     status: (ticket) =>
       run<results.StatusResult>(
-        Effect.match(gatekeeper.status(ticket), {
+        Effect.match(gatekeeper.status(ticketOf(ticket)), {
           onFailure: results.ticketRefused,
           onSuccess: (found) => ({ status: "found", ticket: found }),
         }),
@@ -176,7 +207,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
       Stream.toAsyncIterableWith(
         Stream.suspend(() =>
           closing === undefined
-            ? eventsOf(ticket, gatekeeper, channel)
+            ? eventsOf(ticketOf(ticket), gatekeeper, channel)
             : Stream.fromEffect(Effect.die(new Error("The gate is closed."))),
         ),
         context,
@@ -187,18 +218,15 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
     },
     on: observers.on,
     operator: makeOperator(operator, run),
+    metrics: () => run(Effect.sync(() => PrometheusMetrics.formatUnsafe(context))),
     sessionEnded: (sessionIds) =>
       run<results.SessionEndedResult>(
-        Effect.match(gatekeeper.sessionEnded(typeof sessionIds === "string" ? [sessionIds] : sessionIds), {
+        Effect.match(gatekeeper.sessionEnded(sessionIdsOf(sessionIds)), {
           onFailure: results.storeUnavailable,
           onSuccess: (released) => ({ status: "accepted", released }),
         }),
       ),
-    close: () => {
-      closing ??= runtime
-        .runPromise(Effect.all([listeners.drain, drain], { concurrency: "unbounded", discard: true }))
-        .then(() => runtime.dispose())
-      return closing
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }

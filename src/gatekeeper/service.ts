@@ -22,7 +22,7 @@ import type { Internals } from "./internals.ts"
 import type { Relay } from "./relay.ts"
 import type { TraceOfTicket } from "./traces.ts"
 import type { ReceiveWebhook, UnreadOutcome } from "./vendor-webhooks.ts"
-import { requestOf, type WebSessionConfig } from "./web-session.ts"
+import { asWritten, requestOf, type WebSessionConfig } from "./web-session.ts"
 
 /** The client's address in canonical form. */
 export interface Caller {
@@ -102,6 +102,9 @@ export const initiateWebSession = (
   Gatekeeper.use((gatekeeper) => {
     const body = requestOf(config, gatekeeper.internals.campaigns)
     return Effect.flatMap(Effect.fromResult(body), (valid) =>
-      Effect.map(gatekeeper.request(valid, caller), ({ webSocketUrl = "" }) => webSocketUrl),
+      gatekeeper.request(valid, caller).pipe(
+        Effect.map(({ webSocketUrl = "" }) => webSocketUrl),
+        Effect.mapError(asWritten),
+      ),
     )
   })

@@ -17,6 +17,25 @@ const FIELDS = { WebCampaignId: true, RegionId: true, DynamicVariables: true } s
   readonly [K in keyof Required<WebSessionConfig>]: true
 }
 
+/** The fields of the session request, by the names of `InitiateWebSession`. */
+const NAMES: Readonly<Record<string, string>> = {
+  campaignId: "WebCampaignId",
+  regionId: "RegionId",
+  dynamicVariables: "DynamicVariables",
+}
+
+/** Names what is invalid as the host has written it: `DynamicVariables.age`, not `dynamicVariables.age`. */
+export const asWritten = <E extends { readonly _tag: string }>(error: E | InvalidRequest): E | InvalidRequest => {
+  if (!isInvalid(error)) return error
+  const issues = error.issues.map(({ field, message }) => ({
+    field: field.replace(/^\w+/, (name) => NAMES[name] ?? name),
+    message,
+  }))
+  return invalid(error.code, issues)
+}
+
+const isInvalid = (error: { readonly _tag: string }): error is InvalidRequest => error._tag === "InvalidRequest"
+
 const NO_URL = "Expected a campaign of the default platform: the sessions of this one have no WebSocket URL"
 
 /**
@@ -27,6 +46,11 @@ export const requestOf = (
   config: WebSessionConfig,
   campaigns?: Pick<Campaigns, "find">,
 ): Result.Result<unknown, InvalidRequest> => {
+  const given: unknown = config
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    const message = `Expected an object with ${Object.keys(FIELDS).join(", ")}, each of which may be absent`
+    return Result.fail(invalid("invalid_request", [{ field: "", message }]))
+  }
   const unknown = unknownFields(config, Object.keys(FIELDS))
   if (unknown.length > 0) return Result.fail(invalid("invalid_request", unknown))
   if ((campaigns?.find(config.WebCampaignId)?.Platform ?? "iqra") !== "iqra") {

@@ -3,6 +3,7 @@
  * stylesheet.
  */
 import { readdir, readFile } from "node:fs/promises"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { extname } from "node:path"
 import { Context, Effect } from "effect"
 import { type Document, makeDocument } from "../serving/documents.ts"
@@ -25,6 +26,36 @@ const HEADERS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, string>>>
     "cross-origin-opener-policy": "same-origin",
   },
   ".css": { ...HEADERS, "content-type": "text/css; charset=utf-8" },
+}
+
+/** Whether somebody reads the answer in a browser: programs ask for any type, or for JSON. */
+export const acceptsHtml = ({ headers }: IncomingMessage): boolean => /\btext\/html\b/i.test(headers.accept ?? "")
+
+/** Answers 404 with a page that lists the documents. Its links are relative, because the gate may be mounted below a path. */
+export const sendUnknownPage = (
+  path: string,
+  names: ReadonlyArray<string>,
+  { method }: IncomingMessage,
+  response: ServerResponse,
+): void => {
+  const docs = "../".repeat(path.split("/").length - 3)
+  const links = names.map((name) => `<li><a href="${docs}${name}">${name}</a></li>`).join("")
+  const body = Buffer.from(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>No such document · voicegate</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${docs}style.css">
+</head>
+<body>
+<main><h1>No such document</h1><p>These are the documents:</p><ul>${links}<li><a href="${docs}../docs">API reference</a></li></ul></main>
+</body>
+</html>
+`)
+  response.writeHead(404, { ...HEADERS_BY_TYPE[".html"], "cache-control": "no-store", "content-length": body.length })
+  response.end(method === "HEAD" ? undefined : body)
 }
 
 const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>

@@ -10,7 +10,7 @@ import { renderApiPage } from "../serving/api-page.ts"
 import { type Document, isDocumentRequest, lazyDocument, makeDocument, sendDocument } from "../serving/documents.ts"
 import { Documented } from "./Api.ts"
 import { DocumentedConsole } from "./console/Documented.ts"
-import { docPages } from "./doc-pages.ts"
+import { acceptsHtml, docPages, sendUnknownPage } from "./doc-pages.ts"
 import { makeMetrics } from "./metrics.ts"
 
 /** Answers a request if it is for one of these documents, and returns whether it was. */
@@ -45,6 +45,7 @@ export const makeDocuments = (
     const description = prepared(lazyDocument(() => openApi(OpenApi.fromApi(Documented))))
     const consoleDescription = prepared(lazyDocument(() => openApi(OpenApi.fromApi(DocumentedConsole))))
     const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
+    const names = pages.flatMap(([path]) => (path.endsWith(".css") ? [] : [path.slice("/docs/".length)]))
     const documentation = [
       ["/docs", docs],
       ["/openapi.json", description],
@@ -60,7 +61,12 @@ export const makeDocuments = (
       if (Server.Metrics === place) served.set("/metrics", metrics)
       return (path, request, response) => {
         const serve = served.get(path)
-        if (serve === undefined || !isDocumentRequest(request)) return false
+        if (!isDocumentRequest(request)) return false
+        if (serve === undefined) {
+          if (Server.Docs !== place || !path.startsWith("/docs/") || !acceptsHtml(request)) return false
+          sendUnknownPage(path, names, request, response)
+          return true
+        }
         serve(request, response)
         return true
       }

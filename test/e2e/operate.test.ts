@@ -2,7 +2,14 @@
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../../scripts/harness/gate.ts"
+import {
+  type Environment,
+  type Gate,
+  makeBench,
+  runProgram,
+  settingsFor,
+  WEBHOOK_TOKEN,
+} from "../../scripts/harness/gate.ts"
 import { field } from "../../scripts/harness/http.ts"
 import { freePort } from "../../scripts/harness/process.ts"
 import { startPlatform } from "../../scripts/harness/servers.ts"
@@ -100,6 +107,35 @@ describe("an operator without a browser", () => {
       assert.deepStrictEqual(older.asked, actions)
     },
   )
+
+  it("tests the webhook: what the gate answers to each secret of the settings, and to one that it does not know", async () => {
+    const own = { ...access, Security__WebhookApiToken: WEBHOOK_TOKEN }
+    const accepted = await run("webhook test", own)
+    assert.strictEqual(accepted.code, 0, accepted.output)
+    assert.match(
+      accepted.output,
+      /^ok {5}Security\.WebhookApiToken: accepted\. The session is invented, so no slot was freed\.$/m,
+    )
+    const others = {
+      Security__WebhookApiToken__0: WEBHOOK_TOKEN,
+      Security__WebhookApiToken__1: "another-webhook-token-0123456789",
+    }
+    const refused = await run("webhook test --json", { ...access, ...others })
+    assert.strictEqual(refused.code, 1, refused.output)
+    const { ok, sent, url } = JSON.parse(refused.output)
+    assert.deepStrictEqual([ok, url], [false, new URL("/api/webhook/session-ended", gate.url).href])
+    assert.deepStrictEqual(
+      sent.map((each: Readonly<Record<string, unknown>>) => [each.secret, each.ok, each.status]),
+      [
+        ["Security.WebhookApiToken[0]", true, 200],
+        ["Security.WebhookApiToken[1]", false, 401],
+      ],
+    )
+    assert.notInclude(refused.output, "another-webhook-token")
+    const absent = await run("webhook test", { ...own, Server__Port: String(await freePort()) })
+    assert.strictEqual(absent.code, 1)
+    assert.include(absent.output, "failed Security.WebhookApiToken: cannot be reached (ECONNREFUSED).")
+  })
 
   it("sees campaigns and tickets, pauses and drains, calls the next caller, removes tickets and ends a call", async () => {
     assert.strictEqual((await gate.call()).status, 200)

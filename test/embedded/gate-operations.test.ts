@@ -1,6 +1,6 @@
 /** What a host does with its gate: requests, tickets, and closing it. */
 import { assert, describe, it } from "vitest"
-import { createGate, type Gate } from "../../src/index.ts"
+import { createGate, type Gate, type SessionBody } from "../../src/index.ts"
 import { rejection, serve, settingsFor, useGates } from "./support.ts"
 
 const here = { address: "127.0.0.1" }
@@ -8,12 +8,12 @@ const here = { address: "127.0.0.1" }
 const gates = useGates()
 
 /** The two outcomes that most tests start from. */
-const started = async (on: Gate, body: unknown = {}, address = "127.0.0.1") => {
+const started = async (on: Gate, body: SessionBody = {}, address = "127.0.0.1") => {
   const result = await on.request(body, { address })
   if (result.status !== "started") throw new Error(`not started: ${JSON.stringify(result)}`)
   return result
 }
-const queued = async (on: Gate, body: unknown = {}, address = "127.0.0.1") => {
+const queued = async (on: Gate, body: SessionBody = {}, address = "127.0.0.1") => {
   const result = await on.request(body, { address })
   if (result.status !== "queued") throw new Error(`not queued: ${JSON.stringify(result)}`)
   return result
@@ -61,13 +61,51 @@ describe("requests", () => {
     assert.deepEqual(await on.initiateWebSession({ RegionId: "moon" }, here), {
       status: "refused",
       code: "region_not_allowed",
-      message: "regionId: Expected one of eu, us",
-      issues: [{ field: "regionId", message: "Expected one of eu, us" }],
+      message: "RegionId: Expected one of eu, us",
+      issues: [{ field: "RegionId", message: "Expected one of eu, us" }],
     })
+    for (const [config, field] of [
+      ['{ "WebCampaignId": "nobody" }', "WebCampaignId"],
+      ['{ "WebCampaignId": 7 }', "WebCampaignId"],
+      ['{ "DynamicVariables": { "age": 7 } }', "DynamicVariables.age"],
+      ["null", ""],
+      ["[]", ""],
+    ] as const) {
+      const refused = await on.initiateWebSession(JSON.parse(config), here)
+      assert.deepEqual(refused.status === "refused" && refused.issues?.map((issue) => issue.field), [field], config)
+    }
     assert.deepInclude(await on.request({ campaignId: "nobody" }, here), { code: "unknown_campaign" })
-    assert.deepInclude(await on.request("text", here), { status: "refused", code: "invalid_request" })
-    assert.deepInclude(await on.request(undefined, here), { status: "refused", code: "invalid_request" })
+    assert.deepInclude(await on.request(JSON.parse('"text"'), here), { status: "refused", code: "invalid_request" })
+    assert.deepInclude(await on.request(JSON.parse("null"), here), { status: "refused", code: "invalid_request" })
     assert.equal(gates.platform.starts.length, 0)
+  })
+
+  it("answers a call from JavaScript that lacks its arguments, without an error of its own", async () => {
+    const on = await gates.create()
+    const missing = JSON.parse("null")
+    assert.deepInclude(await on.initiateWebSession({ RegionId: "eu" }, missing), { code: "no_client_address" })
+    assert.deepInclude(await on.request({}, missing), { code: "no_client_address" })
+    assert.deepInclude(await on.start(missing), { code: "ticket_unknown" })
+    assert.deepInclude(await on.status(missing), { code: "ticket_unknown" })
+    assert.deepEqual(await on.leave(missing), { status: "left" })
+    assert.deepEqual(await on.sessionEnded(missing), { status: "accepted", released: false })
+    assert.equal(gates.platform.starts.length, 0)
+  })
+
+  it("closes at the end of the block that uses it", async () => {
+    let on: Gate | undefined
+    {
+      await using gate = await gates.create()
+      on = gate
+      assert.deepEqual(await on.ready(), { status: "ready" })
+    }
+    assert.equal((await on.ready()).status, "refused")
+  })
+
+  it("gives its metrics to the registry of the host", async () => {
+    const on = await gates.create()
+    await started(on)
+    assert.match(await on.metrics(), /^voicegate_requests_total\{outcome="started"\} \d+$/m)
   })
 
   it("treats an undefined field as absent", async () => {

@@ -187,6 +187,33 @@ describe("the package's types for frameworks", () => {
     expect(await check(process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", directory)).toBe("")
   })
 
+  it("type every way of writing a listener in Vue's templates", async () => {
+    const ways = [
+      '@statechange="(event) => log(event.detail.name)"',
+      '@statechange="({ detail }) => { log(detail.name) }"',
+      '@statechange="log($event.detail.name)"',
+      '@statechange="log($event.detail.name); log(1)"',
+      ':onStatechange="(event) => log(event.detail.name)"',
+      'v-on="{ statechange: handler }"',
+    ]
+    const component = (way: string): string => `
+      <script setup lang="ts">
+      import "voicegate/widget/vue"
+      const log = (told: unknown) => console.log(told)
+      const handler = log
+      </script>
+      <template><voice-agent gate="/" ${way} /></template>`
+    const files = ways.flatMap((way, i) => [
+      [`Right${i}.vue`, component(way)],
+      [`Wrong${i}.vue`, component(way.replace("detail.name", "detail.nam"))],
+    ])
+    const directory = await project("vue-listeners", Object.fromEntries(files), "vue")
+    const said = await check(bin("vue-tsc"), "--noEmit", "-p", join(directory, "tsconfig.json"))
+    expect(said).not.toContain("Right")
+    const wrong = new Set([...said.matchAll(/Wrong\d/g)].map(([name]) => name))
+    expect([...wrong]).toEqual(["Wrong0", "Wrong1", "Wrong2", "Wrong3", "Wrong4"])
+  })
+
   it("declare the element for Vue's templates", async () => {
     const right = await readFile(join(examples, "vue/Support.vue"), "utf8")
     const wrong = right.replace("detail.name", "detail.nam").replace('gate="/"', 'gate="/" theme="blue"')

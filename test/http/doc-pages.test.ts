@@ -51,6 +51,31 @@ const running = Effect.fnUntraced(function* (Docs: Docs = "public", files = BUIL
 const live = <E>(name: string, body: Effect.Effect<void, E, Scope.Scope>): void =>
   it.live(name, () => Effect.scoped(body))
 
+describe("an address below /docs without a document", () => {
+  live(
+    "is answered to a browser with a page that lists the documents, and to a program with a problem document",
+    Effect.gen(function* () {
+      const { port } = yield* running()
+      for (const [path, docs] of [
+        ["/docs/embeding", ""],
+        ["/docs/a/b", "../"],
+      ] as const) {
+        const page = yield* rawCall(port, { path, headers: { accept: "text/html,*/*;q=0.8" } })
+        assert.deepStrictEqual([page.status, page.headers["content-type"]], [404, "text/html; charset=utf-8"])
+        assert.include(page.text, `<a href="${docs}embedding">`)
+        const problem = yield* rawCall(port, { path })
+        assert.deepStrictEqual(
+          [problem.status, problem.headers["content-type"]],
+          [404, "application/problem+json; charset=utf-8"],
+        )
+      }
+      const hidden = yield* running("private")
+      const { headers } = yield* rawCall(hidden.port, { path: "/docs/embeding", headers: { accept: "text/html" } })
+      assert.strictEqual(headers["content-type"], "application/problem+json; charset=utf-8")
+    }),
+  )
+})
+
 describe("a document's page", () => {
   live(
     "is served as rendered, in English, with a policy that allows only its stylesheet",

@@ -257,13 +257,25 @@ describe("the package", () => {
   describe("has types for", () => {
     const text = `
       import { createGate, type GateSettings } from "voicegate"
+      import type { AccountCapacity, Doubt, Failed, Heartbeat, HeartbeatEntry, Newcomer, Offered, OperatorQueue, QueuedSession, StartFailure, Waiting, Withdrawals } from "voicegate"
       import { layerListeners } from "voicegate/http"
       import { startLocalPlatform } from "voicegate/platform"
       import { layerTest } from "voicegate/testing"
       const settings: GateSettings = { VoiceAiPlatform: { MaxConcurrency: 2 } }
       export const used = [createGate(settings), layerListeners({ basePath: "/voice" }), startLocalPlatform, layerTest(settings)]
       // @ts-expect-error: no such setting
-      export const wrong: GateSettings = { VoiceAi: {} }`
+      export const wrong: GateSettings = { VoiceAi: {} }
+      // @ts-expect-error: no such provider
+      export const provider: GateSettings = { VoiceAiPlatform: {}, IpIntel: { Provider: "ipapi" } }
+      // @ts-expect-error: a number, not a text
+      export const limit: GateSettings = { VoiceAiPlatform: {}, Security: { RateLimitHourly: "20" } }
+      export const host = async () => {
+        await using gate = await createGate(settings)
+        await gate.request({ campaignId: "sales" }, { address: "192.0.2.1" })
+        // @ts-expect-error: no such field
+        await gate.request({ WebCampaignId: "sales" }, { address: "192.0.2.1" })
+      }
+      export type Queue = readonly [AccountCapacity, Doubt, Failed, Heartbeat, HeartbeatEntry, Newcomer, Offered, OperatorQueue, QueuedSession, StartFailure, Waiting, Withdrawals]`
     /** resolvers that know no `exports` find `.` by the top-level `types` */
     const rootAlone = `
       import { createGate, type GateSettings } from "voicegate"
@@ -307,6 +319,15 @@ describe("the package", () => {
         expect(said).toBe("")
       })
     }
+  })
+
+  it("shows each setting's description where an editor shows the type", async () => {
+    const types = await readFile(installed("dist/embedded/settings.d.ts"), "utf8")
+    const names = [...types.matchAll(/^( +)readonly \w+\??: (?!\{)/gm)]
+    const described = [...types.matchAll(/\*\/\n +readonly \w+\??: (?!\{)/g)]
+    expect(names.length).toBeGreaterThan(150)
+    expect(described).toHaveLength(names.length)
+    expect(types).toContain("/** refuse VPN addresses. Default: true */")
   })
 
   it("is bundled with the widget by Vite, into parts that are loaded on need", async () => {

@@ -14,10 +14,17 @@ type Emit = EmitFn<{
   rating: (event: VoiceAgentElementEventMap["rating"]) => void
 }>
 
+/** The same as properties, for `:onStatechange`, `v-on` with an object, and render functions. */
+type Listeners = {
+  [Type in "statechange" | "message" | "turn" | "rating" as `on${Capitalize<Type>}`]?:
+    | ((event: VoiceAgentElementEventMap[Type]) => void)
+    | undefined
+}
+
 /** `<voice-agent>` as Vue's compiler sees a component. */
 export type VoiceAgentComponent = new () => VoiceAgentElement & {
   /** @deprecated for Vue's compiler only */
-  $props: PublicProps & HTMLAttributes & VoiceAgentAttributes & VoiceAgentProperties
+  $props: PublicProps & Omit<HTMLAttributes, keyof Listeners> & VoiceAgentAttributes & VoiceAgentProperties & Listeners
   /** @deprecated for Vue's compiler only */
   $emit: Emit
 }
