@@ -12,7 +12,7 @@ const OF_ONE_INSTANCE = {
   Security: [
     ...["WebhookApiToken", "WebhookSigningSecret", "ConsoleToken"],
     ...["StatusPerMinute", "BlockVpn", "BlockProxy", "BlockTor", "BlockDatacenter", "Shadow"],
-    ...["AllowedOrigins", "AllowedHeaders", "TrustedProxies"],
+    ...["AllowedOrigins", "AllowedHeaders", "TrustedProxies", "ClientAddressHeader"],
   ],
 }
 
