@@ -121,7 +121,7 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
           if (live === undefined && old !== undefined) return Effect.sync(() => known(limit, old))
           const slots = Math.max(0, most - Math.max(0, inUse - (live ?? 0)))
           known(limit, slots)
-          return save(limit, at, slots, "")
+          return save(limit, at, shareable(slots), "")
         },
         onFailure: (error) => {
           const { campaign, key, setting } = limit

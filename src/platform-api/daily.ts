@@ -31,6 +31,34 @@ const TEST = '{"test":"test"}'
 const Room = Schema.Struct({ url: Schema.NonEmptyString })
 const Token = Schema.Struct({ token: Schema.NonEmptyString })
 const Presence = Schema.Struct({ total_count: Schema.Finite })
+const WebhooksOfDomain = Schema.Array(
+  Schema.Struct({
+    url: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    state: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    eventTypes: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
+  }),
+)
+
+/** Daily switches a webhook off after failures, and sends nothing any more: its state is FAILED then. */
+const brokenBy = (webhooks: typeof WebhooksOfDomain.Type): ReadonlyArray<string> => {
+  const ours = webhooks.filter(({ url }) => url?.endsWith("/api/webhook/daily") === true)
+  if (ours.length === 0) {
+    return [
+      "Daily has no webhook that goes to /api/webhook/daily, so ends of calls are noticed by the audit alone, minutes later.",
+    ]
+  }
+  return ours.flatMap(({ eventTypes, state, url }) => [
+    ...(state === "FAILED"
+      ? [
+          `Daily has switched the webhook to ${url} off, because deliveries failed. Update it at Daily, which switches it on again.`,
+        ]
+      : []),
+    ...(eventTypes && !eventTypes.includes("meeting.ended")
+      ? [`The webhook to ${url} does not report meeting.ended.`]
+      : []),
+  ])
+}
+
 const decodeWebhook = Schema.decodeUnknownOption(
   Schema.Struct({
     type: Schema.String,
@@ -140,6 +168,8 @@ export const daily = (
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: "v1/" }), {
       group: "Daily",
       agent: "BaseUrl",
+      breaks: () =>
+        Effect.map(send(endpoint, WebhooksOfDomain, { kind: "read", method: "GET", path: "v1/webhooks" }), brokenBy),
       bounds: `a token joins its own room, again until it expires, ${lifetimeSeconds} s after it was made`,
     }),
   }

@@ -49,6 +49,38 @@ const ENDS = new Set(["post_call_transcription", "call_initiation_failure"])
 /** How many signatures of one webhook are compared: while a secret is rotated, ElevenLabs signs with the old and the new one. */
 const MOST_SIGNATURES = 5
 
+const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** What an agent's own settings say of calls that are more than it takes. */
+const Agent = Schema.Struct({
+  platform_settings: maybe(
+    Schema.Struct({
+      queueing_config: maybe(Schema.Struct({ enabled: maybe(Schema.Boolean) })),
+      call_limits: maybe(Schema.Struct({ agent_concurrency_limit: maybe(Schema.Finite) })),
+    }),
+  ),
+})
+
+/** Which of them break a promise of the gate. */
+const brokenBy = ({ platform_settings }: typeof Agent.Type, slots: number | undefined): ReadonlyArray<string> => {
+  const { call_limits, queueing_config } = platform_settings ?? {}
+  const most = call_limits?.agent_concurrency_limit ?? -1
+  return [
+    ...(queueing_config?.enabled === true
+      ? [
+          "The agent's own queue is on (platform_settings.queueing_config.enabled): a caller whom ElevenLabs holds there counts as in call " +
+            "and hears its hold tone. Switch it off, so that callers wait in the gate's queue alone.",
+        ]
+      : []),
+    ...(slots !== undefined && most >= 0 && most < slots
+      ? [
+          `MaxConcurrency: The agent takes ${most} conversations at once (platform_settings.call_limits.agent_concurrency_limit), and the ` +
+            `campaign has ${slots} slots.`,
+        ]
+      : []),
+  ]
+}
+
 const isSessionId = Schema.is(SessionId)
 
 /** The parts of a session's first id. */
@@ -140,13 +172,11 @@ export const elevenlabs = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(
-      read(Schema.Unknown, { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` }),
-      {
-        group: "ElevenLabs",
-        agent: "AgentId",
-        bounds: `an address opens one conversation, once, within ${ADDRESS_SECONDS / 60} minutes, which may be longer than the start window`,
-      },
-    ),
+    check: checkAgent(read(Agent, { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` }), {
+      breaks: (found) => Effect.succeed(brokenBy(found, campaign.MaxConcurrency)),
+      group: "ElevenLabs",
+      agent: "AgentId",
+      bounds: `an address opens one conversation, once, within ${ADDRESS_SECONDS / 60} minutes, which may be longer than the start window`,
+    }),
   }
 }

@@ -23,6 +23,7 @@ export interface RelayedSession extends WebSession {
 
 /** The account's limit of concurrent calls, and how many run now. */
 export interface Concurrency {
+  /** infinite where the account has none: then the platform's refusals at capacity are the limit */
   readonly limit: number
   readonly inUse: number
 }
@@ -37,7 +38,7 @@ export interface SessionState {
 
 /** The result of one check. */
 export interface Finding {
-  readonly subject: "platform" | "web campaign" | "region" | "credential"
+  readonly subject: "platform" | "web campaign" | "region" | "credential" | "vendor's settings"
   readonly state: "ok" | "failed" | "not_checked"
   /** one sentence, without the key; for a failure it names the setting */
   readonly detail: string

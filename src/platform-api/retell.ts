@@ -51,7 +51,12 @@ const Calls = Schema.Struct({
   pagination_key: Schema.optionalKey(Schema.NullOr(Schema.String)),
 })
 
-const Concurrency = Schema.Struct({ current_concurrency: Schema.Finite, concurrency_limit: Schema.Finite })
+const Concurrency = Schema.Struct({
+  current_concurrency: Schema.Finite,
+  concurrency_limit: Schema.Finite,
+  /** calls of the limit that are for callers by telephone alone */
+  reserved_inbound_concurrency: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+})
 
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: KnownCall }))
 
@@ -173,7 +178,7 @@ export const retell = (
     limitsCalls: true,
     end,
     capacity: Effect.map(read(Concurrency, { method: "GET", path: "get-concurrency" }), (found) => ({
-      limit: Math.floor(found.concurrency_limit),
+      limit: Math.max(0, Math.floor(found.concurrency_limit - (found.reserved_inbound_concurrency ?? 0))),
       inUse: Math.ceil(found.current_concurrency),
     })),
     webhooks: {
@@ -193,7 +198,8 @@ export const retell = (
       group: "Retell",
       agent: "AgentId",
       bounds:
-        "a token is for one call; Retell says in each how long it is valid, which may be longer than the start window",
+        "a token is for one call; Retell says in each how long it is valid, which may be longer than the start window. It ends a call that " +
+        "nobody has joined after 30 s, so a longer start window is of no use",
     }),
   }
 }

@@ -51,7 +51,11 @@ const Calls = Schema.Struct({
   results: Schema.Array(Known),
   next: Schema.optionalKey(Schema.NullOr(Schema.String)),
 })
-const Account = Schema.Struct({ activeCalls: Schema.Finite, allowedConcurrentCalls: Schema.Finite })
+const Account = Schema.Struct({
+  activeCalls: Schema.Finite,
+  /** null: the plan has no hard cap, and a start is refused with 429 when the load is too high */
+  allowedConcurrentCalls: Schema.NullOr(Schema.Finite),
+})
 
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: Known }))
 
@@ -171,7 +175,7 @@ export const ultravox = (
     limitsCalls: true,
     end,
     capacity: Effect.map(read(Account, { method: "GET", path: "api/accounts/me" }), (account) => ({
-      limit: Math.floor(account.allowedConcurrentCalls),
+      limit: Math.floor(account.allowedConcurrentCalls ?? Number.POSITIVE_INFINITY),
       inUse: Math.ceil(account.activeCalls),
     })),
     webhooks: {

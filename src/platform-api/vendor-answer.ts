@@ -13,6 +13,7 @@ const ErrorBody = Schema.Struct({
   code: Schema.optionalKey(Schema.Unknown),
   error: Schema.optionalKey(Schema.Unknown),
   message: Schema.optionalKey(Schema.Unknown),
+  error_message: Schema.optionalKey(Schema.Unknown),
   msg: Schema.optionalKey(Schema.Unknown),
   detail: Schema.optionalKey(Schema.Unknown),
 })
@@ -85,7 +86,9 @@ export const readVendorAnswer =
     }
     const error = decodeBody(body)
     const code = safe(textOf(error?.code) || textOf(error?.error))
-    const said = safe([error?.message, error?.msg, error?.detail].map(textOf).find((each) => each !== "") ?? "")
+    const said = safe(
+      [error?.message, error?.error_message, error?.msg, error?.detail].map(textOf).find((each) => each !== "") ?? "",
+    )
     const message = `${vendor} answered HTTP ${status}${said === "" ? "" : `: ${said}`}`
     // Such a refusal may quote what the caller has sent, and must not make all others wait.
     const isEcho = REQUEST_STATUSES.has(status) && isAtCapacity({ status, code: "", text: fromCaller })

@@ -1,5 +1,5 @@
 /** What the adapters of vendors with a REST API have in common. */
-import { Effect, Predicate, type Redacted, Schema } from "effect"
+import { Effect, Predicate, type Redacted, Result, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
@@ -118,17 +118,19 @@ export const startedBy = <Call>(
 /**
  * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential.
  *
+ * @param breaks what of the vendor's own settings, as far as they can be read, breaks a promise of the gate: each a sentence that names them
  * @param group the vendor's key in the settings
  * @param agent the name of the setting that a 404 blames
  * @param key the name of the setting that any other refusal blames
  * @param may what the key may do if the read succeeds
  * @param isBounded whether the credential is valid no longer than the start window, or opens one session alone
  */
-export const checkAgent = (
-  read: Effect.Effect<unknown, PlatformError>,
+export const checkAgent = <A>(
+  read: Effect.Effect<A, PlatformError>,
   {
     agent,
     bounds,
+    breaks,
     group,
     isBounded = true,
     key = "ApiKey",
@@ -137,26 +139,33 @@ export const checkAgent = (
     readonly group: string
     readonly agent: string
     readonly bounds: string
+    readonly breaks?: (found: A) => Effect.Effect<ReadonlyArray<string>, PlatformError>
     readonly key?: string
     readonly may?: string
     readonly isBounded?: boolean
   },
 ): Effect.Effect<ReadonlyArray<Finding>> =>
-  read.pipe(
-    Effect.as<Finding>({ subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }),
-    Effect.catch(({ message, reason }) => {
-      if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
-        return Effect.succeed<Finding>({ subject: "platform", state: "not_checked", detail: message })
-      }
-      const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : key
-      return Effect.succeed<Finding>({
-        subject: "platform",
-        state: "failed",
-        detail: `${group}.${setting}: ${message}`,
-      })
-    }),
-    Effect.map((platform) => [
-      platform,
-      { subject: "credential", state: isBounded ? "ok" : "not_checked", detail: bounds },
-    ]),
-  )
+  Effect.gen(function* () {
+    const credential: Finding = { subject: "credential", state: isBounded ? "ok" : "not_checked", detail: bounds }
+    const found = yield* Effect.result(read)
+    if (Result.isFailure(found)) return [unread(found.failure, `${group}.`, agent, key), credential]
+    const platform: Finding = { subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }
+    const told = yield* Effect.result(breaks?.(found.success) ?? Effect.succeed([]))
+    const settings = Result.match(told, {
+      onFailure: ({ message }): ReadonlyArray<Finding> => [
+        { subject: "vendor's settings", state: "not_checked", detail: message },
+      ],
+      onSuccess: (sentences): ReadonlyArray<Finding> =>
+        sentences.map((detail) => ({ subject: "vendor's settings", state: "failed", detail })),
+    })
+    return [platform, credential, ...settings]
+  })
+
+/** Why the agent could not be read, with the setting to check. */
+const unread = ({ message, reason }: PlatformError, group: string, agent: string, key: string): Finding => {
+  if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
+    return { subject: "platform", state: "not_checked", detail: message }
+  }
+  const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : key
+  return { subject: "platform", state: "failed", detail: `${group}${setting}: ${message}` }
+}

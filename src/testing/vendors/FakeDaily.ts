@@ -30,6 +30,18 @@ export const makeFakeDaily = (now: () => number): FakeVendor => {
     switch (`${method} ${name === "" ? path : `:name${action}`}`) {
       case "GET /v1/":
         return { status: 200, body: { domain_name: "fake", config: {} } }
+      case "GET /v1/webhooks":
+        return {
+          status: 200,
+          body: [
+            {
+              uuid: "webhook-1",
+              url: "https://gate.example/api/webhook/daily",
+              state: "ACTIVE",
+              eventTypes: ["meeting.started", "meeting.ended"],
+            },
+          ],
+        }
       case "POST /v1/rooms": {
         const named = String(field(body, "name"))
         if (roomOf(named) !== undefined) return refusal(400, "invalid-request-error", "a room of this name exists")
