@@ -230,7 +230,7 @@ describe("the queue", () => {
     widget.rig.platformLine.set("cut")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
-    await see(second, "The agent is unavailable right now. You’ll keep your place and be called again.")
+    await see(second, "The voice agent is unavailable right now. You’ll keep your place and be called again.")
     await see(second, /^(Estimated wait: .+|This is taking longer than usual\. You’ll keep your place)\.$/)
   })
 

@@ -114,7 +114,7 @@ export const defaultStrings = {
   "notice.microphone-again": "Allow the microphone again to start the call.",
   "notice.other": "Something went wrong. Please try again.",
   "notice.agent_busy": "The agent is busy again. You’ll keep your place and be called again.",
-  "notice.agent_unavailable": "The agent is unavailable right now. You’ll keep your place and be called again.",
+  "notice.agent_unavailable": "The voice agent is unavailable right now. You’ll keep your place and be called again.",
   "announce.place": "You’re number {n} in the queue.",
   "announce.your-turn": "It’s your turn. Start the call now.",
   "announce.offline": "No connection. Trying again automatically.",
