@@ -96,20 +96,18 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             call: admission.newcomer(newcomer),
           }
           return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
-            const { result, settlements, signals, wanting } = stepResultOf(answer, at.campaign)
+            const { result, ...effects } = stepResultOf(answer, at.campaign)
             if (result._tag === "refused") return Effect.fail(refusal(result.usage))
             // hot path: nearly every admission has nothing else
-            if (result.near === undefined && result.shadow === undefined && wanting === undefined) {
-              return Effect.succeed({ result: admittedOf(result), signals, settlements })
+            if (result.near === undefined && result.shadow === undefined) {
+              return Effect.succeed({ result: admittedOf(result), ...effects })
             }
             const { near, shadow, ...admitted } = result
             return Effect.succeed({
               result: admittedOf(admitted),
-              signals,
-              settlements,
+              ...effects,
               ...(near === undefined ? {} : { near }),
               ...(shadow === undefined ? {} : { shadow }),
-              ...(wanting === undefined ? {} : { wanting }),
             })
           })
         }),

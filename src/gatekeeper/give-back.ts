@@ -43,7 +43,8 @@ export const makeGiveBack = (
       for (let end = entries.length; end > 0; end -= MAX_WITHDRAWN_PER_STEP) {
         const batch = entries.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
         const tickets = batch.map(({ taken }) => taken.ticket)
-        yield* memory.of(campaign).done(tickets, yield* step(where, queue.withdraw(where, tickets)))
+        yield* step(where, queue.withdraw(where, tickets))
+        yield* memory.of(campaign).done(tickets)
       }
     })
     const refund = (entry: Remembered): Effect.Effect<void, StoreUnavailable> => {

@@ -4,14 +4,13 @@
  * A start that is under way is not interrupted, because the platform may have begun the session already. The ticket is left as soon as
  * the start is over. If this gate stops before that, the session runs until the platform ends it.
  */
-import { Effect, Metric } from "effect"
+import { Effect } from "effect"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { EndLeft } from "./end-left.ts"
-import * as metrics from "./metrics.ts"
 import type { Steps } from "./steps.ts"
 
 /** How often the gate looks whether the start of a ticket that was left is over (ms). */
@@ -21,7 +20,7 @@ const LOOK_MILLIS = 500
 export type Leave = (where: CampaignContext, ticket: string) => Effect.Effect<void, StoreUnavailable>
 
 export const makeLeave = (
-  campaigns: Pick<Campaigns, "nameOf" | "ofTicket">,
+  campaigns: Pick<Campaigns, "ofTicket">,
   { step }: Steps,
   endLeft: EndLeft,
   followUp: FollowUp,
@@ -34,7 +33,6 @@ export const makeLeave = (
     /** Whether the ticket's start is under way, so that it cannot be left yet. */
     const leaveNow = Effect.fnUntraced(function* (where: CampaignContext, ticket: string) {
       const result = yield* step(where, queue.leave(where, ticket))
-      if (result === "left") yield* Metric.update(metrics.over(campaigns.nameOf(where.campaign), "left"), 1)
       const campaign = campaigns.ofTicket(ticket)
       return (
         result === "busy" && campaign !== undefined && (yield* endLeft(where, campaign.name, ticket)) === "starting"

@@ -3,6 +3,7 @@ import { Effect, Metric, Record, Struct } from "effect"
 import { type CampaignSeries, campaignSeries } from "../campaign-series.ts"
 import { addressLookup, platformRequests } from "../durations.ts"
 import type { IpIntelFailed } from "../IpIntel.ts"
+import { LOSS_REASONS, omittedLines } from "../log-loss.ts"
 import { type RequestRefusal, refusalOutcomes } from "../refusals.ts"
 import { type Blocked, isTerminal, TicketState } from "../Session.ts"
 
@@ -201,8 +202,11 @@ const overOf = (state: TicketState): CampaignSeries<Metric.Counter<number>> => {
 /** Tickets ended by steps of this instance, by terminal state. */
 export const over = (campaign: string, state: TicketState): Metric.Counter<number> => overOf(state).of(campaign)
 
-/** Webhooks of vendors that end no session: about something else, or in a shape that is not documented. */
-const IGNORED_WEBHOOKS = ["ignored", "malformed"] as const
+/**
+ * Webhooks that were not looked up: of a vendor about something else, in a shape that is not documented, and without the right token
+ * or signature.
+ */
+const IGNORED_WEBHOOKS = ["ignored", "malformed", "unauthorized"] as const
 
 export const webhooks = (result: (typeof WEBHOOK_RESULTS | typeof IGNORED_WEBHOOKS)[number]): Metric.Counter<number> =>
   Metric.withAttributes(
@@ -251,6 +255,7 @@ export const register = (campaigns: ReadonlyArray<string>): Effect.Effect<void> 
     ...campaigns.flatMap((name) => [called.of(name), ...TERMINAL_STATES.map((state) => over(name, state))]),
     ...[...WEBHOOK_RESULTS, ...IGNORED_WEBHOOKS].map(webhooks),
     connectionsRefused,
+    ...LOSS_REASONS.map(omittedLines),
   ]
   const histograms = [
     addressLookup,

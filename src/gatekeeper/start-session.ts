@@ -25,6 +25,7 @@ import { addressed, awaitedDataOf, dataOf, startedFrom } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Shutdown } from "./shutdown.ts"
 import type { Steps } from "./steps.ts"
+import { aboutTicket } from "./ticket-log.ts"
 
 /** How a started session is bound while the store is unavailable, before the caller gets an error. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
@@ -131,7 +132,7 @@ export const ownNameOf = (campaign: Pick<Campaign, "Platform">, ticket: string, 
 }
 
 export const makeStartSession = (
-  { step }: Steps,
+  { log, step }: Steps,
   ids: SessionIds,
   { beforeDeadline, isPastDeadline }: Shutdown,
   followUp: FollowUp,
@@ -170,11 +171,14 @@ export const makeStartSession = (
         Effect.flatMap((result) => {
           if (result === "live") {
             const [sessionId = "", ...others] = session.sessionIds
-            const started = startedFrom(ticket, session)
             // the webhook may use another id; the caller does not wait for the lookup
-            return others.length > 0 || session.offerMillis !== undefined
-              ? Effect.succeed(started)
-              : Effect.as(followUp(ids.learn(at, campaign, sessionId)), started)
+            const learned =
+              others.length > 0 || session.offerMillis !== undefined
+                ? Effect.void
+                : followUp(ids.learn(at, campaign, sessionId))
+            return Effect.andThen(learned, log("ticket started", { campaign, ticket })).pipe(
+              Effect.as(startedFrom(ticket, session)),
+            )
           }
           return Effect.fail(
             result === "stale" ? startTooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
@@ -281,7 +285,10 @@ export const makeStartSession = (
             Effect.map(Result.succeed),
           )
         },
-        onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
+        onFailure: (error) =>
+          Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail).pipe(
+            aboutTicket({ campaign, ticket }),
+          ),
       })
     }
 
@@ -294,7 +301,10 @@ export const makeStartSession = (
             Effect.as(Result.succeed(session)),
             Effect.tapError(() => endUnanswered(campaign, session)),
           ),
-        onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, undefined), Result.fail),
+        onFailure: (error) =>
+          Effect.map(notStarted(at, ticket, lease, error, undefined), Result.fail).pipe(
+            aboutTicket({ campaign, ticket }),
+          ),
       })
     }
 

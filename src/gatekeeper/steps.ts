@@ -9,7 +9,10 @@ import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
+import { makeTicketLog, type TicketLog } from "./ticket-log.ts"
 import type { Memory } from "./withdrawals.ts"
+
+const NONE: ReadonlyArray<never> = []
 
 export interface Steps {
   readonly at: (campaign: Campaign) => CampaignContext
@@ -19,6 +22,7 @@ export interface Steps {
   readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
   /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
   readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+  readonly log: TicketLog
   /** when the last heartbeat of each campaign's tickets was sent (ms) */
   readonly heartbeatAt: Map<Campaign, number>
 }
@@ -31,6 +35,7 @@ export const makeSteps = (
 ): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
+    const log = yield* makeTicketLog
     const push = yield* PushChannel
     const queue = yield* FifoQueue
 
@@ -47,14 +52,17 @@ export const makeSteps = (
         Effect.catch(() => Effect.void),
       )
 
-    const send = (campaign: string, signal: Signal): Effect.Effect<void> =>
+    /** Counts and logs a call or an end. The step's own gate does, so that each is counted once, whichever gate has the connection. */
+    const note = (campaign: string, { kind, ticket }: Signal): Effect.Effect<void> =>
       Effect.andThen(
-        Metric.update(
-          signal.kind._tag === "called" ? metrics.called.of(campaign) : metrics.over(campaign, signal.kind.state),
-          1,
-        ),
-        inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))),
+        Metric.update(kind._tag === "called" ? metrics.called.of(campaign) : metrics.over(campaign, kind.state), 1),
+        kind._tag === "called"
+          ? log("ticket called", { campaign, ticket })
+          : log("ticket over", { campaign, ticket, state: kind.state }),
       )
+
+    const send = (campaign: string, signal: Signal): Effect.Effect<void> =>
+      Effect.andThen(note(campaign, signal), inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))))
 
     const contextOf = (campaign: Campaign): CampaignContext => ({
       campaign: campaigns.key(campaign),
@@ -95,14 +103,18 @@ export const makeSteps = (
       )
     }
 
-    const carryOut: Steps["carryOut"] = (at, { result, settlements, signals, wanting = [] }) => {
+    const carryOut: Steps["carryOut"] = (at, { elsewhere = NONE, wanting = NONE, ...stepped }) => {
+      const { result, settlements, signals } = stepped
       if (wanting.length > 0) {
-        const rest = carryOut(at, { result, settlements, signals })
-        return Effect.andThen(Effect.forEach(wanting, offer, { discard: true }), rest)
+        return Effect.andThen(
+          Effect.forEach(wanting, offer, { discard: true }),
+          carryOut(at, { ...stepped, elsewhere }),
+        )
       }
-      if (signals.length === 0 && settlements.length === 0) return Effect.succeed(result)
+      if (signals.length === 0 && settlements.length === 0 && elsewhere.length === 0) return Effect.succeed(result)
       const campaign = campaigns.nameOf(at.campaign)
       return Effect.forEach(signals, (signal) => send(campaign, signal), { discard: true }).pipe(
+        Effect.andThen(Effect.forEach(elsewhere, (signal) => note(campaign, signal), { discard: true })),
         Effect.andThen(settlements.length === 0 ? Effect.void : settle(at, settlements)),
         Effect.as(result),
       )
@@ -114,6 +126,7 @@ export const makeSteps = (
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       carryOut,
       settle,
+      log,
       heartbeatAt,
     }
   })

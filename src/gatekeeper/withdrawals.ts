@@ -3,12 +3,11 @@
  * network. Beyond the bounds, and when this process dies, a ticket ends by the disconnect grace or by the deadline of
  * its slot.
  */
-import { Effect, Metric } from "effect"
+import { Effect } from "effect"
 import { makeConnectionCounter } from "../connection-counter.ts"
 import type { Withdrawals } from "../FifoQueue.ts"
 import { shareOf } from "../rules/ticket.ts"
 import type { Campaign } from "../Settings.ts"
-import * as metrics from "./metrics.ts"
 
 /** Maximum remembered requests, in total and per caller. */
 export const MAX_REMEMBERED = 10_000
@@ -65,13 +64,13 @@ export const makeMemory = (): Memory => {
       [...remembered.values()].flatMap(({ taken, ticket }) =>
         ticket && taken.campaign === campaign ? [taken.ticket] : [],
       ),
-    done: (ids, ended) => {
-      for (const id of ids) {
-        const entry = remembered.get(id)
-        if (entry !== undefined) entry.ticket = false
-      }
-      return ended > 0 ? Metric.update(metrics.over(campaign.name, "left"), ended) : Effect.void
-    },
+    done: (ids) =>
+      Effect.sync(() => {
+        for (const id of ids) {
+          const entry = remembered.get(id)
+          if (entry !== undefined) entry.ticket = false
+        }
+      }),
   })
 
   return {

@@ -132,14 +132,15 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             ...(batch.length === 0 ? {} : { ids: batch }),
             ...(end > MAX_WITHDRAWN_PER_STEP ? { more: true as const } : {}),
           }
-          return Effect.tap(run(rules.reportOutage, at, now, call, identity), ({ result }) =>
-            at.withdrawals === undefined || batch.length === 0 ? Effect.void : at.withdrawals.done(batch, result),
+          return Effect.tap(run(rules.reportOutage, at, now, call, identity), () =>
+            at.withdrawals === undefined || batch.length === 0 ? Effect.void : at.withdrawals.done(batch),
           )
         },
         { concurrency: "unbounded" },
       )
       return {
         signals: reported.flatMap(({ signals }) => signals),
+        elsewhere: reported.flatMap(({ elsewhere = [] }) => elsewhere),
         settlements: reported.flatMap(({ settlements }) => settlements),
       }
     })

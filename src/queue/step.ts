@@ -7,8 +7,8 @@ import { campaignIdOf, campaignKeyOf } from "./keys.ts"
 export interface Withdrawals {
   /** those not withdrawn yet, oldest first */
   readonly ids: () => ReadonlyArray<string>
-  /** Records that these were withdrawn, which ended `ended` of them. */
-  readonly done: (ids: ReadonlyArray<string>, ended: number) => Effect.Effect<void>
+  /** Records that these were withdrawn. */
+  readonly done: (ids: ReadonlyArray<string>) => Effect.Effect<void>
 }
 
 /** The account whose capacity a campaign shares with others (`../rules/account.ts`). */
@@ -36,6 +36,8 @@ export interface CampaignContext {
 export interface StepResult<A> {
   readonly result: A
   readonly signals: ReadonlyArray<Signal>
+  /** calls and ends of tickets in this step that this instance does not deliver, but counts and logs (`StepAnswer`); absent for none */
+  readonly elsewhere?: ReadonlyArray<Signal>
   readonly settlements: ReadonlyArray<Settlement>
   /** the keys of other campaigns of the account that wait for a slot which is free now; absent for none */
   readonly wanting?: ReadonlyArray<string>
@@ -45,10 +47,18 @@ const NONE: ReadonlyArray<never> = []
 
 /** Fills in absent signals and settlements. Names the campaigns that want a slot by their keys; `campaign` is the step's. */
 export const stepResultOf = <A>(
-  { result, settlements = NONE, signals = NONE, wanting }: StepAnswer<A>,
+  { elsewhere, result, settlements = NONE, signals = NONE, wanting }: StepAnswer<A>,
   campaign: string,
 ): StepResult<A> => {
-  if (wanting === undefined) return { result, signals, settlements }
+  if (wanting === undefined) {
+    return elsewhere === undefined ? { result, signals, settlements } : { result, signals, elsewhere, settlements }
+  }
   const { account } = campaignIdOf(campaign)
-  return { result, signals, settlements, wanting: wanting.map((other) => campaignKeyOf({ account, campaign: other })) }
+  return {
+    result,
+    signals,
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+    settlements,
+    wanting: wanting.map((other) => campaignKeyOf({ account, campaign: other })),
+  }
 }

@@ -5,7 +5,7 @@ import { load, save } from "./load.ts"
 import { numberOf, padded } from "./native.ts"
 import { isKnownNumber } from "./platform-limit.ts"
 import { positionAt } from "./position.ts"
-import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
+import { meta, notify, type SettlementKind, type Signal, type Step, settle } from "./step.ts"
 import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
 
 /** How long an ended ticket is remembered (ms), so that its holder can learn how it ended. */
@@ -175,8 +175,12 @@ export const endTicket = (
   s.db.hdel(s.keys.data, id)
   s.db.zadd(s.keys.forget, s.now + RETENTION_MILLIS, id)
   if (!handOverToDoubt(s, id, ticket)) settle(s, kind, id, ticket)
-  // a doubt has no connection to notify
-  if (state !== "left" && ticket.seq !== 0) notify(s, ticket, { ticket: id, kind: { _tag: "ended", state } })
+  // a doubt is not a ticket
+  if (ticket.seq === 0) return
+  const signal: Signal = { ticket: id, kind: { _tag: "ended", state } }
+  // a caller who has left is told nothing
+  if (state === "left") s.elsewhere.push(signal)
+  else notify(s, ticket, signal)
 }
 
 /** Ends the session of a live ticket: frees its slot, measures its length, and remembers its ids. */

@@ -64,6 +64,8 @@ export interface Step {
   /** how many slots the campaign may hold in this step: its own, or fewer while its account withholds some */
   slots: number
   readonly signals: Array<Signal>
+  /** what this step did to tickets that the asking gate has nothing to deliver for: see `StepAnswer` */
+  readonly elsewhere: Array<Signal>
   readonly settlements: Array<Settlement>
   /** the ticket that this step called last */
   lastCalled?: string
@@ -78,12 +80,14 @@ export interface Step {
 }
 
 /**
- * The answer of a step. Its signals are for connections of the asking gate; those for other gates are published. Absent
- * when there are none.
+ * The answer of a step. Its signals are for connections of the asking gate. Those in `elsewhere` were published to other gates, or are
+ * for nobody, because the caller has left; the asking gate does not deliver them. Together the two are every call and every end of a
+ * ticket in this step, each once: the asking gate counts and logs them. Absent when there are none.
  */
 export interface StepAnswer<A> {
   readonly result: A
   readonly signals?: ReadonlyArray<Signal>
+  readonly elsewhere?: ReadonlyArray<Signal>
   readonly settlements?: ReadonlyArray<Settlement>
   /** campaigns of the same account that wait for a slot which is free after this step, in no order */
   readonly wanting?: ReadonlyArray<string>
@@ -96,17 +100,19 @@ export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context
   context,
   slots: context.slots,
   signals: [],
+  elsewhere: [],
   settlements: [],
   scanned: 0,
 })
 
-export const answerOf = <A>({ settlements, signals, wanting }: Step, result: A): StepAnswer<A> => {
-  if (wanting !== undefined) {
+export const answerOf = <A>({ elsewhere, settlements, signals, wanting }: Step, result: A): StepAnswer<A> => {
+  if (wanting !== undefined || elsewhere.length > 0) {
     return {
       result,
       ...(signals.length === 0 ? {} : { signals }),
+      ...(elsewhere.length === 0 ? {} : { elsewhere }),
       ...(settlements.length === 0 ? {} : { settlements }),
-      wanting,
+      ...(wanting === undefined ? {} : { wanting }),
     }
   }
   if (signals.length === 0) return settlements.length === 0 ? { result } : { result, settlements }
@@ -121,6 +127,7 @@ export const notify = (s: Step, ticket: Ticket, { kind, ticket: id }: Signal): v
   const signal: Signal = ticket.trace === undefined ? { ticket: id, kind } : { ticket: id, kind, trace: ticket.trace }
   if (ticket.instance !== undefined && ticket.instance !== s.context.instance) {
     s.db.publish(s.context.channel + ticket.instance, encode(signal))
+    s.elsewhere.push({ ticket: id, kind })
   } else {
     s.signals.push(signal)
   }

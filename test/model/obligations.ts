@@ -16,10 +16,14 @@ export const settlementText = ({ caller, kind, ticket }: Settlement): string => 
 
 /** The signals that a step owes, in the format of `signalText`: one for each ticket it called or ended. */
 export const expectedSignals = (change: Change): ReadonlyArray<string> =>
+  expectedNews(change).filter((text) => !text.endsWith(" ended left"))
+
+/** What a step must tell the gate that asks, in the same format: every call and every end, also of a caller who has left. */
+export const expectedNews = (change: Change): ReadonlyArray<string> =>
   [
     ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
     ...newlyOver(change)
-      .filter(([id, { state }]) => state !== "left" && !isDoubt(id))
+      .filter(([id]) => !isDoubt(id))
       .map(([id, { state }]) => `${id} ended ${state}`),
   ].toSorted()
 

@@ -21,7 +21,7 @@ import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
 import type { Change } from "../model/change.ts"
 import { violations } from "../model/invariants.ts"
-import { expectedSettlements, expectedSignals, settlementText, signalText } from "../model/obligations.ts"
+import { expectedNews, expectedSettlements, expectedSignals, settlementText, signalText } from "../model/obligations.ts"
 import { doubtIds, EMPTY, probe, readState } from "../model/queue-state.ts"
 
 /** The account of a campaign, with the state of each of its campaigns. */
@@ -111,6 +111,8 @@ export const makeCheckedSteps = Effect.fnUntraced(function* (
       account.members.set(own, { state, slots, steppedAt: now, limited })
     }
 
+    const told = [...stepped.signals, ...(stepped.elsewhere ?? [])].map(signalText)
+    assert.deepStrictEqual(told.toSorted(), expectedNews(change))
     const returned = stepped.signals.map(signalText)
     const signals = expectedSignals(change)
     const others = signals.filter((signal) => !returned.includes(signal))

@@ -18,7 +18,13 @@ import type { Rule } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Change } from "../../model/change.ts"
 import { violations } from "../../model/invariants.ts"
-import { expectedSettlements, expectedSignals, settlementText, signalText } from "../../model/obligations.ts"
+import {
+  expectedNews,
+  expectedSettlements,
+  expectedSignals,
+  settlementText,
+  signalText,
+} from "../../model/obligations.ts"
 import { doubtIds, EMPTY, probe, readState } from "../../model/queue-state.ts"
 import { type History, type Message, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
@@ -49,12 +55,15 @@ const strings = (values: ReadonlyArray<unknown>): string => values.map(String).t
 
 /** Checks that a step's signals and settlements are exactly what it changed. */
 const unsaid = (change: Change, { answer, published }: Done, channel: string): ReadonlyArray<string> => {
-  const { settlements = [], signals = [] } = answer
+  const { elsewhere = [], settlements = [], signals = [] } = answer
   const said = [...signals.map(signalText), ...published.map(({ text }) => signalText(JSON.parse(text)))]
   const owed = settlements.map(settlementText)
   const wrong: Array<string> = []
   const expected = expectedSignals(change)
   if (strings(said) !== strings(expected)) wrong.push(`I5: said [${said.join(", ")}] for [${expected.join(", ")}]`)
+  const told = [...signals, ...elsewhere].map(signalText)
+  const news = expectedNews(change)
+  if (strings(told) !== strings(news)) wrong.push(`told the asking gate [${told.join(", ")}] for [${news.join(", ")}]`)
   const due = expectedSettlements(change)
   if (strings(owed) !== strings(due)) wrong.push(`settled [${owed.join(", ")}] for [${due.join(", ")}]`)
   for (const each of due)
