@@ -3,8 +3,10 @@
  * a message, and keeps annotations, spans, the trace and the cause of a failure. A line is readable text on a terminal, else one JSON
  * object.
  */
+import cluster from "node:cluster"
 import { Cause, DateTime, Formatter, type Layer, Logger, References } from "effect"
-import { type Format, formatLine, type LogDetails } from "./log-line.ts"
+import { type Fields, type Format, formatLine, type LogDetails } from "./log-line.ts"
+import { boundedSink, standardOutput } from "./log-output.ts"
 import { traceFieldsOf } from "./spans.ts"
 
 export { type Fields, type Format, formatLine, type LogDetails } from "./log-line.ts"
@@ -34,18 +36,35 @@ export const detailsOf = ({ cause, date, fiber }: Logger.Options<unknown>): LogD
 /** The message of a log statement as one text. */
 export const messageOf = ({ message }: Logger.Options<unknown>): string => joinParts(message)
 
-/** Replaces Effect's loggers by one that writes to a sink in this format. */
-export const layer = (sink: (lines: string) => void, format: Format): Layer.Layer<never> =>
+/**
+ * Replaces Effect's loggers by one that writes to a sink in this format.
+ * @param fields of every line
+ */
+export const layer = (sink: (lines: string) => void, format: Format, fields: Fields = {}): Layer.Layer<never> =>
   Logger.layer([
     Logger.make<unknown, void>((options) => {
       const time = DateTime.formatIso(DateTime.makeUnsafe(options.date))
-      sink(formatLine(format, time, options.logLevel.toLowerCase(), messageOf(options), detailsOf(options)))
+      sink(
+        formatLine(format, time, options.logLevel.toLowerCase(), messageOf(options), {
+          ...detailsOf(options),
+          ...fields,
+        }),
+      )
     }),
   ])
 
+/** The format of standard output. */
+export const standardFormat: Format = formatFor(process.stdout)
+
+/** Fields of every line on standard output: the processes of `--processes` write to the same one. A terminal is spared the number. */
+export const processFields: Fields = standardFormat === "json" || cluster.isWorker ? { pid: process.pid } : {}
+
+let sink: ((lines: string) => void) | undefined
+/** Writes to standard output, which is opened with the first lines: a program that only imports this keeps its own. */
 export const toStandardOutput = (lines: string): void => {
-  process.stdout.write(lines)
+  sink ??= boundedSink(standardOutput(), standardFormat, processFields)
+  sink(lines)
 }
 
 /** Logs to standard output, as text on a terminal and as JSON elsewhere. */
-export const layerStandardOutput: Layer.Layer<never> = layer(toStandardOutput, formatFor(process.stdout))
+export const layerStandardOutput: Layer.Layer<never> = layer(toStandardOutput, standardFormat, processFields)

@@ -16,6 +16,7 @@ import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.
 import { origin } from "../settings/network-values.ts"
 import { DEMO_VENDORS } from "./demo-vendors.ts"
 import { campaign, reload, ticket } from "./operate.ts"
+import { guardOutputs } from "./outputs.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
 import { noteRequests } from "./reload-requests.ts"
@@ -228,6 +229,8 @@ const isWrongUsage = (exit: Exit.Exit<unknown, unknown>): boolean =>
 /** A regular shutdown by a signal exits with 0. */
 const teardown: Runtime.Teardown = (exit, onExit) =>
   Runtime.defaultTeardown(exit, (code) => onExit(isWrongUsage(exit) ? WRONG_USAGE : code === INTERRUPTED ? 0 : code))
+
+guardOutputs()
 
 voicegate.pipe(
   Command.run({ version }),

@@ -20,10 +20,13 @@ const decodeProblem = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.St
 /** Without control characters, which would command the terminal. */
 export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
 
+/** The same of a text of several lines, such as a list of problems. */
+const printableLines = (text: string): string => text.split(/\r?\n/).map(printable).join("\n")
+
 const refusal = (url: string, status: number, text: string): ConsoleFailed => {
   const told = Option.match(decodeProblem(text), {
     onNone: () => "",
-    onSome: ({ message }) => ` ${printable(message)}`,
+    onSome: ({ message }) => ` ${printableLines(message)}`,
   })
   switch (status) {
     case 401:

@@ -1,5 +1,5 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
-import { Clock, DateTime, Effect } from "effect"
+import { Clock, DateTime, Effect, Schedule } from "effect"
 import type { ActionOutcome, Campaigns, FoundTicket } from "../operator/shapes.ts"
 import { isKnownNumber } from "../rules/platform-limit.ts"
 import { positionAt } from "../rules/position.ts"
@@ -60,10 +60,20 @@ const ofSlots = (slots: number | null, allowed: number | undefined): string => {
   return ` (slots ${limit}${allowed === undefined ? "" : `; it last refused at ${allowed}`})`
 }
 
+/** How often a gate is asked again whose checks of platform and IP provider are still running, which the first question has begun. */
+const CHECKED = { schedule: Schedule.spaced("250 millis"), times: 40 }
+
+/** The campaign, once the checks that it shows are over, or as it is after ten seconds. */
+const viewChecked = (client: ConsoleClient, name: string) =>
+  Effect.repeat(client.view(name, NO_ROWS), {
+    ...CHECKED,
+    while: ({ health }) => health.some(({ state }) => state === "checking"),
+  })
+
 /** One campaign, and the health of the gate. */
 export const showCampaign = (client: ConsoleClient, name: string) =>
   Effect.map(
-    client.view(name, NO_ROWS),
+    viewChecked(client, name),
     ({ account, campaign, health, instances, queue, slots }): Printed => ({
       ok: true,
       document: { campaign, slots, ...(account === undefined ? {} : { account }), health, instances, queue },

@@ -1,29 +1,21 @@
 /** Figures of this process and of the build, under the names that Prometheus's own clients use. They are read when `/metrics` is. */
-import { readdirSync } from "node:fs"
 import { createRequire } from "node:module"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Layer, Metric } from "effect"
 import { PushChannel } from "../PushChannel.ts"
+import { ReadDescriptors } from "./file-descriptors.ts"
 
 const { version }: { version: string } = createRequire(import.meta.url)("../../package.json")
 
 /** Unix time of the process's start, in seconds. */
 const startedAt = performance.timeOrigin / 1000
 
-/** The open file descriptors; 0 where the system does not tell. */
-const openFiles = (): number => {
-  try {
-    return readdirSync("/proc/self/fd").length
-  } catch {
-    return 0
-  }
-}
-
 /** Registers the figures, which no one has to update. */
 export const layer: Layer.Layer<never, never, PushChannel> = Layer.effectDiscard(
   Effect.gen(function* () {
     const context = yield* Effect.context<never>()
     const push = yield* PushChannel
+    const descriptors = yield* ReadDescriptors
     const delay = yield* Effect.acquireRelease(
       Effect.sync(() => {
         const histogram = monitorEventLoopDelay({ resolution: 20 })
@@ -57,7 +49,8 @@ export const layer: Layer.Layer<never, never, PushChannel> = Layer.effectDiscard
       return (system + user) / 1e6
     })
     gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss())
-    gauge("process_open_fds", "Open file descriptors", openFiles)
+    gauge("process_open_fds", "Open file descriptors", () => descriptors().open)
+    gauge("process_max_fds", "Maximum of open file descriptors", () => descriptors().max)
     gauge("nodejs_heap_size_used_bytes", "Used part of the JavaScript heap", () => process.memoryUsage().heapUsed)
     gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile of event loop delays since the last scrape", () => {
       const seconds = delay.percentile(99) / 1e9

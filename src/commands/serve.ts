@@ -6,11 +6,12 @@ import * as AccessLog from "../http/access-log.ts"
 import * as Listeners from "../http/listeners.ts"
 import { CurrentMetricsSource } from "../http/metrics.ts"
 import * as Server from "../http/server.ts"
-import { formatFor, toStandardOutput } from "../log.ts"
+import { processFields, standardFormat, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
 import { currentSettings } from "../settings/current.ts"
 import type { SettingsInvalid } from "../settings/problems.ts"
 import type { LoadedSettings } from "../settings/resolve.ts"
+import * as FileDescriptors from "./file-descriptors.ts"
 import { sumOfProcesses } from "./metrics-of-processes.ts"
 import * as ProcessMetrics from "./process-metrics.ts"
 import { isWorker } from "./processes.ts"
@@ -30,10 +31,10 @@ const serverOf = <A, E, R>(gate: Layer.Layer<A, E, R>, options: Listeners.Option
         Effect.map(Settings, ({ Server: { BasePath } }) => Listeners.layer({ basePath: BasePath, ...options })),
       ),
     ),
-    Layer.provideMerge(ProcessMetrics.layer),
+    Layer.provideMerge(Layer.merge(ProcessMetrics.layer, FileDescriptors.layer)),
     Layer.provideMerge(gate),
     Layer.provide(isWorker() ? Layer.succeed(CurrentMetricsSource, sumOfProcesses) : Layer.empty),
-    Layer.provide(AccessLog.layer(toStandardOutput, formatFor(process.stdout))),
+    Layer.provide(AccessLog.layer(toStandardOutput, standardFormat, processFields)),
   )
 
 /** How long the rest of a shutdown may take after the server has stopped, such as closing the store (ms). */

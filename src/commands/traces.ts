@@ -5,8 +5,11 @@
 import { Cause, Config, ConfigProvider, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
+import { createRequire } from "node:module"
 import { SettingsInvalid } from "../settings/problems.ts"
 import { sampler } from "./sampling.ts"
+
+const { version }: { version: string } = createRequire(import.meta.url)("../../package.json")
 
 /** How long the collector has for one request (ms), and how many requests may be open at once. */
 const EXPORT_MILLIS = 2_000
@@ -69,11 +72,36 @@ const checkEndpoints = Effect.gen(function* () {
   }
 }).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
 
+/** `service.name` of OTEL_RESOURCE_ATTRIBUTES, a list of `name=value` whose values are percent-encoded. */
+const serviceOf = (attributes: string): string => {
+  const value = /(?:^|,)\s*service\.name\s*=([^,]*)/.exec(attributes)?.[1]?.trim() ?? ""
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+/** The name of the service, as OpenTelemetry defines it: `OTEL_SERVICE_NAME`, else the attribute; an empty one counts as absent. */
+const serviceName = Effect.gen(function* () {
+  const name = yield* Config.String("OTEL_SERVICE_NAME").pipe(Config.withDefault(""))
+  const attributes = yield* Config.String("OTEL_RESOURCE_ATTRIBUTES").pipe(Config.withDefault(""))
+  return name.trim() || serviceOf(attributes) || "voicegate"
+}).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
+
+/** Spans are sent as JSON over HTTP, which the port of gRPC does not understand. */
+const warnOfProtocol = Effect.gen(function* () {
+  for (const name of ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"]) {
+    const protocol = yield* Config.String(name).pipe(Config.withDefault(""))
+    if (protocol !== "grpc") continue
+    yield* Effect.logWarning(`${name}=grpc: Spans are sent as JSON over HTTP. Name the collector's HTTP port, usually 4318.`)
+  }
+}).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
+
 /** With `OTEL_TRACES_EXPORTER=otlp`, a tracer that sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; otherwise no tracer. */
 const exporter = Layer.unwrap(
-  Effect.as(
-    checkEndpoints,
-    OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
+  Effect.map(Effect.andThen(Effect.andThen(checkEndpoints, warnOfProtocol), serviceName), (name) =>
+    OtlpTracer.layerFromConfig({ resource: { serviceName: name, serviceVersion: version } }).pipe(
       // the exporter fails with a defect on a variable that it cannot read
       Layer.catchCause((cause) => {
         const error = Cause.squash(cause)

@@ -1,13 +1,15 @@
 /**
- * The access log: one line for each request with id, method, path, status, outcome, address and milliseconds. Ticket ids in paths are
- * credentials, so they are masked. Lines are buffered and written a few times a second. The number of lines for refusals is
- * limited (`refusal-log-limit.ts`), and omitted ones are counted.
+ * The access log: one line for each request with id, method, path, status, outcome, address, milliseconds, and where there are any
+ * campaign and ticket. Ticket ids are credentials, so they are masked in paths, and a ticket appears as its short hash. Lines are buffered
+ * and written a few times a second. Their number is limited (`log-limit.ts`), and omitted ones are counted.
  */
 import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
-import { type Format, formatLine } from "../log-line.ts"
+import { type Fields, type Format, formatLine } from "../log-line.ts"
+import { type LossReason, noteOmittedUnsafe } from "../log-loss.ts"
+import { shortHash } from "../rules/ticket.ts"
 import type { TraceFields } from "../spans.ts"
-import { makeRefusalLogLimit } from "./refusal-log-limit.ts"
+import { type LogLimit, makeLogLimit, REFUSED, SERVED } from "./log-limit.ts"
 
 export interface Entry {
   /** the request's id; empty where there is none */
@@ -18,12 +20,16 @@ export interface Entry {
   readonly outcome: string
   readonly address: string
   readonly millis: number
+  /** the id of the ticket that the request is about, which the line shows as its hash */
+  readonly ticket?: string | undefined
+  /** the name of the campaign that the request is about, where that is known */
+  readonly campaign?: string | undefined
   /** the request's span, where it has one that is sampled */
   readonly trace?: TraceFields | undefined
 }
 
 const FLUSH_MILLIS = 250
-/** How often the number of omitted refusals is logged, if there are any (ms). */
+/** How often the numbers of omitted lines are logged, if there are any (ms). */
 const COUNT_MILLIS = 1_000
 /** The buffer is also written when it has this many characters, to bound its size under load. */
 const FLUSH_LENGTH = 16_384
@@ -61,11 +67,28 @@ export const withNames = (log: AccessLogService, names: CallerNames["Service"]):
     ? log
     : { now: log.now, write: (entry) => log.write({ ...entry, address: names.shown(entry.address) }) }
 
+/** The same log with the campaign of each ticket. */
+export const withCampaigns = (
+  log: AccessLogService,
+  campaignOf: (ticket: string) => string | undefined,
+): AccessLogService => ({
+  now: log.now,
+  write: (entry) =>
+    log.write(
+      entry.ticket === undefined || entry.campaign !== undefined
+        ? entry
+        : { ...entry, campaign: campaignOf(entry.ticket) },
+    ),
+})
+
 /** Paths that monitoring polls; they are not logged. */
 export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"
 
-/** Writes to a sink such as standard output. */
-export const layer = (sink: (lines: string) => void, form: Format = "json"): Layer.Layer<never> =>
+/**
+ * Writes to a sink such as standard output.
+ * @param common fields of every line
+ */
+export const layer = (sink: (lines: string) => void, form: Format = "json", common: Fields = {}): Layer.Layer<never> =>
   Layer.effect(
     AccessLog,
     Effect.gen(function* () {
@@ -81,13 +104,22 @@ export const layer = (sink: (lines: string) => void, form: Format = "json"): Lay
         }
         return `${upToSecond}${String(milliseconds).padStart(3, "0")}Z`
       }
-      const refusalLimit = makeRefusalLogLimit()
-      const logOmitted = (): void => {
-        const count = refusalLimit.takeOmitted()
-        if (count > 0) {
-          lines += formatLine(form, timeAt(clock.currentTimeMillisUnsafe()), "info", "refusals left out", { count })
-        }
+      const refused = makeLogLimit(REFUSED)
+      const served = makeLogLimit(SERVED)
+      const logOmittedOf = (limit: LogLimit, reason: LossReason): void => {
+        const count = limit.takeOmitted()
+        if (count === 0) return
+        noteOmittedUnsafe(reason, count)
+        const time = timeAt(clock.currentTimeMillisUnsafe())
+        lines += formatLine(form, time, "info", `${reason} left out`, { count, ...common })
       }
+      const logOmitted = (): void => {
+        logOmittedOf(refused, "refusals")
+        logOmittedOf(served, "requests")
+      }
+      /** the end of a line of JSON */
+      const rest = JSON.stringify(common).slice(1)
+      const end = rest === "}" ? "}\n" : `,${rest}\n`
       const writeOut = (): void => {
         if (lines === "") return
         const all = lines
@@ -100,17 +132,27 @@ export const layer = (sink: (lines: string) => void, form: Format = "json"): Lay
       yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(logOmitted), flush))
       return {
         now: () => clock.currentTimeMillisUnsafe(),
-        write: ({ address, id, method, millis, outcome, path, status, trace }) => {
+        write: ({ address, campaign, id, method, millis, outcome, path, status, ticket, trace }) => {
           const now = clock.currentTimeMillisUnsafe()
-          if ((status >= 400 || status === 0) && !refusalLimit.admits(address, now)) return
+          const limit = status >= 400 || status === 0 ? refused : served
+          if (!limit.admits(address, now)) return
           const time = timeAt(now)
           if (form === "json" && trace === undefined) {
             // hot path: only a path may have characters that JSON escapes
             lines +=
               `{"time":"${time}","level":"info","message":"request","id":"${id}","method":"${method}","path":${jsonPath(path)},` +
-              `"status":${status},"outcome":"${outcome}","address":"${address}","millis":${millis}}\n`
+              `"status":${status},"outcome":"${outcome}","address":"${address}","millis":${millis}` +
+              (campaign === undefined ? "" : `,"campaign":${JSON.stringify(campaign)}`) +
+              (ticket === undefined ? "" : `,"ticket":"${shortHash(ticket)}"`) +
+              end
           } else {
-            const fields = { id, method, path: maskedPath(path), status, outcome, address, millis, ...trace }
+            const fields = {
+              ...{ id, method, path: maskedPath(path), status, outcome, address, millis },
+              ...(campaign === undefined ? {} : { campaign }),
+              ...(ticket === undefined ? {} : { ticket: shortHash(ticket) }),
+              ...trace,
+              ...common,
+            }
             lines += formatLine(form, time, "info", "request", fields)
           }
           if (lines.length >= FLUSH_LENGTH) writeOut()

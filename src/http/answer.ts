@@ -15,6 +15,10 @@ export interface Answer {
   readonly body: string
   /** for the access log; never contains a secret */
   readonly outcome: string
+  /** the ticket that the answer is about, for the access log */
+  readonly ticket?: string
+  /** the campaign of a refused session request, for the access log */
+  readonly campaign?: string | undefined
   /** a new ticket that the caller learns only from this answer */
   readonly newTicket?: string
   /** the ticket whose session has started */
@@ -93,6 +97,7 @@ export const started = (session: Started): Answer => ({
     },
     "started",
   ),
+  ticket: session.uniqueRequestId,
   startedTicket: session.uniqueRequestId,
 })
 
@@ -124,6 +129,7 @@ const queued = (ticket: Queued, basePath: string): Answer => ({
     pausedUntil: ticket.pausedUntil ?? undefined,
     eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
   }),
+  ticket: ticket.uniqueRequestId,
   newTicket: ticket.uniqueRequestId,
 })
 
@@ -190,6 +196,11 @@ export const refusals = {
   malformedJson: refused(problems.malformedJson.make("body: Expected valid JSON.")),
   origin: refused(problems.originNotAllowed.make("origin: Expected an allowed origin (Security.AllowedOrigins).")),
   host: refused(problems.hostNotAllowed.make("host: Expected a name of this gate (Server.AllowedHosts).")),
+  metricsAreLocal: problem(
+    403,
+    "metrics_are_local",
+    "Metrics are served to programs on the gate's machine. Server.Metrics can be public, or private for a port of their own.",
+  ),
   postOnly: methodNotAllowed("POST"),
   noAddress: refused(problems.noClientAddress.make("The client's address is not known.")),
   upgradeRequired: refused(problems.notFound.make("There is no WebSocket at this path.")),

@@ -16,7 +16,7 @@ import type { ServeDocument } from "./documents.ts"
 import type { Hub } from "./hub/hub.ts"
 import { collectBody, header, isJson } from "./incoming.ts"
 import { corsHeaders, type OriginCheck, type OriginVerdict, type Preflight, type PreflightFor } from "./origin.ts"
-import { EVENTS_PATH, NEGOTIATE_PATH, normalise, RELAY_PATH, REQUEST_PATH, TICKETS_PATH } from "./paths.ts"
+import { EVENTS_PATH, NEGOTIATE_PATH, normalise, RELAY_PATH, REQUEST_PATH, TICKETS_PATH, ticketIn } from "./paths.ts"
 import type { Push } from "./push.ts"
 import { routedOutcome } from "./router.ts"
 import * as Routes from "./routes.ts"
@@ -127,7 +127,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       const address = addressOf(request)
       if (closingConnections) response.setHeader("connection", "close")
       let cors: RawHeaders | undefined
-      const logRequest = (outcome: string): void => {
+      const logRequest = (outcome: string, about?: Answer): void => {
         if (outcome === refusals.bodyTaken.outcome) run(warnOfReadBody)
         log.write({
           id,
@@ -137,6 +137,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
           outcome,
           address: address ?? "",
           millis: log.now() - startedAt,
+          ticket: about === undefined ? ticketIn(path) : about.ticket,
+          campaign: about?.campaign,
           trace: traceFieldsFor(request),
         })
       }
@@ -160,7 +162,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
             const learned = ticket ?? result?.startedTicket
             if (learned !== undefined) limits.learn(learned)
             reply(result)
-            logRequest(result?.outcome ?? "")
+            logRequest(result?.outcome ?? "", result)
             // the caller will never learn this ticket
             if (undeliverable) run(routed.withdraw(ticket, address))
           })

@@ -9,9 +9,13 @@ import { Settings } from "../Settings.ts"
 import { renderApiPage } from "../serving/api-page.ts"
 import { type Document, isDocumentRequest, lazyDocument, makeDocument, sendDocument } from "../serving/documents.ts"
 import { Documented } from "./Api.ts"
+import { refusals } from "./answer.ts"
 import { DocumentedConsole } from "./console/Documented.ts"
 import { acceptsHtml, docPages, sendUnknownPage } from "./doc-pages.ts"
+import { isForwarded } from "./incoming.ts"
 import { makeMetrics } from "./metrics.ts"
+import { isLoopback } from "./webhook.ts"
+import { write } from "./write-answer.ts"
 
 /** Answers a request if it is for one of these documents, and returns whether it was. */
 export type ServeDocument = (path: string, request: IncomingMessage, response: ServerResponse) => boolean
@@ -56,9 +60,14 @@ export const makeDocuments = (
     const metrics = (request: IncomingMessage, response: ServerResponse): void => {
       serveMetrics(request, response).catch((error) => onError(response, error))
     }
+    const localMetrics = (request: IncomingMessage, response: ServerResponse): void => {
+      if (isLoopback(request.socket.remoteAddress) && !isForwarded(request)) metrics(request, response)
+      else write(response, refusals.metricsAreLocal)
+    }
     const at = (place: "public" | "private"): ServeDocument => {
       const served = new Map(Server.Docs === place ? documentation : [])
       if (Server.Metrics === place) served.set("/metrics", metrics)
+      if (Server.Metrics === "local" && place === "public") served.set("/metrics", localMetrics)
       return (path, request, response) => {
         const serve = served.get(path)
         if (!isDocumentRequest(request)) return false

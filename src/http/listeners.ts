@@ -5,13 +5,14 @@ import { Cause, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
+import { makeCampaigns } from "../gatekeeper/campaigns.ts"
 import type { Operator } from "../operator/Operator.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { type HostCheck, makeHostCheck } from "../serving/hosts.ts"
 import { currentSettings, derived } from "../settings/current.ts"
-import { AccessLog, withNames } from "./access-log.ts"
+import { AccessLog, withCampaigns, withNames } from "./access-log.ts"
 import { internalError } from "./answer.ts"
 import { makeArrivals } from "./arrivals.ts"
 import { consoleRoutes } from "./console/routes.ts"
@@ -65,7 +66,9 @@ export const layer = ({
       const gatekeeper = yield* Gatekeeper
       const channel = yield* PushChannel
       const routed = yield* Routes.Routes
-      const log = withNames(yield* AccessLog, yield* CallerNames)
+      const campaigns = derived(settings, makeCampaigns)
+      const named = withNames(yield* AccessLog, yield* CallerNames)
+      const log = withCampaigns(named, (ticket) => campaigns().ofTicket(ticket)?.name)
       const limits = yield* TicketLimits.TicketLimits
       const push = yield* makePush(basePath, limits)
       const hub = yield* makeHub(basePath, log, limits)

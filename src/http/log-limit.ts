@@ -1,42 +1,56 @@
 /**
- * Limits the lines for refusals in the access log, because refused requests cost a client nothing and could fill the disk. Omitted
- * lines are counted, and the count is logged once a second.
+ * Limits the lines of the access log, because requests cost a client nothing and could fill the disk. Refusals and answered requests
+ * are limited apart, so that a flood of one kind hides nothing of the other. Omitted lines are counted, and the count is logged once a
+ * second.
  */
-import { limitKey } from "../ip-intel/address.ts"
+import { limitKey, networkKey } from "../ip-intel/address.ts"
 
-/** Maximum lines for one caller (address; IPv6: /64) in a second. */
-export const MAX_LINES = 20
-/** Maximum lines for all callers in a second: at about 200 bytes a line, 9 GB a day. */
-export const LINES = 500
+/** Maximum lines in a second. At 250 bytes a line, one caller writes at most 1 GB a day, one network 4 GB, and all together 22 GB. */
+export interface Bounds {
+  /** of one caller (address; IPv6: /64) */
+  readonly caller: number
+  /** of one network (IPv4 /24, IPv6 /48); addresses that are not public have none */
+  readonly network: number
+  readonly total: number
+}
 
-export interface RefusalLogLimit {
-  /** Whether a refusal of this address may be logged. */
+/** Of refused requests: status 400 and above, and connections that were closed. */
+export const REFUSED: Bounds = { caller: 20, network: 100, total: 500 }
+/** Of all other requests. */
+export const SERVED: Bounds = { caller: 50, network: 200, total: 1_000 }
+
+export interface LogLimit {
+  /** Whether a line about this address may be written. */
   readonly admits: (address: string, nowMillis: number) => boolean
   /** The number of lines omitted since the last call. */
   readonly takeOmitted: () => number
 }
 
-export const makeRefusalLogLimit = (): RefusalLogLimit => {
-  const callers = new Map<string, number>()
+export const makeLogLimit = ({ caller, network, total }: Bounds): LogLimit => {
+  /** lines of this second by caller and by network */
+  const counts = new Map<string, number>()
   let second = Number.NaN
   let lines = 0
   let omitted = 0
+  const has = (key: string, max: number): boolean => (counts.get(key) ?? 0) < max
+  const add = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1)
   return {
     admits: (address, nowMillis) => {
       const current = Math.floor(nowMillis / 1_000)
       if (current !== second) {
         second = current
         lines = 0
-        callers.clear()
+        counts.clear()
       }
-      const caller = limitKey(address)
-      const before = callers.get(caller) ?? 0
-      if (lines >= LINES || before >= MAX_LINES) {
+      const callerKey = limitKey(address)
+      const key = networkKey(address)
+      if (lines >= total || !has(callerKey, caller) || (key !== "" && !has(key, network))) {
         omitted++
         return false
       }
       lines++
-      callers.set(caller, before + 1)
+      add(callerKey)
+      if (key !== "") add(key)
       return true
     },
     takeOmitted: () => {

@@ -2,17 +2,18 @@
  * Warns about refused webhooks: the slots of ended calls then stay held, and the usual cause is a missing header at the platform.
  * Anyone can send such a request, so there is at most one warning a minute.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Metric } from "effect"
+import { webhooks } from "../gatekeeper/metrics.ts"
 import type { Refusal } from "./webhook.ts"
 
 export const WARNING_INTERVAL_MILLIS = 60_000
 
-/** Logs a refusal of this process, unless one was logged within the last minute. */
+/** Counts a refusal, and logs it unless one of this process was logged within the last minute. */
 export const makeRefusedWebhooks = (): ((refusal: Refusal) => Effect.Effect<void>) => {
   let warnedAt = Number.NEGATIVE_INFINITY
   let omitted = 0
   return (refusal) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.flatMap(Effect.andThen(Metric.update(webhooks("unauthorized"), 1), Clock.currentTimeMillis), (now) => {
       if (now - warnedAt < WARNING_INTERVAL_MILLIS) {
         omitted++
         return Effect.void

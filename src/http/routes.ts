@@ -1,10 +1,13 @@
 /** The gate's operations over HTTP. Each returns an answer; none fails. */
 import type { IncomingMessage } from "node:http"
-import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Metric, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
+import { makeCampaigns } from "../gatekeeper/campaigns.ts"
+import { webhooks } from "../gatekeeper/metrics.ts"
+import { campaignOf } from "../gatekeeper/validate.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
-import { currentSettings } from "../settings/current.ts"
+import { currentSettings, derived } from "../settings/current.ts"
 import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
@@ -87,6 +90,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       })
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Answer => answers.failed(error, basePath)
+      const campaigns = derived(settings, makeCampaigns)
       const toAnswer = { onFailure: failed, onSuccess: answers.started }
 
       return Routes.of({
@@ -94,7 +98,15 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
           const named = namedTicket(body.success)
-          const answer = Effect.match(gatekeeper.request(body.success, { address }), toAnswer)
+          const answer = Effect.match(gatekeeper.request(body.success, { address }), {
+            onSuccess: answers.started,
+            onFailure: (error): Answer => {
+              const answer = failed(error)
+              return answer.ticket === undefined
+                ? { ...answer, campaign: campaignOf(campaigns(), body.success)?.name }
+                : answer
+            },
+          })
           if (named === undefined || named === null) return answer
           const ticket = typeof named === "string" ? named : ""
           const refusal = limits.use(ticket, "rejoin", address)
@@ -158,9 +170,12 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               yield* warnOfRefusedWebhook(refusal)
               return answers.refused(problems.webhookUnauthorized.make(refusal))
             }
-            const body = yield* Effect.fromResult(parseJson(rawBody))
+            const body = yield* Effect.tapError(Effect.fromResult(parseJson(rawBody)), () =>
+              Metric.update(webhooks("malformed"), 1),
+            )
             const ids = sessionIdsOf(body)
             if (ids === undefined) {
+              yield* Metric.update(webhooks("malformed"), 1)
               const errors = [{ field: "ConversationSessionId", message: "Expected a session id" }]
               const detail = "ConversationSessionId: Expected a session id."
               return answers.refused(problems.invalidWebhook.make("invalid_request", detail, { errors }, {}))

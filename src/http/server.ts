@@ -4,7 +4,7 @@
  * at most `STOP_MILLIS`.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { Effect, Layer, Metric } from "effect"
+import { Clock, Effect, Layer, Metric } from "effect"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
@@ -125,6 +125,7 @@ export const listen = (
   host: string,
   port: number,
   settings = "Server.Host, Server.Port",
+  onAcceptError: (error: Error) => void = () => {},
 ): Effect.Effect<number, ListenFailed> =>
   Effect.callback((resume) => {
     const onError = (error: NodeJS.ErrnoException): void => {
@@ -139,6 +140,8 @@ export const listen = (
     server.once("error", onError)
     server.listen({ host, port, backlog: BACKLOG }, () => {
       server.off("error", onError)
+      // a connection that could not be accepted, such as without file descriptors, must not end the process
+      server.on("error", onAcceptError)
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
     })
@@ -217,6 +220,21 @@ const limitConnectionsPerAddress = Effect.fnUntraced(function* (
   })
 })
 
+/** How often connections that could not be accepted are logged (ms). */
+const ACCEPT_LOG_MILLIS = 60_000
+
+const logAcceptErrors = Effect.gen(function* () {
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const clock = yield* Clock.Clock
+  let loggedAt = Number.NEGATIVE_INFINITY
+  return ({ message }: Error): void => {
+    const now = clock.currentTimeMillisUnsafe()
+    if (now - loggedAt < ACCEPT_LOG_MILLIS) return
+    loggedAt = now
+    run(Effect.logError(`A connection could not be accepted: ${message}`))
+  }
+})
+
 /** Listens as configured in `Server`. */
 export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> = Layer.effect(
   GateServer,
@@ -231,7 +249,7 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
     const privateUrl = yield* servePrivate(listeners, Server)
     // added after the private port's, so it runs first: operators read the private port until this one is closed
     yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds(), hurry))
-    const port = yield* listen(server, Server.Host, Server.Port)
+    const port = yield* listen(server, Server.Host, Server.Port, undefined, yield* logAcceptErrors)
     return GateServer.of({ url: urlOf(Server.Host, port), port, privateUrl })
   }),
 )

@@ -35,7 +35,7 @@ function destroyThis(this: Duplex): void {
 }
 
 export const makeUpgrade = ({
-  arrivals: { addressOf, logRefusal, pathOf, requestIdOf },
+  arrivals: { addressOf, log, logRefusal, pathOf, requestIdOf },
   basePath,
   hub,
   isOwnHost,
@@ -81,7 +81,9 @@ export const makeUpgrade = ({
               : inEventsSpan(request, ticket)(push.upgrade(request, socket, head, ticket, address))
           answer(upgraded, requestIdOf(request), (result) => {
             if (ticket !== undefined) limits.answered(ticket, address, existsBy(result))
-            if (result !== undefined) refuse(result)
+            if (result !== undefined) return refuse(result)
+            const id = requestIdOf(request)
+            log.write({ id, method: "GET", path, status: 101, outcome: "upgraded", address, millis: 0, ticket })
           })
         }
         return true

@@ -26,7 +26,7 @@ export interface SignedRequest {
 }
 
 /** Whether a socket's address is loopback, IPv4-mapped included. */
-const isLoopback = (address: string | undefined): boolean =>
+export const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)
 
 /** `v1,<base64>` as Standard Webhooks signs `{id}.{timestamp}.{body}`; the secret is `whsec_` and base64. */

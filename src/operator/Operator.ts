@@ -49,10 +49,16 @@ const byReason =
 
 const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
 
+/** From this time on, in ms, the store is too slow: every request waits for it at least once. */
+export const SLOW_STORE_MILLIS = 200
+
 const storeHealth = (available: boolean, listens: boolean, took: number, at: number): Health => {
-  const detail = `responds in ${took} ms${listens ? "" : ", but messages from other instances aren’t arriving"}`
+  const slow = took >= SLOW_STORE_MILLIS
+  const detail =
+    `responds in ${took} ms${slow ? ", which is too slow: every request waits for it" : ""}` +
+    (listens ? "" : ", but messages from other instances aren’t arriving")
   return available
-    ? { name: "Store", state: listens ? "ok" : "failed", detail, at }
+    ? { name: "Store", state: listens && !slow ? "ok" : "failed", detail, at }
     : { name: "Store", state: "failed", detail: "The shared store is unreachable.", at }
 }
 

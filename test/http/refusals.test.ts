@@ -9,7 +9,7 @@ import { WebSocket } from "ws"
 import { eventually } from "../../scripts/harness/process.ts"
 import * as AccessLog from "../../src/http/access-log.ts"
 import * as Listeners from "../../src/http/listeners.ts"
-import { LINES, MAX_LINES } from "../../src/http/refusal-log-limit.ts"
+import { REFUSED, SERVED } from "../../src/http/log-limit.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal } from "../../src/PushChannel.ts"
 import { exchange } from "../security/raw.ts"
@@ -268,29 +268,42 @@ describe.concurrent("the access log", () => {
       }),
   )
 
-  it.effect("limits the lines of refusals by caller and in total, and logs how many it omitted", () =>
-    Effect.gen(function* () {
-      let text = ""
-      const context = yield* Layer.build(
-        AccessLog.layer((more) => {
-          text += more
-        }),
-      )
-      const log = Context.get(context, AccessLog.AccessLog)
-      const entry = { id: "", method: "GET", path: "/x", outcome: "not_found", millis: 0 }
-      for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 404, address: "203.0.113.1" })
-      for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 404, address: `2001:db8::${n.toString(16)}` })
-      log.write({ ...entry, status: 401, address: "203.0.113.2" })
-      for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 200, address: "203.0.113.1" })
-      yield* TestClock.adjust("1 second")
-      const refused = () => text.split("\n").filter((line) => /"status":40/.test(line)).length
-      assert.strictEqual(refused(), 2 * MAX_LINES + 1)
-      assert.strictEqual(text.split('"status":200').length - 1, 1_000)
-      assert.include(text, `"message":"refusals left out","count":${2_000 - 2 * MAX_LINES}}`)
-      text = ""
-      for (let n = 0; n < 2_000; n++) log.write({ ...entry, status: 404, address: `198.51.${n >> 8}.${n % 256}` })
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(refused(), LINES)
-    }).pipe(Effect.scoped),
+  it.effect(
+    "limits the lines of refusals and of other requests by caller, by network and in total, and logs how many it omitted",
+    () =>
+      Effect.gen(function* () {
+        let text = ""
+        const context = yield* Layer.build(
+          AccessLog.layer((more) => {
+            text += more
+          }),
+        )
+        const log = Context.get(context, AccessLog.AccessLog)
+        const entry = { id: "", method: "GET", path: "/x", outcome: "not_found", millis: 0 }
+        for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 404, address: "203.0.113.1" })
+        for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 404, address: `2001:db8::${n.toString(16)}` })
+        log.write({ ...entry, status: 401, address: "203.0.113.2" })
+        for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 200, address: "203.0.113.1" })
+        yield* TestClock.adjust("1 second")
+        const refused = () => text.split("\n").filter((line) => /"status":40/.test(line)).length
+        const served = () => text.split('"status":200').length - 1
+        assert.strictEqual(refused(), 2 * REFUSED.caller + 1)
+        assert.strictEqual(served(), SERVED.caller)
+        assert.include(text, `"message":"refusals left out","count":${2_000 - 2 * REFUSED.caller}}`)
+        assert.include(text, `"message":"requests left out","count":${1_000 - SERVED.caller}}`)
+        text = ""
+        for (let n = 0; n < 250; n++) {
+          log.write({ ...entry, status: 404, address: `8.8.8.${n}` })
+          log.write({ ...entry, status: 200, address: `2001:470:1:${n.toString(16)}::1` })
+        }
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual([refused(), served()], [REFUSED.network, SERVED.network])
+        text = ""
+        for (let n = 0; n < 5_000; n++) {
+          for (const status of [404, 200]) log.write({ ...entry, status, address: `9.${n >> 8}.${n % 256}.1` })
+        }
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual([refused(), served()], [REFUSED.total, SERVED.total])
+      }).pipe(Effect.scoped),
   )
 })

@@ -83,7 +83,7 @@ describe("the smallest settings", () => {
           DrainSeconds: 1,
           TraceParent: "link",
           Docs: "public",
-          Metrics: "public",
+          Metrics: "local",
           PrivateHost: "127.0.0.1",
           PrivatePort: 8081,
           BasePath: "",

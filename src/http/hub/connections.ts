@@ -51,8 +51,8 @@ export const makeConnections = Effect.fnUntraced(function* (
   }).pipe(Effect.schedule(Schedule.spaced(PING_MILLIS)), Effect.forkScoped)
 
   /** `status` is 0 if nothing was answered. */
-  const logRefusal = ({ address }: Peer, method: string, status: number, outcome: string): void =>
-    log.write({ id: "", method, path: "/sessionHub", status, outcome, address, millis: 0 })
+  const logLine = ({ address, ticket }: Peer, method: string, status: number, outcome: string): void =>
+    log.write({ id: "", method, path: "/sessionHub", status, outcome, address, millis: 0, ticket })
 
   const onInvocation = (peer: Peer, record: protocol.ClientRecord & { _tag: "invocation" }): Effect.Effect<void> => {
     const answer = (error?: string): Effect.Effect<void> =>
@@ -68,7 +68,7 @@ export const makeConnections = Effect.fnUntraced(function* (
         answer(message),
         Effect.sync(() => {
           sendFailed(peer, message)
-          logRefusal(peer, "REGISTER", status, code)
+          logLine(peer, "REGISTER", status, code)
         }),
       )
     const refusal = limits.use(ticket, "events", peer.address)
@@ -76,7 +76,10 @@ export const makeConnections = Effect.fnUntraced(function* (
     return Effect.matchEffect(register(peer, ticket), {
       onSuccess: () => {
         limits.answered(ticket, peer.address, true)
-        return answer()
+        return Effect.andThen(
+          answer(),
+          Effect.sync(() => logLine(peer, "REGISTER", 200, "registered")),
+        )
       },
       onFailure: (error) => {
         if (error._tag === "TicketUnknown") limits.answered(ticket, peer.address, false)
@@ -115,7 +118,7 @@ export const makeConnections = Effect.fnUntraced(function* (
     peer.limitExceeded = true
     peer.ws.close(1008, "too many messages")
     peer.ws.pause()
-    logRefusal(peer, "", 0, "too_many_messages")
+    logLine(peer, "", 0, "too_many_messages")
     return false
   }
 

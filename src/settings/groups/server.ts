@@ -49,8 +49,9 @@ export const ServerSettings = Schema.Struct({
     description:
       "where `/docs`, the pages below it and `/openapi.json` are served: `public`, `private` (on the private port alone) or `off`",
   }),
-  Metrics: withDefault(exposure, "public", {
-    description: "where `/metrics` is served: `public`, `private` (on the private port alone) or `off`",
+  Metrics: withDefault(oneOf(["local", "public", "private", "off"]), "local", {
+    description:
+      "where `/metrics` is served: `local` (to programs on this machine, without a proxy), `public`, `private` (on the private port alone) or `off`",
   }),
   PrivateHost: withDefault(host, "127.0.0.1", { description: "address of the private port" }),
   PrivatePort: withDefault(port, 8081, {
