@@ -61,17 +61,17 @@ const ofSlots = (slots: number | null, allowed: number | undefined): string => {
 }
 
 /** How often a gate is asked again whose checks of platform and IP provider are still running, which the first question has begun. */
-const CHECKED = { schedule: Schedule.spaced("250 millis"), times: 40 }
+const CHECKED = { schedule: Schedule.spaced("250 millis"), times: 20 }
 
-/** The campaign, once the checks that it shows are over, or as it is after ten seconds. */
-const viewChecked = (client: ConsoleClient, name: string) =>
+/** The campaign, once the checks that it shows are over, or as it is after five seconds. What is known of the instances needs no check. */
+const viewChecked = (client: Pick<ConsoleClient, "view">, name: string) =>
   Effect.repeat(client.view(name, NO_ROWS), {
     ...CHECKED,
-    while: ({ health }) => health.some(({ state }) => state === "checking"),
+    while: ({ health }) => health.some(({ name, state }) => name !== "Instances" && state === "checking"),
   })
 
 /** One campaign, and the health of the gate. */
-export const showCampaign = (client: ConsoleClient, name: string) =>
+export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) =>
   Effect.map(
     viewChecked(client, name),
     ({ account, campaign, health, instances, queue, slots }): Printed => ({

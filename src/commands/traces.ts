@@ -2,10 +2,11 @@
  * Sends spans of a gate that runs alone to an OpenTelemetry collector, as the `OTEL_…` variables say. The cost of a collector is bounded,
  * because every caller's request makes spans: when the collector fails or is too slow, the spans of a minute are dropped.
  */
+
+import { createRequire } from "node:module"
 import { Cause, Config, ConfigProvider, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
-import { createRequire } from "node:module"
 import { SettingsInvalid } from "../settings/problems.ts"
 import { sampler } from "./sampling.ts"
 
@@ -94,7 +95,9 @@ const warnOfProtocol = Effect.gen(function* () {
   for (const name of ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"]) {
     const protocol = yield* Config.String(name).pipe(Config.withDefault(""))
     if (protocol !== "grpc") continue
-    yield* Effect.logWarning(`${name}=grpc: Spans are sent as JSON over HTTP. Name the collector's HTTP port, usually 4318.`)
+    yield* Effect.logWarning(
+      `${name}=grpc: Spans are sent as JSON over HTTP. Name the collector's HTTP port, usually 4318.`,
+    )
   }
 }).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
 

@@ -52,7 +52,8 @@ const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
 /** From this time on, in ms, the store is too slow: every request waits for it at least once. */
 export const SLOW_STORE_MILLIS = 200
 
-const storeHealth = (available: boolean, listens: boolean, took: number, at: number): Health => {
+/** The health of the store by a read that took so long, in ms. */
+export const storeHealth = (available: boolean, listens: boolean, took: number, at: number): Health => {
   const slow = took >= SLOW_STORE_MILLIS
   const detail =
     `responds in ${took} ms${slow ? ", which is too slow: every request waits for it" : ""}` +

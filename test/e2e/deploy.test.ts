@@ -26,6 +26,9 @@ describe("the unit for systemd", () => {
     const analyze = (...args: ReadonlyArray<string>) => spawnSync("systemd-analyze", [...args], { encoding: "utf8" })
     const verified = analyze("verify", unit)
     assert.deepStrictEqual([verified.status, verified.stderr], [0, ""])
+    // nothing that others may read: secrets are files, which the unit names
+    assert.notMatch(text("voicegate.service"), /^Environment=(?!\w+__File=\/etc\/voicegate\/)/m)
+    assert.match(text("voicegate.service"), /^User=voicegate$/m)
     const { stdout } = analyze("security", "--offline=true", unit)
     assert.isBelow(Number(/exposure level for voicegate\.service: ([\d.]+)/.exec(stdout)?.[1]), 2)
   })
@@ -71,6 +74,7 @@ describe("the configuration of nginx", () => {
       const server = text("nginx.conf")
         .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
         .replaceAll(/^ *ssl_.*$/gm, "")
+        .replaceAll("/var/log/nginx", directory)
         .replace("127.0.0.1:8080", `${new URL(served.url).host}`)
       const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
         (name) => `${name}_temp_path ${directory};`,
@@ -109,6 +113,98 @@ describe("the configuration of nginx", () => {
       }
     }),
   )
+})
+
+describe("the configuration of nginx, before two instances that restart one after the other", () => {
+  it(
+    "answers no 502, and logs no ticket",
+    withBench(async ({ gate, own }) => {
+      const platform = own(await startPlatform())
+      const redis = own(await startRedis())
+      const ports = [await freePort(), await freePort()]
+      const startInstance = (port: number) =>
+        gate({
+          ...settingsFor(platform, { StoreConnectionString: redis.url, Server__Port: String(port) }),
+          Security__TrustedProxies__0: "loopback",
+        })
+      const running = await Promise.all(ports.map(startInstance))
+      const port = await freePort()
+      const directory = mkdtempSync(join(tmpdir(), "voicegate-nginx-"))
+      const server = text("nginx.conf")
+        .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
+        .replaceAll(/^ *ssl_.*$/gm, "")
+        .replaceAll("/var/log/nginx", directory)
+        .replace(/server 127\.0\.0\.1:8080(.*;)/, (_, rest) =>
+          ports.map((each) => `server 127.0.0.1:${each}${rest}`).join("\n"),
+        )
+      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+        (name) => `${name}_temp_path ${directory};`,
+      )
+      const file = join(directory, "nginx.conf")
+      writeFileSync(file, `pid ${directory}/pid;\nevents {}\nhttp {\n${temporary.join("\n")}\n${server}}\n`)
+      const nginx = await start("nginx", ["-c", file, "-e", "stderr", "-g", "daemon off;"], directory)
+      try {
+        const url = `http://127.0.0.1:${port}`
+        await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
+        const tickets = new Set<string>()
+        const answered = new Set<string>()
+        let stopped = false
+        const client = async (): Promise<void> => {
+          while (!stopped) {
+            const response = await fetch(`${url}/api/session/request`, {
+              method: "POST",
+              headers: { "content-type": "application/json" },
+              body: "{}",
+            })
+            const json: unknown = await response.json().catch(() => ({}))
+            answered.add(`${response.status} ${Reflect.get(Object(json), "code") ?? ""}`.trim())
+            const ticket = Reflect.get(Object(json), "uniqueRequestId")
+            if (typeof ticket !== "string") continue
+            tickets.add(ticket)
+            const { status } = await fetch(`${url}/api/session/${ticket}`)
+            answered.add(String(status))
+          }
+        }
+        const clients = Array.from({ length: 4 }, client)
+        for (const [n, instance] of running.entries()) {
+          const before = tickets.size
+          await eventually("requests are answered", () => tickets.size > before + 20)
+          instance.kill("SIGTERM")
+          assert.deepStrictEqual(await instance.exit, { code: 0, signal: null })
+          await startInstance(ports[n] ?? 0)
+        }
+        const before = tickets.size
+        await eventually("requests are answered", () => tickets.size > before + 20)
+        stopped = true
+        await Promise.all(clients)
+        // one that reached an instance in the moment in which it stopped accepting is told to ask again
+        answered.delete("503 draining")
+        assert.deepStrictEqual([...answered].toSorted(), ["200", "202"])
+        const logged = readFileSync(join(directory, "voicegate.log"), "utf8")
+        assert.include(logged, '/api/session/TICKET" 200 ')
+        assert.include(logged, '/api/session/request" 20')
+        const all = logged + readFileSync(join(directory, "voicegate-error.log"), "utf8")
+        for (const ticket of tickets) assert.notInclude(all, ticket)
+      } finally {
+        await nginx.stop()
+        rmSync(directory, { recursive: true })
+      }
+    }),
+  )
+})
+
+describe("the configuration of Caddy", () => {
+  it("is accepted, and logs no ticket", () => {
+    const file = join(DIRECTORY, "Caddyfile")
+    const adapted = spawnSync("caddy", ["validate", "--config", file, "--adapter", "caddyfile"], { encoding: "utf8" })
+    assert.strictEqual(adapted.status, 0, adapted.stderr)
+    const pattern = /request>uri regexp (\S+) (\S+)/.exec(text("Caddyfile"))
+    const expression = new RegExp((pattern?.[1] ?? "").replace("(?i)", ""), "gi")
+    const masked = (path: string) => path.replaceAll(expression, "$1")
+    assert.strictEqual(masked("/api/session/7vQkT2mXq9ZbR4wYcL8sHdAbCd/start"), "/api/session//start")
+    assert.strictEqual(masked("/sessionHub?id=7vQkT2mXq9ZbR4wYcL8sHd"), "/sessionHub")
+    assert.strictEqual(masked("/api/session/request"), "/api/session/request")
+  })
 })
 
 describe("the rules for Prometheus", () => {

@@ -66,6 +66,21 @@ describe("a gate with a collector of traces", () => {
     }
   })
 
+  it.each([
+    [{ OTEL_SERVICE_NAME: "shop gate" }, "shop gate"],
+    [{ OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,service.name=by%20attribute" }, "by attribute"],
+    [{ OTEL_SERVICE_NAME: "", OTEL_RESOURCE_ATTRIBUTES: "service.name=attribute" }, "attribute"],
+    [{ OTEL_SERVICE_NAME: "name", OTEL_RESOURCE_ATTRIBUTES: "service.name=attribute" }, "name"],
+    [{}, "voicegate"],
+  ])("names its service as OpenTelemetry's variables say: %j", async (variables, name) => {
+    const collector = bench.own(await startCollector())
+    const platform = bench.own(await startPlatform())
+    const gate = await bench.gate(settingsFor(platform, { ...tracedTo(collector.url), ...variables }))
+    await gate.call()
+    const attribute = `{"key":"service.name","value":{"stringValue":"${name}"}}`
+    await eventually("its name is sent", () => collector.received().includes(attribute))
+  })
+
   it("sends no message of an error: a platform's may quote anything", async () => {
     const collector = bench.own(await startCollector())
     const platform = bench.own(await startPlatform())

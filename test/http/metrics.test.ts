@@ -17,7 +17,9 @@ describe("the metrics", () => {
         ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"].map(
           (state) => `voicegate_over_total{campaign="default",state="${state}"}`,
         ),
-        ...["released", "repeat", "unknown"].map((result) => `voicegate_webhooks_total{result="${result}"}`),
+        ...["released", "repeat", "unknown", "ignored", "malformed", "unauthorized"].map(
+          (result) => `voicegate_webhooks_total{result="${result}"}`,
+        ),
         "voicegate_connections_refused_total",
         'voicegate_wait_seconds_count{campaign="default"}',
         'voicegate_start_call_seconds_count{campaign="default"}',
@@ -31,6 +33,25 @@ describe("the metrics", () => {
       }
       // a label with a state that is not terminal would never count
       assert.notInclude(text, 'state="waiting"')
+    }),
+  )
+})
+
+describe("the metrics by default", () => {
+  const given = { Server: { Metrics: "local" }, Security: { TrustedProxies: ["loopback"] } } as const
+  servedTest("are served to this machine, and to nobody whose request a proxy has forwarded", given, ({ url }) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* call(`${url}/metrics`)).status, 200)
+      for (const [name, value] of [
+        ["x-forwarded-for", "198.51.100.1"],
+        ["forwarded", "for=198.51.100.1"],
+        ["x-real-ip", "127.0.0.1"],
+        ["via", "1.1 proxy"],
+      ] as const) {
+        const refused = yield* call(`${url}/metrics`, { headers: { [name]: value } })
+        assert.deepStrictEqual([refused.status, refused.body.code], [403, "metrics_are_local"])
+        assert.include(refused.text, "Server.Metrics")
+      }
     }),
   )
 })

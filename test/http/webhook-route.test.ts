@@ -18,6 +18,12 @@ describe("a webhook", () => {
           reply.body.code ?? reply.body.released,
         ])
       const body = { conversationSessionId: "conversation-1" }
+      const counted = Effect.map(call(`${url}/metrics`), ({ text }) =>
+        ["unauthorized", "malformed"].map((result) =>
+          Number(new RegExp(`^voicegate_webhooks_total\\{result="${result}"\\} (\\d+)$`, "m").exec(text)?.[1]),
+        ),
+      )
+      const [unauthorized = 0, malformedBefore = 0] = yield* counted
       expect(yield* hook(body, {})).toEqual([401, "webhook_unauthorized"])
       expect(yield* hook(body, { "x-api-token": "wrong" })).toEqual([401, "webhook_unauthorized"])
       expect(yield* hook({}, { "x-api-token": "wrong" })).toEqual([401, "webhook_unauthorized"])
@@ -28,6 +34,9 @@ describe("a webhook", () => {
       expect(yield* hook(body)).toEqual([200, false])
       const malformed = yield* call(url + WEBHOOK, { method: "POST", headers: token, body: "{" })
       expect([malformed.status, malformed.body.code]).toEqual([400, "malformed_json"])
+      // the text is cached for a second
+      yield* Effect.sleep("1 second")
+      expect(yield* counted).toEqual([unauthorized + 3, malformedBefore + 3])
       const large = yield* call(url + WEBHOOK, { method: "POST", headers: token, body: "x".repeat(MAX_BODY_BYTES + 1) })
       expect([large.status, large.body.code]).toEqual([413, "body_too_large"])
     }),

@@ -117,6 +117,10 @@ describe("the package", () => {
     expect(missing).toEqual([])
   })
 
+  it("runs no script that it does not have when its packages are installed in it", async () => {
+    await run("npm", ["run", "prepare"], { cwd: installed() })
+  })
+
   it("is imported by an ES module", async () => {
     expect(await host("host.mjs", `import { createGate } from "voicegate"${USE}`)).toBe("SettingsInvalid true")
   })

@@ -20,6 +20,10 @@ const BREAKS = [
   ...['"}\n', '","x":"', "\u0000", "%00", "\u009b31m", "\u2028"],
 ]
 
+/** What a line names of the ticket that its request was about. */
+const about = (entry: Readonly<Record<string, unknown>>): ReadonlyArray<string> =>
+  ["campaign", "ticket"].filter((name) => name in entry)
+
 describe("the access log", { timeout: 60_000 }, () => {
   servedTest(
     "has one line of JSON a request, whatever stands in it",
@@ -58,7 +62,11 @@ describe("the access log", { timeout: 60_000 }, () => {
         for (const line of lines) {
           const entry: Record<string, unknown> = JSON.parse(line)
           const counted = entry.message === "refusals left out" || entry.message === "requests left out"
-          assert.deepStrictEqual(Object.keys(entry), counted ? ["time", "level", "message", "count"] : ENTRY, line)
+          assert.deepStrictEqual(
+            Object.keys(entry),
+            counted ? ["time", "level", "message", "count"] : ENTRY.concat(about(entry)),
+            line,
+          )
           assert.notStrictEqual(entry.outcome, "forged", line)
           // nothing that a terminal would obey
           assert.notMatch(line, /[\p{Cc}\p{Zl}\p{Zp}]/u)

@@ -46,8 +46,8 @@ describe("an answer", () => {
 
 describe("a line of output", () => {
   const entry =
-    '{"time":"t","level":"info","message":"request","id":"a-1","method":"GET","path":"/","status":200,"outcome":"","address":"","millis":1}'
-  const logLine = (message: string) => `{"time":"t","level":"warn","message":"${message}"}`
+    '{"time":"t","level":"info","message":"request","id":"a-1","method":"GET","path":"/","status":200,"outcome":"","address":"","millis":1,"campaign":"c","ticket":"0123456789","pid":1}'
+  const logLine = (message: string) => `{"time":"t","level":"warn","message":"${message}","pid":1}`
 
   it("that is forged, of another kind, a defect or a secret is wrong", () => {
     const wrong = (line: string) => wrongLine(line, { secrets })

@@ -1,0 +1,66 @@
+/** What the commands of an operator print of a gate's answers. */
+import { once } from "node:events"
+import { createServer } from "node:http"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { type ConsoleClient, connect } from "../../src/commands/console-client.ts"
+import { showCampaign } from "../../src/commands/operate-run.ts"
+import { storeHealth } from "../../src/operator/Operator.ts"
+import type { Health } from "../../src/operator/shapes.ts"
+
+const source = {
+  file: undefined,
+  envFile: undefined,
+  env: { Security__ConsoleToken: "console-token-0123456789" },
+  cwd: "/",
+}
+
+describe("a command of an operator", () => {
+  it.live("prints each problem of refused settings on a line of its own, and no control character", () =>
+    Effect.gen(function* () {
+      const message = "The settings have 2 problems:\n  A: expected one\n  B: expected \u001b[2Jtwo"
+      const server = createServer((_, response) => response.writeHead(400).end(JSON.stringify({ message })))
+      server.listen(0, "127.0.0.1")
+      yield* Effect.promise(() => once(server, "listening"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const client = yield* connect(source, `http://127.0.0.1:${port}/`)
+      const failed = yield* Effect.flip(client.reload)
+      assert.deepStrictEqual(failed.message.split("\n").slice(1), ["  A: expected one", "  B: expected ?[2Jtwo"])
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  )
+
+  it.effect("shows a campaign once the checks are over that the first look has begun", () =>
+    Effect.gen(function* () {
+      let looks = 0
+      const health = (): ReadonlyArray<Health> => [
+        { name: "Platform", state: ++looks < 3 ? "checking" : "ok", detail: looks < 3 ? "" : "responds", at: 0 },
+        { name: "Instances", state: "checking", detail: "", at: 0 },
+      ]
+      const view = () =>
+        Effect.sync(() => ({
+          ...{ version: 1 as const, now: 0, campaigns: ["default"], campaign: "default", slots: 1, instance: "i" },
+          ...{ health: health(), queue: null, instances: [], buckets: [] },
+        }))
+      const client: Pick<ConsoleClient, "view"> = { view }
+      const shown = yield* Effect.forkChild(showCampaign(client, "default"))
+      yield* TestClock.adjust("1 second")
+      const { lines } = yield* Fiber.join(shown)
+      assert.include(lines, "Platform: ok, responds")
+      assert.strictEqual(looks, 3)
+    }),
+  )
+})
+
+describe("the health of the store", () => {
+  it("is not ok when it answers slowly", () => {
+    assert.strictEqual(storeHealth(true, true, 3, 0).state, "ok")
+    assert.deepInclude(storeHealth(true, true, 300, 0), {
+      state: "failed",
+      detail: "responds in 300 ms, which is too slow: every request waits for it",
+    })
+  })
+})
