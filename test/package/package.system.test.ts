@@ -90,7 +90,9 @@ describe("the package", () => {
       }
     }
     const source = paths.filter((path) => /^(?:src|test|scripts)\/|\.tsx?$/.test(path) && !path.endsWith(".d.ts"))
-    expect(source.filter((path) => !/^src\/docs\/\w+\.md$|^scripts\/(?:deploy\/|examples\/|prepare\.mjs$)/.test(path))).toEqual([])
+    expect(
+      source.filter((path) => !/^src\/docs\/\w+\.md$|^scripts\/(?:deploy\/|examples\/|prepare\.mjs$)/.test(path)),
+    ).toEqual([])
     expect(paths.filter((path) => /^dist\/(?:commands|platform)\/.*\.map$/.test(path))).toEqual([])
     expect(packed.unpackedSize).toBeLessThan(9_000_000)
     expect(manifest.dependencies).not.toHaveProperty("effect")
