@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { admitPipelined } from "../serving/pipelining.ts"
 import type { AccessLogService } from "./access-log.ts"
 import { currentAddressOf, watchAddresses } from "./client-address.ts"
-import { targetOf, ticketIn } from "./paths.ts"
+import { targetOf, ticketAt } from "./paths.ts"
 import { makeRequestIds } from "./request-id.ts"
 
 /** A request or connection that was refused before it reached the listeners, for the access log. */
@@ -58,7 +58,7 @@ export const makeArrivals = Effect.fnUntraced(function* (basePath: string, log: 
       outcome,
       address: (request === undefined ? undefined : addressOf(request)) ?? address,
       millis: 0,
-      ticket: request === undefined ? undefined : ticketIn(pathOf(request)),
+      ticket: request === undefined ? undefined : ticketAt(pathOf(request)),
     })
 
   const admits = (request: IncomingMessage, response: ServerResponse): boolean => {

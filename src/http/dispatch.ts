@@ -16,7 +16,7 @@ import type { ServeDocument } from "./documents.ts"
 import type { Hub } from "./hub/hub.ts"
 import { collectBody, header, isJson } from "./incoming.ts"
 import { corsHeaders, type OriginCheck, type OriginVerdict, type Preflight, type PreflightFor } from "./origin.ts"
-import { EVENTS_PATH, NEGOTIATE_PATH, normalise, RELAY_PATH, REQUEST_PATH, TICKETS_PATH, ticketIn } from "./paths.ts"
+import { EVENTS_PATH, NEGOTIATE_PATH, normalise, RELAY_PATH, REQUEST_PATH, TICKETS_PATH, ticketAt } from "./paths.ts"
 import type { Push } from "./push.ts"
 import { routedOutcome } from "./router.ts"
 import * as Routes from "./routes.ts"
@@ -137,7 +137,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
           outcome,
           address: address ?? "",
           millis: log.now() - startedAt,
-          ticket: about === undefined ? ticketIn(path) : about.ticket,
+          ticket: about === undefined ? ticketAt(path) : about.ticket,
           campaign: about?.campaign,
           trace: traceFieldsFor(request),
         })

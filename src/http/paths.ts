@@ -9,7 +9,7 @@ export const HUB_PATH = "/sessionHub"
 export const NEGOTIATE_PATH = "/sessionHub/negotiate"
 
 /** The ticket in a path as the gate's own clients write it. */
-export const ticketIn = (path: string): string | undefined =>
+export const ticketAt = (path: string): string | undefined =>
   path.startsWith(TICKETS_PATH) && path !== REQUEST_PATH ? path.slice(TICKETS_PATH.length).split("/", 1)[0] : undefined
 
 /** The path of a ticket's events, including the gate's base path. */
