@@ -8,7 +8,6 @@
  */
 import { Clock, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
-import { CircuitBreaker } from "effect/persistence"
 import type { Adapter } from "./platform-api/adapter.ts"
 import { makeAdapter } from "./platform-api/adapters.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
@@ -18,6 +17,7 @@ import { makeSend } from "./platform-api/requests.ts"
 import { readWebhook, refuseUnread, type WebhookReader } from "./platform-api/webhooks.ts"
 import { Settings } from "./Settings.ts"
 import { PlatformApi } from "./services/PlatformApi.ts"
+import * as SteadyCircuits from "./steady-circuits.ts"
 
 export type { VendorWebhook } from "./platform-api/adapter.ts"
 export { CIRCUIT_FAILURES, CIRCUIT_OPEN_MILLIS } from "./platform-api/circuit.ts"
@@ -101,4 +101,4 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         }),
     })
   }),
-).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+).pipe(Layer.provide(SteadyCircuits.layer))

@@ -34,7 +34,10 @@ export const makeDebounce = (): Debounce => {
       }
       const raised: Array<string> = []
       for (const condition of observed.keys()) {
-        const entry = known.get(condition) ?? { since: now, reported: false }
+        const before = known.get(condition)
+        // after the clock was set back, a condition that is not reported yet counts from now
+        const entry =
+          before === undefined || (!before.reported && now < before.since) ? { since: now, reported: false } : before
         known.set(condition, entry)
         if (entry.reported || now - entry.since < DEBOUNCE_MILLIS) continue
         entry.reported = true

@@ -9,7 +9,9 @@
  * The platform is asked at most once in `AGAIN_MILLIS` for each ticket, so a caller who repeats the request cannot use up the key's request
  * limit.
  */
+
 import { Effect, Schedule, type Scope } from "effect"
+import { ageOf } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi, type WebSession } from "../PlatformApi.ts"
@@ -73,7 +75,7 @@ export const makeEndLeft = ({
       if (found._tag === "starting") return found._tag
       if (found._tag !== "live") return undefined
       const now = yield* store.now
-      if (now - (asked.get(ticket) ?? Number.NEGATIVE_INFINITY) < AGAIN_MILLIS) return undefined
+      if (ageOf(asked.get(ticket) ?? Number.NEGATIVE_INFINITY, now) < AGAIN_MILLIS) return undefined
       asked.set(ticket, now)
       const session = boundSessionOf(found.data)
       const from = yield* takenFrom(campaign, session)

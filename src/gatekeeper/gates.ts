@@ -3,8 +3,10 @@
  * differ are logged, once, if the difference persists. Campaigns that no gate serves any more are drained
  * (`removed-campaigns.ts`).
  */
+
 import { createHash, randomBytes } from "node:crypto"
 import { Effect, type Scope } from "effect"
+import { ageOf } from "../age.ts"
 import type { FifoQueue } from "../FifoQueue.ts"
 import type { PushChannel } from "../PushChannel.ts"
 import { UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
@@ -81,7 +83,7 @@ export const makeGates = (
 
     const heartbeat: Effect.Effect<HeartbeatAnswer, StoreUnavailable> = Effect.gen(function* () {
       const now = yield* store.now
-      const announces = now - announcedAt >= ANNOUNCE_MILLIS
+      const announces = ageOf(announcedAt, now) >= ANNOUNCE_MILLIS
       const announcement = announces ? databases.announcement : ""
       const request = { ...own, settings: serialised, digest, campaigns: servedCampaigns(), announcement }
       const answer = yield* shared.heartbeat(request, offered, now)

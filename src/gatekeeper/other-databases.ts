@@ -5,8 +5,10 @@
  *
  * Gates on another server cannot be detected this way; webhooks of unknown sessions are the only sign (`unknown-sessions.ts`).
  */
+
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema, type Scope } from "effect"
+import { ageOf } from "../age.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -87,7 +89,7 @@ export const makeOtherDatabases = (
         inbox.clear()
         const seen = new Map<string, ReadonlyArray<string>>()
         for (const [id, { at, campaigns, instance, store }] of others) {
-          if (now - at > EXPIRY_MILLIS) others.delete(id)
+          if (ageOf(at, now) > EXPIRY_MILLIS) others.delete(id)
           else if (store !== here && campaigns !== "")
             seen.set(campaigns, [...(seen.get(campaigns) ?? []), shown(instance)])
         }

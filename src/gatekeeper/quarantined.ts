@@ -2,7 +2,9 @@
  * Logs invalid records found in the store (`rules/load.ts`): the first at once, then at most once a minute. Records found before
  * this instance started were logged by others.
  */
+
 import { Effect } from "effect"
+import { ageOf } from "../age.ts"
 import type { CampaignContext, Swept } from "../FifoQueue.ts"
 import { quarantineKeyOf } from "../queue/keys.ts"
 import type { Campaign } from "../Settings.ts"
@@ -23,7 +25,7 @@ export const makeQuarantined = (startedAt: number): NoteQuarantined => {
   return ({ name }, { campaign }, { at, count, key }, now) => {
     const before = logged.get(name)
     if (count <= (before?.count ?? 0) || at < startedAt) return Effect.void
-    if (before !== undefined && now - before.at < LOG_EVERY_MILLIS) return Effect.void
+    if (before !== undefined && ageOf(before.at, now) < LOG_EVERY_MILLIS) return Effect.void
     logged.set(name, { count, at: now })
     // logs only the key: the record may contain a ticket's id, which is a credential, or a caller's name
     return Effect.logError(

@@ -7,7 +7,9 @@
  * and get their quota back. Live sessions run until they end or reach the maximum call length. When nothing is left, the
  * campaign is deleted from the list.
  */
+
 import { Effect, Option, Schema } from "effect"
+import { ageOf } from "../age.ts"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PushChannel } from "../PushChannel.ts"
 import type { StoreUnavailable, TicketUnknown } from "../Session.ts"
@@ -101,7 +103,7 @@ export const makeRemovedCampaigns = (
 
     return {
       update: (removed, now) => {
-        if (updatedAt > 0 && now - updatedAt > GAP_MILLIS) updatedSince = now
+        if (updatedAt > 0 && ageOf(updatedAt, now) > GAP_MILLIS) updatedSince = now
         updatedAt = now
         byTag.clear()
         known = removed.map(({ about, key, seenAt }) => {

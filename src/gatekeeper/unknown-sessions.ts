@@ -2,7 +2,9 @@
  * Warns if most session-ended webhooks name unknown sessions. Such sessions belong to another gate that serves the same campaign
  * with another store, or were started without a gate. If the other store is on another server, this is the only sign of it.
  */
+
 import { Clock, Effect } from "effect"
+import { ageOf } from "../age.ts"
 
 /** The period in which webhooks are counted, with at most one warning (ms). */
 export const COUNTED_MILLIS = 3_600_000
@@ -22,7 +24,7 @@ export const makeUnknownEnds = (): NoteEnd => {
   return (result) => {
     if (result === "repeat") return Effect.void
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (now - since >= COUNTED_MILLIS) {
+      if (ageOf(since, now) >= COUNTED_MILLIS) {
         since = now
         unknown = released = 0
         warned = false

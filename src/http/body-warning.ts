@@ -2,7 +2,9 @@
  * Warns that a body was read before the gate, which is a fault of how the host mounts it. Anyone can send such a request, so there is at
  * most one warning a minute.
  */
+
 import { Clock, Effect } from "effect"
+import { ageOf } from "../age.ts"
 import { refusals } from "./answer.ts"
 
 const WARNING_INTERVAL_MILLIS = 60_000
@@ -11,7 +13,7 @@ const WARNING_INTERVAL_MILLIS = 60_000
 export const makeBodyWarning = (): Effect.Effect<void> => {
   let warnedAt = Number.NEGATIVE_INFINITY
   return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    if (now - warnedAt < WARNING_INTERVAL_MILLIS) return Effect.void
+    if (ageOf(warnedAt, now) < WARNING_INTERVAL_MILLIS) return Effect.void
     warnedAt = now
     return Effect.logWarning(
       `A request was answered with ${refusals.bodyTaken.outcome}: the host read its body before the gate. ` +

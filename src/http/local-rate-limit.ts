@@ -2,8 +2,10 @@
  * Limits requests per minute of an address and of its network. Counted in process memory, so that a refusal costs the store
  * nothing; each instance counts separately.
  */
+
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import type { LRUCache } from "lru-cache"
+import { isOpen } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 
@@ -45,7 +47,7 @@ export const makeLocalRateLimit = (
 
   const retryAfterOf = (counts: LRUCache<string, Count>, key: string, limit: number, now: number): number => {
     const count = counts.get(key)
-    return count === undefined || count.until <= now || count.requests < limit
+    return count === undefined || !isOpen(count.until, MINUTE, now) || count.requests < limit
       ? 0
       : Math.ceil((count.until - now) / 1000)
   }
@@ -60,7 +62,7 @@ export const makeLocalRateLimit = (
   }
   const count = (counts: LRUCache<string, Count>, key: string, now: number): void => {
     const known = counts.get(key)
-    if (known !== undefined && known.until > now) known.requests++
+    if (known !== undefined && isOpen(known.until, MINUTE, now)) known.requests++
     else counts.set(key, { requests: 1, until: now + MINUTE })
   }
   const uncount = (counts: LRUCache<string, Count>, key: string, now: number): void => {
@@ -87,7 +89,7 @@ export const makeLocalRateLimit = (
     },
     dropExpired: (now) => {
       for (const counts of [addresses, networks]) {
-        for (const [key, { until }] of [...counts.entries()]) if (until <= now) counts.delete(key)
+        for (const [key, { until }] of [...counts.entries()]) if (!isOpen(until, MINUTE, now)) counts.delete(key)
       }
     },
   }

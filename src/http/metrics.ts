@@ -1,7 +1,9 @@
 /** Serves `/metrics`. The text is rendered at most once a second and cached in between, so that scraping costs little. */
+
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Clock, Context, Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
+import { ageOf } from "../age.ts"
 
 /** How long rendered metrics are cached (ms). */
 export const METRICS_MILLIS = 1_000
@@ -27,7 +29,7 @@ export const makeMetrics = Effect.gen(function* () {
   let writtenAt = Number.NEGATIVE_INFINITY
   return (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const now = clock.currentTimeMillisUnsafe()
-    if (body === undefined || now - writtenAt >= METRICS_MILLIS) {
+    if (body === undefined || ageOf(writtenAt, now) >= METRICS_MILLIS) {
       body = run(Effect.map(text, (rendered) => Buffer.from(rendered)))
       writtenAt = now
     }

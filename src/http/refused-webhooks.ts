@@ -3,6 +3,7 @@
  * Anyone can send such a request, so there is at most one warning a minute.
  */
 import { Clock, Effect, Metric } from "effect"
+import { ageOf } from "../age.ts"
 import { webhooks } from "../gatekeeper/metrics.ts"
 import type { Refusal } from "./webhook.ts"
 
@@ -14,7 +15,7 @@ export const makeRefusedWebhooks = (): ((refusal: Refusal) => Effect.Effect<void
   let omitted = 0
   return (refusal) =>
     Effect.flatMap(Effect.andThen(Metric.update(webhooks("unauthorized"), 1), Clock.currentTimeMillis), (now) => {
-      if (now - warnedAt < WARNING_INTERVAL_MILLIS) {
+      if (ageOf(warnedAt, now) < WARNING_INTERVAL_MILLIS) {
         omitted++
         return Effect.void
       }

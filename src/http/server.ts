@@ -37,7 +37,7 @@ const TIMEOUT_CHECK_MILLIS = 1_000
  */
 export const UNREAD_MILLIS = 60_000
 /** Keep-alive timeout (ms). Longer than that of common proxies, so that they close first. */
-const KEEP_ALIVE_MILLIS = 65_000
+const KEEP_ALIVE_MILLIS = 130_000
 
 /**
  * Maximum connections waiting to be accepted; the system's limit (net.core.somaxconn) applies if it is lower. With Node's default of

@@ -1,4 +1,5 @@
 /** Budgets for lookups: one per process, and a share per network, so that no network can use it up alone. */
+import { ageOf } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import type { Address } from "./address.ts"
 
@@ -19,7 +20,7 @@ export const makeBudget = (perMinute: number): Budget => {
   let oldest = 0
   return (now) => {
     const at = taken[oldest]
-    if (at === undefined || now - at < WINDOW_MILLIS) return false
+    if (at === undefined || ageOf(at, now) < WINDOW_MILLIS) return false
     taken[oldest] = now
     oldest = (oldest + 1) % taken.length
     return true
@@ -39,7 +40,7 @@ const makeShares = (most: number, windowMillis: number = WINDOW_MILLIS) => {
   const shares = boundedCache<Share>(MAX_NETWORKS)
   const current = (name: string, now: number): Share | undefined => {
     const share = shares.get(name)
-    return share !== undefined && now - share.since < windowMillis ? share : undefined
+    return share !== undefined && ageOf(share.since, now) < windowMillis ? share : undefined
   }
   return {
     hasLeft: (name: string, now: number): boolean => (current(name, now)?.taken ?? 0) < most,

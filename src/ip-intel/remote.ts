@@ -8,14 +8,17 @@
  *
  * A lookup continues for the other callers when one of them disconnects. A failing store counts as a cache miss.
  */
+
 import { Clock, Effect, Fiber, Option, Schema, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
+import { isOpen } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import type { CallerNames } from "../CallerNames.ts"
 import { addressLookup, recorded } from "../durations.ts"
 import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { inSpan } from "../spans.ts"
+import * as SteadyCircuits from "../steady-circuits.ts"
 import { type Address, parseAddress } from "./address.ts"
 import { makeSharedBudget, networkPerDay, widerShare } from "./budget.ts"
 import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
@@ -62,7 +65,7 @@ export const makeRemote = Effect.fnUntraced(function* (
   const breaker = yield* CircuitBreaker.make({
     tripPolicy: CircuitBreaker.consecutive(CIRCUIT_FAILURES),
     openDuration: CIRCUIT_OPEN,
-  }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
+  }).pipe(Effect.provide(SteadyCircuits.layer))
   const { LookupsPerMinute, NetworkLookupsPerMinute } = settings
   const take = makeSharedBudget(LookupsPerMinute, NetworkLookupsPerMinute)
   /** networks whose failures count towards opening the circuit; never more than `CIRCUIT_FAILURES` */
@@ -201,7 +204,7 @@ export const makeRemote = Effect.fnUntraced(function* (
         const address = parseAddress(text)
         if (address === undefined) return fail("rejected", "got an invalid address")
         const known = inProcess.get(names.of(address.factsKey))
-        return known !== undefined && known.expiresAt > clock.currentTimeMillisUnsafe()
+        return known !== undefined && isOpen(known.expiresAt, ttlOf(known.facts), clock.currentTimeMillisUnsafe())
           ? Effect.succeed(known.facts)
           : sharedLookup(address)
       }),

@@ -7,7 +7,9 @@
  * and says where to go on, and all searches of an instance read at most `PAGES_PER_WINDOW` pages in `WINDOW_MILLIS`. When those are
  * used up, a search ends where it is.
  */
+
 import { Clock, Effect } from "effect"
+import { isOpen } from "../age.ts"
 import { type CampaignSnapshot, PAGE_MAX, type Pages } from "../queue/operator.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Found, FoundTicket } from "./shapes.ts"
@@ -46,7 +48,7 @@ export const makePageBudget = (): TakePage => {
   let used = 0
   let endsAt = 0
   return Effect.map(Clock.currentTimeMillis, (now) => {
-    if (now >= endsAt) {
+    if (!isOpen(endsAt, WINDOW_MILLIS, now)) {
       used = 0
       endsAt = now + WINDOW_MILLIS
     }

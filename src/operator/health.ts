@@ -2,7 +2,9 @@
  * The state of the platform, the IP provider and the other gates, for the operator's view. A check costs the platform or the IP provider
  * a request, so it runs only when a view is asked for and its last result is old. A view does not wait for it: it shows the last result.
  */
+
 import { Effect, type Scope } from "effect"
+import { ageOf } from "../age.ts"
 import type { GatesStatus } from "../gatekeeper/gates.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
 import type { RemovedCampaign } from "../gatekeeper/removed-campaigns.ts"
@@ -82,7 +84,7 @@ export const makeHealth = ({
       )
       return Effect.gen(function* () {
         const now = yield* store.now
-        if (!running && (last.state === "checking" || now - last.at >= maxAgeMillis)) {
+        if (!running && (last.state === "checking" || ageOf(last.at, now) >= maxAgeMillis)) {
           running = true
           yield* Effect.forkIn(refresh, scope)
         }

@@ -82,7 +82,7 @@ const saysAtCapacity = (kind: CallKind, code: string, texts: string): boolean =>
 const isOfRequest = (status: number, code: string): boolean =>
   !GATE_CODES.test(code) && (REQUEST_STATUSES.has(status) || REQUEST_CODES.has(code))
 
-/** Reads seconds, which platforms send. Ignores a date, because the clocks may differ. */
+/** Reads seconds; `transport.ts` has counted a date from the answer's own `Date`. */
 export const retryAfterOf = (header: string | undefined): number =>
   header !== undefined && /^\s*\d{1,6}\s*$/.test(header) ? Number(header) * 1000 : RETRY_AFTER_MILLIS
 

@@ -2,7 +2,9 @@
  * Reads the most recent calls of a platform, page by page, to find out whether an uncertain start has happened. Queries within a short
  * time share one reading, because each page is a request of the key and the platform may limit these.
  */
+
 import { Clock, Effect } from "effect"
+import { ageOf } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import type { PlatformError } from "./errors.ts"
 
@@ -73,7 +75,7 @@ export const makeRecentCalls = <Call>(
     const now = yield* Clock.currentTimeMillis
     let reading: Reading<Call> | undefined = readings.get(of)
     const isReusable =
-      reading !== undefined && now - reading.at < SHARED_MILLIS && (reading.from <= from || reading.atLimit)
+      reading !== undefined && ageOf(reading.at, now) < SHARED_MILLIS && (reading.from <= from || reading.atLimit)
     if (reading === undefined || !isReusable) {
       reading = yield* readFrom(of, from, now)
       readings.set(of, reading)

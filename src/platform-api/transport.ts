@@ -2,9 +2,10 @@
  * One HTTP exchange with the platform: authorised, with a timeout. Failures become a `PlatformError` that contains nothing of
  * the request and distinguishes a request that was certainly not sent from one that may have arrived.
  */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
 import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { retryAfterSeconds } from "../retry-after.ts"
 import type { Answered, CallKind } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import { withSpanUrl } from "./span-url.ts"
@@ -117,13 +118,14 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
   const answer = yield* (
     call.shownPath === undefined ? executed : withSpanUrl(endpoint.baseUrl + call.shownPath)(executed)
   ).pipe(
-    Effect.flatMap((response) =>
-      Effect.map(boundedText(response, MAX_ANSWER_BYTES), (body) => ({
-        status: response.status,
-        body,
-        retryAfter: response.headers["retry-after"],
-        location: response.headers.location,
-      })),
+    Effect.flatMap(
+      Effect.fnUntraced(function* (response) {
+        const { date, location, "retry-after": given } = response.headers
+        // a date that has passed says nothing
+        const seconds = retryAfterSeconds(given, date, yield* Clock.currentTimeMillis) ?? 0
+        const body = yield* boundedText(response, MAX_ANSWER_BYTES)
+        return { status: response.status, body, retryAfter: seconds > 0 ? String(seconds) : given, location }
+      }),
     ),
     withoutRedirects,
     Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, ...Object.keys(authorisation), "location"]),

@@ -2,7 +2,9 @@
  * Decides who a caller is and what a key may access. Every check is an effect whose failure names what is missing. Endpoints
  * declare their checks (`http/Authorization.ts`), and none checks by itself.
  */
+
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
+import { ageOf, monotonicMillis } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import { ApiKeys } from "./ApiKeys.ts"
@@ -10,7 +12,7 @@ import { type BudgetState, makeBudget } from "./Budgets.ts"
 import { Businesses } from "./Businesses.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { allowsAddress } from "./KeyAddresses.ts"
-import { KeyCache } from "./KeyCache.ts"
+import { KeyCache, type Moment } from "./KeyCache.ts"
 import { digestSecret, hasSecretForm } from "./KeySecret.ts"
 import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "./model.ts"
 
@@ -85,7 +87,7 @@ const makeRefusedAddresses = () => {
     /** Whether to record a refusal. */
     isNew: (keyId: string, network: string, now: number): boolean => {
       const name = `${keyId} ${network}`
-      if (now - (recorded.get(name) ?? -Infinity) < REFUSED_ADDRESS_MILLIS) return false
+      if (ageOf(recorded.get(name) ?? -Infinity, now) < REFUSED_ADDRESS_MILLIS) return false
       if (!perKey.use(keyId, now).allowed) return false
       recorded.set(name, now)
       return true
@@ -107,12 +109,12 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
       const guessLock = yield* Semaphore.make(1)
       const budgets = { request: makeBudget(limits.requestsPerMinute), start: makeBudget(limits.startsPerMinute) }
 
-      const lookUpKey = Effect.fnUntraced(function* (digest: string, network: string, now: number) {
+      const lookUpKey = Effect.fnUntraced(function* (digest: string, network: string, now: Moment) {
         const fresh = cache.fresh(digest, now)
         if (fresh !== undefined) return fresh
         const query = cache.startLookup()
         const lookup = apiKeys.lookUp(digest)
-        const isGuess = !failures.peek(network, now).allowed && !cache.known(digest)
+        const isGuess = !failures.peek(network, now.wall).allowed && !cache.known(digest)
         const found = yield* isGuess ? guessLock.withPermit(lookup) : lookup
         if (found === undefined) {
           cache.forget(digest)
@@ -125,7 +127,9 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
       const authenticate = Effect.fnUntraced(function* (secret: string, address: string) {
         const now = yield* Clock.currentTimeMillis
         const network = networkOf(address)
-        const principal = hasSecretForm(secret) ? yield* lookUpKey(digestSecret(secret), network, now) : undefined
+        const principal = hasSecretForm(secret)
+          ? yield* lookUpKey(digestSecret(secret), network, { wall: now, monotonic: yield* monotonicMillis })
+          : undefined
         if (principal === undefined || (principal.key.expiresAt !== null && principal.key.expiresAt <= now)) {
           const state = failures.use(network, now)
           // Only for the last one of the budget, so at most one line per minute and address.

@@ -2,6 +2,7 @@
  * Rate limits: counts in windows of one minute, in this process. Several processes count separately, so together they allow
  * a multiple. What must be exact (the account's concurrent calls) is not counted here.
  */
+import { isOpen } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 
 /** The length of a window, in milliseconds. */
@@ -35,7 +36,9 @@ export const makeBudget = (limit: number, maxCallers = 10_000): Budget => {
   })
   const windowOf = (caller: string, now: number) => {
     const window = windows.get(caller)
-    return window !== undefined && window.endsAt > now ? window : { used: 0, endsAt: now + WINDOW_MILLIS }
+    return window !== undefined && isOpen(window.endsAt, WINDOW_MILLIS, now)
+      ? window
+      : { used: 0, endsAt: now + WINDOW_MILLIS }
   }
   return {
     use: (caller, now) => {

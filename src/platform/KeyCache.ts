@@ -3,6 +3,7 @@
  * once, those of other processes within `FRESH_MILLIS`.
  */
 import { Context, Effect, Layer } from "effect"
+import { ageOf } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import type { Principal } from "./model.ts"
 
@@ -10,9 +11,15 @@ import type { Principal } from "./model.ts"
 export const FRESH_MILLIS = 20_000
 const MAX_KEYS = 10_000
 
+/** A time by both clocks, in milliseconds: one may be set back, the other may stand still while the machine is suspended. */
+export interface Moment {
+  readonly wall: number
+  readonly monotonic: number
+}
+
 interface CachedKey {
   readonly principal: Principal
-  readonly askedAt: number
+  readonly askedAt: Moment
   readonly generation: number
 }
 
@@ -20,11 +27,11 @@ export class KeyCache extends Context.Service<
   KeyCache,
   {
     /** The key of a digest, while its entry is fresh. */
-    readonly fresh: (digest: string, now: number) => Principal | undefined
+    readonly fresh: (digest: string, now: Moment) => Principal | undefined
     /** Whether the digest was a valid key at its last lookup. */
     readonly known: (digest: string) => boolean
     /** Starts a database lookup; its result is stored unless the cache was cleared in between. */
-    readonly startLookup: () => { readonly store: (digest: string, principal: Principal, now: number) => void }
+    readonly startLookup: () => { readonly store: (digest: string, principal: Principal, now: Moment) => void }
     readonly forget: (digest: string) => void
     /** Whether to record that the key is used: true at most once a minute. */
     readonly shouldMarkUsed: (keyId: string, now: number) => boolean
@@ -42,7 +49,10 @@ export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
   return KeyCache.of({
     fresh: (digest, now) => {
       const entry = known.get(digest)
-      return entry?.generation === generation && now - entry.askedAt < FRESH_MILLIS ? entry.principal : undefined
+      if (entry?.generation !== generation) return undefined
+      const { askedAt, principal } = entry
+      const age = Math.max(ageOf(askedAt.wall, now.wall), ageOf(askedAt.monotonic, now.monotonic))
+      return age < FRESH_MILLIS ? principal : undefined
     },
     known: (digest) => known.has(digest),
     startLookup: () => {
@@ -58,7 +68,7 @@ export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
     },
     shouldMarkUsed: (keyId, now) => {
       const last = markedAt.get(keyId)
-      if (last !== undefined && now - last < LAST_USED_PRECISION_MILLIS) return false
+      if (last !== undefined && ageOf(last, now) < LAST_USED_PRECISION_MILLIS) return false
       markedAt.set(keyId, now)
       return true
     },

@@ -2,7 +2,9 @@
  * Checks passwords of accounts. Checks are throttled (`PasswordThrottle.ts`): wrong passwords delay further checks from the same
  * address. The right password works from every address, after that delay.
  */
+
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { isOpen } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
@@ -14,6 +16,8 @@ import { type Account, Users } from "./Users.ts"
 
 /** Limit of log lines about wrong passwords per address and minute. */
 const LINES_PER_MINUTE = 10
+/** the length of that minute, in milliseconds */
+const LOG_WINDOW_MILLIS = 60_000
 
 /** The client that sends a password. */
 export interface Origin {
@@ -66,7 +70,10 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
     const logWrong = Effect.fnUntraced(function* (address: string) {
       const now = yield* Clock.currentTimeMillis
       const known = logged.get(address)
-      const window = known !== undefined && known.endsAt > now ? known : { endsAt: now + 60_000, lines: 0 }
+      const window =
+        known !== undefined && isOpen(known.endsAt, LOG_WINDOW_MILLIS, now)
+          ? known
+          : { endsAt: now + LOG_WINDOW_MILLIS, lines: 0 }
       logged.set(address, window)
       if (window.lines++ < LINES_PER_MINUTE) yield* Effect.logWarning(`a wrong password came from ${address}`)
     })

@@ -11,7 +11,9 @@
  *
  * Counted per process: several processes allow a multiple.
  */
-import { Clock, Deferred, Effect, Schema, Semaphore } from "effect"
+
+import { Deferred, Effect, Schema, Semaphore } from "effect"
+import { monotonicMillis } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 
 /** Limit of checks that run concurrently. */
@@ -159,7 +161,12 @@ export const makePasswordThrottle = (): PasswordThrottle => {
   const schedule = makeScheduler()
 
   const laneOf = (name: string, now: number): Lane => {
-    const lane = lanes.get(name) ?? { oneByOne: Semaphore.makeUnsafe(1), pending: 0, wrong: 0, lastWrongAt: 0 }
+    const lane = lanes.get(name) ?? {
+      oneByOne: Semaphore.makeUnsafe(1),
+      pending: 0,
+      wrong: 0,
+      lastWrongAt: Number.NEGATIVE_INFINITY,
+    }
     if (now - lane.lastWrongAt >= RESET_MILLIS) lane.wrong = 0
     lanes.set(name, lane)
     return lane
@@ -173,7 +180,7 @@ export const makePasswordThrottle = (): PasswordThrottle => {
 
   return {
     check: Effect.fnUntraced(function* (source, right) {
-      const lane = laneOf(source.lane, yield* Clock.currentTimeMillis)
+      const lane = laneOf(source.lane, yield* monotonicMillis)
       const crowded = !source.known && (networks.get(source.network) ?? 0) >= MAX_PENDING_PER_NETWORK
       if (crowded || lane.pending >= MAX_PENDING_PER_ADDRESS) return yield* busy()
 
@@ -181,12 +188,12 @@ export const makePasswordThrottle = (): PasswordThrottle => {
         const matches = yield* right
         if (!matches) {
           lane.wrong++
-          lane.lastWrongAt = yield* Clock.currentTimeMillis
+          lane.lastWrongAt = yield* monotonicMillis
         }
         return matches
       })
       const delayedCheck = Effect.gen(function* () {
-        const wait = lane.lastWrongAt + delayAfter(lane.wrong) - (yield* Clock.currentTimeMillis)
+        const wait = lane.lastWrongAt + delayAfter(lane.wrong) - (yield* monotonicMillis)
         if (wait > 0) yield* Effect.sleep(wait)
         return yield* schedule(source, checkAndCount)
       })

@@ -43,6 +43,14 @@ export interface ClaimedDelivery extends Delivery {
   readonly userId: string
 }
 
+/** What a receiver says about further attempts. */
+export interface ReceiverWish {
+  /** it wants none for so many milliseconds (`Retry-After`); the longest pause between attempts bounds it */
+  readonly waitMillis?: number
+  /** it wants none at all (410) */
+  readonly gone?: boolean
+}
+
 export interface NewDelivery {
   readonly userId: string
   readonly businessId: string
@@ -69,12 +77,14 @@ export class Webhooks extends Context.Service<
      * Records the outcome of an attempt; a failed one is scheduled again or given up. Returns the new state.
      *
      * @param attempt what was sent and answered; absent when nothing was sent
+     * @param wish what the receiver asked for about a failed attempt
      */
     readonly settle: (
       delivery: Delivery,
       delivered: boolean,
       outcome: string,
       attempt?: Attempt,
+      wish?: ReceiverWish,
     ) => Effect.Effect<DeliveryState, DatabaseUnavailable>
     /** Deliveries of a business, newest first. */
     readonly list: (
@@ -177,10 +187,10 @@ export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.ef
       }, orUnavailable),
 
       settle: Effect.fnUntraced(
-        function* (delivery, delivered, outcome, attempt) {
+        function* (delivery, delivered, outcome, attempt, { gone = false, waitMillis = 0 } = {}) {
           const now = yield* Clock.currentTimeMillis
-          const next = now + pauseAfter(delivery.attempts)
-          const expired = next > delivery.createdAt + RETRY_PERIOD_MILLIS
+          const next = now + Math.max(pauseAfter(delivery.attempts), Math.min(waitMillis, MAX_RETRY_MILLIS))
+          const expired = gone || next > delivery.createdAt + RETRY_PERIOD_MILLIS
           const state: DeliveryState = delivered ? "delivered" : expired ? "given_up" : "pending"
           const change = {
             state,

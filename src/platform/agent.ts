@@ -7,8 +7,10 @@
  * exceeds `TEXT_BURST` and `TEXTS_PER_SECOND` is closed with 1008; one who is silent for the idle time is closed with 1000.
  * `http/session-socket.ts` limits unread data and the number of frames.
  */
-import { Clock, Effect, Queue, Semaphore } from "effect"
+
+import { Effect, Queue, Semaphore } from "effect"
 import { Socket } from "effect/socket"
+import { monotonicMillis } from "../age.ts"
 import { Conversations, type Utterance } from "./Conversations.ts"
 import { toLines } from "./http/text.ts"
 
@@ -61,7 +63,7 @@ export const talk = Effect.fnUntraced(function* (
   const reader = yield* socket.reader
   const writer = yield* socket.writer
   const byteBudget = yield* Semaphore.make(MAX_BUFFERED_BYTES)
-  let lastInputAt = yield* Clock.currentTimeMillis
+  let lastInputAt = yield* monotonicMillis
   let textBudget = { left: TEXT_BURST, at: lastInputAt }
   const buffered = yield* Queue.bounded<{ readonly frame: Uint8Array; readonly due: number }>(MAX_BUFFERED_FRAMES)
   /** the current utterance's audio: when it started, and when its last frame arrived */
@@ -90,7 +92,7 @@ export const talk = Effect.fnUntraced(function* (
 
   const handleFrame = Effect.fnUntraced(function* (frame: string | Uint8Array) {
     if (typeof frame === "string" && isPing(frame)) return yield* writer.write(PONG)
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* monotonicMillis
     lastInputAt = now
     if (typeof frame !== "string") {
       speech = speech === undefined ? { since: now, lastAt: now } : { ...speech, lastAt: now }
@@ -106,7 +108,7 @@ export const talk = Effect.fnUntraced(function* (
 
   const echo = Effect.gen(function* () {
     const { frame, due } = yield* Queue.take(buffered)
-    const wait = due - (yield* Clock.currentTimeMillis)
+    const wait = due - (yield* monotonicMillis)
     if (wait > 0) yield* Effect.sleep(wait)
     yield* writer.write(frame)
     yield* byteBudget.release(frame.length)
@@ -114,7 +116,7 @@ export const talk = Effect.fnUntraced(function* (
 
   const checkTimers = Effect.gen(function* () {
     yield* Effect.sleep(PAUSE_MILLIS / 3)
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* monotonicMillis
     if (idleMillis > 0 && now - lastInputAt >= idleMillis) {
       return yield* close(1000, `the caller was silent for ${idleMillis / 1000} s`)
     }

@@ -31,7 +31,7 @@ describe("starting a session", () => {
     ["HTTP 429 in the words of HTTP", json(429, { detail: "Too many requests" }), 1_000],
     ["the local platform's code", { ...no("RATE_LIMIT_EXCEEDED", "all made", 429), retryAfter: "37" }, 37_000],
     ["wrong keys", { ...no("TOO_MANY_FAILED_KEYS", "too many wrong keys", 429), retryAfter: "2" }, 2_000],
-    ["a date, which is ignored", { status: 429, body: "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT" }, 1_000],
+    ["a date that has passed", { status: 429, body: "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT" }, 1_000],
     ["an envelope with another status", no("X:Y", "Rate limit exceeded"), 1_000],
   ] as const) {
     it.effect(`distinguishes the key's request limit from a platform at capacity: ${what}`, () =>

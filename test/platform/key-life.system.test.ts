@@ -253,6 +253,19 @@ onEachEngine("the life of a key", (engine) => {
     }),
   )
 
+  it.effect("refuses a key that another process has revoked, also when this one's clock was set back meanwhile", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(3_600_000)
+      const { apiKeys, database, keys } = yield* started()
+      const other = yield* process(database)
+      yield* other.authenticate(keys.all)
+      const all = (yield* apiKeys.list("u1")).find(({ name }) => name === "all")
+      yield* apiKeys.revoke("u1", all?.id ?? "")
+      yield* TestClock.setTime(3_000_000)
+      assert.strictEqual(yield* codeOf(other.authenticate(keys.all)), "API_KEY_INVALID")
+    }),
+  )
+
   it.effect("changes scope and user management of a key, here at once and within 30 s in every other process", () =>
     Effect.gen(function* () {
       const { apiKeys, audit, authenticate, accessBusiness, database } = yield* started()

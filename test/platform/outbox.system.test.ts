@@ -275,6 +275,33 @@ onEachEngine("the outbox", (engine) => {
     }),
   )
 
+  it.effect("waits as long as a receiver asks, and gives up at once when it is gone", () =>
+    Effect.gen(function* () {
+      let now = 1_700_000_000_000
+      yield* TestClock.setTime(now)
+      const { send, states, webhooks } = yield* started
+      yield* send("1")
+      for (const [waitMillis, expected] of [
+        [120_000, 120_000],
+        // not longer than the longest pause, so that a receiver does not lose its messages by a slip
+        [999_999_000, pauseAfter(1_000)],
+        [1, pauseAfter(3)],
+      ] as const) {
+        const [claimed] = yield* webhooks.claim(1)
+        if (claimed === undefined) return yield* Effect.die("it is due")
+        yield* webhooks.settle(claimed, false, "HTTP 503", undefined, { waitMillis })
+        const [settled] = (yield* webhooks.list("b1", {})).items
+        assert.strictEqual(settled?.nextAttemptAt, now + expected)
+        now += expected
+        yield* TestClock.setTime(now)
+      }
+      const [last] = yield* webhooks.claim(1)
+      if (last === undefined) return yield* Effect.die("it is due")
+      assert.strictEqual(yield* webhooks.settle(last, false, "HTTP 410", undefined, { gone: true }), "given_up")
+      assert.deepStrictEqual(yield* states, ["given_up"])
+    }),
+  )
+
   it.effect("gives each message to one process, and to another when that one has died", () =>
     Effect.gen(function* () {
       const { database, send, states, webhooks } = yield* started

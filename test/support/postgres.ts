@@ -4,7 +4,7 @@
  * `postgres`.
  */
 import { execFile } from "node:child_process"
-import { chown, mkdtemp, readdir, rm } from "node:fs/promises"
+import { chmod, chown, mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -14,6 +14,8 @@ const run = promisify(execFile)
 
 export interface PostgresServer {
   readonly port: number
+  /** the file of its certificate, when it was started with `tls` */
+  readonly certificate: string
   /** creates an empty database; returns its connection string */
   readonly database: () => Promise<string>
   /** everything in a database, as SQL text */
@@ -40,8 +42,19 @@ const unprivileged = async (): Promise<{ readonly prefix: ReadonlyArray<string>;
   }
 }
 
-/** Starts one server. */
-export const startPostgres = async (): Promise<PostgresServer> => {
+/** A certificate of its own for 127.0.0.1, which no one trusts. */
+const makeCertificate = async (dir: string, uid: number | undefined): Promise<ReadonlyArray<string>> => {
+  const [key, cert] = [join(dir, "server.key"), join(dir, "server.crt")]
+  const request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"]
+  const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+  await run("openssl", [...request, ...names, "-keyout", key, "-out", cert])
+  await chmod(key, 0o600)
+  if (uid !== undefined) await Promise.all([chown(key, uid, -1), chown(cert, uid, -1)])
+  return ["ssl=on", `ssl_key_file=${key}`, `ssl_cert_file=${cert}`]
+}
+
+/** Starts one server; with `tls` it offers TLS, by a certificate in `certificate`. */
+export const startPostgres = async ({ tls = false } = {}): Promise<PostgresServer> => {
   const bin = await programs()
   const { prefix, uid } = await unprivileged()
   const command = (name: string, args: ReadonlyArray<string>): [string, ...ReadonlyArray<string>] => {
@@ -56,7 +69,13 @@ export const startPostgres = async (): Promise<PostgresServer> => {
   await run(initdb, initdbArgs, { cwd: dir })
 
   const port = await freePort()
-  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"]
+  const settings = [
+    `port=${port}`,
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "fsync=off",
+    ...(tls ? await makeCertificate(dir, uid) : []),
+  ]
   const flags = settings.flatMap((setting) => ["-c", setting])
   const [postgres, ...args] = command("postgres", ["-D", data, ...flags])
   const child: Child = await start(postgres, args, dir)
@@ -81,6 +100,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
   let databases = 0
   return {
     port,
+    certificate: join(dir, "server.crt"),
     database: async () => {
       const name = `test_${++databases}`
       await run(`${bin}createdb`, [...client, name])

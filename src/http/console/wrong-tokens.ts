@@ -3,6 +3,7 @@
  * a token has at least 16 characters, so guessing does not find it, and a check is cheap. A limit would lock out an operator who is
  * behind the same address.
  */
+import { isOpen } from "../../age.ts"
 import { boundedCache } from "../../bounded-cache.ts"
 
 /** Maximum lines about one address (IPv6: one /64) in `WINDOW_MILLIS`. */
@@ -21,7 +22,10 @@ export const makeWrongTokens = (): WrongTokens => {
   return {
     note: (address, now) => {
       const known = windows.get(address)
-      const window = known !== undefined && known.endsAt > now ? known : { endsAt: now + WINDOW_MILLIS, lines: 0 }
+      const window =
+        known !== undefined && isOpen(known.endsAt, WINDOW_MILLIS, now)
+          ? known
+          : { endsAt: now + WINDOW_MILLIS, lines: 0 }
       windows.set(address, window)
       if (window.lines === LOGGED) return undefined
       window.lines++

@@ -35,12 +35,13 @@ export const makeConnections = Effect.fnUntraced(function* (
   limits: Pick<TicketLimits["Service"], "answered" | "use">,
 ) {
   const clock = yield* Clock.Clock
+  const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const peers = new Set<Peer>()
   const { register, release, restore } = yield* makeRegistration(memory)
 
   yield* Effect.sync(() => {
-    const now = clock.currentTimeMillisUnsafe()
+    const now = steady()
     for (const peer of peers) {
       const { handshakeDone, lastMessageAt, ws } = peer
       peer.messageCount = 0
@@ -124,7 +125,7 @@ export const makeConnections = Effect.fnUntraced(function* (
 
   const onFrame = (peer: Peer, frame: string): void => {
     if (peer.limitExceeded) return
-    peer.lastMessageAt = clock.currentTimeMillisUnsafe()
+    peer.lastMessageAt = steady()
     for (const record of protocol.records(frame) ?? [""]) {
       if (!admits(peer)) return
       const code = handle(peer, record)
@@ -143,7 +144,7 @@ export const makeConnections = Effect.fnUntraced(function* (
         caller,
         address,
         browser,
-        lastMessageAt: clock.currentTimeMillisUnsafe(),
+        lastMessageAt: steady(),
         handshakeDone: false,
         invocationCount: 0,
         messageCount: 0,

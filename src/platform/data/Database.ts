@@ -4,14 +4,22 @@
  */
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { type Migrator, type SqlClient, SqlError } from "effect/sql"
+import { bounded } from "./bounded.ts"
 import { migrate } from "./migrations.ts"
+import { type PostgresTarget, parsePostgresUrl } from "./postgres-url.ts"
 
 /** The connection string is invalid; the message says what is expected. */
 export class DatabaseInvalid extends Schema.TaggedError<DatabaseInvalid>()("DatabaseInvalid", {
   message: Schema.String,
 }) {}
 
-/** The database failed a query, and nothing was changed. The reason is in the log. */
+/** The longest wait of one use of the database, in milliseconds: for a connection, a lock, statements and commit together. */
+export const DATABASE_MILLIS = 8_000
+
+/**
+ * The database failed a query. Nothing was changed, unless it did not answer in time: then a change may have been made. The reason is
+ * in the log.
+ */
 export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
   /**
    * `value`: the database does not accept a value of this request (a data exception or a violated constraint), now or later: 400.
@@ -29,23 +37,29 @@ export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>
 const SQLITE = /^sqlite:(?=.)/
 const POSTGRES = /^postgres(ql)?:\/\//
 
-/** Fails for a connection string of an unknown engine; does not connect. */
-export const checkUrl = (url: Redacted.Redacted<string>): Effect.Effect<void, DatabaseInvalid> => {
+const invalid = (message: string) => new DatabaseInvalid({ message: `the database: ${message}.` })
+
+/** What a connection string names; undefined for SQLite. */
+const targetOf = (url: Redacted.Redacted<string>): Effect.Effect<PostgresTarget | undefined, DatabaseInvalid> => {
   const text = Redacted.value(url)
-  if (SQLITE.test(text) || (POSTGRES.test(text) && URL.canParse(text))) return Effect.void
-  const expected = "sqlite:<file>, sqlite::memory:, or postgres://user:password@host:port/database"
-  return Effect.fail(new DatabaseInvalid({ message: `the database: Expected ${expected}.` }))
+  if (SQLITE.test(text)) return Effect.undefined
+  if (POSTGRES.test(text) && URL.canParse(text))
+    return Effect.mapError(Effect.fromResult(parsePostgresUrl(url)), invalid)
+  return Effect.fail(invalid("Expected sqlite:<file>, sqlite::memory:, or postgres://user:password@host:port/database"))
 }
+
+/** Fails for a connection string of an unknown engine or with wrong parameters; does not connect. */
+export const checkUrl = (url: Redacted.Redacted<string>): Effect.Effect<void, DatabaseInvalid> =>
+  Effect.asVoid(targetOf(url))
 
 /** Loads only the engine in use. */
 const client = (url: Redacted.Redacted<string>) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      yield* checkUrl(url)
-      const text = Redacted.value(url)
-      if (POSTGRES.test(text)) return (yield* Effect.promise(() => import("./postgres.ts"))).layer(url)
+      const target = yield* targetOf(url)
+      if (target !== undefined) return (yield* Effect.promise(() => import("./postgres.ts"))).layer(target)
       const sqlite = yield* Effect.promise(() => import("./sqlite.ts"))
-      return sqlite.layer(text.replace(SQLITE, ""))
+      return sqlite.layer(Redacted.value(url).replace(SQLITE, ""))
     }),
   )
 
@@ -53,13 +67,47 @@ const client = (url: Redacted.Redacted<string>) =>
 export const layer = (
   url: Redacted.Redacted<string>,
 ): Layer.Layer<SqlClient.SqlClient, DatabaseInvalid | Migrator.MigrationError | SqlError.SqlError> =>
-  Layer.effectDiscard(migrate).pipe(Layer.provideMerge(client(url)))
+  Layer.effectDiscard(
+    Effect.mapError(migrate, (error) => (SqlError.isSqlError(error) ? withCause(error) : error)),
+  ).pipe(Layer.provideMerge(client(url)))
 
-/** Logs a failure of SQL and turns it into `DatabaseUnavailable`. Every method that queries ends with it. */
+/** The deepest cause of a failure, such as `self-signed certificate` below `connection failed`. */
+const causeOf = (cause: unknown): string | undefined => {
+  if (!(cause instanceof Error)) return undefined
+  const code = "code" in cause && typeof cause.code === "string" ? ` (${cause.code})` : ""
+  return causeOf(cause.cause) ?? `${cause.message}${code}`
+}
+
+/** Names the cause in the message, since the operator who starts the platform reads only that. */
+const withCause = (error: SqlError.SqlError): SqlError.SqlError => {
+  const cause = causeOf(error.reason.cause)
+  if (cause === undefined) return error
+  const message = `the database cannot be used: ${cause}`
+  return new SqlError.SqlError({
+    reason: new SqlError.ConnectionError({ cause: error.reason.cause, message, operation: "connect" }),
+  })
+}
+
+const tooSlow = (): SqlError.SqlError =>
+  new SqlError.SqlError({
+    reason: new SqlError.StatementTimeoutError({
+      cause: undefined,
+      message: `no answer within ${DATABASE_MILLIS / 1000} s`,
+      operation: "run a statement",
+    }),
+  })
+
+/**
+ * Logs a failure of SQL and turns it into `DatabaseUnavailable`, after `DATABASE_MILLIS` at the latest. Every method that queries ends
+ * with it.
+ */
 export const orUnavailable = <A, E, R>(
   self: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseUnavailable, R> =>
   self.pipe(
+    bounded(DATABASE_MILLIS, tooSlow),
+    // a rollback that fails as well is a defect of the client's
+    Effect.catchDefect((defect) => (SqlError.isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
     Effect.tapError((error) => {
       if (!SqlError.isSqlError(error)) return Effect.void
       return refusesValue(error) ? Effect.logWarning(describe(error)) : Effect.logError(describe(error))
@@ -88,6 +136,6 @@ const isOther = <E>(error: E): error is Exclude<E, SqlError.SqlError> => !SqlErr
 
 /** Describes a failure without the statement's values. */
 const describe = ({ message, reason }: SqlError.SqlError): string => {
-  const cause = reason.cause instanceof Error ? `: ${reason.cause.message}` : ""
-  return `The database failed (${reason._tag}): ${message}${cause}`
+  const cause = causeOf(reason.cause)
+  return `The database failed (${reason._tag}): ${message}${cause === undefined ? "" : `: ${cause}`}`
 }

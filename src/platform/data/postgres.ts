@@ -3,8 +3,9 @@
  * counts, far below 2^53, where numbers stop being exact; a larger one fails instead of being rounded.
  */
 import { PgClient, PgTypes } from "@effect/sql-pg"
-import { type Layer, type Redacted, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import { type PostgresTarget, tlsOf, warningOf } from "./postgres-url.ts"
 
 /** Limit of connections per process. */
 const MAX_CONNECTIONS = 10
@@ -28,9 +29,25 @@ const asNumber: PgTypes.Codec<number | bigint> = {
   },
 }
 
-/** The client of a `postgres://` connection string. */
-export const layer = (url: Redacted.Redacted<string>): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> => {
-  const types = PgTypes.makeRegistry()
-  types.register(OID_INT8, asNumber)
-  return PgClient.layer({ url, types, applicationName: "voicegate-platform", maxConnections: MAX_CONNECTIONS })
-}
+/** A connection without traffic is probed after this long, so that one to a vanished server is noticed. */
+const KEEP_ALIVE = "30 seconds"
+
+/** The client of a connection string that was read. */
+export const layer = (target: PostgresTarget): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const types = PgTypes.makeRegistry()
+      types.register(OID_INT8, asNumber)
+      const ssl = yield* tlsOf(target)
+      const warning = warningOf(target, ssl)
+      if (warning !== undefined) yield* Effect.logWarning(warning)
+      return PgClient.layer({
+        url: target.url,
+        ssl,
+        types,
+        applicationName: "voicegate-platform",
+        keepAlive: KEEP_ALIVE,
+        maxConnections: MAX_CONNECTIONS,
+      })
+    }),
+  )

@@ -8,9 +8,14 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { Effect, Layer, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
+import { pause } from "./bounded.ts"
 
-/** How long a write waits for one of another process, in milliseconds; it blocks this process. */
+/** How long a statement waits for the lock of another process, in milliseconds. Only at the start does this block the process. */
 const BUSY_MILLIS = 5_000
+/** How often it tries meanwhile, in milliseconds. */
+const BUSY_RETRY_MILLIS = 20
+/** SQLITE_BUSY: the low byte of a result code. */
+const SQLITE_BUSY = 5
 /** Limit of cached prepared statements. */
 const MAX_STATEMENTS = 256
 
@@ -25,8 +30,17 @@ const open = (file: string): DatabaseSync => {
   // Only the owner may read digests and transcripts; the write-ahead log inherits the file's mode.
   if (isNew) chmodSync(file, 0o600)
   database.exec("PRAGMA journal_mode = WAL")
+  // From now on SQLite itself does not wait: it would stop everything else that this process does, calls in progress included.
+  database.exec("PRAGMA busy_timeout = 0")
   return database
 }
+
+const isBusy = ({ reason: { cause } }: SqlError.SqlError): boolean =>
+  typeof cause === "object" &&
+  cause !== null &&
+  "errcode" in cause &&
+  typeof cause.errcode === "number" &&
+  (cause.errcode & 0xff) === SQLITE_BUSY
 
 const isInput = (value: unknown): value is SQLInputValue =>
   value === null || typeof value === "number" || typeof value === "string" || value instanceof Uint8Array
@@ -47,8 +61,16 @@ const connect = (database: DatabaseSync): SqlConnection.Connection => {
       if (!isInput(value)) throw new TypeError(`SQLite does not support a ${typeof value}`)
       return value
     })
-  const all = (sql: string, params: ReadonlyArray<unknown>) =>
+  const once = (sql: string, params: ReadonlyArray<unknown>) =>
     Effect.try({ try: () => prepare(sql).all(...bind(params)), catch: sqlErrorOf("run a statement") })
+  const all = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.suspend(() => {
+      const until = performance.now() + BUSY_MILLIS
+      const run: ReturnType<typeof once> = Effect.catch(once(sql, params), (error) =>
+        isBusy(error) && performance.now() < until ? Effect.andThen(pause(BUSY_RETRY_MILLIS), run) : Effect.fail(error),
+      )
+      return run
+    })
   const values = (sql: string, params: ReadonlyArray<unknown>) =>
     Effect.map(all(sql, params), (rows) => rows.map((row) => Object.values(row)))
   const rows: SqlConnection.Connection["execute"] = (sql, params, transform) =>

@@ -14,12 +14,21 @@ import { admitPipelined } from "../../serving/pipelining.ts"
 import { failure } from "./envelope.ts"
 import { makeSessionSockets } from "./session-socket.ts"
 
+/** How long a connection may be idle between requests. */
+export const KEEP_ALIVE_MILLIS = 130_000
+
 /** Timeouts for a client's headers and whole request; node checks them once a second. */
-const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  // longer than proxies keep theirs (nginx 60 s, those in Go 90 s, Caddy 2 min), so that none sends a request while this side closes
+  keepAliveTimeout: KEEP_ALIVE_MILLIS,
+}
 /** How long clients have to read the last answer or close frame when the platform stops (ms). */
 export const SHUTDOWN_MILLIS = 1_000
 
-/** A connection is closed when a client reads nothing of an answer for this long. */
+/** A connection is closed when a client reads nothing of an answer for this long. Between requests `keepAliveTimeout` counts. */
 const SOCKET_TIMEOUT_MILLIS = 60_000
 
 const HOST_INVALID = JSON.stringify(failure("INVALID_FORMAT", "Host: Expected a host, with or without a port"))

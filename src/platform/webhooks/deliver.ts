@@ -5,6 +5,7 @@
  */
 import { Clock, Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { retryAfterSeconds } from "../../retry-after.ts"
 import type { WebhookTarget } from "../model.ts"
 import { WebCampaigns } from "../WebCampaigns.ts"
 import { type Delivery, Webhooks } from "../Webhooks.ts"
@@ -17,14 +18,15 @@ export const WEBHOOK_TIMEOUT_MILLIS = 5_000
 /** How often the outbox is polled, in milliseconds. */
 export const POLL_MILLIS = 1_000
 /** Limit of concurrent deliveries. */
-const MAX_CONCURRENT_DELIVERIES = 32
-/**
- * A user with this many deliveries in flight gets no more until one ends: one whose receivers are slow, and who sends thousands of failed
- * messages again, must not delay the messages of others.
- */
-const MAX_CONCURRENT_OF_USER = 16
-/** Limit of messages that are claimed at once. A user may exceed `MAX_CONCURRENT_OF_USER` by fewer than this. */
+export const MAX_CONCURRENT_DELIVERIES = 64
+/** Limit of messages that are claimed at once. */
 const MAX_CLAIMED = 8
+
+/**
+ * Whether a user gets no more deliveries until one ends. Each may have as many in flight as there are places left: the first half of
+ * all, the next a quarter, and so on. So several whose receivers are silent leave places for the others.
+ */
+export const isBusy = (ofUser: number, total: number): boolean => ofUser >= MAX_CONCURRENT_DELIVERIES - total
 
 /** The headers that the request itself sets. */
 const ownHeaders = (target: WebhookTarget, { body, id }: Delivery, timestamp: number): Record<string, string> => {
@@ -46,12 +48,15 @@ const requestOf = (target: WebhookTarget, { body }: Delivery, own: Readonly<Reco
 
 interface Answer {
   readonly status: number
+  /** when the receiver wants the next attempt at the earliest, in milliseconds from now */
+  readonly waitMillis: number
   readonly body: Uint8Array
   readonly truncated: boolean
 }
 
 /** Reads the start of an answer: what is kept of it, and enough that an ordinary connection closes cleanly. */
-const readAnswer = Effect.fnUntraced(function* ({ status, stream }: HttpClientResponse.HttpClientResponse) {
+const readAnswer = Effect.fnUntraced(function* ({ headers, status, stream }: HttpClientResponse.HttpClientResponse) {
+  const seconds = retryAfterSeconds(headers["retry-after"], headers.date, yield* Clock.currentTimeMillis) ?? 0
   const chunks: Array<Uint8Array> = []
   let size = 0
   yield* stream.pipe(
@@ -63,7 +68,7 @@ const readAnswer = Effect.fnUntraced(function* ({ status, stream }: HttpClientRe
     Stream.runDrain,
   )
   const body = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES)
-  return { status, body, truncated: size > MAX_ANSWER_BYTES } satisfies Answer
+  return { status, waitMillis: seconds * 1000, body, truncated: size > MAX_ANSWER_BYTES } satisfies Answer
 })
 
 /** A code of the system or of TLS, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`: it contains nothing of the request. */
@@ -78,6 +83,15 @@ const reasonOf = (error: unknown): string => {
     cause = "reason" in cause ? cause.reason : "cause" in cause ? cause.cause : undefined
   }
   return "the connection failed"
+}
+
+/** The receiver wants no more of these messages (Standard Webhooks, RFC 9110 15.5.11). */
+const GONE = 410
+
+/** The outcome of an attempt, for its owner. A redirect is not followed: the target is what was checked, and gets the secrets. */
+const outcomeOf = (status: number | null): string => {
+  if (status === null) return "no answer"
+  return status >= 300 && status < 400 ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`
 }
 
 export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClient.HttpClient> = Layer.effectDiscard(
@@ -105,20 +119,23 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
         headers: keptHeaders(target, own),
       }
       if (typeof answered === "string") {
-        return { ...kept, status: null, error: answered, answer: null, truncated: false } satisfies Attempt
+        const done: Attempt = { ...kept, status: null, error: answered, answer: null, truncated: false }
+        return { done, waitMillis: 0 }
       }
-      const { body, status, truncated } = answered
-      return { ...kept, status, error: null, answer: keptAnswer(target, body, truncated), truncated } satisfies Attempt
+      const { body, status, truncated, waitMillis } = answered
+      const done: Attempt = { ...kept, status, error: null, answer: keptAnswer(target, body, truncated), truncated }
+      return { done, waitMillis }
     })
 
     const deliver = Effect.fnUntraced(function* (delivery: Delivery) {
       const target = yield* campaigns.targetOf(delivery.webCampaignId)
       // The campaign was deleted or has no webhook any more.
       if (target === undefined) return yield* webhooks.settle(delivery, true, "no receiver")
-      const done = yield* attempt(target, delivery)
+      const { done, waitMillis } = yield* attempt(target, delivery)
       const delivered = done.status !== null && done.status >= 200 && done.status < 300
-      const outcome = done.status === null ? "no answer" : `HTTP ${done.status}`
-      const state = yield* webhooks.settle(delivery, delivered, outcome, done)
+      const wish = { waitMillis, gone: done.status === GONE }
+      const state = yield* webhooks.settle(delivery, delivered, outcomeOf(done.status), done, wish)
+      const outcome = outcomeOf(done.status)
       if (state === "given_up") yield* Effect.logWarning(`webhook ${delivery.id} was given up (${outcome})`)
       return state
     })
@@ -133,9 +150,11 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
     const deliverDue = Effect.gen(function* () {
       yield* webhooks.hint.close
       const total = [...inFlight.values()].reduce((sum, deliveries) => sum + deliveries, 0)
-      const limit = Math.min(MAX_CONCURRENT_DELIVERIES - total, MAX_CLAIMED)
-      if (limit === 0) return false
-      const busyUsers = [...inFlight].flatMap(([id, deliveries]) => (deliveries < MAX_CONCURRENT_OF_USER ? [] : id))
+      const free = MAX_CONCURRENT_DELIVERIES - total
+      if (free === 0) return false
+      // all may be of one user, who must not get the last places
+      const limit = Math.max(1, Math.min(MAX_CLAIMED, Math.floor(free / 4)))
+      const busyUsers = [...inFlight].flatMap(([id, deliveries]) => (isBusy(deliveries, total) ? id : []))
       const claimed = yield* webhooks.claim(limit, busyUsers)
       for (const delivery of claimed) {
         count(delivery.userId, 1)
