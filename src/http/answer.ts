@@ -178,6 +178,10 @@ export const refusals = {
   bodyPieces: unread(refused(problems.bodyTooLarge.make("The body was sent in too many small pieces."))),
   notFound: refused(problems.notFound.make("There is nothing at this path.")),
   mediaType: refused(problems.unsupportedMediaType.make("content-type: Expected application/json.")),
+  encoded: refused(
+    problems.unsupportedMediaType.make("content-encoding: Send the body as it is: a compressed one is not supported."),
+  ),
+  notUtf8: refused(problems.unsupportedMediaType.make("body: Expected UTF-8.")),
   notSdp: refused(problems.unsupportedMediaType.make("content-type: Expected application/sdp.")),
   noOffer: refused(
     problems.invalidOffer.make(

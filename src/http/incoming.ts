@@ -1,4 +1,5 @@
 /** Reads parts of a node request: headers, the caller's address and the body. */
+import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 import { Effect, Result } from "effect"
 import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "./answer.ts"
@@ -72,6 +73,8 @@ const withoutReading = (request: IncomingMessage, verbatim: boolean, maxBytes: n
   const isRead = "bodyUsed" in request && request.bodyUsed === true
   if (isRead || request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim, maxBytes)
   if (Number(header(request, "content-length") ?? "0") > maxBytes) return bodyTooLarge(maxBytes)
+  // a signature is of the plain or of the compressed bytes, as each sender likes: nobody's key is to blame
+  if (!/^(?:identity)?$/i.test(header(request, "content-encoding") ?? "")) return refusals.encoded
   // the client disconnected before the body was read, so no event would follow
   return request.destroyed ? refusals.malformedJson : undefined
 }
@@ -106,7 +109,9 @@ export const collectBody = (
   })
   request.on("end", () => {
     const [first] = chunks
-    finish((chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString("utf8"))
+    const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+    // as text they would be other bytes than those that were signed
+    finish(verbatim && !isUtf8(bytes) ? refusals.notUtf8 : bytes.toString("utf8"))
   })
   // the client has disconnected, so nobody reads this answer; without a listener node emits no error
   const onClose = (): void => finish(refusals.malformedJson)

@@ -95,6 +95,10 @@ describe("the document says all of", () => {
       assert.deepStrictEqual(codeOf(tooLarge), [413, "body_too_large"])
       yield* request({}, { "content-type": "text/plain" })
       for (const body of ["{", {}]) yield* ask("POST", WEBHOOK, { body, headers: token })
+      for (const path of [REQUEST, WEBHOOK, VENDOR_WEBHOOK]) {
+        const compressed = yield* ask("POST", path, { body: {}, headers: { ...token, "content-encoding": "gzip" } })
+        assert.deepStrictEqual(codeOf(compressed), [415, "unsupported_media_type"], path)
+      }
       yield* ask("POST", WEBHOOK, { body: {} })
     }),
   )

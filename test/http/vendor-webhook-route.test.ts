@@ -1,6 +1,7 @@
 /** `POST /api/webhook/<Platform>` over a real server: what a webhook costs that anyone can send. */
 import { once } from "node:events"
 import { request as nodeRequest } from "node:http"
+import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
@@ -36,7 +37,26 @@ const announce = (port: number, path: string) =>
 
 const from = (address: string) => ({ "x-forwarded-for": address })
 
+/** Bodies that are not the text that was signed, and are not the fault of a key. */
+const UNREADABLE = [
+  [gzipSync("{}"), { "content-encoding": "gzip" }, "content-encoding"],
+  [Buffer.from('{"said":"caf\xe9"}', "latin1"), {}, "UTF-8"],
+] as const
+
 describe("a vendor's webhook", () => {
+  servedTest("that is compressed or not UTF-8 is told so, and not that its key is wrong", shop, ({ url, world }) =>
+    Effect.gen(function* () {
+      world.webhook = WRONG
+      for (const [body, headers, reason] of UNREADABLE) {
+        const reply = yield* call(url + VENDOR_WEBHOOK, { method: "POST", headers, body })
+        assert.deepStrictEqual([reply.status, reply.body.code], [415, "unsupported_media_type"], reason)
+        assert.include(String(reply.body.message), reason)
+      }
+      const plain = { method: "POST", headers: { "content-encoding": "identity" }, body: '{"said":"café"}' }
+      assert.strictEqual((yield* call(url + VENDOR_WEBHOOK, plain)).status, 401)
+    }),
+  )
+
   servedTest("that its headers disprove is refused without reading its body", shop, ({ port, world }) =>
     Effect.gen(function* () {
       world.webhookRefusal = MISSING
