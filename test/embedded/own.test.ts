@@ -241,7 +241,7 @@ describe("a host's own store", () => {
     await gate.sessionEnded("s-1")
     assert.deepInclude((await events.next()).value, { type: "start_call" })
     await events.return?.()
-    assert.includeMembers(calls, ["limits.giveBack", "queue.acknowledge", "now"])
+    assert.includeMembers(calls, ["takeAndAdmit", "queue.end", "now"])
   })
 
   it("that fails is an outage, until it is back", async () => {

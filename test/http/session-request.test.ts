@@ -94,7 +94,8 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("beyond the rate limit is told when to retry", { Security: { RateLimitHourly: 1 } }, ({ url }) =>
+  const limits = { Security: { RateLimitHourly: 1, RateLimitConcurrency: 3 } }
+  servedTest("beyond the rate limit is told when to retry", limits, ({ url }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST)
       const limited = yield* post(url + REQUEST)

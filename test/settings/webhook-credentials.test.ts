@@ -18,7 +18,7 @@ import {
 describe("the webhook's credentials", () => {
   const warningsOf = ({ warnings }: LoadedSettings) => warnings.filter((each) => each.includes("WebhookApiToken"))
   const REFUSED =
-    /webhooks of ended sessions are refused. Meanwhile a slot comes free when .* at the latest, Queue\.MaxCallMinutes \(120\)/
+    /webhooks of ended sessions are refused. Meanwhile a slot comes free when .* at the latest, Queue\.MaxCallMinutes \(30\)/
 
   it("may be absent: webhooks are then refused, and one warning says how slots come free meanwhile", () => {
     for (const Host of ["0.0.0.0", "::", "10.0.0.1", "gate.example"]) {

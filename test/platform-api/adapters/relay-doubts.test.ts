@@ -75,7 +75,7 @@ describe("an offer that may have begun a call", () => {
   )
 
   relayed(
-    "counts as an open call of its sender, also of one that leaves: an address holds three such slots at once, and twenty an hour",
+    "counts as an open call of its sender, also of one that leaves: with a limit of three an address holds three such slots at once, and twenty an hour",
     ({ fake, pass }) =>
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
@@ -95,6 +95,9 @@ describe("an offer that may have begun a call", () => {
         assert.strictEqual((yield* Effect.flip(ask(1)))._tag, "RateLimited")
       }),
     { MaxConcurrency: 4 },
+    {},
+    "realtime",
+    { Security: { RateLimitConcurrency: 3 } },
   )
 
   relayed("but is never answered is given up after its time limit", ({ fake, pass }) =>

@@ -15,6 +15,7 @@ export const relayed = (
   settings: Readonly<Record<string, unknown>> = {},
   queue: Readonly<Record<string, unknown>> = {},
   api: "realtime" | "live" = "realtime",
+  more: Readonly<Record<string, unknown>> = {},
 ): void => {
   let fake = makeFakeOpenAI()
   const openai: Subject = {
@@ -31,7 +32,7 @@ export const relayed = (
     lists: false,
     ends: true,
   }
-  vendorTest(name, openai, (world) => body({ ...world, fake }), settings, queue)
+  vendorTest(name, openai, (world) => body({ ...world, fake }), settings, queue, more)
 }
 
 export const tokenOf = ({ credential }: Started): string => (credential?.shape === "sdp-relay" ? credential.token : "")

@@ -144,13 +144,14 @@ export const settle = Effect.promise(() => new Promise<void>((resolve) => setImm
 
 const noSideband: OpenSideband = () => Effect.die(new Error("this vendor has no connections to calls"))
 
-/** One test of a gate on this vendor. `settings` override those of the campaign, `queue` those of the queue. */
+/** One test of a gate on this vendor. `settings` override those of the campaign, `queue` those of the queue, `more` any other. */
 export const vendorTest = (
   name: string,
   subject: Subject,
   body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
   settings: Parts = {},
   queue: Parts = {},
+  more: Parts = {},
 ): void => {
   it.effect(name, () =>
     Effect.gen(function* () {
@@ -193,7 +194,7 @@ export const vendorTest = (
           send: (event) => (refusedPaths === END_PATHS ? Effect.sync(() => void refused++) : connection.send(event)),
         }))
       yield* body({ fake, sessions: new Map(), pass, refuse, shiftVendor }).pipe(
-        Effect.provide(layerOf({ ...fake.settings, ...settings }, { Queue: queue })),
+        Effect.provide(layerOf({ ...fake.settings, ...settings }, { ...more, Queue: queue })),
         Effect.provideService(FetchHttpClient.Fetch, fetch),
         Effect.provideService(Sideband, sideband),
       )
