@@ -4,6 +4,6 @@
  * The default maximum length of a campaign's calls. It equals the default of `Queue.MaxCallMinutes`, after which the gate reclaims the
  * slot.
  */
-export const DEFAULT_MAX_CALL_MINUTES = 120
+export const DEFAULT_MAX_CALL_MINUTES = 30
 /** The maximum that a campaign may set. */
 export const MAX_CALL_MINUTES = 1_440

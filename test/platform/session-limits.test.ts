@@ -205,7 +205,7 @@ describe.concurrent("a session's WebSocket", { timeout: 20_000 }, () => {
     Effect.gen(function* () {
       const { open } = yield* running({ idleSeconds: 0 })
       const { closed, session } = yield* open
-      yield* TestClock.adjust("30 minutes")
+      yield* TestClock.adjust("29 minutes")
       assert.isNull((yield* session).endedAt)
       assert.deepStrictEqual(closed, [])
     }),
@@ -228,11 +228,11 @@ describe.concurrent("a session's WebSocket", { timeout: 20_000 }, () => {
     }),
   )
 
-  it.effect("belongs to a campaign whose longest call is 1 to 1440 minutes, 120 by default", () =>
+  it.effect("belongs to a campaign whose longest call is 1 to 1440 minutes, 30 by default", () =>
     Effect.gen(function* () {
       const { call } = yield* running()
       const path = "business/b1/webcampaigns"
-      assert.strictEqual((yield* call("GET", `${path}/c1`)).data.maxCallMinutes, 120)
+      assert.strictEqual((yield* call("GET", `${path}/c1`)).data.maxCallMinutes, 30)
       const made = yield* call("POST", path, { name: "Short", maxCallMinutes: 15 })
       assert.strictEqual(made.data.maxCallMinutes, 15)
       const renamed = yield* call("PATCH", `${path}/${made.data.id}`, { name: "Shorter" })

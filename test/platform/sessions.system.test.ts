@@ -170,7 +170,8 @@ onEachEngine("sessions", (engine) => {
   it.effect("continue while they are renewed, and end when their process has died", () =>
     Effect.gen(function* () {
       const { sessions, reportedEnds, options } = yield* started
-      const { session, token } = yield* sessions.initiate(options)
+      const campaign = { ...options.campaign, maxCallMinutes: 60 }
+      const { session, token } = yield* sessions.initiate({ ...options, campaign })
       const id = session.webSessionId
       yield* sessions.join(id, Redacted.value(token))
       for (let minute = 1; minute <= 30; minute++) {

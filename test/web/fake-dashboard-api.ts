@@ -187,7 +187,7 @@ export const fakeApi = (state: State) => {
     }),
   )
 
-  const campaignOf = (id: string, { maxCallMinutes = 120, name, webhook }: CampaignInput): Campaign => ({
+  const campaignOf = (id: string, { maxCallMinutes = 30, name, webhook }: CampaignInput): Campaign => ({
     id,
     name,
     maxCallMinutes,
