@@ -25,7 +25,10 @@ const nameIn = (data: { readonly name?: string | null | undefined } | null | und
  * answers plain HTTP with 400.
  */
 const isNotPlatform = ({ reason }: PlatformError): boolean =>
-  reason._tag === "Refused" && reason.code === "" && reason.status >= 400 && ![401, 403].includes(reason.status)
+  reason._tag === "Refused" &&
+  // the local platform says so itself when the address leads to another part of it
+  (reason.code === "ROUTE_NOT_FOUND" ||
+    (reason.code === "" && reason.status >= 400 && ![401, 403].includes(reason.status)))
 
 const codeOf = ({ reason }: PlatformError): string =>
   reason._tag === "Refused" && reason.code ? ` (${reason.code})` : ""
