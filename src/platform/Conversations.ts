@@ -35,6 +35,10 @@ export interface Conversation {
 
 export interface ConversationFilter {
   readonly kind?: ConversationKind | undefined
+  /** of one of these kinds; an empty list matches none */
+  readonly kinds?: ReadonlyArray<ConversationKind> | undefined
+  /** true: only those that have not ended; false: only ended ones */
+  readonly running?: boolean | undefined
   readonly clientIdentifier?: string | undefined
   /** only of these businesses; an empty list matches none */
   readonly businessIds?: ReadonlyArray<string> | undefined
@@ -63,6 +67,8 @@ export class Conversations extends Context.Service<
       request: PageRequest,
       filter: ConversationFilter,
     ) => Effect.Effect<Page<Conversation>, Refused | DatabaseUnavailable>
+    /** The number of conversations of a business. */
+    readonly count: (businessId: string, filter: ConversationFilter) => Effect.Effect<number, DatabaseUnavailable>
     readonly find: (
       businessId: string,
       id: string,
@@ -113,6 +119,12 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
     const conditions = (filter: ConversationFilter, now: number) => [
       sql`started_at <= ${now}`,
       ...(filter.kind === undefined ? [] : [sql`kind = ${filter.kind}`]),
+      ...(filter.kinds === undefined ? [] : [sql.in("kind", filter.kinds)]),
+      ...(filter.running === undefined
+        ? []
+        : filter.running
+          ? [sql`(ended_at IS NULL OR ended_at > ${now})`]
+          : [sql`ended_at <= ${now}`]),
       ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${filter.clientIdentifier}`]),
       ...(filter.businessIds === undefined ? [] : [sql.in("business_id", filter.businessIds)]),
       ...(filter.from === undefined ? [] : [sql`started_at >= ${filter.from}`]),
@@ -178,6 +190,13 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
 
       list: (businessId, request, filter) => listOf("business_id", businessId, request, filter),
       usage: (userId, request, filter) => listOf("user_id", userId, request, filter),
+
+      count: Effect.fnUntraced(function* (businessId, filter) {
+        const now = yield* Clock.currentTimeMillis
+        const where = sql.and([sql`business_id = ${businessId}`, ...conditions(filter, now)])
+        const [row] = yield* sql<{ n: number }>`SELECT count(*) AS n FROM conversations WHERE ${where}`
+        return row?.n ?? 0
+      }, orUnavailable),
 
       find: Effect.fnUntraced(function* (businessId, id) {
         const now = yield* Clock.currentTimeMillis

@@ -7,7 +7,7 @@
  * is reached. The clocks of processes on one database must agree to within seconds.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { claimCall, countRunning, lockUser } from "./Concurrency.ts"
 import { Conversations } from "./Conversations.ts"
@@ -44,6 +44,8 @@ export interface WebSession {
   readonly endedAt: number | null
   /** when it ends at the latest: its start plus its campaign's maximum length of a call */
   readonly endsBy: number
+  readonly dynamicVariables: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
 }
 
 export interface NewSession {
@@ -62,10 +64,18 @@ export interface SessionFilter {
   readonly clientIdentifier?: string | undefined
   /** true: only sessions that have not ended; false: only ended ones */
   readonly running?: boolean | undefined
+  /** of one of these; an empty list matches none, here and below */
+  readonly webCampaignIds?: ReadonlyArray<string> | undefined
+  readonly clientIdentifiers?: ReadonlyArray<string> | undefined
+  readonly statuses?: ReadonlyArray<number> | undefined
   /** created at or after this */
   readonly from?: number | undefined
   /** created before this */
   readonly to?: number | undefined
+  /** ended at or after this */
+  readonly endedFrom?: number | undefined
+  /** ended before this */
+  readonly endedTo?: number | undefined
 }
 
 export class WebSessions extends Context.Service<
@@ -122,7 +132,21 @@ interface Row {
   readonly ends_by: number | null
 }
 
+const Variables = Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.String)))
+const decodeConfiguration = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Struct({ dynamicVariables: Variables, metadata: Variables })),
+)
+
+const variablesOf = ({ configuration }: Row): Pick<WebSession, "dynamicVariables" | "metadata"> => {
+  const { dynamicVariables, metadata } = Option.getOrElse(decodeConfiguration(configuration), () => ({
+    dynamicVariables: null,
+    metadata: null,
+  }))
+  return { dynamicVariables: dynamicVariables ?? {}, metadata: metadata ?? {} }
+}
+
 const show = (row: Row): WebSession => ({
+  ...variablesOf(row),
   webSessionId: row.id,
   conversationSessionId: row.conversation_id,
   userId: row.user_id,
@@ -251,8 +275,13 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
         : filter.running
           ? [sql`ended_at IS NULL AND open_until > ${now}`]
           : [sql`(ended_at IS NOT NULL OR open_until <= ${now})`]),
+      ...(filter.webCampaignIds === undefined ? [] : [sql.in("web_campaign_id", filter.webCampaignIds)]),
+      ...(filter.clientIdentifiers === undefined ? [] : [sql.in("client_identifier", filter.clientIdentifiers)]),
+      ...(filter.statuses === undefined ? [] : [sql.in("status", filter.statuses)]),
       ...(filter.from === undefined ? [] : [sql`created_at >= ${filter.from}`]),
       ...(filter.to === undefined ? [] : [sql`created_at < ${filter.to}`]),
+      ...(filter.endedFrom === undefined ? [] : [sql`ended_at >= ${filter.endedFrom}`]),
+      ...(filter.endedTo === undefined ? [] : [sql`ended_at < ${filter.endedTo}`]),
     ]
 
     return WebSessions.of({

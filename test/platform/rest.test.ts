@@ -197,7 +197,7 @@ describe("the REST API", () => {
         )
       }
       const usage = yield* call(keys.users, "GET", "user/billing/usage")
-      assert.deepStrictEqual(usage.data, { currentUsage: { Call_Concurrency: 2 } })
+      assert.deepStrictEqual(usage.data.currentUsage, { Call_Concurrency: 2 })
       yield* TestClock.setTime(COMPLETES_MILLIS)
       const over = yield* call(keys.all, "GET", `business/b1/call/${first.data.callId}`)
       assert.deepInclude(over.data, { status: "completed", endedAt: "1970-01-01T00:00:24.000Z" })

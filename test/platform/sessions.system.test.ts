@@ -6,7 +6,13 @@ import { Businesses } from "../../src/platform/Businesses.ts"
 import { ANSWERS_MILLIS, Calls, COMPLETES_MILLIS, RINGS_MILLIS } from "../../src/platform/Calls.ts"
 import { Conversations, MAX_TURN_TEXT, MAX_TURNS } from "../../src/platform/Conversations.ts"
 import { Webhooks } from "../../src/platform/Webhooks.ts"
-import { LIVENESS_TIMEOUT_MILLIS, STATUS, TOKEN_LIFETIME_MILLIS, WebSessions } from "../../src/platform/WebSessions.ts"
+import {
+  LIVENESS_TIMEOUT_MILLIS,
+  type SessionFilter,
+  STATUS,
+  TOKEN_LIFETIME_MILLIS,
+  WebSessions,
+} from "../../src/platform/WebSessions.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
 import { prepare } from "./support.ts"
 
@@ -243,6 +249,33 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
+  it.effect("are filtered by several campaigns, clients and statuses, and by when they ended", () =>
+    Effect.gen(function* () {
+      const { sessions, options } = yield* started
+      const start = (clientIdentifier: string) => sessions.initiate({ ...options, clientIdentifier })
+      const expired = (yield* start("never there")).session.webSessionId
+      yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS)
+      yield* sessions.sweep
+      const ended = (yield* start("me")).session.webSessionId
+      yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS + 5_000)
+      yield* sessions.end(ended)
+      const running = (yield* start("you")).session.webSessionId
+      const found = Effect.fnUntraced(function* (filter: SessionFilter) {
+        const ids = (yield* sessions.list("b1", {}, filter)).items.map(({ webSessionId }) => webSessionId)
+        assert.strictEqual(yield* sessions.count("b1", filter), ids.length)
+        return ids
+      })
+      assert.sameMembers(yield* found({ webCampaignIds: ["c1", "c2"] }), [expired, ended, running])
+      assert.sameMembers(yield* found({ webCampaignIds: ["c2"] }), [])
+      assert.sameMembers(yield* found({ webCampaignIds: [] }), [])
+      assert.sameMembers(yield* found({ clientIdentifiers: ["me", "you"] }), [ended, running])
+      assert.sameMembers(yield* found({ statuses: [STATUS.Expired] }), [expired])
+      assert.sameMembers(yield* found({ statuses: [0, STATUS.ProcessedBackend] }), [ended, running])
+      assert.sameMembers(yield* found({ endedFrom: TOKEN_LIFETIME_MILLIS + 5_000 }), [ended])
+      assert.sameMembers(yield* found({ endedTo: TOKEN_LIFETIME_MILLIS + 5_000 }), [expired])
+    }),
+  )
+
   it.effect("prevent the deletion of their business while they run, and are deleted with it afterwards", () =>
     Effect.gen(function* () {
       const { businesses, sessions, reportedEnds, options } = yield* started
@@ -289,17 +322,27 @@ onEachEngine("sessions", (engine) => {
       const call = yield* calls.initiate({ keyId, business: shop, regionId: "eu", toNumber: "+15550100" })
       const seen = Effect.map(calls.find("b1", call.callId), ({ status }) => status)
       const turns = Effect.map(conversations.find("b1", call.conversationSessionId), (found) => found.turns.length)
+      const counts = Effect.all([
+        conversations.count("b1", { running: true }),
+        conversations.count("b1", { running: false, kinds: ["call"] }),
+        conversations.count("b1", { kinds: ["web"] }),
+        conversations.count("b1", { kinds: [] }),
+        conversations.count("b2", {}),
+      ])
       assert.strictEqual(yield* seen, "queued")
+      assert.deepStrictEqual(yield* counts, [0, 0, 0, 0, 0])
       yield* Effect.flip(turns)
       yield* TestClock.setTime(RINGS_MILLIS)
       assert.strictEqual(yield* seen, "ringing")
       yield* TestClock.setTime(ANSWERS_MILLIS)
       assert.strictEqual(yield* seen, "active")
       assert.strictEqual(yield* turns, 1)
+      assert.deepStrictEqual(yield* counts, [1, 0, 0, 0, 0])
       assert.strictEqual(yield* sessions.running("u1"), 1)
       yield* TestClock.setTime(COMPLETES_MILLIS)
       assert.deepInclude(yield* calls.find("b1", call.callId), { status: "completed", endedAt: COMPLETES_MILLIS })
       assert.strictEqual(yield* turns, 5)
+      assert.deepStrictEqual(yield* counts, [0, 1, 0, 0, 0])
       assert.strictEqual(yield* sessions.running("u1"), 0)
       assert.deepStrictEqual(yield* conversations.usageCount("u1", { kind: "call" }), { count: 1, seconds: 20 })
     }),

@@ -14,14 +14,14 @@ describe("what callers send", () => {
         [
           "POST",
           history,
-          { filter: { clientIdentifiers: ["u1"] } },
-          "filter.clientIdentifiers: unknown field, did you mean clientIdentifier?",
+          { filter: { clientIdentifer: ["u1"] } },
+          "filter.clientIdentifer: unknown field, did you mean clientIdentifier?",
         ],
         [
           "POST",
           history,
-          { filter: { startCreatedDate: 2030 } },
-          "filter.startCreatedDate: unknown field; the fields here are webCampaignId, clientIdentifier, running, from, to",
+          { filter: { begunAfter: 2030 } },
+          "filter.begunAfter: unknown field; the fields here are webCampaignId, clientIdentifier, running, from, to, startCreatedDate",
         ],
         ["POST", history, { filters: {} }, "filters: unknown field, did you mean filter?"],
         [

@@ -1,9 +1,20 @@
-/** Web sessions, simulated calls and conversations of a business: definitions. Shapes are the reference's second generation. */
+/**
+ * Web sessions, simulated calls and conversations of a business: definitions. Shapes are the reference's second generation, with the
+ * names of its public document beside them.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CountedIn, NeedsBusiness, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { Lines, Text } from "../text.ts"
+import {
+  conversationFields,
+  conversationFilters,
+  countedPageOf,
+  Message,
+  sessionFields,
+  sessionFilters,
+} from "./reference.ts"
 import {
   businessPath,
   Count,
@@ -63,6 +74,7 @@ const WebSession = Schema.Struct({
   joinedAt: OptionalTime,
   endedAt: OptionalTime,
   endsBy: described(Schema.String, "ISO 8601; when it ends at the latest, because of the longest call of its campaign"),
+  ...sessionFields,
 })
 const SessionFilter = Schema.Struct({
   webCampaignId: Schema.optionalKey(Id),
@@ -70,6 +82,7 @@ const SessionFilter = Schema.Struct({
   running: Schema.optionalKey(Schema.Boolean),
   from: FilterTime,
   to: FilterTime,
+  ...sessionFilters(ClientIdentifier),
 })
 
 export const Sessions = HttpApiGroup.make("sessions")
@@ -80,8 +93,9 @@ export const Sessions = HttpApiGroup.make("sessions")
       success: success(
         Schema.Struct({
           webSessionId: Schema.String,
+          sessionId: described(Schema.String, "webSessionId"),
           conversationSessionId: Schema.String,
-          sessionWebSocketURL: described(Schema.String, "opens one WebSocket, within five minutes"),
+          sessionWebSocketURL: described(Schema.String, "opens one WebSocket, within a minute"),
         }),
       ),
     })
@@ -91,13 +105,13 @@ export const Sessions = HttpApiGroup.make("sessions")
       ),
     HttpApiEndpoint.post("CountWebSessions", "/business/:businessId/websession/count", {
       params: businessPath,
-      payload: Schema.Struct({ filter: Schema.optionalKey(Schema.NullOr(SessionFilter)) }),
+      payload: listBody(SessionFilter),
       success: success(Count),
-    }).annotateMerge(openTo(["start", "read"])),
+    }).annotateMerge(openTo(["start", "read"], "Counts all pages: limit and cursors do not matter.")),
     HttpApiEndpoint.post("ListWebSessions", "/business/:businessId/websession/history", {
       params: businessPath,
       payload: listBody(SessionFilter),
-      success: success(pageOf(WebSession)),
+      success: success(countedPageOf(WebSession)),
     }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.post("GetWebSession", "/business/:businessId/websession/history/:webSessionId", {
       params: { ...businessPath, webSessionId: Id },
@@ -157,6 +171,7 @@ const conversation = {
   clientIdentifier: Schema.NullOr(Schema.String),
   startedAt: Time,
   endedAt: OptionalTime,
+  ...conversationFields,
 }
 const Turn = Schema.Struct({ role: Schema.Literals(["agent", "caller"]), text: Schema.String, at: Time })
 
@@ -170,13 +185,14 @@ export const Conversations = HttpApiGroup.make("conversations")
           clientIdentifier: Schema.optionalKey(Id),
           from: FilterTime,
           to: FilterTime,
+          ...conversationFilters,
         }),
       ),
-      success: success(pageOf(Schema.Struct(conversation))),
+      success: success(countedPageOf(Schema.Struct(conversation))),
     }).annotateMerge(openTo(["read"])),
     HttpApiEndpoint.get("GetConversation", "/business/:businessId/conversations/:sessionId", {
       params: { ...businessPath, sessionId: Id },
-      success: success(Schema.Struct({ ...conversation, turns: Schema.Array(Turn) })),
+      success: success(Schema.Struct({ ...conversation, turns: Schema.Array(Turn), messages: Schema.Array(Message) })),
     }).annotateMerge(openTo(["read"])),
   )
   .middleware(NeedsBusiness)

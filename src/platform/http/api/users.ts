@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NeedsUserManagement, openToUserManagement } from "../Authorization.ts"
 import { success } from "../envelope.ts"
-import { FilterTime, listBody, Name, OptionalTime, pageOf, Time } from "./shapes.ts"
+import { described, FilterTime, listBody, Name, OptionalTime, pageOf, Time } from "./shapes.ts"
 
 const User = Schema.Struct({
   id: Schema.String,
@@ -30,7 +30,13 @@ export const Users = HttpApiGroup.make("users")
       success: success(User),
     }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.get("GetBillingUsage", "/user/billing/usage", {
-      success: success(Schema.Struct({ currentUsage: Schema.Struct({ Call_Concurrency: Schema.Int }) })),
+      success: success(
+        Schema.Struct({
+          creditBalance: described(Schema.Literal(0), "always 0: this platform bills nothing"),
+          currentUsage: Schema.Struct({ Call_Concurrency: described(Schema.Int, "the calls that run now") }),
+          cycleLastResetAt: described(Schema.String, "when the account was made: nothing is ever reset"),
+        }),
+      ),
     }).annotateMerge(openToUserManagement()),
     HttpApiEndpoint.get("GetFeaturesActiveQuantity", "/user/billing/featuresactivequantity", {
       success: success(Schema.Struct({ Call_Concurrency: Schema.Int })),

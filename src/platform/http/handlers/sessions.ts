@@ -11,15 +11,29 @@ import { WebCampaigns } from "../../WebCampaigns.ts"
 import { type WebSession, WebSessions } from "../../WebSessions.ts"
 import { Api } from "../Api.ts"
 import { Caller, CurrentBusiness } from "../Authorization.ts"
-import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"
+import { iso, isoOrNull, mapPage } from "../api/shapes.ts"
 import { respond } from "../envelope.ts"
+import {
+  conversationFieldsOf,
+  conversationFilterOf,
+  countedPage,
+  messageOf,
+  sessionFieldsOf,
+  sessionFilterOf,
+} from "./reference.ts"
 
-const showSession = ({ businessId: _business, userId: _user, ...shown }: WebSession) => ({
-  ...shown,
-  createdAt: iso(shown.createdAt),
-  joinedAt: isoOrNull(shown.joinedAt),
-  endedAt: isoOrNull(shown.endedAt),
-  endsBy: iso(shown.endsBy),
+/** Shows a session to the caller; what a site said of its visitor only to keys with `read`. */
+const sessionShower = Effect.map(Caller, ({ key }) => (session: WebSession) => {
+  const { businessId: _business, dynamicVariables, metadata, userId: _user, ...shown } = session
+  return {
+    ...shown,
+    createdAt: iso(shown.createdAt),
+    joinedAt: isoOrNull(shown.joinedAt),
+    endedAt: isoOrNull(shown.endedAt),
+    endsBy: iso(shown.endsBy),
+    ...sessionFieldsOf(session),
+    ...(key.permissions.includes("read") ? { dynamicVariables, metadata } : {}),
+  }
 })
 
 const showCall = ({ businessId: _business, ...shown }: Call) => ({
@@ -29,14 +43,18 @@ const showCall = ({ businessId: _business, ...shown }: Call) => ({
   endedAt: isoOrNull(shown.endedAt),
 })
 
-const showConversation = ({ clientIdentifier, endedAt, id, kind, sourceId, startedAt }: Conversation) => ({
-  conversationSessionId: id,
-  kind,
-  sourceId,
-  clientIdentifier,
-  startedAt: iso(startedAt),
-  endedAt: isoOrNull(endedAt),
-})
+const showConversation = (conversation: Conversation) => {
+  const { clientIdentifier, endedAt, id, kind, sourceId, startedAt } = conversation
+  return {
+    conversationSessionId: id,
+    kind,
+    sourceId,
+    clientIdentifier,
+    startedAt: iso(startedAt),
+    endedAt: isoOrNull(endedAt),
+    ...conversationFieldsOf(conversation),
+  }
+}
 
 const checkRegion = (regionId: string) =>
   Effect.flatMap(
@@ -79,7 +97,7 @@ const sessionsOf = (origin: string) =>
               const { session, token } = yield* sessions.initiate(wanted)
               const { conversationSessionId, webSessionId } = session
               const sessionWebSocketURL = `${origin}${socketPath(webSessionId)}?token=${Redacted.value(token)}`
-              return { webSessionId, conversationSessionId, sessionWebSocketURL }
+              return { webSessionId, sessionId: webSessionId, conversationSessionId, sessionWebSocketURL }
             }).pipe(Effect.provideService(Businesses, businesses)),
           ),
 
@@ -87,9 +105,7 @@ const sessionsOf = (origin: string) =>
           respond(
             endpoint,
             CurrentBusiness.pipe(
-              Effect.flatMap(({ id }) =>
-                sessions.count(id, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
-              ),
+              Effect.flatMap(({ id }) => sessions.count(id, sessionFilterOf(filter))),
               Effect.map((count) => ({ count })),
             ),
           ),
@@ -97,21 +113,21 @@ const sessionsOf = (origin: string) =>
         ListWebSessions: ({ endpoint, payload: { filter, ...request } }) =>
           respond(
             endpoint,
-            CurrentBusiness.pipe(
-              Effect.flatMap(({ id }) =>
-                sessions.list(id, request, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
-              ),
-              Effect.map((page) => mapPage(page, showSession)),
-            ),
+            Effect.gen(function* () {
+              const { id } = yield* CurrentBusiness
+              const wanted = sessionFilterOf(filter)
+              const page = yield* sessions.list(id, request, wanted)
+              return countedPage(page, request, yield* sessions.count(id, wanted), yield* sessionShower)
+            }),
           ),
 
         GetWebSession: ({ endpoint, params }) =>
           respond(
             endpoint,
-            CurrentBusiness.pipe(
-              Effect.flatMap(({ id }) => sessions.find(id, params.webSessionId)),
-              Effect.map(showSession),
-            ),
+            Effect.gen(function* () {
+              const { id } = yield* CurrentBusiness
+              return (yield* sessionShower)(yield* sessions.find(id, params.webSessionId))
+            }),
           ),
 
         EndWebSession: ({ endpoint, params }) =>
@@ -123,7 +139,7 @@ const sessionsOf = (origin: string) =>
               const { webSessionId } = yield* sessions.find(id, params.webSessionId)
               yield* sessions.end(webSessionId)
               yield* live.release(webSessionId)
-              return showSession(yield* sessions.find(id, webSessionId))
+              return (yield* sessionShower)(yield* sessions.find(id, webSessionId))
             }),
           ),
       })
@@ -177,12 +193,12 @@ const conversations = HttpApiBuilder.group(
       ListConversations: ({ endpoint, payload: { filter, ...request } }) =>
         respond(
           endpoint,
-          CurrentBusiness.pipe(
-            Effect.flatMap(({ id }) =>
-              conversations.list(id, request, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
-            ),
-            Effect.map((page) => mapPage(page, showConversation)),
-          ),
+          Effect.gen(function* () {
+            const { id } = yield* CurrentBusiness
+            const wanted = conversationFilterOf(filter)
+            const page = yield* conversations.list(id, request, wanted)
+            return countedPage(page, request, yield* conversations.count(id, wanted), showConversation)
+          }),
         ),
 
       GetConversation: ({ endpoint, params }) =>
@@ -193,6 +209,7 @@ const conversations = HttpApiBuilder.group(
             Effect.map(({ turns, ...conversation }) => ({
               ...showConversation(conversation),
               turns: turns.map((turn) => ({ ...turn, at: iso(turn.at) })),
+              messages: turns.map(messageOf),
             })),
           ),
         ),

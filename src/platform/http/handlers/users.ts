@@ -58,10 +58,15 @@ export const users = HttpApiBuilder.group(
       GetBillingUsage: ({ endpoint }) =>
         respond(
           endpoint,
-          CurrentUser.pipe(
-            Effect.flatMap(({ id }) => sessions.running(id)),
-            Effect.map((running) => ({ currentUsage: { Call_Concurrency: running } })),
-          ),
+          Effect.gen(function* () {
+            const { createdAt, id } = yield* CurrentUser
+            const running = yield* sessions.running(id)
+            return {
+              creditBalance: 0 as const,
+              currentUsage: { Call_Concurrency: running },
+              cycleLastResetAt: iso(createdAt),
+            }
+          }),
         ),
 
       GetFeaturesActiveQuantity: ({ endpoint }) =>
