@@ -16,6 +16,7 @@ import type { Admitted } from "./queue/admitted.ts"
 import type { OperatorQueue } from "./queue/operator.ts"
 import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
+import type { Heard, PlatformState } from "./rules/platform-state.ts"
 import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
@@ -32,8 +33,10 @@ export type {
   Admitted,
   CampaignContext,
   Doubt,
+  Heard,
   Offered,
   Place,
+  PlatformState,
   Settlement,
   SettlementKind,
   Signal,
@@ -60,14 +63,24 @@ export interface Heartbeat extends Omit<Place, "position"> {
 }
 
 /**
- * Why a start failed (`rules/queue/fail.ts`). After `capacity`, `limited`, `elsewhere` and `disrupted` the ticket keeps its place and the
- * campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt` the slot stays
- * held. `failed` and `refused` end the ticket; `refused` gives no quota back.
+ * Why a start failed (`rules/queue/fail.ts`). After `capacity`, `limited`, `elsewhere`, `disrupted` and `rejected` the ticket keeps its
+ * place and the campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt`
+ * the slot stays held. `failed`, `refused` and, with `ends`, `rejected` end the ticket; `refused` gives no quota back. `code` and
+ * `setting` are for operators (`PlatformState`).
  */
-export type StartFailure =
-  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" }
+export type StartFailure = (
+  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" | "rejected" }
   | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
   | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
+) & { readonly code?: string; readonly setting?: string; readonly ends?: true }
+
+/** What a gate has learned of the platform, other than by starts, since its last sweep. */
+export interface Learned {
+  /** what reading the platform has shown */
+  readonly heard?: Heard
+  /** another call to the platform has failed, so the platform should be read */
+  readonly suspect?: true
+}
 
 /** The result of a sweep. */
 export interface Swept extends Omit<RuleSwept, "junk" | "owed" | "quarantined"> {
@@ -180,9 +193,10 @@ export class FifoQueue extends Context.Service<
     readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<Heartbeat>
     /**
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
-     * default: none of them counts as absent if it was present until later.
+     * default: none of them counts as absent if it was present until later. `learned` is what this gate has learned of the platform; the
+     * answer has the state of the platform, and in `watch` whether this gate must read it now.
      */
-    readonly sweep: (at: CampaignContext, heartbeatAt?: number) => Step<Swept>
+    readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned) => Step<Swept>
     /** This gate stops: no rule waits for it any more. */
     readonly unregister: (at: CampaignContext) => Step<void>
     /**

@@ -38,7 +38,8 @@ export const layerWith = ({
   platform = PlatformApi.layer,
   store = Store.layer,
 }: OwnServices) =>
-  Layer.merge(layerNoDeps, StartupChecks.layer).pipe(
+  StartupChecks.layer.pipe(
+    Layer.provideMerge(layerNoDeps),
     Layer.provideMerge(Layer.mergeAll(ipIntel, platform, PushChannel.layerShared)),
     Layer.provideMerge(store),
     Layer.provide(FetchHttpClient.layer),

@@ -29,6 +29,7 @@ import { makeInstance } from "./gatekeeper/instance.ts"
 import { internalsOf } from "./gatekeeper/internals.ts"
 import { makeLeave } from "./gatekeeper/leave.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
+import * as PlatformStates from "./gatekeeper/platform-states.ts"
 import { makeRelay } from "./gatekeeper/relay.ts"
 import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
@@ -47,7 +48,7 @@ import type { IpIntel } from "./IpIntel.ts"
 import { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
-import { type RequestRefusal, refusalOutcomes } from "./refusals.ts"
+import { outcomeOf, type RequestRefusal } from "./refusals.ts"
 import type { Started } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import type { Store } from "./Store.ts"
@@ -74,7 +75,14 @@ export const layer: Layer.Layer<
     const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
     const shutdown = makeShutdown()
-    const { relayOffer, startSession } = yield* makeStartSession(steps, sessionIds, shutdown, followUp)
+    const { relayOffer, startSession } = yield* makeStartSession(
+      campaigns,
+      steps,
+      sessionIds,
+      shutdown,
+      followUp,
+      settings.Queue,
+    )
     const watchCall = yield* makeWatchCall(steps)
     const relay = yield* makeRelay(campaigns, steps, relayOffer, watchCall)
     const doubts = yield* makeDoubts(steps)
@@ -86,7 +94,8 @@ export const layer: Layer.Layer<
     const tickets = yield* makeTickets(campaigns, steps, startSession, leave, gates.removed)
     const names = yield* CallerNames
     const shadow = yield* makeShadow(campaigns.all, settings)
-    const { webhookRefusal } = yield* PlatformApi
+    const { verify, webhookRefusal } = yield* PlatformApi
+    const states = yield* PlatformStates.PlatformStates
     const fullQueues = yield* makeFullQueues
     const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow, fullQueues)
     const traced = yield* tracing
@@ -118,7 +127,7 @@ export const layer: Layer.Layer<
     const context = yield* Effect.context<never>()
     const count = (outcome: keyof typeof metrics.requests): void => metrics.requests[outcome].updateUnsafe(1, context)
     const countRefusal = (error: RequestRefusal, body: unknown): void => {
-      count(refusalOutcomes[error._tag])
+      count(outcomeOf(error))
       metrics.refused(campaignOf(campaigns, body)?.name ?? "", error).updateUnsafe(1, context)
     }
     const countOutcome = (exit: Exit.Exit<Started, RequestError>, body: unknown): void => {
@@ -186,8 +195,16 @@ export const layer: Layer.Layer<
         const [failing] = status.failingCampaigns()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
-      internals: internalsOf(instance, campaigns, { account, slots }, steps, gates, handover),
+      platformStates: Effect.sync(() =>
+        Object.fromEntries(
+          campaigns.all.flatMap(({ name }) => {
+            const known = states.of(name)
+            return known === undefined ? [] : [[name, known.state]]
+          }),
+        ),
+      ),
+      internals: internalsOf(instance, campaigns, { account, slots }, steps, gates, handover, verify),
       close: shutdown.close,
     })
   }),
-).pipe(Layer.provide([CallerNames.layer, guarded]))
+).pipe(Layer.provide([CallerNames.layer, guarded]), Layer.provide(PlatformStates.layer))

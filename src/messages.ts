@@ -26,7 +26,6 @@ export const startTooSlow = "The call took too long to start. Try again."
 export const startFailed = "The call couldn't be started. Try again in a moment."
 export const startElsewhere = "The call couldn't be started. Try again."
 export const endedBeforeItBegan = "The call ended before it started. Try again."
-export const platformRejected = "The voice agent is unavailable because of a configuration problem."
 export const requestRefused = "The voice agent didn't accept this request."
 
 const ends: Readonly<Partial<Record<TicketState, string>>> = {

@@ -133,6 +133,10 @@ export const platformUnavailable = (
   retryAfterSeconds = 5,
 ): PlatformUnavailable => stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds }))
 
+/** An operator must mend something, which takes longer than a usual outage. */
+export const platformRejected = (): PlatformUnavailable =>
+  platformUnavailable("rejected", "The voice agent is unavailable because of a configuration problem.", 60)
+
 /** The shared store cannot be reached. What it may have done for the request is undone once it can be reached again. */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
   message: Schema.String,
@@ -153,7 +157,7 @@ export type RequestRefusal =
   | PlatformUnavailable
   | StoreUnavailable
 
-/** The outcome under which metrics and the charts of the console count each refusal. */
+/** The outcome under which metrics and the charts of the console count each refusal; of the platform's, the code of the answer. */
 export const refusalOutcomes = {
   InvalidRequest: "invalid",
   Blocked: "blocked",
@@ -163,3 +167,20 @@ export const refusalOutcomes = {
   PlatformUnavailable: "platform_unavailable",
   StoreUnavailable: "store_unavailable",
 } as const satisfies Readonly<Record<RequestRefusal["_tag"], string>>
+
+const platformOutcomes = {
+  refused: "request_refused",
+  rejected: "platform_rejected",
+  unavailable: "platform_unavailable",
+} as const satisfies Readonly<Record<PlatformUnavailable["kind"], string>>
+
+/** Every outcome of a refusal. */
+export const allRefusalOutcomes = { ...refusalOutcomes, ...platformOutcomes } as const
+export type RefusalOutcome = (typeof allRefusalOutcomes)[keyof typeof allRefusalOutcomes]
+
+/** The outcome of a refusal. */
+export function outcomeOf(refusal: Exclude<RequestRefusal, Blocked>): Exclude<RefusalOutcome, "blocked">
+export function outcomeOf(refusal: RequestRefusal): RefusalOutcome
+export function outcomeOf(refusal: RequestRefusal): RefusalOutcome {
+  return refusal._tag === "PlatformUnavailable" ? platformOutcomes[refusal.kind] : refusalOutcomes[refusal._tag]
+}

@@ -44,7 +44,7 @@ const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
   capacity: "capacity",
   limited: "limited",
   unacceptable: "refused",
-  refused: "failed",
+  refused: "rejected",
   failed: "answered",
   ghost: "doubt",
   lost: "doubt",
@@ -285,7 +285,11 @@ export class CampaignWatch {
     if (!late && kind !== REASONS[script.outcome]) {
       world.fail(`the start of ${ticket} failed as ${kind}, and the platform answered ${script.outcome}`)
     }
-    if (answer === "failed" && (kind === "answered" || kind === "doubt") && starts.length < STRIKES)
+    if (
+      answer === "failed" &&
+      (kind === "answered" || kind === "rejected" || kind === "doubt") &&
+      starts.length < STRIKES
+    )
       world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
     if (kind === "limited" && millis !== script.retryAfter) {
       world.fail(`the campaign backs off ${millis} ms, and the platform asked for ${script.retryAfter} ms`)

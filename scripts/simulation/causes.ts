@@ -103,7 +103,7 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
   },
   fail: (step, id, move, was) => {
     const { id: ticket, lease, reason } = step.call
-    const alone = reason === "answered" || reason === "doubt"
+    const alone = reason === "answered" || reason === "rejected" || reason === "doubt"
     const fails = reason === "failed" || reason === "refused"
     // reported only after its deadline: the doubt is resolved
     const decides = reason !== "doubt" && step.before.tickets.get(`?${lease}`)?.state === "doubt"
@@ -219,7 +219,10 @@ const rest = (step: Carried, wrong: Array<string>): void => {
     const runs = [...after.tickets.values()].some(({ state }) => state === "live")
     const full = failed?.reason === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
     const disrupted = failed?.reason === "disrupted" && until <= now + MAX_DISRUPTED_MILLIS
-    if (!full && !limited && !disrupted) wrong.push(`I7: ${name} lets the campaign back off until ${until}`)
+    // also when the ticket has failed, because it alone is refused
+    const rejected = step.name === "fail" && step.call.reason === "rejected" && until <= now + MAX_DISRUPTED_MILLIS
+    if (!full && !limited && !disrupted && !rejected)
+      wrong.push(`I7: ${name} lets the campaign back off until ${until}`)
   }
   if (limited) {
     // as long as the platform asks, up to a bound; a running backoff is not changed

@@ -39,7 +39,7 @@ export interface Session {
 const AWAY = { outcome: "unreachable", delay: 20 } as const
 
 /** After these a ticket may start again. */
-const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "failed", "unreachable"])
+const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "refused", "failed", "unreachable"])
 
 interface Telling {
   readonly gate: Gate

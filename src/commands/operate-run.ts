@@ -1,6 +1,6 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
 import { Clock, DateTime, Effect, Schedule } from "effect"
-import type { ActionOutcome, Campaigns, FoundTicket } from "../operator/shapes.ts"
+import type { ActionOutcome, Campaigns, FoundTicket, PlatformState } from "../operator/shapes.ts"
 import { isKnownNumber } from "../rules/platform-limit.ts"
 import { positionAt } from "../rules/position.ts"
 import { shortHash } from "../rules/ticket.ts"
@@ -20,13 +20,28 @@ const NO_ROWS = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
 
 type Row = Campaigns["campaigns"][number]
 
+const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const PLATFORM: Readonly<Record<PlatformState["state"], string>> = {
+  at_capacity: "platform at capacity",
+  rate_limited: "platform limits the key's requests",
+  unavailable: "platform unreachable",
+  rejected: "platform refuses the campaign",
+}
+
+/** Why the platform serves nobody, with what an operator should check. */
+const platformOf = ({ code, setting, since, state }: PlatformState): string =>
+  `${PLATFORM[state]} since ${iso(since)}${code === "" ? "" : ` (${code})`}${setting === "" ? "" : `: check ${setting}`}`
+
 const stateOf = ({ figures }: Pick<Row, "figures">): string => {
   if (figures === null) return "store unavailable"
   const until = figures.pausedUntil
-  const paused = until === undefined ? "paused" : `paused until ${DateTime.formatIso(DateTime.makeUnsafe(until))}`
+  const paused = until === undefined ? "paused" : `paused until ${iso(until)}`
+  const platform = figures.platform === undefined ? "" : PLATFORM[figures.platform.state]
   return (
-    [figures.paused ? paused : "", figures.draining ? "draining" : ""].filter((word) => word !== "").join(", ") ||
-    "open"
+    [figures.paused ? paused : "", figures.draining ? "draining" : "", platform]
+      .filter((word) => word !== "")
+      .join(", ") || "open"
   )
 }
 
@@ -81,6 +96,7 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
         ...columns([
           ["campaign", printable(campaign)],
           ["state", stateOf({ figures: queue })],
+          ...(queue?.platform === undefined ? [] : [["platform", printable(platformOf(queue.platform))]]),
           ["waiting", String(queue?.waiting ?? "?")],
           ["held slots", `${queue?.held ?? "?"}${ofSlots(slots, queue?.allowed)}, ${queue?.live ?? "?"} in a call`],
           ...(queue?.account === undefined
@@ -197,9 +213,7 @@ const find = (client: ConsoleClient, id: string) =>
 
 const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string => {
   const place = state === "waiting" ? `waiting, place ${positionAt(row)}` : state
-  return printable(
-    `${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${DateTime.formatIso(DateTime.makeUnsafe(since))}` : ""}`,
-  )
+  return printable(`${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${iso(since)}` : ""}`)
 }
 
 /** The tickets whose hash begins with `id`, or the one with this id. */

@@ -8,7 +8,7 @@ import type { CallerNames } from "../CallerNames.ts"
 import type { Admitted, CampaignContext } from "../FifoQueue.ts"
 import { limitKey, networkKey, shortNetworkKey } from "../ip-intel/address.ts"
 import { RateLimiter } from "../RateLimiter.ts"
-import { draining, queueFull } from "../refusals.ts"
+import { draining, platformRejected, queueFull } from "../refusals.ts"
 import type {
   Draining,
   PlatformUnavailable,
@@ -49,7 +49,7 @@ export interface AdmissionSteps {
    */
   readonly admit: (
     newTicket: NewTicket,
-  ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | StoreUnavailable>
+  ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | PlatformUnavailable | StoreUnavailable>
   /** Starts the session of an admitted ticket. Fails with `Queued` if the platform has not started it and the ticket waits. */
   readonly start: (
     entrant: NewTicket,
@@ -93,7 +93,9 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
       const data = JSON.stringify(stored)
       const own = { id: ticket, caller, network, holds: limiter.holds, data }
       const newcomer = trace === undefined ? own : { ...own, trace }
-      const answer = (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
+      const answer = (
+        admitted: Admitted,
+      ): Effect.Effect<string, Queued | QueueFull | Draining | PlatformUnavailable> => {
         switch (admitted._tag) {
           case "starting":
             return Effect.succeed(admitted.lease)
@@ -104,6 +106,8 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
             fullQueues.refused(newTicket.campaign, refusal, admitted.length)
             return thenFail(giveBack.quota(newTicket), refusal)
           }
+          case "rejected":
+            return thenFail(giveBack.quota(newTicket), platformRejected())
           case "draining":
             return thenFail(giveBack.quota(newTicket), draining())
         }

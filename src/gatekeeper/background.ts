@@ -25,6 +25,7 @@ import { DUE_CHECK_MILLIS, type EndDue } from "./end-due.ts"
 import type { FullQueues } from "./full-queues.ts"
 import * as metrics from "./metrics.ts"
 import { estimateSeconds, hindrances } from "./outcomes.ts"
+import { PlatformStates } from "./platform-states.ts"
 import { makeQuarantined } from "./quarantined.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
 import type { SessionIds } from "./session-ids.ts"
@@ -68,7 +69,11 @@ export const background = (
   removed: RemovedCampaigns,
   isTakenOver: (campaign: Campaign) => boolean,
   fullQueues: Pick<FullQueues, "swept">,
-): Effect.Effect<BackgroundStatus, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
+): Effect.Effect<
+  BackgroundStatus,
+  never,
+  FifoQueue | PlatformApi | PlatformStates | PushChannel | Settings | Store | Scope.Scope
+> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
@@ -79,19 +84,18 @@ export const background = (
     const storeOutage = yield* makeStoreOutage
     const startedAt = yield* store.now
     const noteQuarantined = makeQuarantined(startedAt)
-    const disrupted = new Set<string>()
-    /** Logs when the platform becomes unreachable for a campaign, and when it can be reached again. */
-    const noteDisruption = ({ name }: Campaign, is: boolean): Effect.Effect<void> => {
-      if (is === disrupted.has(name)) return Effect.void
-      if (is) {
-        disrupted.add(name)
-        return Effect.logWarning(
-          `The platform cannot be reached for campaign ${name}. Callers keep their places; one at a time is called to test it.`,
-        )
-      }
-      disrupted.delete(name)
-      return Effect.logInfo(`The platform can be reached again for campaign ${name}. Callers are called as usual.`)
-    }
+    const states = yield* PlatformStates
+    const scope = yield* Effect.scope
+    const reading = new Set<string>()
+    /** Reads the platform in the background. What it shows goes with the next sweep. */
+    const read = (campaign: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (reading.has(campaign)) return Effect.void
+        reading.add(campaign)
+        return platform
+          .verify(campaign)
+          .pipe(Effect.ensuring(Effect.sync(() => void reading.delete(campaign))), Effect.forkIn(scope), Effect.asVoid)
+      })
     // sent while the store's connection is still open; not awaited
     yield* Effect.addFinalizer(() =>
       Effect.forEach(
@@ -103,7 +107,9 @@ export const background = (
     const sweepOf = (campaign: Campaign, left = SWEEPS_AT_ONCE): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
-        const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt))
+        const learned = states.learned(campaign.name)
+        const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt, learned))
+        states.told(campaign.name, learned)
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
         fullQueues.swept(campaign, swept.waiting)
@@ -118,7 +124,8 @@ export const background = (
         }
         yield* metrics.setGauges(campaign.name, figures)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
-        yield* noteDisruption(campaign, swept.disrupted)
+        yield* states.note(campaign.name, swept.platform, yield* store.now)
+        if (swept.watch === true) yield* read(campaign.name)
         if (swept.more && left > 0) yield* sweepOf(campaign, left - 1)
       })
     const sweepAndRecord = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>

@@ -8,6 +8,7 @@
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { IpIntel, IpIntelFailed } from "../IpIntel.ts"
 import {
+  type Finding,
   PlatformApi,
   type PlatformError,
   READ_TIMEOUT_MILLIS,
@@ -17,8 +18,10 @@ import {
 } from "../PlatformApi.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { unavailable } from "../platform-api/errors.ts"
+import { verdictOf } from "../platform-api/faults.ts"
 import { Settings } from "../Settings.ts"
 import { inSpan, tracing } from "../spans.ts"
+import { PlatformStates } from "./platform-states.ts"
 
 /** How much longer than its own time limit a service may take (ms). */
 export const MARGIN_MILLIS = 1_000
@@ -76,27 +79,49 @@ const platformFailure =
         : unavailable("defect", false, "the platform's layer failed unexpectedly"),
     )
 
+const noVerdict = (how: "late" | "died"): Exit.Exit<ReadonlyArray<Finding>> =>
+  Exit.succeed([
+    {
+      subject: "platform",
+      state: "failed",
+      detail: "the platform's layer gave no answer",
+      fault: { state: "unavailable", code: how === "late" ? "timeout" : "defect", setting: "" },
+    },
+  ])
+
+/** What the calls show of the platform is kept in `PlatformStates`. */
 const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
+    const states = yield* PlatformStates
     const { end, limitsCalls, pageEnds, relay, watch, webhook, webhookRefusal } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
+    /** A call that failed, perhaps because of its caller, makes the gate read the platform. */
+    const suspecting = <A>(campaign: string, call: Effect.Effect<A, PlatformError>): Effect.Effect<A, PlatformError> =>
+      Effect.tapError(call, ({ reason }) =>
+        Effect.sync(() => {
+          if (reason._tag === "Unavailable") states.suspect(campaign)
+        }),
+      )
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
       inSpan(
         `PlatformApi.${name}`,
         ofCampaign(campaign),
-      )(withTimeLimit(`PlatformApi.${name}`, READS_MILLIS, call, platformFailure(false)))
+      )(suspecting(campaign, withTimeLimit(`PlatformApi.${name}`, READS_MILLIS, call, platformFailure(false))))
     return PlatformApi.of({
       initiate: traced(
         "PlatformApi.initiate",
         (config, group) =>
-          withTimeLimit(
-            "PlatformApi.initiate",
-            START_TIMEOUT_MILLIS + MARGIN_MILLIS,
-            () => api.initiate(config, group),
-            platformFailure(true),
+          suspecting(
+            config.campaign,
+            withTimeLimit(
+              "PlatformApi.initiate",
+              START_TIMEOUT_MILLIS + MARGIN_MILLIS,
+              () => api.initiate(config, group),
+              platformFailure(true),
+            ),
           ),
         ({ campaign }) => ofCampaign(campaign),
       ),
@@ -106,11 +131,14 @@ const platform = Layer.effect(
             relay: traced(
               "PlatformApi.relay",
               (config: StartConfig, offer: string, group: string) =>
-                withTimeLimit(
-                  "PlatformApi.relay",
-                  START_TIMEOUT_MILLIS + MARGIN_MILLIS,
-                  () => relay(config, offer, group),
-                  platformFailure(true),
+                suspecting(
+                  config.campaign,
+                  withTimeLimit(
+                    "PlatformApi.relay",
+                    START_TIMEOUT_MILLIS + MARGIN_MILLIS,
+                    () => relay(config, offer, group),
+                    platformFailure(true),
+                  ),
                 ),
               ({ campaign }) => ofCampaign(campaign),
             ),
@@ -157,12 +185,15 @@ const platform = Layer.effect(
           "PlatformApi.verify",
           ofCampaign(campaign),
         )(
-          withTimeLimit(
-            "PlatformApi.verify",
-            2 * READS_MILLIS,
-            () => api.verify(campaign),
-            () =>
-              Exit.succeed([{ subject: "platform", state: "failed", detail: "the platform's layer gave no answer" }]),
+          Effect.flatMap(states.now, (at) =>
+            withTimeLimit("PlatformApi.verify", 2 * READS_MILLIS, () => api.verify(campaign), noVerdict).pipe(
+              Effect.tap((findings) =>
+                Effect.sync(() => {
+                  const verdict = verdictOf(findings)
+                  if (verdict !== undefined) states.heard(campaign, verdict, at)
+                }),
+              ),
+            ),
           ),
         ),
     })

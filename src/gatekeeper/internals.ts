@@ -1,6 +1,7 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
 import type { Effect } from "effect/Effect"
 import type { AccountCapacity, CampaignContext, StepResult } from "../FifoQueue.ts"
+import type { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -25,6 +26,8 @@ export interface Internals {
   /** Removed campaigns of which tickets or sessions are left. */
   readonly removed: () => ReadonlyArray<RemovedCampaign>
   readonly handover: Handover
+  /** Checks a campaign's platform. What that shows becomes the state that everybody is told (`platform-states.ts`). */
+  readonly verify: PlatformApi["Service"]["verify"]
 }
 
 /** The other gatekeeper, as far as the one that it replaces must know it. */
@@ -51,6 +54,7 @@ export const internalsOf = (
   { at, step }: Steps,
   { removed, status }: Gates,
   handover: Handover,
+  verify: Internals["verify"],
 ): Internals => ({
   instance,
   campaigns,
@@ -63,4 +67,5 @@ export const internalsOf = (
   gatesStatus: status,
   removed: removed.known,
   handover,
+  verify,
 })

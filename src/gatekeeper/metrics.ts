@@ -2,9 +2,10 @@
 import { Effect, Metric, Record, Struct } from "effect"
 import { type CampaignSeries, campaignSeries } from "../campaign-series.ts"
 import { addressLookup, platformRequests } from "../durations.ts"
+import type { PlatformState } from "../FifoQueue.ts"
 import type { IpIntelFailed } from "../IpIntel.ts"
 import { LOSS_REASONS, omittedLines } from "../log-loss.ts"
-import { type RequestRefusal, refusalOutcomes } from "../refusals.ts"
+import { allRefusalOutcomes, outcomeOf, type RefusalOutcome, type RequestRefusal } from "../refusals.ts"
 import { type Blocked, isTerminal, TicketState } from "../Session.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
@@ -18,7 +19,7 @@ const requestCounter = (outcome: string): Metric.Counter<number> => Metric.withA
 export const requests = {
   started: requestCounter("started"),
   queued: requestCounter("queued"),
-  ...Record.mapEntries(refusalOutcomes, (outcome) => [outcome, requestCounter(outcome)]),
+  ...Record.mapEntries(allRefusalOutcomes, (outcome) => [outcome, requestCounter(outcome)]),
 }
 
 const blockedTotal = Metric.counter("voicegate_blocked_total", {
@@ -49,12 +50,9 @@ export interface RefusedSeries {
 }
 
 /** The outcome of a refusal, or for a blocked request what it was blocked for. */
-export type RefusalReason =
-  | Exclude<(typeof refusalOutcomes)[keyof typeof refusalOutcomes], "blocked">
-  | Blocked["reason"]
+export type RefusalReason = Exclude<RefusalOutcome, "blocked"> | Blocked["reason"]
 
-const reasonOf = (error: RequestRefusal): RefusalReason =>
-  error._tag === "Blocked" ? error.reason : refusalOutcomes[error._tag]
+const reasonOf = (error: RequestRefusal): RefusalReason => (error._tag === "Blocked" ? error.reason : outcomeOf(error))
 
 const refusedSeriesByName = new Map<string, RefusedSeries>()
 
@@ -242,7 +240,65 @@ export const setGauges = (campaign: string, figures: Partial<GaugeFigures>): Eff
 
 /** Sets all gauges of a campaign to 0, because nothing updates them any more. */
 export const clearGauges = (campaign: string): Effect.Effect<void> =>
-  Effect.forEach(Object.values(gauges), (gauge) => Metric.update(gauge(campaign), 0), { discard: true })
+  Effect.andThen(
+    setPlatformState(campaign, undefined),
+    Effect.forEach(Object.values(gauges), (gauge) => Metric.update(gauge(campaign), 0), { discard: true }),
+  )
+
+/** What the platform of a campaign may be: it works, or why it serves nobody. */
+const PLATFORM_STATES = ["ok", "at_capacity", "rate_limited", "unavailable", "rejected"] as const
+
+const platformStateGauge = Metric.gauge("voicegate_platform_state", {
+  description: "1 for the state that the campaign's platform is in, 0 for the others",
+})
+const platformRejectedGauge = Metric.gauge("voicegate_platform_rejected", {
+  description: "1 while the platform refuses the campaign, with its code and the setting to check",
+})
+
+/** How many codes and settings a campaign's refusals are named by; the platform chooses the codes. */
+const MAX_REFUSALS = 20
+const refusalsByCampaign = new Map<string, Map<string, Metric.Gauge<number>>>()
+
+const refusalGauge = (campaign: string, code: string, setting: string): Metric.Gauge<number> => {
+  const known = refusalsByCampaign.get(campaign) ?? new Map<string, Metric.Gauge<number>>()
+  refusalsByCampaign.set(campaign, known)
+  const name = `${code} ${setting}`
+  const [key, labels] =
+    known.has(name) || known.size < MAX_REFUSALS ? [name, { code, setting }] : ["", { code: "(others)", setting: "" }]
+  const gauge = known.get(key) ?? Metric.withAttributes(platformRejectedGauge, { campaign, ...labels })
+  known.set(key, gauge)
+  return gauge
+}
+
+/** Shows the state of a campaign's platform; undefined while it works. */
+export const setPlatformState = (
+  campaign: string,
+  state: Pick<PlatformState, "state" | "code" | "setting"> | undefined,
+): Effect.Effect<void> => {
+  const current = state?.state ?? "ok"
+  const refusal = state?.state === "rejected" ? refusalGauge(campaign, state.code, state.setting) : undefined
+  return Effect.andThen(
+    Effect.forEach(
+      PLATFORM_STATES,
+      (each) =>
+        Metric.update(Metric.withAttributes(platformStateGauge, { campaign, state: each }), each === current ? 1 : 0),
+      { discard: true },
+    ),
+    Effect.forEach(
+      refusalsByCampaign.get(campaign)?.values() ?? [],
+      (gauge) => Metric.update(gauge, gauge === refusal ? 1 : 0),
+      { discard: true },
+    ),
+  )
+}
+
+const startedTotal = Metric.counter("voicegate_started_total", {
+  description: "Sessions that the platform has started, by campaign",
+  incremental: true,
+})
+
+/** Sessions that this instance has started. */
+export const started = campaignSeries((campaign) => Metric.withAttributes(startedTotal, { campaign }))
 
 const TERMINAL_STATES = TicketState.literals.filter(isTerminal)
 
@@ -252,7 +308,11 @@ export const register = (campaigns: ReadonlyArray<string>): Effect.Effect<void> 
     ...Object.values(requests),
     ...Object.values(blocked),
     ...Object.values(unchecked).flatMap((by) => Object.values(by)),
-    ...campaigns.flatMap((name) => [called.of(name), ...TERMINAL_STATES.map((state) => over(name, state))]),
+    ...campaigns.flatMap((name) => [
+      called.of(name),
+      started.of(name),
+      ...TERMINAL_STATES.map((state) => over(name, state)),
+    ]),
     ...[...WEBHOOK_RESULTS, ...IGNORED_WEBHOOKS].map(webhooks),
     connectionsRefused,
     ...LOSS_REASONS.map(omittedLines),

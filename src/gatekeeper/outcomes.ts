@@ -20,13 +20,20 @@ import {
 
 /**
  * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, while
- * the queue is paused, and while nobody knows how many slots there are.
+ * nobody knows how many slots there are, and while nobody is served: the queue is paused, the platform is unavailable, or it is full and
+ * runs no call of this campaign.
  */
 export const estimateSeconds = (
-  { averageMillis, paused, position, slots }: Pick<Place, "position" | "averageMillis" | "paused" | "slots">,
+  {
+    averageMillis,
+    disrupted,
+    paused,
+    position,
+    slots,
+  }: Pick<Place, "position" | "averageMillis" | "disrupted" | "paused" | "slots">,
   configured: number,
 ): number | null =>
-  averageMillis === 0 || paused === true || !Number.isFinite(slots ?? configured)
+  averageMillis === 0 || paused === true || disrupted || slots === 0 || !Number.isFinite(slots ?? configured)
     ? null
     : Math.ceil((position * averageMillis) / Math.max(1, slots ?? configured) / 1000)
 

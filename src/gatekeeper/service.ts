@@ -3,6 +3,7 @@
  * implementation only when it builds the layer.
  */
 import { Context, Effect } from "effect"
+import type { PlatformState } from "../FifoQueue.ts"
 import type { VendorWebhook } from "../PlatformApi.ts"
 import type { RequestRefusal } from "../refusals.ts"
 import type {
@@ -81,6 +82,8 @@ export class Gatekeeper extends Context.Service<
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** The campaign whose last sweep failed, as a public message; undefined if none. */
     readonly queueProblem: Effect.Effect<string | undefined>
+    /** Of each campaign whose platform serves nobody: why (`rules/platform-state.ts`). */
+    readonly platformStates: Effect.Effect<Readonly<Record<string, PlatformState["state"]>>>
     /** What an operator sees and acts through (`operator/`). */
     readonly internals: Internals
     /**

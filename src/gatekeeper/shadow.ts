@@ -78,7 +78,7 @@ export const makeShadow = Effect.fnUntraced(function* (
   return {
     refuse,
     note: (campaign, { near, result, shadow }) => {
-      if (result._tag === "full" || result._tag === "draining") return undefined
+      if (result._tag === "full" || result._tag === "draining" || result._tag === "rejected") return undefined
       if (near?.hour === true) metrics.nearLimit(campaign.name, "hour").updateUnsafe(1, context)
       if (near?.day === true) metrics.nearLimit(campaign.name, "day").updateUnsafe(1, context)
       return shadow === undefined ? undefined : refuse(campaign, shadow)

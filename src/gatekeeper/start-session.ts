@@ -14,13 +14,16 @@ import {
   type WebSession,
 } from "../PlatformApi.ts"
 import { refused } from "../platform-api/errors.ts"
-import { platformUnavailable } from "../refusals.ts"
+import { faultOf, settingPath } from "../platform-api/faults.ts"
+import { platformRejected, platformUnavailable } from "../refusals.ts"
 import { DOUBT_MILLIS } from "../rules/doubt.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
 import type { PlatformUnavailable, SessionConfig, StartConfig, Started, StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import type { Campaign, SettingsTree } from "../Settings.ts"
 import type { FollowUp } from "./background-task.ts"
+import type { Campaigns } from "./campaigns.ts"
+import * as metrics from "./metrics.ts"
 import { addressed, awaitedDataOf, dataOf, startedFrom } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Shutdown } from "./shutdown.ts"
@@ -91,19 +94,17 @@ export const startFailed = (): PlatformUnavailable => platformUnavailable("unava
 
 const cannotRelay = (): PlatformError => refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")
 
-const misconfigured = (): PlatformUnavailable => platformUnavailable("rejected", messages.platformRejected, 60)
-
 /** Classifies a platform failure for the queue: whether a session may run, and whether the caller's request may be the cause. */
 const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): StartFailure => {
-  if (mayHaveHappened) return { _tag: "doubt" }
+  if (mayHaveHappened) return { _tag: "doubt", code: reason }
   switch (reason) {
     case "circuit_open":
     case "unreachable":
-      return { _tag: "disrupted", millis: retryAfterMillis }
+      return { _tag: "disrupted", millis: retryAfterMillis, code: reason }
     case "malformed":
-      return { _tag: "failed" }
+      return { _tag: "rejected" }
     default:
-      return { _tag: "answered" }
+      return { _tag: "answered", code: reason }
   }
 }
 
@@ -132,14 +133,17 @@ export const ownNameOf = (campaign: Pick<Campaign, "Platform">, ticket: string, 
 }
 
 export const makeStartSession = (
+  campaigns: Campaigns,
   { log, step }: Steps,
   ids: SessionIds,
   { beforeDeadline, isPastDeadline }: Shutdown,
   followUp: FollowUp,
+  { OnPlatformRefusal }: Pick<SettingsTree["Queue"], "OnPlatformRefusal">,
 ): Effect.Effect<Starts, never, FifoQueue | PlatformApi> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
+    const context = yield* Effect.context<never>()
     const bindRetry = { ...BIND_RETRY, while: () => !isPastDeadline() }
 
     /** If the store stays unavailable, binding goes on in the background, so that the slot is not given to another caller. */
@@ -170,6 +174,7 @@ export const makeStartSession = (
       bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data, offerMillis: session.offerMillis }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
+            if (session.offerMillis === undefined) metrics.started.of(campaign).updateUnsafe(1, context)
             const [sessionId = "", ...others] = session.sessionIds
             // the webhook may use another id; the caller does not wait for the lookup
             const learned =
@@ -208,9 +213,17 @@ export const makeStartSession = (
       at: CampaignContext,
       ticket: string,
       lease: string,
-      { reason }: PlatformError,
+      campaign: string,
+      error: PlatformError,
       unplaced: Effect.Effect<void> | undefined,
     ): Effect.Effect<NotStarted, PlatformUnavailable | StoreUnavailable> => {
+      const { reason } = error
+      const fault = faultOf(campaigns.find(campaign)?.Platform ?? "iqra", error)
+      const setting = fault === undefined || fault.setting === "" ? "" : settingPath(campaign, fault.setting)
+      const ofTicket = Effect.annotateLogs({
+        ...(fault === undefined ? {} : { code: fault.code }),
+        ...(setting === "" ? {} : { setting }),
+      })
       const requeue = (why: StartFailure, failure = startTooSlow) =>
         Effect.flatMap(
           Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () =>
@@ -228,27 +241,36 @@ export const makeStartSession = (
           Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
           Effect.fail(failure),
         )
+      const why: StartFailure = { _tag: "rejected", code: fault?.code ?? "", setting }
+      // a called ticket has waited for its turn, and waits on
+      const rejected =
+        OnPlatformRefusal === "refuse" && unplaced !== undefined
+          ? endTicket({ ...why, ends: true }, platformRejected())
+          : requeue(why, startFailed)
       switch (reason._tag) {
         case "AtCapacity":
           return requeue({ _tag: "capacity" })
         case "KeyRateLimited":
           return Effect.andThen(
-            Effect.logWarning(
-              `The platform limits the request rate of this key (${reason.message}); starts resume within ` +
-                `${LIMITED_LONGEST_MILLIS / 1000} s. This is not its limit of concurrent calls.`,
+            ofTicket(
+              Effect.logWarning(
+                `The platform limits the request rate of this key (${reason.message}); starts resume within ` +
+                  `${LIMITED_LONGEST_MILLIS / 1000} s. This is not its limit of concurrent calls.`,
+              ),
             ),
             requeue({ _tag: "limited", millis: reason.retryAfterMillis }),
           )
         case "RequestRefused":
           // the caller's input is the cause: the quota is not given back, and neither gate nor platform is at fault
           return Effect.andThen(
-            Effect.logInfo(`The platform refused a caller's request: ${reason.message}`),
+            ofTicket(Effect.logInfo(`The platform refused a caller's request: ${reason.message}`)),
             endTicket({ _tag: "refused" }, platformUnavailable("refused", messages.requestRefused, 0)),
           )
         case "Refused":
+          // what the operator must mend is no caller's fault
           return Effect.andThen(
-            Effect.logError(`The platform did not start a session: ${reason.message}`),
-            endTicket({ _tag: "failed" }, misconfigured()),
+            ofTicket(Effect.logError(`The platform did not start a session: ${reason.message}`)),
+            rejected,
           )
         case "Unavailable": {
           const why = failureOf(reason)
@@ -258,8 +280,8 @@ export const makeStartSession = (
                 `${DOUBT_MILLIS / 60_000} minutes`
               : "The platform did not start a session"
           return Effect.andThen(
-            Effect.logError(`${summary}: ${reason.message}`),
-            why._tag === "failed" ? endTicket(why, misconfigured()) : requeue(why, startFailed),
+            ofTicket(Effect.logError(`${summary}: ${reason.message}`)),
+            why._tag === "rejected" ? rejected : requeue(why, startFailed),
           )
         }
       }
@@ -286,7 +308,7 @@ export const makeStartSession = (
           )
         },
         onFailure: (error) =>
-          Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail).pipe(
+          Effect.map(notStarted(at, ticket, lease, campaign, error, unplaced), Result.fail).pipe(
             aboutTicket({ campaign, ticket }),
           ),
       })
@@ -302,7 +324,7 @@ export const makeStartSession = (
             Effect.tapError(() => endUnanswered(campaign, session)),
           ),
         onFailure: (error) =>
-          Effect.map(notStarted(at, ticket, lease, error, undefined), Result.fail).pipe(
+          Effect.map(notStarted(at, ticket, lease, campaign, error, undefined), Result.fail).pipe(
             aboutTicket({ campaign, ticket }),
           ),
       })

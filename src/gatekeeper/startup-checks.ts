@@ -5,8 +5,9 @@
  */
 import { Effect, Layer } from "effect"
 import { IpIntel } from "../IpIntel.ts"
-import { type Finding, PlatformApi } from "../PlatformApi.ts"
+import type { Finding } from "../PlatformApi.ts"
 import { type Campaign, Settings } from "../Settings.ts"
+import { Gatekeeper } from "./service.ts"
 
 const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect.Effect<void> => {
   const what = `${subject}, campaign ${campaign.name}`
@@ -24,15 +25,15 @@ const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect
 export const CHECK_DELAY_MILLIS = 1_000
 
 /** Checks the platform once, in the background. */
-export const layerPlatform: Layer.Layer<never, never, PlatformApi | Settings> = Layer.effectDiscard(
+export const layerPlatform: Layer.Layer<never, never, Gatekeeper | Settings> = Layer.effectDiscard(
   Effect.gen(function* () {
-    const platform = yield* PlatformApi
+    const { verify } = (yield* Gatekeeper).internals
     const { Campaigns } = yield* Settings
     yield* Effect.forkScoped(
       Effect.forEach(
         Campaigns,
         (campaign) =>
-          Effect.flatMap(platform.verify(campaign.name), (findings) =>
+          Effect.flatMap(verify(campaign.name), (findings) =>
             Effect.forEach(findings, (finding) => report(campaign, finding), { discard: true }),
           ),
         { discard: true },

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PushCommand, PushEvent, SessionRequest } from "../Session.ts"
-import { calledAgain, failures, requestProblems } from "./failures.ts"
+import { calledAgain, failures, requestProblems, startProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
@@ -116,7 +116,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problems.askedTooOften,
       problems.internalError,
       ...failures.Draining.problems,
-      ...failures.PlatformUnavailable.problems,
+      ...startProblems,
       ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "Starts the session of a called ticket."),
@@ -142,7 +142,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problems.internalError,
       problems.bodyAlreadyRead,
       ...failures.Draining.problems,
-      ...failures.PlatformUnavailable.problems,
+      ...startProblems,
       ...failures.StoreUnavailable.problems,
     ),
   }).annotate(

@@ -96,6 +96,8 @@ const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
   headers: {},
   remark: "an offer was already made with this token",
 })
+/** The problems of `PlatformUnavailable` with which a start of a called ticket may be answered: it waits while the gate is refused. */
+export const startProblems = [requestRefused, platformUnavailable]
 /** The problems of `NotYourTurn` with which an offer may be answered. */
 export const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {
   members: { queuePosition: NotYourTurn.fields.queuePosition },

@@ -221,11 +221,15 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             }
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
-        ready: Effect.map(notReady, (problem) =>
-          problem === undefined
-            ? answers.json(200, { status: "ready" }, "ready")
-            : answers.refused(problems.notReady.make("not_ready", problem, {}, { "retry-after": "1" })),
-        ),
+        ready: Effect.gen(function* () {
+          const problem = yield* notReady
+          if (problem !== undefined) {
+            return answers.refused(problems.notReady.make("not_ready", problem, {}, { "retry-after": "1" }))
+          }
+          const platforms = yield* gatekeeper.platformStates
+          const troubled = Object.keys(platforms).length > 0
+          return answers.json(200, { status: "ready", ...(troubled ? { platforms } : {}) }, "ready")
+        }),
         notReady,
         drain: Effect.sync(() => {
           draining = true

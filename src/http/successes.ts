@@ -1,5 +1,6 @@
 /** The schemas of the gate's successful answers. */
 import { Schema } from "effect"
+import { PlatformTrouble } from "../queue/operator-schemas.ts"
 import { Queued, Started, TicketStatus } from "../Session.ts"
 
 /** 200: the session has started. */
@@ -43,4 +44,10 @@ export const LiveAnswer = Schema.Struct({
 })
 export const ReadyAnswer = Schema.Struct({
   status: Schema.Literal("ready").annotate({ description: "The gate accepts callers." }),
+  platforms: Schema.optionalKey(
+    Schema.Record(Schema.String, PlatformTrouble).annotate({
+      description:
+        "The campaigns whose platform serves nobody now, and why; absent while all work. Their callers wait at this instance as at any other.",
+    }),
+  ),
 })

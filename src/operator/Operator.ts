@@ -71,12 +71,12 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Operator,
   Effect.gen(function* () {
-    const { campaigns, gatesStatus, instance, removed, slots, step } = (yield* Gatekeeper).internals
+    const { campaigns, gatesStatus, instance, removed, slots, step, verify } = (yield* Gatekeeper).internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const { Security } = yield* Settings
     const registry = makeRegistry(store)
-    const health = yield* makeHealth(campaigns)
+    const health = yield* makeHealth({ campaigns, verify })
     const takePage = makePageBudget()
     const endCall = yield* makeEndCall({ step })
 

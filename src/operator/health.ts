@@ -9,7 +9,7 @@ import type { GatesStatus } from "../gatekeeper/gates.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
 import type { RemovedCampaign } from "../gatekeeper/removed-campaigns.ts"
 import { IpIntel } from "../IpIntel.ts"
-import { type Finding, PlatformApi } from "../PlatformApi.ts"
+import type { Finding } from "../PlatformApi.ts"
 import { Store } from "../Store.ts"
 import type { Health } from "./shapes.ts"
 
@@ -54,15 +54,15 @@ export const healthOfGates = (
 }
 
 export const makeHealth = ({
-  all,
-}: Internals["campaigns"]): Effect.Effect<
+  campaigns: { all },
+  verify,
+}: Pick<Internals, "campaigns" | "verify">): Effect.Effect<
   Effect.Effect<ReadonlyArray<Health>>,
   never,
-  IpIntel | PlatformApi | Store | Scope.Scope
+  IpIntel | Store | Scope.Scope
 > =>
   Effect.gen(function* () {
     const intel = yield* IpIntel
-    const platform = yield* PlatformApi
     const store = yield* Store
     const scope = yield* Effect.scope
 
@@ -113,7 +113,7 @@ export const makeHealth = ({
         refreshed(
           all.length === 1 ? "Platform" : `Platform, ${name}`,
           PLATFORM_CHECK_MILLIS,
-          Effect.map(platform.verify(name), summaryOf),
+          Effect.map(verify(name), summaryOf),
         ),
       ),
       ipHealth,

@@ -1,6 +1,14 @@
 /** What an operator sees and does, as schemas: the endpoints of the console and its page use these types. Times in ms since 1970. */
 import { Schema } from "effect"
-import { Action, ActionOutcome, auditFields, figures, heldSlot, waitingTicket } from "../queue/operator-schemas.ts"
+import {
+  Action,
+  ActionOutcome,
+  auditFields,
+  figures,
+  heldSlot,
+  type platformState,
+  waitingTicket,
+} from "../queue/operator-schemas.ts"
 
 export { Action, ActionOutcome }
 
@@ -23,6 +31,8 @@ export type WaitingTicket = typeof waitingTicket.Type
 /** A campaign's queue at one moment: its figures, a page of its slots and a page of its waiting tickets. */
 export const Queue = Struct({ ...figures, slotPage: List(heldSlot), waitingPage: List(waitingTicket) })
 export type Queue = typeof Queue.Type
+
+export type PlatformState = typeof platformState.Type
 
 /** The state of a dependency or of the gate itself. `at`: when it was checked; 0 before the first check. */
 export const Health = Struct({

@@ -11,6 +11,7 @@ import type { StartConfig } from "../Session.ts"
 import type { LiveKitSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"
+import { faultAt } from "./faults.ts"
 import { signJwt, verifyJwt } from "./jwt.ts"
 import type { Finding, SessionState, WebSession } from "./model.ts"
 import { expiryOf, newSessionId } from "./own-session.ts"
@@ -152,10 +153,16 @@ export const livekit = (
         bounds,
       ],
     ),
-    Effect.catch(({ message, reason }) => {
-      const setting = reason._tag === "Refused" ? "LiveKit.ApiKey or LiveKit.ApiSecret" : "LiveKit.Url"
+    Effect.catch((error) => {
+      const isRefusal = error.reason._tag === "Refused"
+      const setting = isRefusal ? "LiveKit.ApiKey or LiveKit.ApiSecret" : "LiveKit.Url"
       return Effect.succeed<ReadonlyArray<Finding>>([
-        { subject: "platform", state: "failed", detail: `${setting}: ${message}` },
+        {
+          subject: "platform",
+          state: "failed",
+          detail: `${setting}: ${error.message}`,
+          ...faultAt(isRefusal ? "LiveKit.ApiKey" : "LiveKit.Url", error),
+        },
         bounds,
       ])
     }),

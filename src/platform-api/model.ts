@@ -36,10 +36,23 @@ export interface SessionState {
   readonly sessionIds: ReadonlyArray<string>
 }
 
+/** Why the platform serves nobody: it gives no usable answer, or refuses what the operator must mend. */
+export interface Fault {
+  readonly state: "unavailable" | "rejected"
+  /** one word: the platform's code, `HTTP_401` without one, or what happened: `timeout`, `unreachable`, … */
+  readonly code: string
+  /** the setting to check, below the campaign; empty if it is none, such as the account's credit */
+  readonly setting: string
+}
+
 /** The result of one check. */
 export interface Finding {
   readonly subject: "platform" | "web campaign" | "region" | "credential" | "vendor's settings"
   readonly state: "ok" | "failed" | "not_checked"
   /** one sentence, without the key; for a failure it names the setting */
   readonly detail: string
+  /** of a failure that every caller meets */
+  readonly fault?: Fault
+  /** of a failure that says nothing about starts, such as a key that may not read: the platform has answered */
+  readonly answers?: true
 }

@@ -3,6 +3,7 @@ import { Effect, Predicate, type Redacted, Result, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
+import { faultAt } from "./faults.ts"
 import type { Finding, SessionState } from "./model.ts"
 import type { Endpoint } from "./transport.ts"
 import { readVendorAnswer, type VendorFailure } from "./vendor-answer.ts"
@@ -162,10 +163,11 @@ export const checkAgent = <A>(
   })
 
 /** Why the agent could not be read, with the setting to check. */
-const unread = ({ message, reason }: PlatformError, group: string, agent: string, key: string): Finding => {
+const unread = (error: PlatformError, group: string, agent: string, key: string): Finding => {
+  const { message, reason } = error
   if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
-    return { subject: "platform", state: "not_checked", detail: message }
+    return { subject: "platform", state: "not_checked", detail: message, answers: true }
   }
   const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : key
-  return { subject: "platform", state: "failed", detail: `${group}${setting}: ${message}` }
+  return { subject: "platform", state: "failed", detail: `${group}${setting}: ${message}`, ...faultAt(`${group}${setting}`, error) }
 }

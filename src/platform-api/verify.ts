@@ -5,6 +5,7 @@
 import { Effect, Schema } from "effect"
 import type { Campaign } from "../Settings.ts"
 import type { PlatformError } from "./errors.ts"
+import { faultAt, settingPath } from "./faults.ts"
 import type { Finding } from "./model.ts"
 import type { Call } from "./transport.ts"
 import { BusinessData, RegionsData, WebCampaignData } from "./wire.ts"
@@ -12,10 +13,6 @@ import { BusinessData, RegionsData, WebCampaignData } from "./wire.ts"
 type Read = <A>(data: Schema.Decoder<A>, call: Call) => Effect.Effect<A, PlatformError>
 
 const get = (path: string): Call => ({ kind: "read", method: "GET", path })
-
-/** The path of the campaign's settings, for messages. */
-const settingOf = ({ name }: Campaign, setting: string): string =>
-  name === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${name}.${setting}`
 
 const nameIn = (data: { readonly name?: string | null | undefined } | null | undefined): string =>
   data?.name ? ` (${data.name})` : ""
@@ -39,13 +36,15 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
   const failed = (setting: string, detail: string, other?: string): Finding => ({
     subject: "platform",
     state: "failed",
-    detail: `${[setting, ...(other === undefined ? [] : [other])].map((each) => settingOf(campaign, each)).join(" or ")}: ${detail}${codeOf(error)}`,
+    detail: `${[setting, ...(other === undefined ? [] : [other])].map((each) => settingPath(campaign.name, each)).join(" or ")}: ${detail}${codeOf(error)}`,
+    ...faultAt(setting, error),
   })
   if (reason._tag === "AtCapacity" || reason._tag === "KeyRateLimited") {
     return {
       subject: "platform",
       state: "not_checked",
       detail: `the platform accepts no more requests of this key now: ${message}`,
+      answers: true,
     }
   }
   if (isNotPlatform(error)) {
@@ -75,7 +74,12 @@ const failedIfKnown = (
     const { message, reason } = error
     return Effect.succeed(
       reason._tag === "Refused" && known.code.test(reason.code)
-        ? { subject, state: "failed", detail: `${settingOf(campaign, known.setting)}: ${message}${codeOf(error)}` }
+        ? {
+            subject,
+            state: "failed",
+            detail: `${settingPath(campaign.name, known.setting)}: ${message}${codeOf(error)}`,
+            ...faultAt(known.setting, error),
+          }
         : {
             subject,
             state: "not_checked",
@@ -129,7 +133,12 @@ const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =
       if (missing.length === 0) return { subject: "region", state: "ok", detail: campaign.AllowedRegionIds.join(", ") }
       const setting = missing.includes(campaign.DefaultRegionId) ? "DefaultRegionId" : "AllowedRegionIds"
       const detail = `the platform has no region ${missing.join(", ")}; it has ${known.join(", ") || "none"}`
-      return { subject: "region", state: "failed", detail: `${settingOf(campaign, setting)}: ${detail}` }
+      const path = settingPath(campaign.name, setting)
+      const failed = { subject: "region", state: "failed", detail: `${path}: ${detail}` } as const
+      // a region that only some callers ask for is not everybody's fault
+      return setting === "AllowedRegionIds"
+        ? failed
+        : { ...failed, fault: { state: "rejected", code: "REGION_NOT_FOUND", setting } }
     }),
     failedIfKnown("region", campaign, { setting: "DefaultRegionId", code: /REGION/ }),
   )

@@ -15,7 +15,7 @@ import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
 import type { TakenAndAdmitted } from "../rules/take-and-admit.ts"
 import { TicketState } from "../Session.ts"
-import { auditFields, figures, heldSlot, Performed, waitingTicket } from "./operator-schemas.ts"
+import { auditFields, figures, heldSlot, Performed, platformState, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
@@ -73,9 +73,10 @@ const lastPlace = Struct({
 })
 const starting = Struct({ _tag: Literal("starting"), lease: Text })
 const full = Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite })
+const rejected = Struct({ _tag: Literal("rejected") })
 const draining = Struct({ _tag: Literal("draining") })
 
-export const admitted: Schema.Codec<Admitted> = Union([starting, lastPlace, full, draining])
+export const admitted: Schema.Codec<Admitted> = Union([starting, lastPlace, full, rejected, draining])
 
 export const started: Schema.Codec<Start> = Union([
   Struct({ _tag: Literal("starting"), lease: Text, data: Text, calledAt: Finite, acceptedAt: Finite }),
@@ -127,6 +128,8 @@ export const heartbeat: Schema.Codec<Heartbeat> = Struct({
 })
 
 export const swept: Schema.Codec<Swept> = Struct({
+  platform: optionalKey(platformState),
+  watch: optionalKey(Literal(true)),
   more: Flag,
   waiting: Finite,
   leases: Finite,
@@ -180,6 +183,7 @@ export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Union([
   Struct({ ...starting.fields, ...noted }),
   Struct({ ...lastPlace.fields, ...noted }),
   Struct({ ...full.fields, ...noted }),
+  Struct({ ...rejected.fields, ...noted }),
   Struct({ ...draining.fields, ...noted }),
   Struct({ _tag: Literal("refused"), usage }),
 ])

@@ -43,10 +43,20 @@ const heartbeatEntryOf = (
   lease,
 })
 
-const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
-  "millis" in why && why.millis !== undefined && Number.isFinite(why.millis)
-    ? { id, lease, reason: why._tag, millis: Math.max(0, Math.round(why.millis)) }
-    : { id, lease, reason: why._tag }
+const failureOf = (id: string, lease: string, why: StartFailure): FailedStart => {
+  const { code, ends, setting } = why
+  return {
+    id,
+    lease,
+    reason: why._tag,
+    ...("millis" in why && why.millis !== undefined && Number.isFinite(why.millis)
+      ? { millis: Math.max(0, Math.round(why.millis)) }
+      : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(setting === undefined ? {} : { setting }),
+    ...(ends === undefined ? {} : { ends }),
+  }
+}
 
 /** The account of a campaign with this key. An account that is not in the settings has no slots. */
 const accountOf = (key: string, capacity: AccountCapacity | undefined): Account | undefined => {
@@ -92,6 +102,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         // the next heartbeat renews the presence of a connected ticket, so the grace is counted from when that heartbeat is due
         seenMillis: graceMillis + TICK_MILLIS,
         callMillis: settings.MaxCallMinutes * 60_000,
+        ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
         ...(account === undefined ? {} : { account }),
       }
       const created = { keys: last?.keys ?? keysOf(campaign), context, capacity }
@@ -198,14 +209,14 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           ...queue,
           tickets: ids.map((id, i) => heartbeatEntryOf(id, tickets[i] ?? {})),
         })),
-      sweep: (at, heartbeatAt) =>
+      sweep: (at, heartbeatAt, learned = {}) =>
         reportFirst(at, (now) =>
           Effect.tap(
             run(
               rules.sweep,
               at,
               now,
-              heartbeatAt === undefined ? {} : { heartbeatAt },
+              heartbeatAt === undefined ? learned : { heartbeatAt, ...learned },
               ({ junk, owed = [], quarantined, ...swept }) => ({
                 ...swept,
                 owed,

@@ -73,6 +73,16 @@ export const heldSlot = Struct({
 
 export const waitingTicket = Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite })
 
+/** What is known of the campaign's platform while it serves nobody (`rules/platform-state.ts`). Times in ms since 1970. */
+export const PlatformTrouble = Literals(["at_capacity", "rate_limited", "unavailable", "rejected"])
+export const platformState = Struct({
+  state: PlatformTrouble,
+  since: Finite,
+  startAt: Finite,
+  code: Text,
+  setting: Text,
+})
+
 /** The figures of a campaign's snapshot, without its pages. */
 export const figures = {
   waiting: Finite,
@@ -82,6 +92,8 @@ export const figures = {
   averageMillis: Finite,
   backoffUntil: Finite,
   disrupted: Flag,
+  /** why the platform serves nobody; absent while it works */
+  platform: optionalKey(platformState),
   probeUntil: Finite,
   doubts: Finite,
   paused: Flag,

@@ -40,6 +40,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     traceOf: (ticket) => using(({ gatekeeper }) => gatekeeper.traceOf(ticket)),
     vendorWebhookRefusal: (platform, headers) =>
       using(({ gatekeeper }) => gatekeeper.vendorWebhookRefusal(platform, headers)),
+    platformStates: using(({ gatekeeper }) => gatekeeper.platformStates),
     capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
     queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
     get internals() {

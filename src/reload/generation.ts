@@ -116,7 +116,7 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
     const { addresses, platform, queue } = parts
     const moved = before?.gatekeeper.internals.handover.movedTickets() ?? []
     const context = yield* Layer.buildWithMemoMap(
-      Layer.provide(Layer.merge(Gate.layerOverQueue, checksOf(parts, before?.parts)), [
+      Layer.provide(checksOf(parts, before?.parts).pipe(Layer.provideMerge(Gate.layerOverQueue)), [
         Layer.succeed(Settings, settings),
         Layer.succeed(MovedBefore, moved),
         Layer.succeed(SharedActivity, activity),

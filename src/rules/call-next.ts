@@ -33,6 +33,7 @@ import {
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
 import { isAbsent } from "./outage.ts"
+import { endDisruption } from "./platform-state.ts"
 import { meta, notify, type Step } from "./step.ts"
 
 /** While the platform cannot be reached, the time between two calls (ms); the next call comes sooner if the platform answers the first. */
@@ -181,8 +182,7 @@ export const callNext = (s: Step): boolean => {
  */
 export const markPlatformReachable = (s: Step): boolean => {
   const wasUnreachable = isDisrupted(s) || meta(s, "probeUntil") > 0
-  s.db.hdel(s.keys.meta, "disrupted")
-  s.db.hdel(s.keys.meta, "probeUntil")
+  endDisruption(s)
   if (wasUnreachable) s.db.zremrangebyscore(s.keys.parked, LOWEST, s.now + MAX_PARK_MILLIS)
   return wasUnreachable
 }

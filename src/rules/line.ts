@@ -4,6 +4,7 @@ import { noteStop } from "./ending.ts"
 import { load, save } from "./load.ts"
 import { numberOf, padded } from "./native.ts"
 import { isKnownNumber } from "./platform-limit.ts"
+import { servedWhileFull } from "./platform-state.ts"
 import { positionAt } from "./position.ts"
 import { meta, notify, type SettlementKind, type Signal, type Step, settle } from "./step.ts"
 import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
@@ -23,7 +24,10 @@ export interface Place {
   readonly paused?: true
   /** when the pause ends by itself (ms); absent without such a time */
   readonly pausedUntil?: number
-  /** how many slots the campaign has now, while its account withholds others, or as far as the platform's refusals tell; else absent */
+  /**
+   * how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals tell; absent when
+   * the campaign has all of them
+   */
   readonly slots?: number
 }
 
@@ -126,13 +130,18 @@ export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
 /**
- * Adds to an answer how many slots the campaign has now, while its account withholds others or only the platform's refusals tell: the
- * estimated wait is computed from this number.
+/**
+ * Adds to an answer how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals
+ * tell: the estimated wait is computed from this number.
+ *
+ * @param served how many calls a full platform serves; undefined while it is not full
  */
-export const withinAccount = <A extends Pick<Place, "slots">>(s: Step, answer: A): A =>
-  s.slots >= s.context.slots || !isKnownNumber(s.slots)
-    ? answer
-    : { ...answer, slots: Math.max(s.slots, s.db.zcard(s.keys.leases)) }
+export const withSlots = <A extends Pick<Place, "slots">>(s: Step, answer: A, served: number | undefined): A => {
+  const isLimited = s.slots < s.context.slots && isKnownNumber(s.slots)
+  if (!isLimited) return served === undefined ? answer : { ...answer, slots: served }
+  const slots = Math.max(s.slots, s.db.zcard(s.keys.leases))
+  return { ...answer, slots: served === undefined ? slots : Math.min(served, slots) }
+}
 
 export const place = (s: Step, id: string): Waiting => {
   const all: Waiting = {
@@ -142,7 +151,7 @@ export const place = (s: Step, id: string): Waiting => {
     averageMillis: meta(s, "averageMillis"),
     disrupted: isDisrupted(s),
   }
-  const found = withinAccount(s, all)
+  const found = withSlots(s, all, servedWhileFull(s))
   return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
 }
 

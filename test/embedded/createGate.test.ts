@@ -211,6 +211,7 @@ describe("creating a gate", () => {
         DisconnectGraceSeconds: "",
         StartWindowSeconds: "",
         MaxCallMinutes: "",
+        OnPlatformRefusal: "",
         MaxTicketBytes: "",
       },
       Privacy: { Addresses: "" },

@@ -52,7 +52,7 @@ describe("a caller who disconnects", () => {
     }),
   )
 
-  gateTest("during a refused start gets slot and quota back", {}, (world) =>
+  gateTest("during a refused start gets slot and quota back", { Queue: { OnPlatformRefusal: "refuse" } }, (world) =>
     Effect.gen(function* () {
       const answer = yield* delayStarts(world, () => Effect.fail(platformRefuses))
       const asked = yield* inBackground(ask(caller(1)))

@@ -208,8 +208,8 @@ describe("a start that may have happened", () => {
     Effect.gen(function* () {
       const ticket = yield* calledTicket()
       world.initiate = () => Effect.fail(refused(403, "KEY_NOT_FOUND", "no"))
-      expect(yield* start(ticket)).toMatchObject({ _tag: "PlatformUnavailable", kind: "rejected" })
-      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      expect(yield* start(ticket)).toMatchObject({ _tag: "NotYourTurn", code: "agent_unavailable" })
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 1, live: 0 })
     }),
   )
 })

@@ -22,8 +22,8 @@ import {
 
 describe("the platform", () => {
   gateTest(
-    "refuses: the outcome says so, and slot and quota are given back",
-    { Security: { RateLimitConcurrency: 1 } },
+    "refuses the key: new callers are refused where the settings say so, and slot and quota are given back",
+    { Security: { RateLimitConcurrency: 1 }, Queue: { OnPlatformRefusal: "refuse" } },
     (world) =>
       Effect.gen(function* () {
         world.initiate = () => Effect.fail(platformRefuses)
@@ -32,7 +32,12 @@ describe("the platform", () => {
         expect(JSON.stringify(outcome)).not.toContain("the-platform-key")
         expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
         expect(yield* remaining()).toBe(20)
+        // one caller after the other tests it, the others are refused at once
+        expect(yield* ask(caller(2))).toMatchObject({ _tag: "PlatformUnavailable", kind: "rejected" })
+        expect(world.initiated.length).toBe(1)
+        expect(yield* remaining(caller(2))).toBe(20)
         world.initiate = (n) => Effect.succeed(session(n))
+        yield* TestClock.adjust("2 seconds")
         expect((yield* ask())._tag).toBe("Started")
       }),
   )

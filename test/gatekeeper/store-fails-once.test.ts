@@ -21,7 +21,8 @@ import { withFaults } from "./faulty-store.ts"
 
 /** All slots are free and nobody waits, once every deadline has passed; and every caller may call again. */
 const nothingLeft = Effect.gen(function* () {
-  yield* TestClock.adjust("3 minutes")
+  // of tickets that are called to test a platform that has refused, some turns pass
+  yield* TestClock.adjust("6 minutes")
   expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
   const again = yield* begin(caller(99))
   yield* hangUp(again.sessionId)

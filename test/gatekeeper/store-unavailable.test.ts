@@ -71,7 +71,7 @@ describe("a store that is unavailable", () => {
     ),
   )
 
-  it.effect("delays giving back the quota of a refused start", () =>
+  it.effect("withdraws the ticket of a refused start, and gives its quota back, when it can be reached again", () =>
     withFaults((world, faults) =>
       Effect.gen(function* () {
         world.initiate = () =>
@@ -79,7 +79,7 @@ describe("a store that is unavailable", () => {
             Effect.sync(() => (faults.away = true)),
             Effect.fail(platformRefuses),
           )
-        expect((yield* ask(caller(1)))._tag).toBe("PlatformUnavailable")
+        expect((yield* ask(caller(1)))._tag).toBe("StoreUnavailable")
         faults.away = false
         expect(yield* remaining(caller(1))).toBe(19)
         yield* TestClock.adjust("32 seconds")

@@ -10,7 +10,6 @@ import {
   gateTest,
   hangUp,
   platformRefuses,
-  remaining,
   session,
   start,
   stateOf,
@@ -120,16 +119,16 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("that the platform refuses ends: the quota is given back, and the next is called", {}, (world) =>
+  gateTest("that the platform refuses returns the ticket to its place", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))
       const next = yield* enqueue(caller(2))
       yield* hangUp("web-1")
       world.initiate = () => Effect.fail(platformRefuses)
-      expect(yield* start(ticket)).toMatchObject({ _tag: "PlatformUnavailable", kind: "rejected" })
-      expect(yield* start(ticket)).toMatchObject({ _tag: "TicketOver", state: "failed" })
-      expect(yield* remaining(caller(1))).toBe(20)
+      expect(yield* start(ticket)).toMatchObject({ _tag: "NotYourTurn", code: "agent_unavailable", queuePosition: 1 })
+      expect(yield* stateOf(ticket)).toBe("waiting")
+      // it may be this ticket's own fault, because a session has just started
       expect(yield* stateOf(next)).toBe("called")
     }),
   )

@@ -183,7 +183,6 @@ describe("the document says all of", () => {
     [409, "agent_busy", () => Effect.fail(atCapacity)],
     [409, "agent_unavailable", () => Effect.fail(platformIsAway)],
     [422, "request_refused", () => Effect.fail(platformRefusesRequest)],
-    [502, "platform_rejected", () => Effect.fail(platformRefuses)],
     [503, "platform_unavailable", () => Effect.succeed({ ...relayedSession(1), sessionIds: ["web-7"] })],
   ] as const) {
     servedTest(`an offer that ends as ${code}`, shop, ({ port, world }) =>
@@ -263,27 +262,29 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a blocked address and a platform that refuses", shop, ({ port, world }) =>
-    Effect.gen(function* () {
-      const { hangUp, request } = yield* openapi.check(port)
-      world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
-      assert.deepStrictEqual(codeOf(yield* request()), [403, "blocked"])
-      world.lookup = () => Effect.succeed(noFacts)
-      world.initiate = () => Effect.fail(platformRefuses)
-      assert.deepStrictEqual(codeOf(yield* request()), [502, "platform_rejected"])
-      world.initiate = () => Effect.fail(platformRefusesRequest)
-      assert.deepStrictEqual(codeOf(yield* request()), [422, "request_refused"])
-      yield* hangUp(7)
-      world.initiate = () => Effect.succeed(session(7))
-      assert.deepStrictEqual(codeOf(yield* request()), [503, "platform_unavailable"])
-    }),
+  servedTest(
+    "a blocked address and a platform that refuses",
+    { ...shop, Queue: { OnPlatformRefusal: "refuse" } },
+    ({ port, world }) =>
+      Effect.gen(function* () {
+        const { hangUp, request } = yield* openapi.check(port)
+        world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
+        assert.deepStrictEqual(codeOf(yield* request()), [403, "blocked"])
+        world.lookup = () => Effect.succeed(noFacts)
+        world.initiate = () => Effect.fail(platformRefusesRequest)
+        assert.deepStrictEqual(codeOf(yield* request()), [422, "request_refused"])
+        yield* hangUp(7)
+        world.initiate = () => Effect.succeed(session(7))
+        assert.deepStrictEqual(codeOf(yield* request()), [503, "platform_unavailable"])
+        world.initiate = () => Effect.fail(platformRefuses)
+        assert.deepStrictEqual(codeOf(yield* request()), [502, "platform_rejected"])
+      }),
   )
 
   for (const [code, how] of [
     ["agent_busy", () => Effect.fail(atCapacity)],
     ["agent_unavailable", () => Effect.fail(platformIsAway)],
     ["request_refused", () => Effect.fail(platformRefusesRequest)],
-    ["platform_rejected", () => Effect.fail(platformRefuses)],
     ["platform_unavailable", () => Effect.succeed(session(7))],
   ] as const) {
     servedTest(`a start that ends as ${code}`, shop, ({ port, world }) =>

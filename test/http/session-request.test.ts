@@ -56,7 +56,7 @@ describe("a session request", () => {
       }),
   )
 
-  servedTest("that is refused is a problem document", {}, ({ url, world }) =>
+  servedTest("that is refused is a problem document", { Queue: { OnPlatformRefusal: "refuse" } }, ({ url, world }) =>
     Effect.gen(function* () {
       const expectProblem = Effect.fnUntraced(function* (status: number, code: string, body: unknown = {}) {
         const reply = yield* post(url + REQUEST, body)
@@ -74,13 +74,15 @@ describe("a session request", () => {
       world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
       expect((yield* expectProblem(403, "blocked")).body.reason).toBe("tor")
       world.lookup = () => Effect.fail(new IpIntelFailed({ provider: "p", reason: "timeout", message: "p timed out" }))
-      world.initiate = () => Effect.fail(platformRefuses)
-      const rejected = yield* expectProblem(502, "platform_rejected")
-      expect(rejected.headers.get("retry-after")).toBe("60")
       // a session that ended before its start was answered
       yield* post(`${url}/api/webhook/session-ended`, { WebSessionId: "web-7" })
       world.initiate = () => Effect.succeed(session(7))
       yield* expectProblem(503, "platform_unavailable")
+      world.initiate = () => Effect.fail(platformRefuses)
+      for (let n = 0; n < 3; n++) {
+        const rejected = yield* expectProblem(502, "platform_rejected")
+        expect(rejected.headers.get("retry-after")).toBe("60")
+      }
     }),
   )
 

@@ -20,7 +20,7 @@ const CORNERS = [
   ...["start starting", "start waiting", "start busy", "start live", "start ended", "start called→missed"],
   ...["bind live", "bind ended", "bind stale", "bind waiting→called"],
   ...["fail waiting", "fail failed", "fail stale", "fail waiting→called"],
-  ...["fail capacity waiting", "fail limited waiting", "fail refused failed", "fail failed failed"],
+  ...["fail capacity waiting", "fail limited waiting", "fail refused failed", "fail rejected waiting"],
   ...["fail disrupted waiting", "fail answered waiting", "fail doubt waiting"],
   ...["resolve running", "resolve open", "resolve free", "sweep doubt→none"],
   ...["alias kept", "alias ended", "alias stale", "alias waiting→called", "alias kept by audit"],

@@ -14,6 +14,7 @@ import type { Operator } from "../../src/operator/Operator.ts"
 import {
   AtCapacity,
   type Concurrency,
+  type Finding,
   KeyRateLimited,
   PlatformApi,
   PlatformError,
@@ -151,6 +152,8 @@ export interface World {
   webhookRefusal: UnreadVerdict | undefined
   /** the sessions that the platform was asked to end, by their first id */
   readonly endings: Array<string>
+  /** what a check of the platform finds; nothing by default */
+  verify: (campaign: string) => Effect.Effect<ReadonlyArray<Finding>>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
   readonly lookedUp: Array<string>
   /** an additional effect of delivering an event */
@@ -175,6 +178,7 @@ export const makeWorld = (): World => ({
   limitsCalls: false,
   webhook: { _tag: "unexpected" },
   webhookRefusal: undefined,
+  verify: () => Effect.succeed([]),
   lookup: () => Effect.succeed(noFacts),
   lookedUp: [],
   send: () => Effect.void,
@@ -204,7 +208,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
     limitsCalls: () => world.limitsCalls,
     webhook: () => Effect.sync(() => world.webhook),
     webhookRefusal: () => Effect.sync(() => world.webhookRefusal),
-    verify: () => Effect.succeed([]),
+    verify: (campaign) => Effect.suspend(() => world.verify(campaign)),
   })
 
 export const intelLayer = (world: World): Layer.Layer<IpIntel> =>

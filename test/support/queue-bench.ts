@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import {
   type AccountCapacity,
   type CampaignContext,
+  type Heard,
   INSTANCE_CHANNEL,
   type Settlement,
   type StartFailure,
@@ -142,6 +143,24 @@ export const makeBench = Effect.fnUntraced(function* (
     /** The start failed for this reason. */
     startFails: (id: string, lease: string, why: StartFailure["_tag"] = "answered", millis = 1_000) =>
       step(queue().fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
+    /** The platform refuses what the operator must mend. */
+    isRejected: (id: string, lease: string, more: { readonly ends?: true } = {}) =>
+      step(
+        queue().fail(at(), id, lease, {
+          _tag: "rejected",
+          code: "API_KEY_INVALID",
+          setting: "ApiSecretToken",
+          ...more,
+        }),
+      ),
+    /** A sweep of a gate that has read the platform just now. */
+    hears: (heard: Omit<Heard, "at">, readAt?: number) =>
+      Effect.flatMap(store.now, (now) =>
+        step(queue().sweep(at(), now, { heard: { ...heard, at: readAt ?? now } }), {
+          swept: ({ more }) => !more,
+          shown: now,
+        }),
+      ),
     doubts: (ageMillis: number, claimMillis: number) =>
       Effect.tap(queue().doubts(at(), ageMillis, claimMillis), () => readAgain),
     resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = [], ends = false) => {

@@ -49,7 +49,9 @@ export const settlementFaults: ReadonlyArray<Planted> = [
     rule: failedAs("refused", "failed"),
   },
   {
-    name: "a start refused because of the platform key is not refunded",
-    rule: failedAs("failed", "refused"),
+    name: "a ticket whose starts fail for itself alone is not refunded",
+    rule: queue("fail", (_s, _call, real) =>
+      settledAs(real(), (each) => (each.kind === "refund" ? { ...each, kind: "release" } : each)),
+    ),
   },
 ]

@@ -47,6 +47,10 @@ export const startFaults: ReadonlyArray<Planted> = [
     rule: failedAs("disrupted", "failed"),
   },
   {
+    name: "a platform that refuses the key ends the ticket",
+    rule: failedAs("rejected", "failed"),
+  },
+  {
     name: "all tickets probe an unreachable platform at once",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({

@@ -6,6 +6,7 @@ import { type AccountFigures, accountFigures } from "../account.ts"
 import { isDisrupted, isPaused } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
 import { allowedByPlatform } from "../platform-limit.ts"
+import { type PlatformState, platformState } from "../platform-state.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash, type Ticket } from "../ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
@@ -53,6 +54,8 @@ export interface CampaignSnapshot {
   readonly backoffUntil: number
   /** the platform cannot be reached; one ticket at a time is called as a probe */
   readonly disrupted: boolean
+  /** why the platform serves nobody; absent while it works */
+  readonly platform?: PlatformState
   /** when the next probe may be called (ms); 0 when at once */
   readonly probeUntil: number
   /** slots held for starts in doubt */
@@ -112,6 +115,7 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
 export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots }: Pages): CampaignSnapshot => {
   const { db, keys } = s
   const paused = isPaused(s)
+  const platform = platformState(s)
   const pausedUntil = meta(s, "pausedUntil")
   const held = slotPage(s, firstSlot, slots)
   const waiting = waitingPage(s, firstPlace, places)
@@ -134,6 +138,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     firstAcceptedAt: first === undefined ? 0 : first.accepted,
     ...(allowed === undefined ? {} : { allowed }),
     ...(s.context.account === undefined ? {} : { account: accountFigures(s, s.context.account) }),
+    ...(platform === undefined ? {} : { platform }),
     ...(paused && pausedUntil > 0 ? { pausedUntil } : {}),
     ...(held.length === 0 ? {} : { slotPage: held }),
     ...(waiting.length === 0 ? {} : { waitingPage: waiting }),

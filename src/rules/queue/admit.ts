@@ -1,7 +1,8 @@
 /**
  * Admits newcomers: to a free slot when nobody waits, else to the end of the queue, else not at all. While an operator
  * has paused the campaign, newcomers queue. While it drains, newcomers are refused and waiting tickets are served.
- * While the platform cannot be reached, one newcomer at a time is started to probe it.
+ * While the platform cannot be reached, or refuses what the operator must mend, one newcomer at a time is started to
+ * probe it; in the second case the others are refused where the settings say so.
  *
  * Once half of the places are taken, a network may hold at most its share of those still free; beyond that the queue is
  * full for it. So no number of requests from one network can take the last places from the others.
@@ -10,9 +11,10 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, isSlotFree, PROBE_MILLIS } from "../call-next.ts"
-import { isPauseOn, type Pause, type Place, pausedAnswer, takeSlot, withinAccount } from "../line.ts"
+import { isPauseOn, type Pause, type Place, pausedAnswer, takeSlot, withSlots } from "../line.ts"
 import { decode, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
+import { isFullNumber, REJECTED } from "../platform-state.ts"
 import { positionAt } from "../position.ts"
 import { type Step, settle } from "../step.ts"
 import { isTicket, shareOf, type Ticket } from "../ticket.ts"
@@ -53,6 +55,8 @@ export type Admitted =
   | { readonly _tag: "starting"; readonly lease: string }
   | LastPlace
   | { readonly _tag: "full"; readonly length: number; readonly averageMillis: number }
+  /** the platform refuses what the operator must mend, and newcomers do not wait for that */
+  | { readonly _tag: "rejected" }
   /** an operator lets no newcomer in, or this one was withdrawn */
   | { readonly _tag: "draining" }
 
@@ -90,6 +94,8 @@ const ADMIT_FIELDS: ReadonlyArray<string> = [
   "pausedUntil",
   "seq",
   "sweptAt",
+  "platform",
+  "live",
 ]
 
 /** The field that counts the waiting tickets of a network. */
@@ -136,6 +142,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     pausedUntil = 0,
     seq = 0,
     sweptAt = 0,
+    platform = 0,
+    live = 0,
   ] = db.hgetNumbers(keys.meta, ADMIT_FIELDS)
   const hasWithdrawals = withdrawnUntil > 0
   if (draining === 1) {
@@ -146,6 +154,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     return answers
   }
   const disrupted = disruption === 1
+  const served = isFullNumber(platform) ? Math.max(0, live) : undefined
   const pauseOn = isPauseOn(s, paused, pausedUntil)
   const latest = now + clockLagMillis(s, sweptAt)
   const lengthBefore = db.zcard(keys.waiting)
@@ -181,6 +190,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       dataEntries.push(id)
       dataEntries.push(data)
       answers.push({ _tag: "starting", lease })
+    } else if (platform === REJECTED && context.refuses === true) {
+      answers.push({ _tag: "rejected" })
     } else if (
       room <= 0 ||
       (network !== "" && share < 1 && length >= room && (waitingCounts[field] ?? 0) >= shareOf(share, room))
@@ -205,8 +216,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         isChanged[field] = true
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
-      const withSlots = withinAccount(s, lastPlace(position, averageMillis, disrupted))
-      answers.push(pauseOn ? pausedAnswer(withSlots, pausedUntil) : withSlots)
+      const place = withSlots(s, lastPlace(position, averageMillis, disrupted), served)
+      answers.push(pauseOn ? pausedAnswer(place, pausedUntil) : place)
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)

@@ -14,6 +14,7 @@ import { endBeforeLease, endOrphan } from "../ending.ts"
 import { clearBackoff, dequeue, endSession } from "../line.ts"
 import { load, save } from "../load.ts"
 import { noteRoom } from "../platform-limit.ts"
+import { noteStarted } from "../platform-state.ts"
 import type { Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
 
@@ -92,6 +93,7 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
     if (db.zscore(keys.endedSessions, session) !== undefined) ended = true
   }
   if (ended) endSession(s, holder.id, ticket, "failed")
+  if (offerMillis === undefined) noteStarted(s)
   const becameReachable = offerMillis === undefined && markPlatformReachable(s)
   if (becameReachable || ended || holder.id !== id) callNext(s)
   if (holder.id !== id) return "stale"

@@ -11,13 +11,18 @@
  *   about the platform.
  * - `disrupted`: the platform cannot be reached, whoever the caller is. Like `capacity`; until a start is answered
  *   again, one ticket at a time is called to probe the platform.
+ * - `rejected`: the platform refuses what the operator must mend, such as the key. Like `disrupted`, and the ticket is
+ *   parked for a moment, so that another one probes: the cause may be this caller's, such as its region. If other calls
+ *   have started between its failures, twice, the ticket has failed. The first refusal after a start that has just
+ *   succeeded is taken for the ticket's alone.
  * - `answered`: the platform failed, perhaps because of what this caller sent, and no session runs. The ticket keeps
  *   its place and is parked for a moment; others are called. If other calls have started between its failures, twice,
- *   the ticket has failed.
+ *   the ticket has failed. When starts fail like this in a row, and nobody's succeeds for a while, the platform counts as
+ *   unavailable.
  * - `doubt`: like `answered`, but a session may run. The slot stays held and the ticket is not called until that is
  *   known.
  * - `failed`, `refused`: the ticket has failed. Its quota is given back unless the platform refused what the caller
- *   sent.
+ *   sent. Of `failed` the platform was not asked.
  *
  * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
  * session runs.
@@ -26,7 +31,8 @@ import { callNext, markPlatformReachable } from "../call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "../doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue, type Waiting } from "../line.ts"
 import { load } from "../load.ts"
-import { noteRefusal } from "../platform-limit.ts"
+import { isKnownNumber, noteRefusal } from "../platform-limit.ts"
+import { countFailedStart, mayBeOfCaller, noteStartTrouble, platformState } from "../platform-state.ts"
 import { meta, type Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
 
@@ -52,6 +58,7 @@ export type FailReason =
   | "limited"
   | "elsewhere"
   | "disrupted"
+  | "rejected"
   | "answered"
   | "doubt"
   | "failed"
@@ -63,13 +70,48 @@ export interface FailedStart {
   readonly reason: FailReason
   /** how long the platform asks to wait, if it does (ms) */
   readonly millis?: number
+  /** the platform's code, or what happened; absent when nothing is known */
+  readonly code?: string
+  /** the setting to check; absent when there is none */
+  readonly setting?: string
+  /** the ticket of a `rejected` start does not wait: it has failed */
+  readonly ends?: true
 }
 
 export type Failed = Waiting | { readonly _tag: "failed" } | { readonly _tag: "stale" }
 
+/** How long the campaign backs off (ms). */
+const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {
+  if (reason === "limited" || reason === "elsewhere") return Math.min(Math.max(1, millis), LIMITED_LONGEST_MILLIS)
+  const n = Math.min(s.db.hincrby(s.keys.meta, "backoffs", 1), 20)
+  if (reason === "disrupted" || reason === "rejected") {
+    return Math.min(Math.max(millis, INITIAL_DISRUPTED_MILLIS) * 2 ** (n - 1), MAX_DISRUPTED_MILLIS)
+  }
+  const max = meta(s, "live") > 0 ? MAX_BACKOFF_MILLIS : MAX_IDLE_BACKOFF_MILLIS
+  return Math.min(INITIAL_BACKOFF_MILLIS * 2 ** (n - 1), max)
+}
+
+/** Begins a backoff from the platform, unless one is under way. */
+const backOff = (s: Step, reason: FailReason, millis: number): void => {
+  if (!isBackingOff(s)) s.db.hset(s.keys.meta, "backoffUntil", `${s.now + backoffMillis(s, reason, millis)}`)
+}
+
+/** What a start that may have failed for its caller alone says about the platform. */
+const noteFailure = (s: Step, { code = "", reason, setting = "" }: FailedStart): void => {
+  const isOfPlatform = countFailedStart(s)
+  if (reason !== "rejected") {
+    if (isOfPlatform) noteStartTrouble(s, "unavailable", code, setting)
+  } else if (!mayBeOfCaller(s)) {
+    noteStartTrouble(s, "rejected", code, setting)
+    backOff(s, reason, 0)
+  }
+}
+
 /** The start failed for a reason that may concern this caller alone. */
-const strike = (s: Step, id: string, ticket: Ticket, inDoubt: boolean): Failed => {
+const strike = (s: Step, id: string, ticket: Ticket, failed: FailedStart): Failed => {
+  const inDoubt = failed.reason === "doubt"
   s.db.hdel(s.keys.meta, "probeUntil")
+  noteFailure(s, failed)
   const started = meta(s, "started")
   let strikes = ticket.strikes ?? 0
   if (ticket.strikeMark !== started) strikes = strikes + 1
@@ -79,7 +121,7 @@ const strike = (s: Step, id: string, ticket: Ticket, inDoubt: boolean): Failed =
   let parkedUntil = s.now + parkMillis(ticket)
   if (inDoubt) parkedUntil = holdInDoubt(s, id, ticket)
   else freeSlot(s, id, ticket)
-  if (strikes === MAX_STRIKES) {
+  if (strikes === MAX_STRIKES || failed.ends === true) {
     endTicket(s, id, ticket, "failed", "refund")
     callNext(s)
     return { _tag: "failed" }
@@ -90,18 +132,8 @@ const strike = (s: Step, id: string, ticket: Ticket, inDoubt: boolean): Failed =
   return place(s, id)
 }
 
-/** How long the campaign backs off (ms). */
-const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {
-  if (reason === "limited" || reason === "elsewhere") return Math.min(Math.max(1, millis), LIMITED_LONGEST_MILLIS)
-  const n = Math.min(s.db.hincrby(s.keys.meta, "backoffs", 1), 20)
-  if (reason === "disrupted") {
-    return Math.min(Math.max(millis, INITIAL_DISRUPTED_MILLIS) * 2 ** (n - 1), MAX_DISRUPTED_MILLIS)
-  }
-  const max = meta(s, "live") > 0 ? MAX_BACKOFF_MILLIS : MAX_IDLE_BACKOFF_MILLIS
-  return Math.min(INITIAL_BACKOFF_MILLIS * 2 ** (n - 1), max)
-}
-
-export const fail = (s: Step, { id, lease, millis, reason }: FailedStart): Failed => {
+export const fail = (s: Step, failed: FailedStart): Failed => {
+  const { code = "", id, lease, millis = 0, reason, setting = "" } = failed
   const ticket = load(s, id)
   if (ticket === undefined || ticket.state !== "starting" || ticket.lease !== lease) {
     const doubt = reason === "doubt" ? undefined : doubtOf(s, id, lease)
@@ -111,22 +143,28 @@ export const fail = (s: Step, { id, lease, millis, reason }: FailedStart): Faile
     }
     return { _tag: "stale" }
   }
-  if (reason === "answered" || reason === "doubt") return strike(s, id, ticket, reason === "doubt")
+  if (reason === "answered" || reason === "doubt" || reason === "rejected") return strike(s, id, ticket, failed)
   freeSlot(s, id, ticket)
   if (reason === "failed" || reason === "refused") {
     endTicket(s, id, ticket, "failed", reason === "failed" ? "refund" : "release")
-    markPlatformReachable(s)
+    // the platform may refuse a request before it looks at the key
+    const known = platformState(s)
+    if (reason === "failed" || (known !== undefined && known.state === "rejected")) s.db.hdel(s.keys.meta, "probeUntil")
+    else markPlatformReachable(s)
     callNext(s)
     return { _tag: "failed" }
   }
   requeue(s, id, ticket, s.now + s.context.seenMillis)
   if (reason === "disrupted") {
-    s.db.hset(s.keys.meta, "disrupted", "1")
+    noteStartTrouble(s, "unavailable", code, setting)
     s.db.hdel(s.keys.meta, "probeUntil")
   } else if (reason !== "elsewhere") {
     markPlatformReachable(s)
+    // where nobody knows the slots, a refusal beside running calls is their limit
+    const isLimit = reason === "capacity" && !isKnownNumber(s.context.slots) && meta(s, "live") > 0
+    if (!isLimit) noteStartTrouble(s, reason === "limited" ? "rate_limited" : "at_capacity", code, setting)
   }
-  if (!isBackingOff(s)) s.db.hset(s.keys.meta, "backoffUntil", `${s.now + backoffMillis(s, reason, millis ?? 0)}`)
+  backOff(s, reason, millis)
   if (reason === "capacity") noteRefusal(s, meta(s, "backoffUntil"))
   return place(s, id)
 }

@@ -3,9 +3,10 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, withinAccount } from "../line.ts"
+import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, withSlots } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
+import { servedWhileFull } from "../platform-state.ts"
 import { positionAt } from "../position.ts"
 import { meta, type Step } from "../step.ts"
 import type { State } from "../ticket.ts"
@@ -57,7 +58,7 @@ export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string
   const averageMillis = meta(s, "averageMillis")
   const length = s.db.zcard(s.keys.waiting)
   const all: Heartbeat = { length, averageMillis, disrupted: isDisrupted(s) }
-  const found = withinAccount(s, all)
+  const found = withSlots(s, all, servedWhileFull(s))
   const queue = isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
   return tickets.length === 0 ? queue : { ...queue, tickets }
 }

@@ -5,7 +5,7 @@
  * (`../outage.ts`). Every `RECOUNT_MILLIS`, and after an invalid record was found (`../load.ts`), the counts of
  * networks, live sessions and doubts are rebuilt. Any gate may sweep at any time, as often as it likes.
  */
-import { callNext } from "../call-next.ts"
+import { callNext, markPlatformReachable } from "../call-next.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "../expiry.ts"
 import { isHeld, noteStall } from "../hold.ts"
 import { dequeue, endTicket, isDisrupted } from "../line.ts"
@@ -13,6 +13,7 @@ import { loadHolder, loadWaiting } from "../load.ts"
 import { decode, isNumber, isObject, isText, LOWEST } from "../native.ts"
 import { DEAD_MILLIS, forgiveOutage, isAbsent, isGracePeriod, isUnattended, missTurn, silentSince } from "../outage.ts"
 import { allowedByPlatform } from "../platform-limit.ts"
+import { type Heard, hearPlatform, type Watched, watchPlatform } from "../platform-state.ts"
 import { isCutOff } from "../stall.ts"
 import { meta, type Settlement, type Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
@@ -24,7 +25,7 @@ const MAX_PAGES = 5
 const MAX_ENDED_SESSIONS = 100_000
 export const ENDED_SESSION_MILLIS: number = 24 * 3_600_000
 
-export interface Swept {
+export interface Swept extends Watched {
   /** another sweep has work to do at once */
   readonly more: boolean
   readonly waiting: number
@@ -106,8 +107,16 @@ const lastQuarantined = (s: Step): Swept["junk"] => {
   return isNumber(at) && isText(key) && isText(id) ? { at, key, id } : undefined
 }
 
-/** @param heartbeatAt when this gate last sent the heartbeat of its connected tickets (ms); now if absent */
-export const sweep = (s: Step, call: { readonly heartbeatAt?: number }): Swept => {
+export interface Sweep {
+  /** when this gate last sent the heartbeat of its connected tickets (ms); now if absent */
+  readonly heartbeatAt?: number
+  /** what this gate has learned by reading the platform since its last sweep */
+  readonly heard?: Heard
+  /** a call to the platform, other than a start, has failed at this gate since its last sweep */
+  readonly suspect?: true
+}
+
+export const sweep = (s: Step, call: Sweep): Swept => {
   const { db, keys, now } = s
   const sweptAt = meta(s, "sweptAt")
   if (isRecountDue(s, sweptAt)) recount(s)
@@ -123,13 +132,18 @@ export const sweep = (s: Step, call: { readonly heartbeatAt?: number }): Swept =
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
   const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)
   const moreOld = forgetOverdue(s)
+  if (call.heard !== undefined && hearPlatform(s, call.heard)) markPlatformReachable(s)
   const moreCalls = callNext(s)
   const owed = overdueSettlements(s)
   const junk = lastQuarantined(s)
+  const waiting = db.zcard(keys.waiting)
+  const leases = db.zcard(keys.leases)
+  const watched = watchPlatform(s, waiting, leases, call.suspect === true)
   const swept: Swept = {
+    ...watched,
     more: moreSlots || moreWaiting || moreOld || moreCalls,
-    waiting: db.zcard(keys.waiting),
-    leases: db.zcard(keys.leases),
+    waiting,
+    leases,
     live: meta(s, "live"),
     doubts: meta(s, "doubts"),
     averageMillis: meta(s, "averageMillis"),

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { NETWORK_BITS } from "../../ip-intel/prefixes.ts"
 import { withDefault } from "../setting.ts"
-import { fraction, wholeNumber } from "../values.ts"
+import { fraction, oneOf, wholeNumber } from "../values.ts"
 
 const seconds = wholeNumber(1, 3600)
 
@@ -24,6 +24,11 @@ export const QueueSettings = Schema.Struct({
       "the longest call: in its last minute the gate ends it where the platform can end calls; after that, its slot is reclaimed",
     documentation:
       "A caller who says nothing holds the slot for so long, where the vendor does not end a silent call. Raise it to what your longest calls need",
+  }),
+  OnPlatformRefusal: withDefault(oneOf(["wait", "refuse"]), "wait", {
+    description:
+      "`wait` or `refuse`: what happens to new callers while the platform refuses what the operator must mend, such as the key",
+    documentation: "Callers who wait keep their places in either case",
   }),
   MaxTicketBytes: withDefault(wholeNumber(256, 65_536), 8192, {
     description:

@@ -23,6 +23,13 @@ const minutes = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: 
 /** A time that somebody chose, to the minute. */
 export const chosenTime = (at: number): string => minutes.format(at)
 
+/** A platform that starts nothing for this long (ms), although it answers, is more than a moment's wait. */
+const LASTING_MILLIS = 10_000
+
+/** What the platform refuses, and what the operator should check. */
+const refusal = ({ code, setting }: NonNullable<Queue["platform"]>): string =>
+  `The platform refuses this campaign (${code}): check ${setting === "" ? "the account at the platform" : setting}.`
+
 /** The state of a campaign, and what it means for callers. `limited`: not every caller is served as usual. */
 export const stateOf = (
   {
@@ -30,13 +37,15 @@ export const stateOf = (
     draining,
     paused,
     pausedUntil,
+    platform,
     probeUntil,
     backoffUntil,
-  }: Pick<Queue, "disrupted" | "draining" | "paused" | "pausedUntil" | "probeUntil" | "backoffUntil">,
+  }: Pick<Queue, "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil">,
   now: number,
 ): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
   const end = pausedUntil === undefined ? "" : ` The pause ends on ${chosenTime(pausedUntil)}.`
-  const outage = disrupted ? " The platform is unreachable." : ""
+  const rejected = platform?.state === "rejected"
+  const outage = rejected ? ` ${refusal(platform)}` : disrupted ? " The platform is unreachable." : ""
   if (paused && draining) {
     return {
       limited: true,
@@ -55,33 +64,41 @@ export const stateOf = (
   if (disrupted) {
     const seconds = Math.ceil((Math.max(backoffUntil, probeUntil) - now) / 1000)
     const next = seconds > 0 ? ` The next test is in ${seconds} s.` : ""
+    const held = "Everyone keeps their place. Callers are tried one at a time until the platform responds."
+    const since = platform === undefined ? "" : ` This has lasted for ${duration(now - platform.since)}.`
+    return rejected
+      ? { limited: true, title: "Platform refuses calls", meaning: `${refusal(platform)} ${held}${next}${since}` }
+      : { limited: true, title: "Platform unreachable", meaning: `${held}${next}${since}` }
+  }
+  const seconds = Math.ceil((backoffUntil - now) / 1000)
+  const again = seconds > 0 ? ` Trying again in ${seconds} s.` : ""
+  if (platform !== undefined && now - platform.since >= LASTING_MILLIS) {
+    const what =
+      platform.state === "rate_limited" ? "The platform limits the key’s requests" : "The platform has no free slot"
     return {
       limited: true,
-      title: "Platform unreachable",
-      meaning: `Everyone keeps their place. Callers are tried one at a time until the platform responds.${next}`,
+      title: platform.state === "rate_limited" ? "Requests limited" : "Platform at capacity",
+      meaning: `${what}, and no call has started for ${duration(now - platform.since)}. Everyone keeps their place.${again}`,
     }
   }
-  if (backoffUntil > now) {
-    const seconds = Math.ceil((backoffUntil - now) / 1000)
-    return {
-      limited: false,
-      title: "Backing off",
-      meaning: `The platform is at capacity. Trying again in ${seconds} s.`,
-    }
+  if (seconds > 0) {
+    return { limited: false, title: "Backing off", meaning: `The platform is at capacity.${again}` }
   }
   return { limited: false, title: "Taking calls", meaning: "Waiting callers are called as slots become available." }
 }
 
 /** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */
 export const whyWaiting = (
-  { account, allowed, backoffUntil, disrupted, held, paused, present, probeUntil, waiting }: Queue,
+  { account, allowed, backoffUntil, disrupted, held, paused, platform, present, probeUntil, waiting }: Queue,
   slots: number | null,
   now: number,
 ): string => {
   if (waiting === 0) return ""
   if (paused) return "Callers are waiting because calls are paused."
-  if (disrupted && Math.max(backoffUntil, probeUntil) > now)
-    return "Callers are waiting because the platform is unreachable."
+  if (disrupted && (Math.max(backoffUntil, probeUntil) > now || (slots !== null && held >= slots)))
+    return platform?.state === "rejected"
+      ? "Callers are waiting because the platform refuses this campaign."
+      : "Callers are waiting because the platform is unreachable."
   if (backoffUntil > now) return "Callers are waiting because the platform is at capacity."
   if (slots === null && held >= (allowed ?? Number.POSITIVE_INFINITY))
     return "Callers are waiting because the platform refuses more calls."

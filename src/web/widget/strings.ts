@@ -72,7 +72,7 @@ export const defaultStrings = {
   "ended.remote.title": "Call ended",
   "ended.remote": "The agent ended the call.",
   "ended.lost.title": "The call dropped",
-  "ended.lost": "You lost your connection. Call again when you’re back online.",
+  "ended.lost": "The connection between you and the agent broke. Please call again.",
   "ended.unreached.title": "The call didn’t connect",
   "ended.unreached": "We couldn’t reach the agent. Please try again.",
   "ended.interrupted.title": "Your call was interrupted",

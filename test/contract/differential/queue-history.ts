@@ -9,6 +9,7 @@ import { newcomerCall } from "../../../src/queue/newcomer.ts"
 import { rules as queueRules } from "../../../src/queue/rules.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/rules/outage.ts"
+import type { Heard } from "../../../src/rules/platform-state.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
 import type { FailedStart, FailReason } from "../../../src/rules/queue/fail.ts"
 import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
@@ -151,10 +152,23 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     },
   })
 
+  /** what a gate has read of the platform, perhaps a while ago */
+  const heard = (): Heard => {
+    const at = now - random.pick([0, 500, 10_000, 40_000])
+    const state = random.pick(["ok", "answers", "unavailable", "rejected"] as const)
+    return state === "ok" || state === "answers"
+      ? { state, at }
+      : { state, at, code: "CODE", setting: random.pick(["", "A.Setting"]) }
+  }
+
   /** by a gate whose last tick may be some time ago */
   const sweeping = (): Choice => {
     const shown = random.percent(10) ? undefined : now - random.pick([0, 0, 1_900, 40_000])
-    return does(asked.sweep, shown === undefined ? {} : { heartbeatAt: shown }, ({ more }) => ({
+    const learned = {
+      ...(random.percent(20) ? { heard: heard() } : {}),
+      ...(random.percent(10) ? { suspect: true as const } : {}),
+    }
+    return does(asked.sweep, shown === undefined ? learned : { heartbeatAt: shown, ...learned }, ({ more }) => ({
       swept: !more,
       shown: shown ?? now,
     }))
@@ -188,8 +202,12 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     if (reason === "limited" || reason === "elsewhere") {
       return { ...told, millis: random.pick([0, 1, 1_000, 2_000, 4_000, 60_000]) }
     }
+    if (reason === "rejected") {
+      const ends = random.percent(20) ? { ends: true as const } : {}
+      return { ...told, code: "HTTP_401", setting: "A.Setting", ...ends }
+    }
     return reason === "disrupted" && random.percent(40)
-      ? { ...told, millis: random.pick([0, 700, 2_500, 60_000]) }
+      ? { ...told, millis: random.pick([0, 700, 2_500, 60_000]), code: "unreachable" }
       : told
   }
 
@@ -263,6 +281,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
           limited: 10,
           elsewhere: 4,
           disrupted: 20,
+          rejected: 15,
           answered: 20,
           doubt: 25,
           failed: 12,

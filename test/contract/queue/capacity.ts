@@ -30,7 +30,7 @@ export const capacity = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.wait("t2", "t3")
-      const place = { _tag: "waiting" as const, position: 1, length: 3, averageMillis: 0, disrupted: false }
+      const place = { _tag: "waiting" as const, position: 1, length: 3, averageMillis: 0, disrupted: false, slots: 0 }
       assert.deepStrictEqual(yield* q.rest("t1", leaseOf(q, "t1")), place)
       assert.deepStrictEqual(q.line(), ["t1", "t2", "t3"])
       yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)

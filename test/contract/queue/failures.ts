@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
 import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
 import { MAX_EXCUSED_TURNS } from "../../../src/rules/outage.ts"
+import { STARTS_COUNT_MILLIS, WATCH_MILLIS } from "../../../src/rules/platform-state.ts"
 import { INITIAL_DISRUPTED_MILLIS, MAX_DISRUPTED_MILLIS } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
@@ -55,6 +56,186 @@ export const failures = (test: QueueTest): void => {
         assert.deepStrictEqual(q.called(), ["t2", "t3", "t4", "t5"])
         assert.deepInclude(yield* q.attach("t6"), { _tag: "waiting", disrupted: false })
       }),
+  )
+
+  test(
+    "nobody loses a place while the platform refuses the key, and one ticket after the other probes it",
+    { slots: 30 },
+    (q) =>
+      Effect.gen(function* () {
+        const all = ids(30)
+        for (const id of all) yield* q.admit(id, { caller: "1.2.3.4", holds: true })
+        for (const id of all) assert.deepInclude(yield* q.isRejected(id, leaseOf(q, id)), { _tag: "waiting" })
+        assert.deepStrictEqual(q.line(), all)
+        const { platform } = yield* q.operator.snapshot()
+        assert.deepInclude(platform, { state: "rejected", code: "API_KEY_INVALID", setting: "ApiSecretToken" })
+        assert.deepInclude(yield* q.admit("t31"), { _tag: "waiting", position: 31, disrupted: true })
+        const probing: Array<string> = []
+        for (let n = 0; n < 20; n++) {
+          for (const id of yield* pass(q, 1_000, ...ids(31))) {
+            probing.push(id)
+            yield* q.isRejected(id, yield* q.begin(id))
+          }
+        }
+        // one at a time, and more than one of them: the cause may be the caller's
+        assert.isAtLeast(new Set(probing).size, 2)
+        assert.isAtMost(probing.length, 8)
+        assert.deepStrictEqual(q.line(), ids(31))
+
+        // the first that starts ends it: all who wait are called, in order
+        let first: string | undefined
+        for (let n = 0; n < 30 && first === undefined; n++) [first] = yield* pass(q, 1_000, ...ids(31))
+        yield* q.run(first ?? "")
+        assert.strictEqual(q.called().length, 29)
+        assert.isUndefined((yield* q.operator.snapshot()).platform)
+        assert.deepInclude(yield* q.heartbeat(q.line()[0] ?? ""), { disrupted: false })
+      }),
+  )
+
+  test("a ticket that alone is refused fails, and the others are called meanwhile", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t0")
+      yield* q.wait("poison", ...ids(9))
+      yield* q.end("session of t0")
+      for (let n = 1; n <= 2; n++) {
+        // the first refusal after a start is its own, and the next is called at once
+        yield* q.isRejected("poison", yield* q.begin("poison"))
+        assert.isUndefined((yield* q.operator.snapshot()).platform)
+        yield* q.run(`t${n}`)
+        yield* pass(q, MAX_PARK_MILLIS, "poison", ...ids(9))
+        yield* q.end(`session of t${n}`)
+      }
+      assert.deepStrictEqual(yield* q.isRejected("poison", yield* q.begin("poison")), { _tag: "failed" })
+      assert.strictEqual(q.stateOf("t3"), "called")
+    }),
+  )
+
+  test(
+    "a newcomer whose start is refused fails where the settings say so, and gets the quota back",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
+        assert.deepStrictEqual(yield* q.isRejected("t1", leaseOf(q, "t1"), { ends: true }), { _tag: "failed" })
+        assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "rejected" })
+      }),
+  )
+
+  test("a platform at capacity is known as such until a session starts, or nobody waits", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t0")
+      yield* q.admit("t1")
+      const began = yield* q.now
+      yield* q.rest("t1", leaseOf(q, "t1"))
+      for (let n = 0; n < 120; n++) {
+        yield* pass(q, 1_000, "t1")
+        if (q.stateOf("t1") === "called") yield* q.rest("t1", yield* q.begin("t1"))
+      }
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "at_capacity", since: began })
+      // one call runs there, so one slot serves
+      assert.deepInclude(yield* q.attach("t1"), { _tag: "waiting", disrupted: false, slots: 1 })
+      assert.deepInclude(yield* q.admit("t2"), { _tag: "waiting", position: 2, slots: 1 })
+      for (let n = 0; n < 70 && q.stateOf("t1") !== "called"; n++) yield* pass(q, 1_000, "t1", "t2")
+      yield* q.run("t1")
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+
+      yield* q.end("session of t1")
+      yield* q.rest("t2", yield* q.begin("t2"))
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "at_capacity" })
+      yield* q.leave("t2")
+      yield* q.sweep
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+    }),
+  )
+
+  test("a gate that has read a dead platform tells the callers, although every slot is held", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t0")
+      yield* q.wait("t1")
+      yield* q.hears({ state: "unavailable", code: "unreachable" })
+      assert.deepInclude((yield* q.operator.snapshot()).platform, {
+        state: "unavailable",
+        code: "unreachable",
+        startAt: 0,
+      })
+      assert.deepInclude(yield* q.heartbeat("t1"), { disrupted: true })
+      assert.deepInclude(yield* q.admit("t2"), { _tag: "waiting", disrupted: true })
+      // a read that began before tells nothing
+      yield* TestClock.adjust(1_000)
+      yield* q.hears({ state: "ok" }, (yield* q.now) - 2_000)
+      assert.deepInclude(yield* q.heartbeat("t1"), { disrupted: true })
+      yield* q.hears({ state: "ok" })
+      assert.deepInclude(yield* q.heartbeat("t1"), { disrupted: false })
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+    }),
+  )
+
+  test("a platform that reads well while starts fail counts as unavailable", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+      yield* TestClock.adjust(1_000)
+      yield* q.hears({ state: "ok" })
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "unavailable" })
+      // no start has failed for a while, for nobody was called
+      yield* q.leave("t1")
+      yield* TestClock.adjust(STARTS_COUNT_MILLIS)
+      yield* q.hears({ state: "ok" })
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+    }),
+  )
+
+  test("reads that go on failing while sessions start are ignored", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.hears({ state: "rejected", code: "HTTP_403", setting: "ApiSecretToken" })
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "rejected" })
+      yield* TestClock.adjust(1_000)
+      yield* q.bind("t1", leaseOf(q, "t1"), ["session of t1"])
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+      yield* TestClock.adjust(WATCH_MILLIS)
+      yield* q.hears({ state: "unavailable", code: "timeout" })
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+      // until they succeed again
+      yield* q.hears({ state: "answers" })
+      yield* TestClock.adjust(WATCH_MILLIS)
+      yield* q.hears({ state: "unavailable", code: "timeout" })
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "unavailable" })
+    }),
+  )
+
+  test("one gate at a time reads the platform while somebody waits and no session starts", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const watched = Effect.map(q.sweep, ({ watch }) => watch === true)
+      assert.isFalse(yield* watched)
+      yield* q.enter("t0")
+      yield* q.wait("t1")
+      yield* pass(q, WATCH_MILLIS - 1_000, "t1")
+      assert.isFalse(yield* watched)
+      yield* TestClock.adjust(1_000)
+      assert.isTrue(yield* watched)
+      q.on(q.there)
+      assert.isFalse(yield* watched)
+      yield* q.hears({ state: "ok" })
+      yield* pass(q, WATCH_MILLIS - 1_000, "t1")
+      assert.isFalse(yield* watched)
+      yield* TestClock.adjust(1_000)
+      assert.isTrue(yield* watched)
+    }),
+  )
+
+  test("starts that fail in a row for whoever the caller is make the platform unavailable", { slots: 5 }, (q) =>
+    Effect.gen(function* () {
+      const five = ids(5)
+      for (const id of five) yield* q.admit(id)
+      for (const id of five) yield* q.startFails(id, leaseOf(q, id), "answered")
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+      for (let n = 0; n < 40; n++) {
+        for (const id of yield* pass(q, 1_000, ...five)) yield* q.startFails(id, yield* q.begin(id), "answered")
+      }
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "unavailable" })
+      assert.deepStrictEqual(q.line(), five)
+    }),
   )
 
   test("a probing caller who does not start delays the next probe only briefly", { slots: 3 }, (q) =>

@@ -88,15 +88,15 @@ const refusals = (subject: Subject): void => {
   // 402: no credit
   for (const status of [401, 402, 403, 404]) {
     vendorTest(
-      `a start that is refused with ${status} is answered as rejected, and its slot is free`,
+      `a start that is refused with ${status}, which the operator must mend, costs its caller no place`,
       subject,
       (world) =>
         Effect.gen(function* () {
           world.fake.failNext({ status, body: { message: "no" } })
-          const refused = yield* Effect.flip(ask(1))
-          assert.deepInclude(refused, { _tag: "PlatformUnavailable", kind: "rejected" })
+          assert.deepInclude(yield* waits(1), { queuePosition: 1, disrupted: true })
           assert.lengthOf(world.fake.requests, 1)
-          yield* ask(2)
+          assert.deepInclude(yield* waits(2), { queuePosition: 2, disrupted: true })
+          assert.lengthOf(world.fake.requests, 1)
         }),
     )
   }

@@ -195,7 +195,7 @@ describe("an offer", () => {
       assert.strictEqual(yield* fails(started), "TicketOver")
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "missed")
       assert.strictEqual(yield* stateOf(next.uniqueRequestId), "called")
-      assert.lengthOf(fake.requests, 0)
+      assert.lengthOf(callsIn(fake), 0)
     }),
   )
 

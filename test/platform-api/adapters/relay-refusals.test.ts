@@ -50,22 +50,35 @@ describe("OpenAI refuses an offer", () => {
     )
   }
 
-  for (const [what, status, code, kind] of [
-    ["the key", 401, "invalid_api_key", "rejected"],
-    ["the model", 404, "model_not_found", "rejected"],
-    ["the account, which has no credit", 429, "insufficient_quota", "rejected"],
-    ["the offer", 400, "invalid_offer", "refused"],
+  for (const [what, status, code] of [
+    ["the key", 401, "invalid_api_key"],
+    ["the model", 404, "model_not_found"],
+    ["the account, which has no credit", 429, "insufficient_quota"],
   ] as const) {
-    relayed(`for ${what}: that ticket alone ends, and the slot is free`, ({ fake }) =>
+    relayed(`for ${what}, which the operator must mend: its caller keeps the place`, ({ fake }) =>
       Effect.gen(function* () {
+        const gate = yield* Gatekeeper
         const started = yield* ask(1)
         fake.failNext({ status, body: { error: { code, message: `no: ${KEY}` } } })
-        assert.deepInclude(yield* Effect.flip(offer(started)), { _tag: "PlatformUnavailable", kind })
-        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "failed")
-        assert.strictEqual(yield* begins(yield* ask(2)), "rtc_1")
+        assert.strictEqual(yield* fails(started), "agent_unavailable")
+        assert.deepInclude(yield* gate.status(started.uniqueRequestId), {
+          state: "waiting",
+          queuePosition: 1,
+          disrupted: true,
+        })
       }),
     )
   }
+
+  relayed("for the offer: that ticket alone ends, and the slot is free", ({ fake }) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      fake.failNext({ status: 400, body: { error: { code: "invalid_offer", message: `no: ${KEY}` } } })
+      assert.deepInclude(yield* Effect.flip(offer(started)), { _tag: "PlatformUnavailable", kind: "refused" })
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "failed")
+      assert.strictEqual(yield* begins(yield* ask(2)), "rtc_1")
+    }),
+  )
 
   for (const api of ["realtime", "live"] as const) {
     relayed(

@@ -28,6 +28,15 @@ describe("why callers wait", () => {
     [{ waiting: 0, paused: true }, ""],
     [{ paused: true, held: 2, backoffUntil: NOW + 1 }, "Callers are waiting because calls are paused."],
     [{ disrupted: true, probeUntil: NOW + 1 }, "Callers are waiting because the platform is unreachable."],
+    [{ disrupted: true, held: 2 }, "Callers are waiting because the platform is unreachable."],
+    [
+      {
+        disrupted: true,
+        held: 2,
+        platform: { state: "rejected", since: NOW, startAt: 0, code: "HTTP_401", setting: "" },
+      },
+      "Callers are waiting because the platform refuses this campaign.",
+    ],
     [{ backoffUntil: NOW + 1, held: 2 }, "Callers are waiting because the platform is at capacity."],
     [{ backoffUntil: NOW, held: 2 }, "Callers are waiting because all slots are in use."],
     [
@@ -43,6 +52,49 @@ describe("why callers wait", () => {
 })
 
 describe("the state of a campaign", () => {
+  const platform = {
+    since: NOW - 65_000,
+    startAt: NOW,
+    code: "HTTP_401",
+    setting: "VoiceAiPlatform.ApiSecretToken",
+  } as const
+  const headline = (change: Partial<Queue>): string => {
+    const { meaning, title } = stateOf({ ...queue, ...change }, NOW)
+    return `${title}: ${meaning}`
+  }
+
+  it("names the code and the setting when the platform refuses the campaign", () => {
+    expect(headline({ disrupted: true, platform: { ...platform, state: "rejected" } })).toBe(
+      "Platform refuses calls: The platform refuses this campaign (HTTP_401): check VoiceAiPlatform.ApiSecretToken. " +
+        "Everyone keeps their place. Callers are tried one at a time until the platform responds. This has lasted for 1:05.",
+    )
+    expect(headline({ disrupted: true, platform: { ...platform, state: "rejected", setting: "" } })).toContain(
+      "check the account at the platform.",
+    )
+    expect(headline({ draining: true, disrupted: true, platform: { ...platform, state: "rejected" } })).toMatch(
+      /^Draining: .*check VoiceAiPlatform\.ApiSecretToken\.$/,
+    )
+  })
+
+  it("says that the platform is unreachable although every slot is held", () => {
+    expect(headline({ held: 2, disrupted: true, platform: { ...platform, state: "unavailable" } })).toMatch(
+      /^Platform unreachable: Everyone keeps their place\./,
+    )
+  })
+
+  it("says that the platform is at capacity, between two starts too, once no call has started for a while", () => {
+    expect(headline({ platform: { ...platform, state: "at_capacity" } })).toBe(
+      "Platform at capacity: The platform has no free slot, and no call has started for 1:05. Everyone keeps their place.",
+    )
+    expect(headline({ platform: { ...platform, state: "rate_limited" }, backoffUntil: NOW + 2_000 })).toBe(
+      "Requests limited: The platform limits the key’s requests, and no call has started for 1:05. Everyone keeps their place. Trying again in 2 s.",
+    )
+    const brief = { ...platform, since: NOW - 2_000, state: "at_capacity" } as const
+    expect(headline({ platform: brief, backoffUntil: NOW + 2_000 })).toBe(
+      "Backing off: The platform is at capacity. Trying again in 2 s.",
+    )
+  })
+
   it("says when a pause ends, if it ends by itself", () => {
     const paused = { ...queue, paused: true }
     expect(stateOf(paused, NOW).meaning).toBe("New callers wait; no one is called.")

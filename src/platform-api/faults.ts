@@ -1,0 +1,97 @@
+/**
+ * What a failed call says about the platform itself: a code that stays the same whatever the platform's text is, and the setting that an
+ * operator should check. A fault is the same for every caller.
+ */
+import type { Campaign } from "../Settings.ts"
+import type { Vendor } from "../settings/groups/vendors.ts"
+import type { PlatformError } from "./errors.ts"
+import type { Fault, Finding } from "./model.ts"
+
+/** The path of a campaign's setting. */
+export const settingPath = (campaign: string, setting: string): string =>
+  campaign === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${campaign}.${setting}`
+
+/** The settings of a vendor that a refusal blames. */
+const VENDOR_SETTINGS: Readonly<Record<Vendor, { readonly key: string; readonly agent: string }>> = {
+  livekit: { key: "LiveKit.ApiKey", agent: "LiveKit.AgentName" },
+  retell: { key: "Retell.ApiKey", agent: "Retell.AgentId" },
+  vapi: { key: "Vapi.ApiKey", agent: "Vapi.AssistantId" },
+  elevenlabs: { key: "ElevenLabs.ApiKey", agent: "ElevenLabs.AgentId" },
+  ultravox: { key: "Ultravox.ApiKey", agent: "Ultravox.AgentId" },
+  openai: { key: "OpenAI.ApiKey", agent: "OpenAI.Model" },
+  pipecat: { key: "Pipecat.PrivateKey", agent: "Pipecat.AgentId" },
+  daily: { key: "Daily.ApiKey", agent: "Daily.BaseUrl" },
+  deepgram: { key: "Deepgram.ApiKey", agent: "Deepgram.BaseUrl" },
+  assemblyai: { key: "AssemblyAI.ApiKey", agent: "AssemblyAI.BaseUrl" },
+  cartesia: { key: "Cartesia.ApiKey", agent: "Cartesia.AgentId" },
+  generic: { key: "Generic.Headers", agent: "Generic.AgentId" },
+}
+
+/** How platforms say that the account has no credit, whatever the status. */
+const NO_CREDIT = /credit|balance|billing|payment|funds/i
+
+const MAX_CODE = 64
+
+/** One word that is safe in a log and as a label of a metric. */
+const codeOf = (text: string): string => text.replace(/[^\w.:-]+/g, "_").slice(0, MAX_CODE)
+
+const defaultSetting = (status: number, code: string): string => {
+  if (code.includes("REGION")) return "DefaultRegionId"
+  if (code.includes("CAMPAIGN")) return "WebCampaignId"
+  if (code.startsWith("BUSINESS_")) return "BusinessId"
+  // the platform's own refusals have a code
+  return code === "" && [404, 405, 501].includes(status) ? "BaseUrl" : "ApiSecretToken"
+}
+
+const vendorSetting = (vendor: Vendor, status: number): string => {
+  const { agent, key } = VENDOR_SETTINGS[vendor]
+  return status === 404 ? agent : key
+}
+
+const baseUrlOf = (platform: Campaign["Platform"]): string => {
+  if (platform === "iqra") return "BaseUrl"
+  if (platform === "livekit") return "LiveKit.Url"
+  return `${VENDOR_SETTINGS[platform].key.split(".")[0]}.BaseUrl`
+}
+
+/** The fault behind a failed call; undefined if it says nothing about the platform, or only that it is full. */
+export const faultOf = (Platform: Campaign["Platform"], { reason }: PlatformError): Fault | undefined => {
+  switch (reason._tag) {
+    case "Unavailable":
+      // an answer that the platform's documentation does not have came from another address
+      return reason.reason === "malformed" && !reason.mayHaveHappened
+        ? { state: "rejected", code: "malformed", setting: baseUrlOf(Platform) }
+        : { state: "unavailable", code: reason.reason, setting: "" }
+    case "Refused": {
+      const { code, message, status } = reason
+      const isOfAccount = status === 402 || NO_CREDIT.test(`${code} ${message}`)
+      const setting = Platform === "iqra" ? defaultSetting(status, code) : vendorSetting(Platform, status)
+      return {
+        state: "rejected",
+        code: codeOf(code === "" ? `HTTP_${status}` : code),
+        setting: isOfAccount ? "" : setting,
+      }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Codes of refusals that a start would meet too. A key that may not read something may still start calls. */
+const OF_STARTS = /^(?:API_KEY_INVALID|KEY_NOT_FOUND|\w+_NOT_FOUND|\w+_DISABLED)$/
+
+/** What a failed read says about the platform, for a check that knows which setting is wrong. */
+export const faultAt = (setting: string, error: PlatformError): Pick<Finding, "fault" | "answers"> => {
+  const { reason } = error
+  const fault = faultOf("iqra", error)
+  if (fault === undefined || reason._tag !== "Refused") return fault === undefined ? { answers: true } : { fault }
+  const concernsStarts = reason.status === 401 || reason.status === 402 || OF_STARTS.test(reason.code)
+  return concernsStarts ? { fault: { ...fault, setting: fault.setting === "" ? "" : setting } } : { answers: true }
+}
+
+/** What the findings of a check say about the platform: a fault, that it works or at least answers, or undefined for nothing. */
+export const verdictOf = (findings: ReadonlyArray<Finding>): Fault | "ok" | "answers" | undefined => {
+  for (const { fault } of findings) if (fault !== undefined) return fault
+  if (findings.some(({ answers }) => answers === true)) return "answers"
+  return findings.some(({ state, subject }) => subject === "platform" && state === "ok") ? "ok" : undefined
+}
