@@ -1,4 +1,5 @@
 /** Answers to callers while the platform or the provider of IP intelligence fails, in every way. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Gate, makeBench, PROVIDER_KEY, settingsFor } from "../../scripts/harness/gate.ts"
 import { textOf } from "../../scripts/harness/http.ts"
@@ -27,7 +28,11 @@ describe("a platform that fails", () => {
     platform = bench.own(await startPlatform())
     // one call an hour: a caller whose failed request had cost quota could not be started afterwards
     gate = await bench.gate(
-      settingsFor(platform, { Security__TrustedProxies__0: "loopback", Security__RateLimitHourly: "1" }),
+      settingsFor(platform, {
+        Security__TrustedProxies__0: "loopback",
+        Security__RateLimitHourly: "1",
+        Queue__OnPlatformRefusal: "refuse",
+      }),
     )
   })
 
@@ -46,6 +51,8 @@ describe("a platform that fails", () => {
       assert.deepStrictEqual([answer.status, answer.json.code], [status, code])
       assert.isAbove(Number(answer.headers["retry-after"]), 0)
       platform.script = undefined
+      // the gate pauses for a second before it asks again
+      await sleep(1_500)
       const again = await gate.call(address)
       assert.strictEqual(again.status, 200, again.text)
       assert.deepStrictEqual((await gate.sessionEnded(platform.starts.at(-1)?.sessionId ?? "")).json, {

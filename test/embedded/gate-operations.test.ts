@@ -136,12 +136,13 @@ describe("requests", () => {
     await queued(on, {}, "192.0.2.2")
   })
 
-  it("reports a refusal of the platform, and queues callers when the platform is unavailable", async () => {
-    const on = await gates.create()
-    gates.platform.next = async () => ({ status: 401, body: { success: false, message: "wrong key" } })
-    assert.deepInclude(await on.request({}, here), { status: "refused", code: "platform_rejected" })
-    gates.platform.next = async () => ({ status: 503, body: {} })
-    assert.deepInclude(await on.request({}, here), { status: "queued", queuePosition: 1 })
+  it("queues callers when the platform is unavailable or refuses the key", async () => {
+    const refusal = async () => ({ status: 401, body: { success: false, message: "wrong key" } })
+    for (const next of [refusal, async () => ({ status: 503, body: {} })]) {
+      gates.platform.next = next
+      const on = await gates.create()
+      assert.deepInclude(await on.request({}, here), { status: "queued", queuePosition: 1 })
+    }
     gates.platform.next = undefined
   })
 

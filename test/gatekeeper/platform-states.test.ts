@@ -3,7 +3,7 @@
  * nobody loses a place.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Logger, Metric, type Scope } from "effect"
+import { Effect, Layer, Logger, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { LASTING_MILLIS } from "../../src/gatekeeper/platform-states.ts"
@@ -43,7 +43,7 @@ const stateTest = (
       const world = makeWorld()
       const { log, logger } = recordingLogger()
       yield* TestClock.setTime(BEGIN)
-      yield* Effect.provide(body(world, log), gateLayer(world, given)).pipe(Effect.provide(Logger.layer([logger])))
+      yield* Effect.provide(body(world, log), Layer.provideMerge(gateLayer(world, given), Logger.layer([logger])))
     }),
   )
 }
