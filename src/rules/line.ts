@@ -130,7 +130,6 @@ export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
 /**
-/**
  * Adds to an answer how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals
  * tell: the estimated wait is computed from this number.
  *

@@ -43,8 +43,10 @@ export const STARTS_COUNT_MILLIS = 30_000
 /** How long failed reads are ignored after a session has started while reads failed (ms). */
 const READS_IGNORED_MILLIS = 3_600_000
 
-/** How often the platform is read while somebody waits, every slot is held, or it does not work (ms). */
+/** How often the platform is read while somebody waits or every slot is held, or it does not work (ms). */
 export const WATCH_MILLIS = 10_000
+/** The same while somebody waits and every slot is held: nobody starts, so nothing else would tell those who wait (ms). */
+export const WATCH_HELD_MILLIS = 5_000
 /** The same while calls run and slots are free (ms). */
 export const WATCH_CALM_MILLIS = 60_000
 /** The shortest time between two reads, when a call to the platform has just failed (ms). */
@@ -191,6 +193,7 @@ export const watchPlatform = (s: Step, waiting: number, leases: number, suspect:
   const state: Watched = known === undefined ? {} : { platform: known }
   let interval = 0
   if (suspect) interval = WATCH_SUSPECT_MILLIS
+  else if (known === undefined && waiting > 0 && leases >= s.slots) interval = WATCH_HELD_MILLIS
   else if (known !== undefined || waiting > 0 || (leases > 0 && leases >= s.slots)) interval = WATCH_MILLIS
   else if (leases > 0) interval = WATCH_CALM_MILLIS
   if (interval === 0) return state

@@ -31,7 +31,7 @@ import { callNext, markPlatformReachable } from "../call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "../doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue, type Waiting } from "../line.ts"
 import { load } from "../load.ts"
-import { isKnownNumber, noteRefusal } from "../platform-limit.ts"
+import { isKnownNumber, limitByPlatform, noteRefusal } from "../platform-limit.ts"
 import { countFailedStart, mayBeOfCaller, noteStartTrouble, platformState } from "../platform-state.ts"
 import { meta, type Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
@@ -165,6 +165,9 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
     if (!isLimit) noteStartTrouble(s, reason === "limited" ? "rate_limited" : "at_capacity", code, setting)
   }
   backOff(s, reason, millis)
-  if (reason === "capacity") noteRefusal(s, meta(s, "backoffUntil"))
+  if (reason === "capacity") {
+    noteRefusal(s, meta(s, "backoffUntil"))
+    limitByPlatform(s)
+  }
   return place(s, id)
 }

@@ -5,8 +5,13 @@ import { TestClock } from "effect/testing"
 import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
 import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
 import { MAX_EXCUSED_TURNS } from "../../../src/rules/outage.ts"
-import { STARTS_COUNT_MILLIS, WATCH_MILLIS } from "../../../src/rules/platform-state.ts"
-import { INITIAL_DISRUPTED_MILLIS, MAX_DISRUPTED_MILLIS } from "../../../src/rules/queue/fail.ts"
+import { UNKNOWN_SLOTS } from "../../../src/rules/platform-limit.ts"
+import { STARTS_COUNT_MILLIS, WATCH_HELD_MILLIS, WATCH_MILLIS } from "../../../src/rules/platform-state.ts"
+import {
+  INITIAL_BACKOFF_MILLIS,
+  INITIAL_DISRUPTED_MILLIS,
+  MAX_DISRUPTED_MILLIS,
+} from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
 
@@ -148,6 +153,36 @@ export const failures = (test: QueueTest): void => {
     }),
   )
 
+  test(
+    "where nobody knows the slots, a refusal beside running calls is the limit, and one beside none means a platform at capacity",
+    { slots: UNKNOWN_SLOTS },
+    (q) =>
+      Effect.gen(function* () {
+        const known = Effect.map(q.operator.snapshot(), ({ allowed, platform }) => ({
+          allowed,
+          state: platform?.state,
+        }))
+        yield* q.enter("t0")
+        yield* q.admit("t1")
+        const refused = yield* q.rest("t1", leaseOf(q, "t1"))
+        assert.deepInclude(refused, { _tag: "waiting", position: 1, slots: 1 })
+        assert.deepStrictEqual(yield* known, { allowed: 1, state: undefined })
+        // the slot is held by the call, so those who wait are no sign of trouble
+        yield* pass(q, INITIAL_BACKOFF_MILLIS - 1_000, "t1")
+        assert.deepStrictEqual(yield* known, { allowed: 1, state: undefined })
+
+        // calls of others have every slot
+        yield* q.end("session of t0")
+        yield* pass(q, 1_000, "t1")
+        yield* q.rest("t1", yield* q.begin("t1"))
+        assert.deepStrictEqual(yield* known, { allowed: 0, state: "at_capacity" })
+        assert.deepInclude(yield* q.heartbeat("t1"), { slots: 0 })
+        for (let n = 0; n < 70 && q.stateOf("t1") !== "called"; n++) yield* pass(q, 1_000, "t1")
+        yield* q.run("t1")
+        assert.deepStrictEqual(yield* known, { allowed: 1, state: undefined })
+      }),
+  )
+
   test("a gate that has read a dead platform tells the callers, although every slot is held", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t0")
@@ -210,14 +245,14 @@ export const failures = (test: QueueTest): void => {
       assert.isFalse(yield* watched)
       yield* q.enter("t0")
       yield* q.wait("t1")
-      yield* pass(q, WATCH_MILLIS - 1_000, "t1")
+      yield* pass(q, WATCH_HELD_MILLIS - 1_000, "t1")
       assert.isFalse(yield* watched)
       yield* TestClock.adjust(1_000)
       assert.isTrue(yield* watched)
       q.on(q.there)
       assert.isFalse(yield* watched)
       yield* q.hears({ state: "ok" })
-      yield* pass(q, WATCH_MILLIS - 1_000, "t1")
+      yield* pass(q, WATCH_HELD_MILLIS - 1_000, "t1")
       assert.isFalse(yield* watched)
       yield* TestClock.adjust(1_000)
       assert.isTrue(yield* watched)
