@@ -276,6 +276,8 @@ export const setPlatformState = (
   state: Pick<PlatformState, "state" | "code" | "setting"> | undefined,
 ): Effect.Effect<void> => {
   const current = state?.state ?? "ok"
+  // alerts and dashboards find the metric before the first refusal
+  refusalGauge(campaign, "", "")
   const refusal = state?.state === "rejected" ? refusalGauge(campaign, state.code, state.setting) : undefined
   return Effect.andThen(
     Effect.forEach(

@@ -4,7 +4,8 @@
  * One caller must not open the circuit for others by sending input that makes the platform fail. So consecutive failures are
  * counted per group of callers: failures of five different groups open it, one group alone never does. A call that could not
  * connect counts every time, since the caller's input cannot be the reason. Other failures of the gate's own reads do not
- * count: reading one session's history may fail because of its caller. Any usable answer resets the count.
+ * count: reading one session's history may fail because of its caller. Any usable answer to a start resets the count; one to a
+ * read says that the platform can be reached, and nothing of starts.
  */
 import { Duration, Effect, Exit, Option, Schedule, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -12,7 +13,7 @@ import { type PlatformError, unavailable } from "./errors.ts"
 
 /** How many consecutive failures open the circuit, each of a different group of callers or of none. */
 export const CIRCUIT_FAILURES = 5
-/** The same after the circuit was open, until the platform answers: a failed probe of one group alone does not reopen it. */
+/** The same after the circuit was open, until the platform answers a start: a failed probe of one group alone does not reopen it. */
 export const CIRCUIT_PROBES = 2
 /** How long the circuit stays open the first time (ms); doubled while probes fail, up to a minute. */
 export const CIRCUIT_OPEN_MILLIS = 5_000
@@ -46,8 +47,11 @@ class FailureStreak {
     return true
   }
 
-  reset(): void {
-    this.#clear()
+  /** The platform has answered a start, or a call of the gate's own. */
+  answered(group: string | undefined): void {
+    this.#others = 0
+    if (group === undefined) return
+    this.#groups.clear()
     this.#opened = false
   }
 
@@ -95,7 +99,7 @@ export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBr
         case "KeyRateLimited":
           return CircuitBreaker.ignored
         default:
-          streak.reset()
+          streak.answered(group)
           return CircuitBreaker.success
       }
     }

@@ -189,8 +189,16 @@ export const recordOf = (ticket: Ticket): Record => ({
 })
 
 /** The same text for the same answer, whichever store gave it. */
-const probedOf = ({ tickets, ...answer }: Answered<Ticket>): Probed => ({
+/** The fields of an object in the order of their names: Lua encodes them in any. */
+const inOrder = (json: string): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(json)).sort(([a], [b]) => (a < b ? -1 : 1))))
+
+const probedOf = ({ meta, tickets, ...answer }: Answered<Ticket>): Probed => ({
   ...answer,
+  meta: {
+    ...meta,
+    found: meta.found.map(([field, value]) => [field, field === "platformState" ? inOrder(value) : value]),
+  },
   tickets: { ...tickets, found: tickets.found.map(([id, ticket]) => [id, recordOf(ticket)]) },
 })
 

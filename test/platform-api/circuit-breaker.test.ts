@@ -134,6 +134,27 @@ describe("a platform that does not answer", () => {
     )
   })
 
+  it.effect("opens the circuit although it answers reads, which say nothing of starts", () => {
+    const fake = HttpClient.make((request) =>
+      Effect.succeed(
+        HttpClientResponse.fromWeb(
+          request,
+          request.method === "GET" ? Response.json({ success: true, data: {} }) : new Response("", { status: 503 }),
+        ),
+      ),
+    )
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      for (const group of ofFive) {
+        assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig(), group)), { _tag: "Unavailable" })
+        yield* api.verify("default")
+      }
+      assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig(), "f")), { reason: "circuit_open" })
+    }).pipe(
+      Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
+    )
+  })
+
   it.effect("opens the circuit after five refused connections of one caller, whose input cannot be the reason", () => {
     const fake = HttpClient.make((request) =>
       Effect.fail(
