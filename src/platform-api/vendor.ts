@@ -169,5 +169,10 @@ const unread = (error: PlatformError, group: string, agent: string, key: string)
     return { subject: "platform", state: "not_checked", detail: message, answers: true }
   }
   const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : key
-  return { subject: "platform", state: "failed", detail: `${group}${setting}: ${message}`, ...faultAt(`${group}${setting}`, error) }
+  return {
+    subject: "platform",
+    state: "failed",
+    detail: `${group}${setting}: ${message}`,
+    ...faultAt(`${group}${setting}`, error),
+  }
 }
