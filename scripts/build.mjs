@@ -78,7 +78,7 @@ run("node", "scripts/render-docs.ts", join(output, "docs"))
 const { jsonSchema } = await import(pathToFileURL(join(source, "settings/json-schema.ts")).href)
 const { settingsTypes } = await import(pathToFileURL(join(root, "scripts/settings-types.ts")).href)
 const schema = jsonSchema()
-writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(schema, null, 2)}\n`)
+writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(schema)}\n`)
 writeFileSync(join(output, "embedded/settings.d.ts"), settingsTypes(schema))
 
 // an old Node must be able to read the program's entry, so it is JavaScript as it stands
