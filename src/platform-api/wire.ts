@@ -87,6 +87,7 @@ export const HistoryData = Schema.Struct({
   completedAt: OptionalTime,
   id: Schema.optionalKey(Schema.Unknown),
   webSessionId: Schema.optionalKey(Schema.Unknown),
+  queueId: Schema.optionalKey(Schema.Unknown),
   sessionId: Schema.optionalKey(Schema.Unknown),
   conversationSessionId: Schema.optionalKey(Schema.Unknown),
 })
@@ -94,9 +95,13 @@ export const HistoryData = Schema.Struct({
 /** The valid ids in an answer of the history. */
 export const historyIdsOf = (data: typeof HistoryData.Type): ReadonlyArray<string> => idsOf(data)
 
-type Ids = Pick<typeof HistoryData.Type, "id" | "webSessionId" | "sessionId" | "conversationSessionId">
+/**
+ * The histories of the reference name a web session's id `queueId`, and its conversation's `sessionId`, which is null until there is
+ * one. The web session's comes first, because the history is asked by it.
+ */
+type Ids = Pick<typeof HistoryData.Type, "id" | "webSessionId" | "queueId" | "sessionId" | "conversationSessionId">
 const idsOf = (data: Ids): ReadonlyArray<string> => {
-  const ids = [data.id, data.webSessionId, data.sessionId, data.conversationSessionId]
+  const ids = [data.id, data.webSessionId, data.queueId, data.sessionId, data.conversationSessionId]
   return [...new Set(ids.filter(isId))]
 }
 
@@ -106,6 +111,7 @@ const Listed = Schema.Struct({
   createdAt: Schema.DateTimeUtcFromString,
   id: Schema.optionalKey(Schema.Unknown),
   webSessionId: Schema.optionalKey(Schema.Unknown),
+  queueId: Schema.optionalKey(Schema.Unknown),
   sessionId: Schema.optionalKey(Schema.Unknown),
   conversationSessionId: Schema.optionalKey(Schema.Unknown),
 })

@@ -61,6 +61,24 @@ describe("reading", () => {
       },
     )
 
+    it.effect("knows them by the names of the reference's document, also one that has no conversation yet", () => {
+      const named = (queueId: string, sessionId: string | null) => ({
+        queueId,
+        sessionId,
+        clientIdentifier: "me",
+        webCampaignId: "c1",
+        createdAt: new Date(SINCE).toISOString(),
+      })
+      const page = { items: [named("w1", "s1"), named("w2", null)], nextCursor: null }
+      return against(
+        () => ok(page),
+        (api) =>
+          Effect.map(api.sessionsOf("default", "me", SINCE), (found) =>
+            assert.deepStrictEqual(found, [["w1", "s1"], ["w2"]]),
+          ),
+      )
+    })
+
     it.effect("shares one reading between queries within a short time, and reads again later", () =>
       against(endless(30), (api, received) =>
         Effect.gen(function* () {
