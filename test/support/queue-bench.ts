@@ -161,6 +161,10 @@ export const makeBench = Effect.fnUntraced(function* (
           shown: now,
         }),
       ),
+    /** A sweep of a gate at which a call to the platform has just failed. */
+    suspects: Effect.flatMap(store.now, (now) =>
+      step(queue().sweep(at(), now, { suspect: true }), { swept: ({ more }) => !more, shown: now }),
+    ),
     doubts: (ageMillis: number, claimMillis: number) =>
       Effect.tap(queue().doubts(at(), ageMillis, claimMillis), () => readAgain),
     resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = [], ends = false) => {

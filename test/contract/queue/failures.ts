@@ -6,7 +6,12 @@ import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
 import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
 import { MAX_EXCUSED_TURNS } from "../../../src/rules/outage.ts"
 import { UNKNOWN_SLOTS } from "../../../src/rules/platform-limit.ts"
-import { STARTS_COUNT_MILLIS, WATCH_HELD_MILLIS, WATCH_MILLIS } from "../../../src/rules/platform-state.ts"
+import {
+  STARTS_COUNT_MILLIS,
+  WATCH_HELD_MILLIS,
+  WATCH_MILLIS,
+  WATCH_SUSPECT_MILLIS,
+} from "../../../src/rules/platform-state.ts"
 import {
   INITIAL_BACKOFF_MILLIS,
   INITIAL_DISRUPTED_MILLIS,
@@ -256,6 +261,20 @@ export const failures = (test: QueueTest): void => {
       assert.isFalse(yield* watched)
       yield* TestClock.adjust(1_000)
       assert.isTrue(yield* watched)
+    }),
+  )
+
+  test("the platform is read soon after a call to it has failed, although slots are free", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t0")
+      yield* TestClock.adjust(WATCH_SUSPECT_MILLIS)
+      assert.isUndefined((yield* q.sweep).watch)
+      assert.isTrue((yield* q.suspects).watch)
+      // another gate has just read it
+      q.on(q.there)
+      assert.isUndefined((yield* q.suspects).watch)
+      yield* TestClock.adjust(WATCH_SUSPECT_MILLIS)
+      assert.isTrue((yield* q.suspects).watch)
     }),
   )
 
