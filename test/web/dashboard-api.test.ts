@@ -125,7 +125,8 @@ describe("the dashboard's API", () => {
       assert.deepStrictEqual([useless.status, code(useless)], [400, "PERMISSIONS_REQUIRED"])
       const made = yield* ada("POST", "/keys", key)
       assert.strictEqual(made.status, 200)
-      assert.include(made.text, '"permissions":["start"]')
+      // scope and user management say what a key may do: permissions that nobody has named narrow nothing
+      assert.include(made.text, '"permissions":["start","read","manage"]')
       const secret = String(made.json.secret)
       const listed = yield* ada("GET", "/keys")
       assert.notInclude(listed.text, secret)

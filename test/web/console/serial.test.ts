@@ -65,7 +65,7 @@ describe("the console by itself", () => {
       await heading(tab, "Platform unreachable")
       await tab
         .getByText(
-          /^Everyone keeps their place\. Callers are tried one at a time until the platform responds\.( The next test is in \d s\.)?$/,
+          /^Everyone keeps their place\. Callers are tried one at a time until the platform responds\.( The next test is in \d+ s\.)?( This has lasted for [\d:]+\.)?$/,
         )
         .waitFor()
       await eventually("the title", async () => /^Platform unreachable, [12] waiting: /.test(await tab.title()))
