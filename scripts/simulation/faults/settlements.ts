@@ -48,10 +48,4 @@ export const settlementFaults: ReadonlyArray<Planted> = [
     name: "a start refused for what the caller sent is refunded",
     rule: failedAs("refused", "failed"),
   },
-  {
-    name: "a ticket whose starts fail for itself alone is not refunded",
-    rule: queue("fail", (_s, _call, real) =>
-      settledAs(real(), (each) => (each.kind === "refund" ? { ...each, kind: "release" } : each)),
-    ),
-  },
 ]

@@ -127,6 +127,7 @@ export const failures = (test: QueueTest): void => {
       Effect.gen(function* () {
         yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
         assert.deepStrictEqual(yield* q.isRejected("t1", leaseOf(q, "t1"), { ends: true }), { _tag: "failed" })
+        assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
         assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "rejected" })
       }),
   )
