@@ -12,7 +12,7 @@ import { type Visitor, visit } from "./visitor.ts"
 const startShop = async (built: Built) => {
   const page = { body: "", framed: "", policy: "", permissions: "", isolated: true }
   const site = await startSite(async ({ url }, response) => {
-    const own = url === "/own.js" ? "widget.js" : /^\/package\/(\w+\.js)$/.exec(url ?? "")?.[1]
+    const own = url === "/own.js" ? "widget.js" : /^\/package\/((?:parts\/)?[\w-]+\.js)$/.exec(url ?? "")?.[1]
     if (own !== undefined) {
       response.writeHead(200, { "content-type": "text/javascript" }).end(await readFile(join(built.widget, own)))
       return
