@@ -9,7 +9,7 @@ export interface Limits {
   readonly concurrent: number
   /** refunds per hour; 10 when absent, as in the settings */
   readonly refunds?: number
-  /** units that a missed turn costs in all; 3 when absent, as in the settings */
+  /** units that a missed turn costs in all; 1 when absent, as in the settings */
   readonly missed?: number
 }
 
@@ -84,7 +84,7 @@ export class LimiterModel {
     this.release(token)
     if (!taken || (hourly === 0 && daily === 0)) return
     const fullest = daily > 0 ? daily : hourly * 24
-    for (let n = 1; n < (this.limits.missed ?? 3) && this.within(DAY, now).length < fullest; n++) {
+    for (let n = 1; n < (this.limits.missed ?? 1) && this.within(DAY, now).length < fullest; n++) {
       const known = this.units.some((unit) => unit.token === `${token}+${n}` && unit.at > now - DAY)
       if (!known) this.units = [...this.units, { token: `${token}+${n}`, at: now, open: false }]
     }

@@ -64,8 +64,8 @@ export const giveBack = (test: LimiterTest): void => {
   )
 
   test(
-    "a missed turn costs three units of hour and day, however often it is reported, and its ticket is no longer open",
-    { hourly: 9, daily: 20, concurrent: 1 },
+    "a missed turn that costs three takes three units of hour and day, however often it is reported, and its ticket is no longer open",
+    { hourly: 9, daily: 20, concurrent: 1, missed: 3 },
     (caller) =>
       Effect.gen(function* () {
         yield* take(caller, "a")

@@ -14,7 +14,7 @@ import { type Bench, makeBench } from "../../support/queue-bench.ts"
 /** The defaults of the settings, which tests use unless they set others. */
 export const WINDOW = 30_000
 export const GRACE = 30_000
-export const LONGEST_CALL = 120 * 60_000
+export const LONGEST_CALL = 30 * 60_000
 export const START_LEASE = 30_000
 
 export interface Given {
