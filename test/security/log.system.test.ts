@@ -17,7 +17,10 @@ describe("the platform's words in the log", () => {
       ends.map(async (end) => {
         const platform = bench.own(await startPlatform())
         const gate = await bench.gate(settingsFor(platform))
-        platform.script = () => ({ status: 403, body: { code: `NO${end}${FORGED}`, message: `no call${end}${FORGED}` } })
+        platform.script = () => ({
+          status: 403,
+          body: { code: `NO${end}${FORGED}`, message: `no call${end}${FORGED}` },
+        })
         await gate.call()
         await eventually("it is logged", () => gate.output().includes("no call"))
         for (const line of gate.output().split(/[\n\r\u0085\u2028\u2029]/)) {
