@@ -64,7 +64,7 @@ describe("an answer is written as its schema writes it:", () => {
           status: "queued",
           uniqueRequestId: "t",
           queuePosition: 2,
-          estimatedWaitSeconds: 2,
+          estimatedWaitSeconds: disrupted ? null : 2,
           ...(disrupted ? { disrupted } : {}),
           eventsUrl: eventsUrl("/voice", "t"),
         }),
