@@ -7,6 +7,7 @@ import { FetchHttpClient } from "effect/http"
 import { IpIntel } from "../IpIntel.ts"
 import { clientAddress, trustedProxies } from "../ip-intel/client-address.ts"
 import * as PlatformApi from "../PlatformApi.ts"
+import { settingPath } from "../platform-api/faults.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
 import { Store } from "../Store.ts"
@@ -110,12 +111,16 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
   }
   return PlatformApi.PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
-      onFailure: ({ message, reason }) =>
-        finding(
-          reason._tag === "Refused" ? "not_checked" : "failed",
-          `${message.replace(/[.!]?$/, ".")} ${reason._tag === "Refused" ? "The platform's own refusal at capacity is the limit. For a known number, set" : "Set"} ` +
-            `${Account === undefined ? "" : "Account."}MaxConcurrency, or use a key with user management.`,
-        ),
+      onFailure: ({ message, reason }) => {
+        const told = message.replace(/[.!]?$/, ".")
+        if (reason._tag !== "Refused") return finding("failed", `the platform could not be asked: ${told}`)
+        const setting = settingPath(campaign.name, `${Account === undefined ? "" : "Account."}MaxConcurrency`)
+        return finding(
+          "not_checked",
+          `${told} The platform's own refusal at capacity is the limit. For a known number, set ${setting}, or use a key with ` +
+            "user management.",
+        )
+      },
       onSuccess: ({ inUse, limit }) => finding("ok", `${limit} from the platform, ${inUse} in use`),
     }),
   )

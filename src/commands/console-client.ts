@@ -15,7 +15,14 @@ export class ConsoleFailed extends Data.TaggedError("ConsoleFailed")<{ readonly 
 /** How long the gate may take for one answer. */
 const ANSWER_MILLIS = 15_000
 
-const decodeProblem = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ message: Schema.String })))
+/** The code of a path that a gate does not have. */
+const NOT_FOUND = "not_found"
+
+const REMEDY = "Does the gate run, and is this its address (--url, or Server.Host and Server.Port of the settings)?"
+
+const decodeProblem = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Struct({ code: Schema.optionalKey(Schema.String), message: Schema.String })),
+)
 
 /** Without control characters, which would command the terminal. */
 export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
@@ -24,16 +31,20 @@ export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, "
 const printableLines = (text: string): string => text.split(/\r?\n/).map(printable).join("\n")
 
 const refusal = (url: string, status: number, text: string): ConsoleFailed => {
-  const told = Option.match(decodeProblem(text), {
-    onNone: () => "",
-    onSome: ({ message }) => ` ${printableLines(message)}`,
-  })
-  switch (status) {
-    case 401:
-      return new ConsoleFailed({ message: `${url} refuses the token: Security.ConsoleToken differs from the gate's.` })
-    default:
-      return new ConsoleFailed({ message: `${url} answers HTTP ${status}.${told}` })
+  const problem = Option.getOrUndefined(decodeProblem(text))
+  const told = problem === undefined ? "" : ` ${printableLines(problem.message)}`
+  if (status === 401) {
+    return new ConsoleFailed({ message: `${url} refuses the token: Security.ConsoleToken differs from the gate's.` })
   }
+  // the console's own 404 names the campaign
+  if (status === 404 && (problem?.code ?? NOT_FOUND) === NOT_FOUND) {
+    return new ConsoleFailed({
+      message:
+        `${url} has no console: either it is not the gate's address with its Server.BasePath (--url), or the gate runs ` +
+        "without Security.ConsoleToken.",
+    })
+  }
+  return new ConsoleFailed({ message: `${url} answers HTTP ${status}.${told}` })
 }
 
 /** The path of a resource, with the parameters that are given. */
@@ -56,7 +67,9 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
       withoutRedirects,
       Effect.mapError(({ message, reason }) => {
         const { code } = codeOf(reason.cause)
-        return new ConsoleFailed({ message: `${url} cannot be reached${code === "" ? `: ${message}` : ` (${code})`}` })
+        return new ConsoleFailed({
+          message: `${url} cannot be reached${code === "" ? `: ${message}` : ` (${code})`}. ${REMEDY}`,
+        })
       }),
       Effect.timeoutOrElse({
         duration: ANSWER_MILLIS,

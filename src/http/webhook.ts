@@ -77,7 +77,7 @@ export const verifyWebhook = (
   }
   if (!/^\d{1,12}$/.test(webhookTimestamp)) return "webhook-timestamp: Expected Unix seconds."
   if (Math.abs(Number(webhookTimestamp) - nowMillis / 1000) > TOLERANCE_SECONDS) {
-    return "webhook-timestamp: The signature is too old or too new."
+    return "webhook-timestamp: The signature is too old or too new by the gate's clock."
   }
   const expected = secrets.map((secret) => sign(secret, webhookId, webhookTimestamp, rawBody))
   const given = webhookSignature.split(" ").slice(0, 10)

@@ -142,7 +142,10 @@ export const readAnswer = (
   const { body, status } = answered
   const envelope = Option.getOrUndefined(decodeEnvelope(body))
   if (status < 200 || status >= 300) return Effect.fail(failureOf(kind, answered, envelope, secret))
-  if (envelope?.success === undefined) return Effect.fail(malformed(kind, "the answer is not the platform's envelope"))
+  if (envelope?.success === undefined)
+    return Effect.fail(
+      malformed(kind, "the answer is not in the platform's format: check BaseUrl, another server may answer there"),
+    )
   return envelope.success ? Effect.succeed(envelope.data) : Effect.fail(failureOf(kind, answered, envelope, secret))
 }
 

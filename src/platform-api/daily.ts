@@ -133,7 +133,8 @@ export const daily = (
     const time = headers["x-webhook-timestamp"] ?? ""
     if (!/^\d{10,13}$/.test(time)) return "x-webhook-timestamp: Expected the time of the signature."
     const millis = time.length > 11 ? Number(time) : Number(time) * 1000
-    if (Math.abs(millis - now) > TOLERANCE_MILLIS) return "x-webhook-timestamp: It is too old or too new."
+    if (Math.abs(millis - now) > TOLERANCE_MILLIS)
+      return "x-webhook-timestamp: It is too old or too new by the gate's clock."
     return equal(headers["x-webhook-signature"] ?? "", hmacSha256(secret, `${time}.${rawBody}`, "base64"))
       ? undefined
       : "x-webhook-signature: It was not made with Daily.WebhookSecret."

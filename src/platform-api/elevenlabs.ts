@@ -143,7 +143,7 @@ export const elevenlabs = (
     const { digests, time } = signatureIn(headers)
     if (time === "" || digests.length === 0) return "elevenlabs-signature: Expected t=<seconds>,v0=<hexadecimal>."
     return Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS
-      ? "elevenlabs-signature: It is too old or too new."
+      ? "elevenlabs-signature: It is too old or too new by the gate's clock."
       : undefined
   }
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {

@@ -154,7 +154,8 @@ export const livekit = (
       ],
     ),
     Effect.catch((error) => {
-      const isRefusal = error.reason._tag === "Refused"
+      // a 404 is the answer of another server
+      const isRefusal = error.reason._tag === "Refused" && error.reason.status !== 404
       const setting = isRefusal ? "LiveKit.ApiKey or LiveKit.ApiSecret" : "LiveKit.Url"
       return Effect.succeed<ReadonlyArray<Finding>>([
         {

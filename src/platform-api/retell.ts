@@ -160,7 +160,9 @@ export const retell = (
   const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
     const [, time = ""] = signatureIn(headers)
     if (time === "") return "x-retell-signature: Expected v=<milliseconds>,d=<hexadecimal>."
-    return Math.abs(Number(time) - now) > TOLERANCE_MILLIS ? "x-retell-signature: It is too old or too new." : undefined
+    return Math.abs(Number(time) - now) > TOLERANCE_MILLIS
+      ? "x-retell-signature: It is too old or too new by the gate's clock."
+      : undefined
   }
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
     const refusal = refuses(headers, now)

@@ -20,5 +20,7 @@ export const timeRefusal = (
   const time = headers[name] ?? ""
   if (!/^\d{1,15}$/.test(time)) return `${name}: Expected the time of the signature.`
   const millis = time.length > 11 ? Number(time) : Number(time) * 1000
-  return Math.abs(millis - now) > TOLERANCE_MILLIS ? `${name}: It is too old or too new.` : undefined
+  return Math.abs(millis - now) > TOLERANCE_MILLIS
+    ? `${name}: It is too old or too new by the gate's clock.`
+    : undefined
 }

@@ -67,6 +67,9 @@ const hintOf = (baseUrl: string, code: string): string => {
   if (NOT_TLS.test(code)) return `; it does not answer in TLS: if it speaks plain HTTP, its address begins with http://`
   if (BAD_CERTIFICATE.test(code))
     return "; its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA"
+  if (code === "ENOTFOUND") return "; nobody knows this name: check its spelling"
+  if (code === "EAI_AGAIN") return "; the name could not be looked up: check this machine's DNS"
+  if (code === "ECONNREFUSED") return "; nothing listens there: check name and port"
   return baseUrl.startsWith("http://") &&
     (code === "ECONNRESET" || code === "UND_ERR_SOCKET" || code.startsWith("HPE_"))
     ? "; if it speaks TLS, its address begins with https://"
@@ -78,7 +81,11 @@ const transportFailure = (call: Call, baseUrl: string, error: HttpClientError.Ht
   const { code, connecting } = codeOf(error.reason.cause)
   const detail = code === "" ? "" : ` (${code})${hintOf(baseUrl, code)}`
   if (error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError") {
-    return unavailable("malformed", false, "the request to the platform could not be built; check BaseUrl")
+    return unavailable(
+      "malformed",
+      false,
+      `the request to ${host} could not be built: check the address in the settings`,
+    )
   }
   if (error.reason._tag !== "TransportError") {
     return unavailable("malformed", call.kind === "start", `the answer of ${host} could not be read${detail}`)

@@ -153,7 +153,7 @@ export const ultravox = (
       return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
     }
     return now - millis > LATEST_MILLIS || millis - now > TOLERANCE_MILLIS
-      ? "x-ultravox-webhook-timestamp: It is too old or too new."
+      ? "x-ultravox-webhook-timestamp: It is too old or too new by the gate's clock."
       : undefined
   }
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {

@@ -78,7 +78,7 @@ export const readVendorAnswer =
       const json = decodeJson(body)
       return Option.isSome(json)
         ? Effect.succeed(json.value)
-        : Effect.fail(malformed(kind, `${vendor}'s answer is not JSON`))
+        : Effect.fail(malformed(kind, `${vendor}'s answer is not JSON: check BaseUrl, another server may answer there`))
     }
     const safe = (text: string): string => {
       const shown = secrets.reduce((kept, secret) => kept.replaceAll(Redacted.value(secret), "<redacted>"), text)
@@ -106,7 +106,9 @@ export const readVendorAnswer =
       return Effect.fail(unavailable("server_error", kind === "start" && !declined, message))
     }
     if (status >= 300 && status < 400) {
-      return Effect.fail(unavailable("malformed", false, `${vendor} redirects (HTTP ${status}): set its final address`))
+      return Effect.fail(
+        unavailable("malformed", false, `${vendor} redirects (HTTP ${status}): set BaseUrl to the final address`),
+      )
     }
     if (kind === "start" && REQUEST_STATUSES.has(status)) {
       return Effect.fail(new PlatformError({ reason: new RequestRefused({ status, code, message }) }))

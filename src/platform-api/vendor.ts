@@ -121,7 +121,7 @@ export const startedBy = <Call>(
  *
  * @param breaks what of the vendor's own settings, as far as they can be read, breaks a promise of the gate: each a sentence that names them
  * @param group the vendor's key in the settings
- * @param agent the name of the setting that a 404 blames
+ * @param agent the name of the setting that a 400, a 404 and a 422 blame
  * @param key the name of the setting that any other refusal blames
  * @param may what the key may do if the read succeeds
  * @param isBounded whether the credential is valid no longer than the start window, or opens one session alone
@@ -162,17 +162,24 @@ export const checkAgent = <A>(
     return [platform, credential, ...settings]
   })
 
+/** Statuses of an agent that does not exist, and of an id that no agent can have. */
+const BLAMES_AGENT: ReadonlySet<number> = new Set([400, 404, 422])
+
 /** Why the agent could not be read, with the setting to check. */
 const unread = (error: PlatformError, group: string, agent: string, key: string): Finding => {
   const { message, reason } = error
   if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
     return { subject: "platform", state: "not_checked", detail: message, answers: true }
   }
-  const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : key
-  return {
+  const failed = (setting: string, detail = `${group}${setting}: ${message}`): Finding => ({
     subject: "platform",
     state: "failed",
-    detail: `${group}${setting}: ${message}`,
+    detail,
     ...faultAt(`${group}${setting}`, error),
+  })
+  if (reason._tag === "Unavailable") {
+    return reason.reason === "server_error" ? failed("BaseUrl", `the vendor fails: ${message}`) : failed("BaseUrl")
   }
+  if (reason.status === 402) return failed(key, `the account of ${group}${key}: ${message}`)
+  return failed(BLAMES_AGENT.has(reason.status) ? agent : key)
 }

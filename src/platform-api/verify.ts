@@ -56,6 +56,9 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
           : ""),
     )
   }
+  if (reason._tag === "Unavailable" && reason.reason === "server_error") {
+    return { ...failed("BaseUrl", message), detail: `the platform fails: ${message}` }
+  }
   if (reason._tag === "Unavailable") return failed("BaseUrl", message)
   if (reason.code === "RESTRICTED_API_KEY") {
     // The platform does not reveal whether the business exists, so either the key or the id may be wrong.
@@ -83,7 +86,7 @@ const failedIfKnown = (
         : {
             subject,
             state: "not_checked",
-            detail: `the platform does not reveal it to this key: ${message}${codeOf(error)}`,
+            detail: `${reason._tag === "Refused" ? "the platform does not reveal it to this key" : "it could not be read"}: ${message}${codeOf(error)}`,
           },
     )
   })

@@ -8,7 +8,7 @@ import { parseSettingsText, repeatedNames } from "./json-text.ts"
 import { type ListedSetting, listSettings } from "./listing.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { type LoadedSettings, resolveSettings } from "./resolve.ts"
-import { readText } from "./text-file.ts"
+import { readableFile, readText } from "./text-file.ts"
 import { type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
 
 export interface SettingsSource {
@@ -38,7 +38,7 @@ const readFile = Effect.fnUntraced(function* ({ file, cwd }: SettingsSource) {
     Effect.catch((error) =>
       file === undefined && error.reason._tag === "NotFound"
         ? Effect.succeed(undefined)
-        : Effect.fail(invalidFile(name, `a settings file that can be read (${error.reason._tag})`)),
+        : Effect.fail(invalidFile(name, readableFile(resolve(cwd, name), error))),
     ),
   )
   if (text === undefined) return NO_FILE

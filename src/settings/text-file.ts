@@ -1,5 +1,5 @@
 /** Reads a file of settings as text, or says why it is none. */
-import { Effect, FileSystem, Result } from "effect"
+import { Effect, FileSystem, type PlatformError, Result } from "effect"
 
 const UTF16 = /^(?:\xff\xfe|\xfe\xff|[^\0]\0|\0[^\0])/
 
@@ -12,6 +12,18 @@ const decode = (bytes: Uint8Array): Result.Result<string, string> => {
     return Result.succeed(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
   } catch {
     return Result.fail("a file in UTF-8; it is in another encoding")
+  }
+}
+
+/** What was expected of a file that cannot be read; `path` is absolute. */
+export const readableFile = (path: string, { reason }: PlatformError.PlatformError): string => {
+  switch (reason._tag) {
+    case "NotFound":
+      return `a file that can be read; there is none at ${path}`
+    case "PermissionDenied":
+      return `a file that can be read; this user may not read ${path}`
+    default:
+      return `a file that can be read; ${path} is none (${reason._tag})`
   }
 }
 

@@ -8,7 +8,7 @@ import { Effect, FileSystem, type PlatformError, Result } from "effect"
 import { problemsOfEnvFile } from "./env-file.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { isGateVariable, isKnown } from "./table.ts"
-import { readText } from "./text-file.ts"
+import { readableFile, readText } from "./text-file.ts"
 
 /** Environment variables, and where those are from that the process was not started with. */
 export interface Variables {
@@ -19,12 +19,12 @@ export interface Variables {
 
 export const variablesOf = (values: Variables["values"]): Variables => ({ values, origins: new Map() })
 
-const unreadable = (path: string, { reason }: PlatformError.PlatformError): SettingsInvalid =>
-  new SettingsInvalid({ problems: [{ path, expected: `a file that can be read (${reason._tag})` }] })
+const unreadable = (file: string, cwd: string, error: PlatformError.PlatformError): SettingsInvalid =>
+  new SettingsInvalid({ problems: [{ path: file, expected: readableFile(resolve(cwd, file), error) }] })
 
 /** Adds the variables of a file in the format of `.env`; those of the process win. Returns the file's problems too. */
 export const withEnvFile = Effect.fnUntraced(function* ({ origins, values }: Variables, file: string, cwd: string) {
-  const read = yield* Effect.mapError(readText(resolve(cwd, file)), (error) => unreadable(file, error))
+  const read = yield* Effect.mapError(readText(resolve(cwd, file)), (error) => unreadable(file, cwd, error))
   if (Result.isFailure(read)) {
     return yield* new SettingsInvalid({ problems: [{ path: file, expected: read.failure }] })
   }
@@ -47,7 +47,9 @@ const MAX_FILE_BYTES = 1024 * 1024
  * keep the process from reading and from stopping.
  */
 const readSetting = Effect.fnUntraced(
-  function* (path: string) {
+  function* (
+    path: string,
+  ): Effect.fn.Return<Result.Result<string, string>, PlatformError.PlatformError, FileSystem.FileSystem> {
     const fs = yield* FileSystem.FileSystem
     const { size, type } = yield* fs.stat(path)
     if (type === "Directory") return Result.fail("a file; it is a directory")
@@ -56,7 +58,7 @@ const readSetting = Effect.fnUntraced(
     const text = (yield* fs.readFileString(path)).trim()
     return text === "" ? Result.fail("a file with a value; it is empty") : Result.succeed(text)
   },
-  Effect.catch(({ reason }) => Effect.succeed(Result.fail(`a file that can be read (${reason._tag})`))),
+  (reading, path) => Effect.catch(reading, (error) => Effect.succeed(Result.fail(readableFile(path, error)))),
 )
 
 const FILE = /__File$/i

@@ -14,7 +14,11 @@ const { WebhookApiToken, WebhookSigningSecret } = SecuritySettings.fields
 
 const Access = Schema.Struct({
   Security: Schema.Struct({ WebhookApiToken, WebhookSigningSecret }),
-  Server: Schema.Struct({ Host: ServerSettings.fields.Host, Port: ServerSettings.fields.Port }),
+  Server: Schema.Struct({
+    BasePath: ServerSettings.fields.BasePath,
+    Host: ServerSettings.fields.Host,
+    Port: ServerSettings.fields.Port,
+  }),
 })
 
 const ANY_HOST = ["0.0.0.0", "::"]
@@ -30,16 +34,16 @@ export interface WebhookAccess {
 export const loadWebhookAccess = Effect.fnUntraced(function* (
   source: SettingsSource,
 ): Effect.fn.Return<WebhookAccess, SettingsInvalid, FileSystem.FileSystem> {
-  const { json, variables } = yield* readSources(source)
-  const problems: Array<SettingProblem> = []
+  const { json, problems: inFiles, variables } = yield* readSources(source)
+  const problems: Array<SettingProblem> = [...inFiles]
   const read = makeReader(flatten(json, variables, problems), problems)
   const { valid } = read.group({ base: "", schema: Access, draft: Access })
   if (valid === undefined || problems.length > 0) return yield* new SettingsInvalid({ problems })
-  const { Host, Port } = valid.Server
+  const { BasePath, Host, Port } = valid.Server
   const name = ANY_HOST.includes(Host) ? "127.0.0.1" : Host.includes(":") ? `[${Host}]` : Host
   return {
     tokens: valid.Security.WebhookApiToken,
     secrets: valid.Security.WebhookSigningSecret,
-    url: `http://${name}:${Port}/`,
+    url: `http://${name}:${Port}${BasePath}/`,
   }
 })

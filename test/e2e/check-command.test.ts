@@ -96,7 +96,7 @@ describe("voicegate check", () => {
     ]) {
       const { code, output } = await run(args, {})
       assert.strictEqual(code, 1)
-      assert.include(output, `${missing}: expected a settings file that can be read`)
+      assert.include(output, `${missing}: expected a file that can be read; there is none at ${missing}`)
     }
     const { code, output } = await run(["settings", "--config", missing], {})
     assert.strictEqual(code, 2)
@@ -208,7 +208,7 @@ describe("voicegate check", () => {
     assert.strictEqual(refused.code, 0, refused.output)
     assert.match(
       refused.output,
-      /^\? +slots, campaign default: not checked: .* The platform's own refusal at capacity is the limit\. For a known number, set MaxConcurrency/m,
+      /^\? +slots, campaign default: not checked: .* The platform's own refusal at capacity is the limit\. For a known number, set VoiceAiPlatform\.MaxConcurrency/m,
     )
     const told = await check({ ...unknown, VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.users) })
     assert.strictEqual(told.code, 0, told.output)

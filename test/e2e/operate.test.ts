@@ -223,9 +223,14 @@ describe("an operator without a browser", () => {
     )
     await wrong("campaign list", { ...access, Security__ConsoleToken: "another-token-0123456789" }, /refuses the token/)
     await wrong(
+      `campaign list --url ${gate.url}/elsewhere`,
+      access,
+      /has no console: .*Server\.BasePath.*without Security\.ConsoleToken/,
+    )
+    await wrong(
       `campaign list --url http://127.0.0.1:${await freePort()}`,
       access,
-      /cannot be reached \(ECONNREFUSED\)/,
+      /cannot be reached \(ECONNREFUSED\)\. Does the gate run, and is this its address \(--url/,
     )
     for (const usage of [
       "campaign list --url shop",

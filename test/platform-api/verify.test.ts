@@ -75,7 +75,11 @@ describe("reading", () => {
         ["reset"],
         /\.BaseUrl: the connection .*its address begins with https:/,
       ],
-      ["a page", [{ status: 200, body: "<!doctype html>" }], /\.BaseUrl: .*envelope/],
+      [
+        "a page",
+        [{ status: 200, body: "<!doctype html>" }],
+        /\.BaseUrl: .*not in the platform's format: check BaseUrl/,
+      ],
     ])("and names the setting of %s", ([, answers, words]) =>
       Effect.gen(function* () {
         const { says, states } = yield* verify(answers)
@@ -98,6 +102,19 @@ describe("reading", () => {
         const error = yield* Effect.flip(api.initiate(sessionConfig(), "a"))
         assert.deepInclude(error.reason, { _tag: "Unavailable", mayHaveHappened: false })
       }).pipe(Effect.scoped),
+    )
+
+    it.effect("and blames no setting when the platform itself fails", () =>
+      Effect.gen(function* () {
+        const { says, states } = yield* verify([json(500, {})])
+        assert.strictEqual(states[0], "failed")
+        assert.match(says, /^the platform fails: /)
+        assert.notInclude(says, "BaseUrl")
+        const half = yield* verify([business, json(502, {}), json(502, {}), regions])
+        assert.deepStrictEqual(half.states, ["ok", "not_checked", "ok"])
+        assert.include(half.says, "it could not be read: ")
+        assert.notInclude(half.says, "does not reveal")
+      }),
     )
 
     it.effect("and reports what the platform does not reveal", () =>
