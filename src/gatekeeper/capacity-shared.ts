@@ -7,6 +7,7 @@ import {
   readCapacity,
   saveCapacity,
 } from "../rules/capacity.ts"
+import { isKnownNumber, UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
 import { runPlain } from "../rules/run.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Store } from "../Store.ts"
@@ -26,16 +27,28 @@ const saveRule = ruleOf("capacity.save", runPlain(saveCapacity), Schema.Literal(
 /** The key of a campaign's figures, under its hash tag. */
 const keyOf = (campaign: string): string => `vg:{${encodeURIComponent(campaign)}}:capacity`
 
+/** A number of slots as it is shared: JSON has no infinity. */
+export const shareable = (slots: number): number => Math.min(slots, UNKNOWN_SLOTS)
+/** The JSON of Redis keeps 14 digits, so `UNKNOWN_SLOTS` comes back as another number. */
+export const fromShared = (slots: number): number => (isKnownNumber(slots) ? slots : Number.POSITIVE_INFINITY)
+
 /** Campaigns are identified by their keys. Times in ms since 1970. */
 export interface CapacityShared {
-  /** The shared figures of a campaign, and whether this instance should ask the platform. `now` is the store's time. */
+  /**
+   * The shared figures of a campaign, and whether this instance should ask the platform. Slots that nobody knows are infinite. `now` is the
+   * store's time.
+   */
   readonly read: (campaign: string, now: number, how: CapacityLook) => Effect.Effect<CapacityKnown, StoreUnavailable>
-  /** Stores what the platform answered at `askedAt`. The other instances read it; nothing is published to them. */
+  /** Stores what the platform answered at `askedAt`, its slots `shareable`. The other instances read it; nothing is published to them. */
   readonly save: (campaign: string, askedAt: number, found: CapacityFound) => Effect.Effect<void, StoreUnavailable>
 }
 
 export const makeCapacityShared = (store: Store["Service"]): CapacityShared => ({
-  read: (campaign, now, call) => store.run(readRule, { keys: [keyOf(campaign)], now, context: NO_CONTEXT, call }),
+  read: (campaign, now, call) =>
+    Effect.map(
+      store.run(readRule, { keys: [keyOf(campaign)], now, context: NO_CONTEXT, call }),
+      ({ slots, ...rest }): CapacityKnown => (slots === undefined ? rest : { ...rest, slots: fromShared(slots) }),
+    ),
   save: (campaign, askedAt, call) =>
     Effect.asVoid(store.run(saveRule, { keys: [keyOf(campaign)], now: askedAt, context: NO_CONTEXT, call })),
 })

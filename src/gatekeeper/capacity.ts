@@ -7,12 +7,11 @@
 import { Clock, Effect, Result } from "effect"
 import type { AccountCapacity } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
-import { UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
-import { makeCapacityShared } from "./capacity-shared.ts"
+import { fromShared, makeCapacityShared, shareable } from "./capacity-shared.ts"
 
 /** How often the platform's figures are read, by one instance for all (ms). */
 export const CAPACITY_MILLIS = 10_000
@@ -51,10 +50,6 @@ const ofAccount = ({ limit, members, name }: SharedAccount): Limit => ({
   members,
   setting: limit === undefined ? settingOf(members[0], "Account.MaxConcurrency") : "",
 })
-
-/** A number of slots as it is shared: JSON has no infinity. */
-const shareable = (slots: number): number => Math.min(slots, UNKNOWN_SLOTS)
-const fromShared = (slots: number): number => (slots === UNKNOWN_SLOTS ? Number.POSITIVE_INFINITY : slots)
 
 /** A public description of a failure, without the platform's text. */
 const reasonOf = ({ reason }: PlatformError): string => {
@@ -163,7 +158,7 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
         return yield* ask(limit, now, live, undefined)
       }
       const { mayAsk, problem, slots } = result.success
-      if (slots !== undefined) known(limit, fromShared(slots))
+      if (slots !== undefined) known(limit, slots)
       else if (!mayAsk) problems.set(key, problem)
       if (mayAsk) yield* ask(limit, now, live, slots)
     })

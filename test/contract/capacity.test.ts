@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { onEveryStore } from "../../scripts/harness/stores.ts"
-import { type CapacityShared, makeCapacityShared } from "../../src/gatekeeper/capacity-shared.ts"
+import { type CapacityShared, makeCapacityShared, shareable } from "../../src/gatekeeper/capacity-shared.ts"
 import { Store } from "../../src/Store.ts"
 
 const PERIOD = 10_000
@@ -44,6 +44,12 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.isFalse((yield* read(NOW + PERIOD)).mayAsk)
       yield* save(NOW + PERIOD, 0)
       assert.deepStrictEqual(yield* read(NOW + PERIOD + 1), { mayAsk: false, slots: 0, problem: "" })
+    }))
+
+  test("slots that nobody knows are read as not known by every instance", ({ read, save }) =>
+    Effect.gen(function* () {
+      yield* save(NOW, shareable(Number.POSITIVE_INFINITY))
+      assert.deepStrictEqual((yield* read(NOW + 1)).slots, Number.POSITIVE_INFINITY)
     }))
 
   test("a failure is shared too, and known slots are kept", ({ read, save }) =>
