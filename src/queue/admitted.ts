@@ -8,10 +8,10 @@ export type Admitted = Exclude<RuleAdmitted, { readonly _tag: "waiting" }> | Wai
 /** Completes the place of a newcomer that waits. */
 export const admittedOf = (answer: RuleAdmitted): Admitted => {
   if (answer._tag !== "waiting") return answer
-  const { averageMillis = 0, disrupted = false, paused, position, slots } = answer
+  const { averageMillis = 0, disrupted = false, length = answer.position, paused, position, slots } = answer
   // hot path: to copy an object costs more than to create one
   if (paused === undefined && slots === undefined) {
-    return { _tag: "waiting", position, length: position, averageMillis, disrupted }
+    return { _tag: "waiting", position, length, averageMillis, disrupted }
   }
-  return { ...answer, length: position, averageMillis, disrupted }
+  return { ...answer, length, averageMillis, disrupted }
 }

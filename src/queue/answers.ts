@@ -67,6 +67,7 @@ const unknown = Struct({ _tag: Literal("unknown") })
 const lastPlace = Struct({
   _tag: Literal("waiting"),
   position: Finite,
+  length: optionalKey(Finite),
   averageMillis: optionalKey(Finite),
   disrupted: optionalKey(Literal(true)),
   ...hindrances,
@@ -207,6 +208,7 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
     result.near === undefined &&
     result.shadow === undefined &&
     isNumber(result.position) &&
+    (result.length === undefined || isNumber(result.length)) &&
     (result.averageMillis === undefined || isNumber(result.averageMillis)) &&
     (result.disrupted === undefined || result.disrupted === true) &&
     (result.paused === undefined || result.paused === true) &&

@@ -3,7 +3,7 @@
  *
  * Networks (IPv6 /48, IPv4 /24): a network that holds its share of the slots is passed over while a ticket of a network
  * below its share waits. `callUpTo` finds the next ticket without reading the same ticket twice:
- *   - `waiting` holds every waiting ticket, passed over or not. A ticket's rank there is its position.
+ *   - `waiting` holds every waiting ticket, passed over or not. A ticket's rank there is its position, unless networks have shares (`fair-places.ts`).
  *   - `passedSeq` (meta) is the place up to which waiting tickets have been examined. `passed` holds the examined ones,
  *     sorted by network. A ticket that returns to a place before `passedSeq` is added to it. A ticket that stops
  *     waiting is removed from both sets.
@@ -19,22 +19,13 @@
  */
 
 import { isHeld, noteStall } from "./hold.ts"
-import {
-  clearPause,
-  dequeue,
-  endTicket,
-  isBelowShare,
-  isDisrupted,
-  isParked,
-  isPauseOn,
-  passedEntry,
-  takeSlot,
-} from "./line.ts"
+import { clearPause, dequeue, endTicket, isBelowShare, isDisrupted, isParked, isPauseOn, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
 import { isAbsent } from "./outage.ts"
 import { endDisruption } from "./platform-state.ts"
 import { meta, notify, type Step } from "./step.ts"
+import { networkEntry } from "./ticket.ts"
 
 /** While the platform cannot be reached, the time between two calls (ms); the next call comes sooner if the platform answers the first. */
 export const PROBE_MILLIS = 5_000
@@ -121,7 +112,7 @@ const callWhileSlotsAreFree = (s: Step, max: number, evenIfHeld: boolean): boole
     } else if (isBeyondPassed && (!isBelowShare(s, ticket.network) || isParked(s, id))) {
       cleared++
       db.hset(keys.meta, "passedSeq", `${db.zscore(keys.waiting, id) ?? 0}`)
-      db.zadd(keys.passed, 0, passedEntry(id, ticket))
+      db.zadd(keys.passed, 0, networkEntry(id, ticket))
     } else {
       // the outage that delayed this step may not be reported yet
       const stalled = !evenIfHeld && called === 0 && noteStall(s)

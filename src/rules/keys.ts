@@ -13,7 +13,8 @@
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
  *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
  *                          `pausedUntil`, when the pause ends by itself;
- *                          `passedSeq`, the place up to which waiting tickets have been examined; `withdrawnUntil`, until when
+ *                          `passedSeq`, the place up to which waiting tickets have been examined; `fairCap` and `fairAt` (`fair-places.ts`);
+ *                          `withdrawnUntil`, until when
  *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and
  *                          `recount` (`load.ts`)
  *   tickets        hash    id → record, JSON (`Ticket`)
@@ -28,6 +29,8 @@
  *   settlements    zset    `refund|release|missed id caller` that the rate limiter still has to carry out, by time
  *   passed         zset    `network seq id` of examined waiting tickets, all with score 0; seq has 16 digits
  *   networks       hash    tickets of a network that wait (`w` + network) and that hold a slot (`h` + network); never 0
+ *   near           zset    waiting ids for which their network has room under its share, by `seq` (`fair-places.ts`)
+ *   crowds         zset    `network seq id` of waiting tickets with a network, all with score 0; only with such shares
  *   parked         zset    waiting ids that are not called now, by the time until when
  *   gates          zset    gates by the time of their last sweep or report (`outage.ts`)
  *   quarantine     zset    invalid records, by number (`load.ts`)
@@ -53,11 +56,13 @@ export interface QueueKeys {
   readonly quarantine: string
   readonly auditLog: string
   readonly ending: string
+  readonly near: string
+  readonly crowds: string
   readonly account: string
 }
 
 /** The number of keys of a campaign. */
-export const QUEUE_KEY_COUNT = 18
+export const QUEUE_KEY_COUNT = 20
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -78,5 +83,7 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   quarantine: keys[14] as string,
   auditLog: keys[15] as string,
   ending: keys[16] as string,
-  account: keys[17] as string,
+  near: keys[17] as string,
+  crowds: keys[18] as string,
+  account: keys[19] as string,
 })

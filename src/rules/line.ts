@@ -1,13 +1,14 @@
 /** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
 
 import { noteStop } from "./ending.ts"
+import { capOf, noteGone, noteHeld, noteWaiting, placeOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
-import { numberOf, padded } from "./native.ts"
+import { numberOf } from "./native.ts"
 import { isKnownNumber } from "./platform-limit.ts"
 import { servedWhileFull } from "./platform-state.ts"
 import { positionAt } from "./position.ts"
 import { meta, notify, type SettlementKind, type Signal, type Step, settle } from "./step.ts"
-import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
+import { doubtId, type EndState, networkEntry, type State, type Ticket } from "./ticket.ts"
 
 /** How long an ended ticket is remembered (ms), so that its holder can learn how it ended. */
 export const RETENTION_MILLIS: number = 10 * 60_000
@@ -36,14 +37,9 @@ export type Pause = Pick<Place, "paused" | "pausedUntil">
 
 export type Waiting = { readonly _tag: "waiting" } & Place
 
-const networkOf = (ticket: Ticket): string => ticket.network ?? ""
-
 const countNetwork = (s: Step, field: string, by: number): void => {
   if (s.db.hincrby(s.keys.networks, field, by) < 1) s.db.hdel(s.keys.networks, field)
 }
-
-/** `network seq id`: sorted by network, then by acceptance. */
-export const passedEntry = (id: string, ticket: Ticket): string => `${networkOf(ticket)} ${padded(ticket.seq)} ${id}`
 
 /** Changes the count of a network's tickets that wait (`w`) or hold a slot (`h`). */
 export const countTicket = (s: Step, kind: "w" | "h", ticket: Ticket, by: number): void => {
@@ -55,16 +51,18 @@ export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: numbe
   s.db.zadd(s.keys.waiting, ticket.seq, id)
   s.db.zadd(s.keys.presence, presentUntil, id)
   countTicket(s, "w", ticket, 1)
-  if (ticket.seq <= meta(s, "passedSeq")) s.db.zadd(s.keys.passed, 0, passedEntry(id, ticket))
+  if (ticket.seq <= meta(s, "passedSeq")) s.db.zadd(s.keys.passed, 0, networkEntry(id, ticket))
+  if (s.context.share < 1) noteWaiting(s, id, ticket)
 }
 
 /** Takes the ticket out of the queue. */
 export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.waiting, id)
   s.db.zrem(s.keys.presence, id)
-  s.db.zrem(s.keys.passed, passedEntry(id, ticket))
+  s.db.zrem(s.keys.passed, networkEntry(id, ticket))
   s.db.zrem(s.keys.parked, id)
   countTicket(s, "w", ticket, -1)
+  if (s.context.share < 1) noteGone(s, id, ticket)
 }
 
 /** Puts the ticket back at its own place. */
@@ -94,19 +92,20 @@ export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, dead
   save(s, id, ticket)
   s.db.zadd(s.keys.leases, deadline, id)
   countTicket(s, "h", ticket, 1)
+  if (s.context.share < 1) noteHeld(s, ticket, 1)
   return lease
 }
 
 export const freeSlot = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.leases, id)
   countTicket(s, "h", ticket, -1)
+  if (s.context.share < 1) noteHeld(s, ticket, -1)
 }
 
 /** Whether a network holds less than its share of the slots. */
 export const isBelowShare = (s: Step, network: string | undefined): boolean => {
   if (network === undefined || network === "") return true
-  const slots = isKnownNumber(s.context.slots) ? s.context.slots : s.slots
-  return numberOf(s.db.hget(s.keys.networks, `h${network}`)) < shareOf(s.context.share, slots)
+  return numberOf(s.db.hget(s.keys.networks, `h${network}`)) < capOf(s)
 }
 
 /** The platform cannot be reached. */
@@ -142,10 +141,14 @@ export const withSlots = <A extends Pick<Place, "slots">>(s: Step, answer: A, se
   return { ...answer, slots: served === undefined ? slots : Math.min(served, slots) }
 }
 
-export const place = (s: Step, id: string): Waiting => {
+/** The place of a waiting ticket; `rank` is how many older tickets wait. */
+export const positionOf = (s: Step, id: string, ticket: Ticket, rank: number): number =>
+  s.context.share < 1 ? placeOf(s, id, ticket, rank) : positionAt(rank)
+
+export const place = (s: Step, id: string, ticket: Ticket): Waiting => {
   const all: Waiting = {
     _tag: "waiting",
-    position: positionAt(s.db.zrank(s.keys.waiting, id) ?? 0),
+    position: positionOf(s, id, ticket, s.db.zrank(s.keys.waiting, id) ?? 0),
     length: s.db.zcard(s.keys.waiting),
     averageMillis: meta(s, "averageMillis"),
     disrupted: isDisrupted(s),

@@ -54,6 +54,7 @@ export const loadWaiting = (s: Step, id: string): Ticket | undefined => {
   s.db.zrem(s.keys.waiting, id)
   s.db.zrem(s.keys.presence, id)
   s.db.zrem(s.keys.parked, id)
+  s.db.zrem(s.keys.near, id)
   quarantine(s, "waiting", id, ticket === undefined ? "" : ticket.state)
   return undefined
 }

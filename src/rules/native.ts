@@ -28,6 +28,9 @@ export const wordsOf = (text: string): ReadonlyArray<string> => text.split(" ").
 /** The first characters of a text (bytes on Redis). */
 export const beginning = (text: string, length: number): string => text.slice(0, length)
 
+/** A text without its first characters (bytes on Redis). */
+export const withoutBeginning = (text: string, length: number): string => text.slice(length)
+
 export const beginsWith = (text: string, start: string): boolean => text.startsWith(start)
 
 export const encode = (value: object): string => JSON.stringify(value)

@@ -1,5 +1,5 @@
 /** A ticket's record as it is stored: JSON under its id. */
-import { beginning, isNumber, isObject, isText, sha1, textsIn } from "./native.ts"
+import { beginning, isNumber, isObject, isText, padded, sha1, textsIn } from "./native.ts"
 
 /** A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call. */
 export type EndState = "ended" | "left" | "abandoned" | "missed" | "failed" | "reclaimed" | "removed" | "stopped"
@@ -114,6 +114,9 @@ const HASH_LENGTH = 10
 
 /** The short hash that operators see: the id itself is its bearer's credential. */
 export const shortHash = (id: string): string => beginning(sha1(id), HASH_LENGTH)
+
+/** `network seq id`: sorted by network, then by acceptance. */
+export const networkEntry = (id: string, { network = "", seq }: Ticket): string => `${network} ${padded(seq)} ${id}`
 
 /** A network's share of slots or free places: at least one; all of them when the share is 1. */
 export const shareOf = (share: number, of: number): number => (share >= 1 ? of : Math.max(1, Math.floor(share * of)))

@@ -107,6 +107,26 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     wrong.push(`passed: [${[...state.passed].join(", ")}] for [${passed.join(", ")}]`)
   }
 
+  // under shares, the tickets for which their networks have room are those whose callers come first
+  const cap = state.meta.get("fairCap") ?? 0
+  const crowds = [...state.tickets]
+    .filter(([, { network, state: s }]) => cap > 0 && s === "waiting" && network !== "")
+    .map(([id, { network, seq }]) => `${network} ${String(seq).padStart(16, "0")} ${id}`)
+  if (crowds.toSorted().join() !== [...state.crowds].toSorted().join()) {
+    wrong.push(`crowds: [${[...state.crowds].join(", ")}] for [${crowds.join(", ")}]`)
+  }
+  const rooms = new Map<string, number>()
+  const near: Array<string> = []
+  for (const [id, { network, state: s }] of [...state.tickets].toSorted(([, a], [, b]) => a.seq - b.seq)) {
+    const room = rooms.get(network) ?? cap - (networks.get(`h${network}`) ?? 0)
+    if (cap === 0 || s !== "waiting") continue
+    if (network === "" || room > 0) near.push(id)
+    rooms.set(network, room - 1)
+  }
+  if (near.join() !== [...state.near.keys()].join()) {
+    wrong.push(`near: [${[...state.near.keys()].join(", ")}] for [${near.join(", ")}]`)
+  }
+
   const doubts = inState(state, (s) => s === "doubt")
   if ((state.meta.get("doubts") ?? 0) !== doubts.size)
     wrong.push(`doubts is ${state.meta.get("doubts")} for ${doubts.size}`)

@@ -25,6 +25,8 @@ const META = [
   "draining",
   "auditLog",
   "passedSeq",
+  "fairCap",
+  "fairAt",
   "withdrawnUntil",
   "started",
   "doubts",
@@ -99,6 +101,10 @@ export interface QueueState {
   readonly settlements: ReadonlyMap<string, number>
   /** `network seq id` of examined tickets */
   readonly passed: ReadonlySet<string>
+  /** waiting ids for which their network has room under its share, by their place */
+  readonly near: ReadonlyMap<string, number>
+  /** `network seq id` of waiting tickets with a network, while networks have shares */
+  readonly crowds: ReadonlySet<string>
   /** `w` or `h` and the network, to the number of its tickets that wait or hold a slot */
   readonly networks: ReadonlyMap<string, number>
   /** waiting ids that are not called, by the time until when */
@@ -120,6 +126,8 @@ export const EMPTY: QueueState = {
   forget: new Map(),
   settlements: new Map(),
   passed: new Set(),
+  near: new Map(),
+  crowds: new Set(),
   networks: new Map(),
   parked: new Map(),
   gates: new Map(),
@@ -160,6 +168,8 @@ interface Answered<Stored> {
   readonly forget: Scores
   readonly settlements: Scores
   readonly passed: Scores
+  readonly near: Scores
+  readonly crowds: Scores
   readonly parked: Scores
   readonly gates: Scores
 }
@@ -253,6 +263,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   .. ',"networks":' .. hash(KEYS[12], networks) .. ',"waiting":' .. zset(KEYS[4]) .. ',"presence":' .. zset(KEYS[5])
   .. ',"leases":' .. zset(KEYS[6]) .. ',"endedSessions":' .. zset(KEYS[8]) .. ',"forget":' .. zset(KEYS[9])
   .. ',"settlements":' .. zset(KEYS[10]) .. ',"passed":' .. zset(KEYS[11]) .. ',"parked":' .. zset(KEYS[13])
+  .. ',"near":' .. zset(KEYS[18]) .. ',"crowds":' .. zset(KEYS[19])
   .. ',"gates":' .. zset(KEYS[14]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
 `,
   run: (port, keys, _now, _context, calls) => {
@@ -286,6 +297,8 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
         forget: zset(db, key(9)),
         settlements: zset(db, key(10)),
         passed: zset(db, key(11)),
+        near: zset(db, key(18)),
+        crowds: zset(db, key(19)),
         parked: zset(db, key(13)),
         gates: zset(db, key(14)),
         tickets: { found: tickets, size: stored.size },
@@ -319,6 +332,8 @@ export const readState = (probed: Probed): QueueState => {
     forget: new Map(probed.forget),
     settlements: new Map(probed.settlements),
     passed: new Set(probed.passed.map(([member]) => member)),
+    near: new Map(probed.near),
+    crowds: new Set(probed.crowds.map(([member]) => member)),
     networks: hash("networks", probed.networks, Number),
     parked: new Map(probed.parked),
     gates: new Map(probed.gates),

@@ -43,7 +43,7 @@ const same = (value: string): string => value
 
 const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
   const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
-  const [networks, parked, gates] = rest
+  const [networks, parked, gates, , , , near, crowds] = rest
   return {
     meta: pairsOf(meta, Number),
     tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
@@ -56,6 +56,8 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
     forget: pairsOf(forget, Number),
     settlements: pairsOf(settlements, Number),
     passed: new Set(pairsOf(passed, Number).keys()),
+    near: pairsOf(near, Number),
+    crowds: new Set(pairsOf(crowds, Number).keys()),
     networks: pairsOf(networks, Number),
     parked: pairsOf(parked, Number),
     gates: pairsOf(gates, Number),

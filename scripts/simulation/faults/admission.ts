@@ -35,7 +35,7 @@ const decided = (rule: AnyRule, starts: boolean): AnyRule => ({
       const ticket = accepted(s, newcomer)
       save(s, newcomer.id, ticket)
       enqueue(s, newcomer.id, ticket, now + s.context.graceMillis)
-      return answerOf(s, place(s, newcomer.id))
+      return answerOf(s, place(s, newcomer.id, ticket))
     })
   },
 })

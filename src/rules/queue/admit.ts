@@ -11,6 +11,7 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, isSlotFree, PROBE_MILLIS } from "../call-next.ts"
+import { lastFairPlace, lastPlacesOf, saveLastPlaces } from "../fair-places.ts"
 import { isPauseOn, type Pause, type Place, pausedAnswer, takeSlot, withSlots } from "../line.ts"
 import { decode, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
@@ -39,11 +40,13 @@ export interface Newcomer {
 export type Origin = Pick<Ticket, "caller" | "holds" | "network" | "trace">
 
 /**
- * The place of a newcomer that waits. It is the last one, so its position is also the length of the queue. Fields with their usual
+ * The place of a newcomer that waits. It is the last one, so its position is usually the length of the queue. Fields with their usual
  * value are absent, because writing the answers takes a tenth of the step.
  */
 export interface LastPlace extends Pause, Pick<Place, "position" | "slots"> {
   readonly _tag: "waiting"
+  /** the length of the queue; absent where it is the position */
+  readonly length?: number
   /** the average length of a call; absent while none was measured */
   readonly averageMillis?: number
   /** the platform cannot be reached */
@@ -96,6 +99,7 @@ const ADMIT_FIELDS: ReadonlyArray<string> = [
   "sweptAt",
   "platform",
   "live",
+  "fairCap",
 ]
 
 /** The field that counts the waiting tickets of a network. */
@@ -144,6 +148,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     sweptAt = 0,
     platform = 0,
     live = 0,
+    fairCap = 0,
   ] = db.hgetNumbers(keys.meta, ADMIT_FIELDS)
   const hasWithdrawals = withdrawnUntil > 0
   if (draining === 1) {
@@ -167,6 +172,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     if (free > 0) deadline = latest + START_LEASE_MILLIS
   }
   const waitingCounts = newcomers.length > free ? waitingByNetwork(s, newcomers) : {}
+  const places = share < 1 ? lastPlacesOf(s, fairCap, length) : undefined
   let accepted = 0
   const changed: Array<string> = []
   const isChanged: { [field: string]: boolean } = {}
@@ -199,9 +205,13 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       answers.push({ _tag: "full", length, averageMillis })
     } else {
       accepted++
-      const position = positionAt(length)
-      length++
+      const waitsBefore = waitingCounts[field] ?? 0
       const ticketSeq = textOf(seq + accepted)
+      const position =
+        places === undefined
+          ? positionAt(length)
+          : lastFairPlace(s, places, newcomer, seq + accepted, length, waitsBefore)
+      length++
       // one at a time: in Lua, pushing several at once creates a table
       records.push(id)
       records.push(recordOf(origin, ticketSeq, nowText))
@@ -214,9 +224,10 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       if (network !== "") {
         if (!isChanged[field]) changed.push(field)
         isChanged[field] = true
-        waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
+        waitingCounts[field] = waitsBefore + 1
       }
-      const place = withSlots(s, lastPlace(position, averageMillis, disrupted), served)
+      const last = lastPlace(position, averageMillis, disrupted)
+      const place = withSlots(s, position === length ? last : { ...last, length }, served)
       answers.push(pauseOn ? pausedAnswer(place, pausedUntil) : place)
     }
   }
@@ -226,6 +237,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   db.hsetMany(keys.tickets, records)
   db.zaddMany(keys.waiting, waitingEntries)
   db.zaddMany(keys.presence, presenceEntries)
+  if (places !== undefined) saveLastPlaces(s, places)
   const counts: Array<string> = []
   for (const field of changed) {
     counts.push(field)

@@ -21,7 +21,7 @@ export type TicketSnapshot =
 /** The state of a ticket after an expired turn was handled. */
 const standing = (s: Step, id: string, ticket: Ticket): TicketSnapshot => {
   const { state } = ticket
-  if (state === "waiting") return place(s, id)
+  if (state === "waiting") return place(s, id, ticket)
   if (state === "starting") return { _tag: "starting" }
   if (state === "live") return liveOrFailed(s, id, ticket)
   return state === "called" || state === "doubt" ? { _tag: "unknown" } : { _tag: "ended", state }

@@ -129,7 +129,7 @@ const strike = (s: Step, id: string, ticket: Ticket, failed: FailedStart): Faile
   requeue(s, id, ticket, s.now + s.context.seenMillis)
   park(s, id, parkedUntil)
   callNext(s)
-  return place(s, id)
+  return place(s, id, ticket)
 }
 
 export const fail = (s: Step, failed: FailedStart): Failed => {
@@ -169,5 +169,5 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
     noteRefusal(s, meta(s, "backoffUntil"))
     limitByPlatform(s)
   }
-  return place(s, id)
+  return place(s, id, ticket)
 }

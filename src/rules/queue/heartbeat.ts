@@ -3,7 +3,7 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, withSlots } from "../line.ts"
+import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, positionOf, withSlots } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
 import { servedWhileFull } from "../platform-state.ts"
@@ -35,7 +35,9 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   const rank = db.zrank(keys.waiting, id)
   if (rank !== undefined) {
     if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
-    return { state: "waiting", position: positionAt(rank) }
+    const waiting = context.share < 1 ? load(s, id) : undefined
+    const position = waiting === undefined ? positionAt(rank) : positionOf(s, id, waiting, rank)
+    return { state: "waiting", position }
   }
   const ticket = load(s, id)
   // a waiting ticket that is not in the queue counts as unknown
@@ -46,7 +48,7 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   // the turn was ended, which changed the record
   const missed: State = (ticket as { state: State }).state
   return missed === "waiting"
-    ? { state: missed, position: positionAt(db.zrank(keys.waiting, id) ?? 0) }
+    ? { state: missed, position: positionOf(s, id, ticket, db.zrank(keys.waiting, id) ?? 0) }
     : { state: missed }
 }
 

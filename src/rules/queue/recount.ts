@@ -1,6 +1,7 @@
 /**
  * Rebuilds the running counts from the records. An invalid record, or a gate of an older version, can leave them wrong.
  */
+import { buildPlaces } from "../fair-places.ts"
 import { countTicket, enqueue } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL } from "../native.ts"
@@ -55,6 +56,7 @@ export const recount = (s: Step): void => {
       if (ticket !== undefined && db.zscore(keys.waiting, id) === undefined) enqueue(s, id, ticket, presentUntil)
     }
   }
+  buildPlaces(s)
   setCount(s, "live", live)
   setCount(s, "doubts", doubts)
 }

@@ -28,7 +28,7 @@ export type Start =
 export const start = (s: Step, { id }: { readonly id: string }): Start => {
   const ticket = load(s, id)
   if (ticket === undefined || ticket.state === "doubt") return { _tag: "unknown" }
-  if (ticket.state === "waiting") return place(s, id)
+  if (ticket.state === "waiting") return place(s, id, ticket)
   if (ticket.state === "starting") return { _tag: "busy" }
   if (ticket.state === "live") return liveOrFailed(s, id, ticket)
   if (ticket.state !== "called") return { _tag: "ended", state: ticket.state } satisfies Ended

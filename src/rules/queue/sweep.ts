@@ -7,6 +7,7 @@
  */
 import { callNext, markPlatformReachable } from "../call-next.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "../expiry.ts"
+import { keepPlaces } from "../fair-places.ts"
 import { isHeld, noteStall } from "../hold.ts"
 import { dequeue, endTicket, isDisrupted } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
@@ -120,6 +121,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   const { db, keys, now } = s
   const sweptAt = meta(s, "sweptAt")
   if (isRecountDue(s, sweptAt)) recount(s)
+  keepPlaces(s)
   if (isUnattended(s)) forgiveOutage(s, sweptAt)
   // a sweep that arrives late must not set the time back
   if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)

@@ -21,6 +21,8 @@ export const wordsOf = (text: string): ReadonlyArray<string> => {
 
 export const beginning = (text: string, length: number): string => string.sub(text, 1, length)
 
+export const withoutBeginning = (text: string, length: number): string => string.sub(text, length + 1)
+
 export const beginsWith = (text: string, start: string): boolean => string.sub(text, 1, start.length) === start
 
 export const encode = (value: object): string => cjson.encode(value)

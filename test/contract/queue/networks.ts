@@ -84,7 +84,8 @@ export const networks = (test: QueueTest): void => {
         })
         assert.deepStrictEqual(yield* q.attach("n2"), {
           _tag: "waiting",
-          position: 3,
+          // both older tickets are of a network at its share
+          position: 1,
           length: 4,
           averageMillis: 0,
           disrupted: false,
@@ -272,6 +273,89 @@ export const networks = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* crowd(q, "a", 10)
       assert.lengthOf(q.line(), 10)
+    }),
+  )
+
+  test(
+    "with a share, nobody is shown a place that is worse than the number of callers who are called before",
+    { slots: SLOTS },
+    (q) =>
+      Effect.gen(function* () {
+        yield* occupied(q)
+        const networkOf = ["a", "a", "a", "b", "", "a", "c", "b", "b", "a", "d", "a", "", "b", "a", "c"]
+        const shown = new Map<string, number>()
+        for (const [i, network] of networkOf.entries()) {
+          const admitted = yield* q.admit(`w${i}`, { network })
+          if (admitted._tag === "waiting") shown.set(`w${i}`, admitted.position)
+          if (admitted._tag === "waiting") assert.strictEqual(admitted.length, i + 1)
+        }
+        // the last of c is called before five of a and two of b, for which there is no room
+        assert.strictEqual(shown.get("w15"), 9)
+        const holding = ids(SLOTS).map((id) => id.replace("t", "s"))
+        let calls = 0
+        const waits = new Map<string, number>()
+        while (q.line().length > 0) {
+          for (const id of q.line()) {
+            const at = yield* q.attach(id)
+            assert.strictEqual(at._tag, "waiting")
+            // from now on, at most so many are called before this one
+            if (at._tag === "waiting") shown.set(id, Math.max(shown.get(id) ?? 0, calls + at.position))
+          }
+          assert.deepStrictEqual(
+            (yield* q.heartbeat(...q.line())).tickets.map(({ position }) => position),
+            yield* Effect.forEach(q.line(), (id) =>
+              Effect.map(q.attach(id), (at) => (at._tag === "waiting" ? at.position : 0)),
+            ),
+          )
+          // calls of every age end
+          const [over = ""] = holding.splice((calls * 5) % holding.length, 1)
+          yield* q.end(`session of ${over}`)
+          for (const id of q.called()) {
+            calls++
+            waits.set(id, calls)
+            holding.push(id)
+            yield* q.run(id)
+          }
+        }
+        assert.strictEqual(waits.size, networkOf.length)
+        for (const [id, order] of waits) assert.isAtMost(shown.get(id) ?? 0, order, id)
+      }),
+  )
+
+  test(
+    "a network that floods the queue does not change the place of a newcomer of another, whom the next slot serves",
+    { slots: SLOTS },
+    (q) =>
+      Effect.gen(function* () {
+        for (const id of ids(2)) yield* q.enter(id, { network: "flood" })
+        for (const id of ids(SLOTS - 2)) yield* q.enter(id.replace("t", "s"))
+        yield* crowd(q, "flood", 150)
+        const newcomer = yield* q.admit("n1", { network: "home" })
+        assert.deepInclude(newcomer, { _tag: "waiting", position: 1, length: 151 })
+        assert.deepInclude(yield* q.admit("n2", { network: "home" }), { position: 2, length: 152 })
+        assert.deepInclude(yield* q.admit("more", { network: "flood" }), { position: 153, length: 153 })
+        yield* q.end("session of s1")
+        assert.deepStrictEqual(q.called(), ["n1"])
+      }),
+  )
+
+  test("places follow a change of the slots", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(4)) yield* q.enter(id)
+      yield* crowd(q, "a", 5)
+      yield* q.wait("n1")
+      const placeOf = (id: string) => Effect.map(q.attach(id), (at) => (at._tag === "waiting" ? at.position : 0))
+      assert.strictEqual(yield* placeOf("n1"), 2)
+      yield* TestClock.adjust(20_000)
+      q.setSlots(SLOTS)
+      yield* q.operator.turn("pause")
+      yield* q.sweep
+      assert.strictEqual(yield* placeOf("n1"), 3)
+      yield* TestClock.adjust(20_000)
+      q.setSlots(4)
+      yield* q.heartbeat(...q.line())
+      yield* q.sweep
+      assert.strictEqual(yield* placeOf("n1"), 2)
     }),
   )
 
