@@ -228,10 +228,20 @@ for i = 3, #ARGV, \${texts.length + 1} do
   calls[#calls + 1] = call
 end\`
 
+/** Ends a rule that arrives after its deadline, before it does anything. */
+const expiry = \`local now, deadline = string.match(ARGV[1], "^(%S*) ?(.*)$")
+if deadline ~= "" then
+  local time = redis.call("TIME")
+  if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(deadline) then
+    return redis.error_reply("EXPIRED the command arrived after its deadline")
+  end
+end\`
+
 const text = (name: string, run: string, texts: ReadonlyArray<string>, needs: ReadonlyArray<Tree>): string => \`-- voicegate \${name}
+\${expiry}
 \${needs.map(declaration).join("\\n")}
 \${reading(texts)}
-return encode(\${run}(nil, KEYS, numberOf(ARGV[1]), cjson.decode(ARGV[2]), calls))
+return encode(\${run}(nil, KEYS, numberOf(now), cjson.decode(ARGV[2]), calls))
 \`
 
 /** The Lua text of each rule, with the arguments that \`Rule.lua\` in \`src/Store.ts\` describes. */

@@ -23,6 +23,11 @@ export interface Rule<RuleContext extends object, Call extends object, Answer> {
    * JSON list with one answer per call.
    */
   readonly lua: string
+  /**
+   * Whether ARGV 1 may have a second number after a space: until when the rule may run, by the server's clock (ms since 1970). After that
+   * the Lua does nothing and returns an error that begins with `EXPIRED`.
+   */
+  readonly expires?: boolean
   /** The fields of a call that are sent as arguments of their own; `data` when absent. */
   readonly texts?: ReadonlyArray<string>
   /** Decodes one answer of the Lua; throws when it has the wrong shape. */
@@ -73,6 +78,8 @@ export class Store extends Context.Service<
     ) => Effect.Effect<void, never, Scope.Scope>
     /** Whether published messages arrive here, as far as known. Absent for a store that never misses one. */
     readonly listens?: Effect.Effect<boolean>
+    /** What is wrong with a store that works, as a sentence without its full stop; empty if nothing is, and absent if it cannot tell. */
+    readonly problem?: Effect.Effect<string>
     /** Succeeds when the store answers and accepts writes. */
     readonly ping: Effect.Effect<void, StoreUnavailable>
     /** The time all instances agree on, in milliseconds since 1970. */

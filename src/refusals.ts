@@ -143,6 +143,8 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
   cause: Schema.optionalKey(Schema.Defect()),
   /** true if the store was never called, so that nothing needs to be undone */
   unasked: Schema.optionalKey(Schema.Boolean),
+  /** true if the store was called too late and did nothing; the same call may succeed now */
+  expired: Schema.optionalKey(Schema.Boolean),
   /** set if the store answered with an error that every instance would get: its error code, such as `OOM` */
   refusal: Schema.optionalKey(Schema.String),
 }) {}

@@ -32,15 +32,23 @@ export interface RedisCluster {
   readonly dispose: () => Promise<void>
 }
 
-/** Starts a cluster of masters (Redis requires at least three), each with this many replicas. */
-export const startCluster = async (masters = 3, replicas = 0): Promise<RedisCluster> => {
+/**
+ * Starts a cluster of masters (Redis requires at least three), each with this many replicas.
+ *
+ * @param more further options of each node
+ */
+export const startCluster = async (
+  masters = 3,
+  replicas = 0,
+  more: () => Promise<ReadonlyArray<string>> = async () => [],
+): Promise<RedisCluster> => {
   const count = masters * (1 + replicas)
   const nodes = await startAll(
     Array.from({ length: count }, async () => {
       // the default bus port, 10000 above, may not be a valid port
       const bus = String(await freePort())
       const args = ["--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000"]
-      return startRedis({ args: [...args, "--cluster-config-file", "nodes.conf"] })
+      return startRedis({ args: [...args, "--cluster-config-file", "nodes.conf", ...(await more())] })
     }),
   )
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`)
@@ -167,9 +175,9 @@ const startOneSentinel = (masterPort: number, count: number, downAfterMillis: nu
   })
 
 /** A cluster for the lifetime of the scope. */
-export const redisCluster = (masters?: number) =>
+export const redisCluster = (masters?: number, more?: () => Promise<ReadonlyArray<string>>) =>
   Effect.acquireRelease(
-    Effect.promise(() => startCluster(masters)),
+    Effect.promise(() => startCluster(masters, 0, more)),
     (cluster) => Effect.promise(() => cluster.dispose()),
   )
 

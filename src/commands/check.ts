@@ -2,25 +2,20 @@
  * Reports what works, what fails and what was not checked: the settings, the store, the platform with its key, campaign, regions
  * and slots, the IP provider, the webhook's credentials. As text, or with `--json` as one JSON document.
  */
-import { Console, Effect, type FileSystem, Layer, Logger, Redacted, Result, Schedule } from "effect"
+import { Console, Effect, type FileSystem, Layer, Logger, Result } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { IpIntel } from "../IpIntel.ts"
 import { clientAddress, trustedProxies } from "../ip-intel/client-address.ts"
 import * as PlatformApi from "../PlatformApi.ts"
 import { settingPath } from "../platform-api/faults.ts"
-import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
-import { Store } from "../Store.ts"
-import { parseConnectionString } from "../settings/connection-string.ts"
 import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import type { SettingProblem } from "../settings/problems.ts"
 import * as StoreLayer from "../store/layer.ts"
 import * as memory from "../store/memory.ts"
 import { checkLive } from "./check-live.ts"
-
-/** How long the store may take to connect and answer. */
-const STORE_MILLIS = 5_000
+import { checkStore } from "./check-store.ts"
 
 /** One check, as `--json` shows it. */
 interface Finding {
@@ -41,53 +36,6 @@ interface Report {
   readonly checks: ReadonlyArray<Finding>
   /** warnings about valid settings */
   readonly warnings: ReadonlyArray<string>
-}
-
-const storeKind = ({ StoreConnectionString }: SettingsTree): string => {
-  const parsed = parseConnectionString(Redacted.value(StoreConnectionString))
-  return Result.isFailure(parsed) ? "unknown" : parsed.success.connection.kind
-}
-
-const causeOf = ({ cause }: StoreUnavailable): string => (typeof cause === "string" ? cause : "no answer")
-
-/** Connects and pings; retries until the timeout. */
-const checkStore = (
-  tree: SettingsTree,
-  store: Layer.Layer<Store, { readonly message: string }>,
-): Effect.Effect<Finding> => {
-  const kind = storeKind(tree)
-  if (kind === "memory") {
-    return Effect.succeed({
-      name: "store",
-      status: "ok",
-      message: "embedded: queue and limits exist in one process only and are lost when it ends",
-    })
-  }
-  let cause = "no answer"
-  const answers = Store.use((each) => each.ping).pipe(
-    Effect.tapError((error) =>
-      Effect.sync(() => {
-        cause = causeOf(error)
-      }),
-    ),
-    Effect.retry(Schedule.spaced("50 millis")),
-    Effect.provide(store),
-    Effect.timeoutOrElse({
-      duration: STORE_MILLIS,
-      orElse: () =>
-        Effect.fail({
-          message: `StoreConnectionString: Redis (${kind}) did not answer within ${STORE_MILLIS / 1000} s: ${cause}`,
-        }),
-    }),
-  )
-  return Effect.match(answers, {
-    onFailure: ({ message }) => ({ name: "store", status: "failed" as const, message }),
-    onSuccess: () => ({
-      name: "store",
-      status: "ok" as const,
-      message: `Redis (${kind}) answers, accepts password, user and database, and accepts writes`,
-    }),
-  })
 }
 
 const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.PlatformApi> => {

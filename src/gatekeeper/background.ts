@@ -41,6 +41,8 @@ const SWEEPS_AT_ONCE = 100
 /** Live leases older than this are checked at the platform, at this interval. */
 export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
+/** How long a gate that stops waits at most for the store to know it (ms). */
+const UNREGISTER_MILLIS = 2_000
 /** Maximum number of tickets in one heartbeat command; more are sent in further commands. */
 const MAX_TICKETS_PER_HEARTBEAT = 10_000
 
@@ -96,12 +98,13 @@ export const background = (
           .verify(campaign)
           .pipe(Effect.ensuring(Effect.sync(() => void reading.delete(campaign))), Effect.forkIn(scope), Effect.asVoid)
       })
-    // sent while the store's connection is still open; not awaited
+    // awaited, while the store's connection is still open: otherwise the other gates wait for this one as for a dead one
     yield* Effect.addFinalizer(() =>
       Effect.forEach(
         campaigns.all.filter((campaign) => !isTakenOver(campaign)),
-        (campaign) => Effect.forkDetach(Effect.ignore(queue.unregister(steps.at(campaign)))),
-      ).pipe(Effect.andThen(Effect.yieldNow)),
+        (campaign) => Effect.ignore(queue.unregister(steps.at(campaign))),
+        { concurrency: "unbounded", discard: true },
+      ).pipe(Effect.interruptible, Effect.timeoutOption(UNREGISTER_MILLIS)),
     )
 
     const sweepOf = (campaign: Campaign, left = SWEEPS_AT_ONCE): Effect.Effect<void, StoreUnavailable> =>

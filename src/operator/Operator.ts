@@ -97,6 +97,7 @@ export const layer: Layer.Layer<
       const took = (yield* Clock.currentTimeMillis) - began
       const now = yield* store.now
       const listens = yield* store.listens ?? Effect.succeed(true)
+      const problem = yield* store.problem ?? Effect.succeed("")
       return {
         version: VIEW_VERSION,
         now,
@@ -106,6 +107,9 @@ export const layer: Layer.Layer<
         instance: instance.id,
         health: [
           storeHealth(stored.queue !== undefined, listens, took, now),
+          ...(problem === ""
+            ? []
+            : [{ name: "Store memory", state: "failed" as const, detail: `${problem}.`, at: now }]),
           ...(yield* health),
           ...healthOfGates(gatesStatus(), removed()),
         ],

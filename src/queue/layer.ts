@@ -2,6 +2,7 @@
  * The queue over the store: each operation of the service is one rule, run with the keys and the context of its campaign. An outage of
  * this gate is reported to the store before the next rule runs.
  */
+import { randomBytes } from "node:crypto"
 import { Effect, Layer } from "effect"
 import {
   type CampaignContext,
@@ -14,7 +15,9 @@ import {
   TICK_MILLIS,
 } from "../FifoQueue.ts"
 import type { FailedStart } from "../rules/queue/fail.ts"
+import { MAX_TAKEN_BACK } from "../rules/queue/gates.ts"
 import type { TicketHeartbeat } from "../rules/queue/heartbeat.ts"
+import type { StartAttempt } from "../rules/queue/start.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "../rules/queue/withdraw.ts"
 import type { Account, QueueContext, StepAnswer } from "../rules/step.ts"
 import type { StoreUnavailable } from "../Session.ts"
@@ -125,12 +128,24 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       })
     }
 
+    const attemptPrefix = randomBytes(6).toString("base64url")
+    let attempts = 0
+    /** starts without an answer, of each campaign; the next report takes them back */
+    const givenUp = new Map<string, Set<StartAttempt>>()
+    const giveUp = (campaign: string, attempt: StartAttempt): void => {
+      const all = givenUp.get(campaign) ?? new Set()
+      // a ticket beyond that stays `starting` until its lease ends
+      if (all.size < MAX_TAKEN_BACK) givenUp.set(campaign, all.add(attempt))
+    }
+
     /**
-     * Reports an outage with the tickets to withdraw: in several steps where there are many, newest tickets first. All steps are sent at
+     * Reports an outage with the tickets to withdraw and the starts to take back: in several steps where there are many, newest tickets first. All steps are sent at
      * once, so that the hold which the first begins outlasts the others. The connection keeps their order.
      */
     const report = Effect.fnUntraced(function* (at: CampaignContext, since: number) {
       const ids = at.withdrawals?.ids() ?? []
+      const given = givenUp.get(at.campaign)
+      const starts = [...(given ?? [])]
       const now = yield* store.now
       const ends = [ids.length]
       for (let end = ids.length - MAX_WITHDRAWN_PER_STEP; end > 0; end -= MAX_WITHDRAWN_PER_STEP) ends.push(end)
@@ -140,6 +155,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           const batch = ids.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
           const call = {
             since,
+            ...(end === ends[0] && starts.length > 0 ? { starts } : {}),
             ...(batch.length === 0 ? {} : { ids: batch }),
             ...(end > MAX_WITHDRAWN_PER_STEP ? { more: true as const } : {}),
           }
@@ -149,6 +165,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         },
         { concurrency: "unbounded" },
       )
+      for (const each of starts) given?.delete(each)
       return {
         signals: reported.flatMap(({ signals }) => signals),
         elsewhere: reported.flatMap(({ elsewhere = [] }) => elsewhere),
@@ -169,7 +186,14 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     const queue = FifoQueue.of({
       admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), admittedOf),
-      start: (at, id) => step(rules.start, at, { id }, identity),
+      start: (at, id) => {
+        const attempt = { id, attempt: `${attemptPrefix}${++attempts}` }
+        return Effect.tapError(step(rules.start, at, attempt, identity), ({ unasked }) =>
+          Effect.sync(() => {
+            if (unasked !== true) giveUp(at.campaign, attempt)
+          }),
+        )
+      },
       bind: (at, id, lease, { data, ids, offerMillis }) =>
         step(
           rules.bind,

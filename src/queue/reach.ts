@@ -72,14 +72,16 @@ export const makeOutageReporting = (storeNow: Effect.Effect<number>): Effect.Eff
       return Math.min(now - (steady() - failedAt), stalledSince ?? now)
     }
 
+    /** @param again runs instead of a step that arrived after its deadline, and so did nothing */
     const attempt = <A, E extends { readonly _tag: string }>(
       state: OutageState,
       step: Effect.Effect<A, E>,
+      again?: Effect.Effect<A, E>,
     ): Effect.Effect<A, E> => {
       const startedAt = steady()
-      return Effect.mapError(step, (error) => {
+      return Effect.catch(step, (error) => {
         if (error._tag === "StoreUnavailable") state.failedAt = Math.min(state.failedAt ?? startedAt, startedAt)
-        return error
+        return again !== undefined && "expired" in error && error.expired === true ? again : Effect.fail(error)
       })
     }
 
@@ -113,19 +115,29 @@ export const makeOutageReporting = (storeNow: Effect.Effect<number>): Effect.Eff
         )
       })
 
+    const run = <A, E extends { readonly _tag: string }>(
+      state: OutageState,
+      report: ReportOutage,
+      step: (now: number) => Effect.Effect<StepResult<A>, E>,
+      again?: Effect.Effect<StepResult<A>, E | StoreUnavailable>,
+    ): Effect.Effect<StepResult<A>, E | StoreUnavailable> =>
+      Effect.flatMap(storeNow, (now) => {
+        const since = outageOf(state, now)
+        if (since === undefined) return attempt<StepResult<A>, E | StoreUnavailable>(state, step(now), again)
+        return Effect.flatMap(attempt(state, reportOnce(state, report, since)), (sideEffects) =>
+          Effect.map(
+            Effect.flatMap(storeNow, (later) => attempt(state, step(later))),
+            (stepped) => withSideEffects(sideEffects, stepped),
+          ),
+        )
+      })
+
     return {
       reportFirst: (campaign, report, step) => {
         const state = stateOf(campaign)
-        return Effect.flatMap(storeNow, (now) => {
-          const since = outageOf(state, now)
-          if (since === undefined) return attempt(state, step(now))
-          return Effect.flatMap(attempt(state, reportOnce(state, report, since)), (sideEffects) =>
-            Effect.map(
-              Effect.flatMap(storeNow, (later) => attempt(state, step(later))),
-              (stepped) => withSideEffects(sideEffects, stepped),
-            ),
-          )
-        })
+        // repeated once, after a report and with the time that the store has measured again
+        const again = Effect.suspend(() => run(state, report, step))
+        return run(state, report, step, again)
       },
       swept: (campaign, now) => {
         stateOf(campaign).sweptAt = now

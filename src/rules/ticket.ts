@@ -19,6 +19,8 @@ export interface Ticket {
   caller?: string | undefined
   /** the rate limiter counts this ticket as open */
   holds?: true | undefined
+  /** the attempt to start that was carried out last, or that its gate has given up; it is not carried out again */
+  attempt?: string | undefined
   /** when the slot was taken, moved forward by the outages of the turn */
   since?: number
   /** when the ticket was accepted */
@@ -88,6 +90,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isTextOrNone(value.instance) &&
   isTextOrNone(value.caller) &&
   (value.holds === undefined || value.holds === true) &&
+  isTextOrNone(value.attempt) &&
   isNumberOrNone(value.since) &&
   isTextOrNone(value.network) &&
   isNumberOrNone(value.strikes) &&

@@ -5,6 +5,8 @@
  * Forms: `memory:` · `redis://` `rediss://` (one server, as registered with IANA) · `redis+sentinel://` and
  * `redis+cluster://` with several hosts (`rediss+…` with TLS) · `host:port,password=…` as StackExchange.Redis writes it, where
  * several hosts are a primary with its replicas or nodes of a Cluster; the store asks the servers which.
+ *
+ * A string that asks for TLS, in the way of any client, gets it or is refused: otherwise the password would be sent in the clear.
  */
 import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
@@ -18,6 +20,8 @@ interface Access {
   readonly username?: string
   readonly password?: Redacted.Redacted<string>
   readonly tls: boolean
+  /** the name that the server's certificate must have, if that is not its host's */
+  readonly serverName?: string
 }
 
 export type RedisConnection =
@@ -88,6 +92,46 @@ const parseDatabase = (text: string | undefined): Parsed<number> =>
       ? Result.succeed(Number(text))
       : Result.fail("the database as a whole number")
 
+/** Values with which some client asks for TLS, and those with which it asks for none. */
+const TLS_ON = new Set([
+  "",
+  "true",
+  "1",
+  "yes",
+  "on",
+  "require",
+  "required",
+  "verify-ca",
+  "verify-full",
+  "verify_ca",
+  "verify_full",
+])
+const TLS_OFF = new Set(["false", "0", "no", "off", "disable", "disabled", "none"])
+
+/** An option by which some client is told about TLS: `ssl`, `tls`, `sslmode`, `ssl_cert_reqs`, `tlsCAFile`, … */
+const isAboutTls = (name: string): boolean => /ssl|tls/i.test(name)
+
+/** Options that only turn TLS on or off, in lower case. */
+const TLS_SWITCHES = new Set(["ssl", "tls", "sslmode", "tlsmode", "usessl", "usetls", "use_ssl", "use_tls"])
+
+const NO_TLS_OPTION =
+  "no option about TLS but ssl=true: certificates are always verified, an own certificate authority is trusted by NODE_EXTRA_CA_CERTS, and a client certificate is not supported"
+
+/** Whether these options ask for TLS; undefined if they do not speak of it. An option that the gate cannot honour is refused. */
+const tlsOf = (options: Iterable<readonly [name: string, value: string]>): Parsed<boolean | undefined> => {
+  let tls: boolean | undefined
+  for (const [name, value] of options) {
+    if (!isAboutTls(name)) continue
+    if (!TLS_SWITCHES.has(name.toLowerCase())) return Result.fail(NO_TLS_OPTION)
+    const word = value.trim().toLowerCase()
+    if (!TLS_ON.has(word) && !TLS_OFF.has(word)) return Result.fail("ssl=true or ssl=false")
+    const asked = TLS_ON.has(word)
+    if (tls !== undefined && tls !== asked) return Result.fail("either ssl=true or ssl=false, not both")
+    tls = asked
+  }
+  return Result.succeed(tls)
+}
+
 const percentDecoded = (text: string): string | undefined => {
   try {
     return decodeURIComponent(text)
@@ -124,10 +168,14 @@ const parseUrl = (text: string): Parsed<ParsedConnection> =>
     }
     const [, scheme = "", kind, userInfo, hostList = "", path = "", query = ""] = match
     const options = new URLSearchParams(query)
-    const allowed = yield* parseAccess(userInfo, scheme.toLowerCase() === "rediss")
+    const secure = scheme.toLowerCase() === "rediss"
+    const tls = yield* tlsOf(options)
+    if (secure && tls === false)
+      return yield* Result.fail("rediss:// with TLS, or redis:// without, not rediss:// with ssl=false")
+    const allowed = yield* parseAccess(userInfo, secure || tls === true)
     const sentinel = kind?.toLowerCase() === "sentinel"
     const hosts = yield* parseHosts(hostList.split(","), sentinel ? SENTINEL_PORT : REDIS_PORT)
-    const warnings = [...options.keys()].some((name) => !(sentinel && name === "sentinelPassword"))
+    const warnings = [...options.keys()].some((name) => !(sentinel && name === "sentinelPassword") && !isAboutTls(name))
       ? ["options after the ? are ignored"]
       : []
 
@@ -176,13 +224,13 @@ const IGNORED_OPTIONS = new Map(
   (
     "abortConnect allowAdmin asyncTimeout channelPrefix checkCertificateRevocation configChannel configCheckSeconds " +
     "connectRetry connectTimeout heartbeatConsistencyChecks heartbeatInterval highIntegrity keepAlive name protocol proxy " +
-    "resolveDns responseTimeout setlib sslHost sslProtocols syncTimeout tiebreaker tunnel version writeBuffer"
+    "resolveDns responseTimeout setlib syncTimeout tiebreaker tunnel version writeBuffer"
   )
     .split(" ")
     .map((name) => [name.toLowerCase(), name]),
 )
 
-const DOTNET_OPTIONS = new Set(["password", "user", "ssl", "defaultdatabase", "servicename"])
+const DOTNET_OPTIONS = new Set(["password", "user", "defaultdatabase", "servicename", "sslhost", ...TLS_SWITCHES])
 
 /** Any other option may be the rest of a password that contains a comma: it is neither shown nor used. */
 const NOT_AN_OPTION =
@@ -202,11 +250,13 @@ const dotNetParts = (text: string): Parsed<DotNetParts> => {
     const equals = part.indexOf("=")
     if (equals < 0) {
       if (options.size > 0 && part !== "") return Result.fail(NOT_AN_OPTION)
+      if (TLS_SWITCHES.has(part.toLowerCase())) return Result.fail("ssl=true, not the word alone")
       if (part !== "") hosts.push(part)
       continue
     }
     const name = part.slice(0, equals).trim().toLowerCase()
     const ignored = IGNORED_OPTIONS.get(name)
+    if (name === "sslprotocols") return Result.fail("no sslProtocols: TLS 1.2 and 1.3 are used")
     if (options.has(name) || (ignored === undefined && !DOTNET_OPTIONS.has(name))) return Result.fail(NOT_AN_OPTION)
     if (ignored !== undefined) warnings.push(`the option ${ignored} is ignored`)
     options.set(name, part.slice(equals + 1).trim())
@@ -217,13 +267,18 @@ const dotNetParts = (text: string): Parsed<DotNetParts> => {
 const parseDotNet = (text: string): Parsed<ParsedConnection> =>
   Result.gen(function* () {
     const { hosts: names, options, warnings } = yield* dotNetParts(text)
-    const ssl = (options.get("ssl") ?? "false").toLowerCase()
-    if (ssl !== "true" && ssl !== "false") return yield* Result.fail("ssl=true or ssl=false")
-    const tls = ssl === "true"
+    const serverName = options.get("sslhost") ?? ""
+    const tls = (yield* tlsOf([...options].filter(([name]) => name !== "sslhost"))) ?? false
+    if (serverName !== "" && !tls) return yield* Result.fail("ssl=true with sslHost")
+    if (serverName !== "" && parseHost(serverName, 1)?.host !== serverName)
+      return yield* Result.fail("sslHost as a host name")
     const master = options.get("servicename") ?? ""
     const defaultPort = master !== "" ? SENTINEL_PORT : tls ? DOTNET_TLS_PORT : REDIS_PORT
     const hosts = yield* parseHosts(names, defaultPort)
-    const allowed = access(options.get("user"), options.get("password"), tls)
+    const allowed = {
+      ...access(options.get("user"), options.get("password"), tls),
+      ...(serverName === "" ? {} : { serverName }),
+    }
     const database = yield* parseDatabase(options.get("defaultdatabase"))
     if (master !== "") {
       return { connection: { kind: "sentinel" as const, sentinels: hosts, master, database, ...allowed }, warnings }

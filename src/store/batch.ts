@@ -10,7 +10,7 @@ import { jsonOf } from "./json.ts"
 
 export type Done = (error: Error | null | undefined, answer?: unknown) => void
 /** The part of a rule that is needed to send it. */
-export type SentRule = Pick<Rule<never, never, unknown>, "batch" | "lua" | "name" | "texts">
+export type SentRule = Pick<Rule<never, never, unknown>, "batch" | "expires" | "lua" | "name" | "texts">
 type AnyAsk = Ask<object, object>
 /** Sends one command; `done` gets its answer, a JSON list with one answer per call. */
 export type Send = (rule: SentRule, keys: ReadonlyArray<string>, args: ReadonlyArray<string>, done: Done) => void

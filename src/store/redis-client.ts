@@ -4,6 +4,7 @@ import { Redacted } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { primaryConnector } from "./redis-hosts.ts"
+import { tlsOptions } from "./redis-tls.ts"
 
 /** A command without an answer fails after this time; it may have been carried out. */
 export const COMMAND_TIMEOUT_MILLIS = 2_000
@@ -23,10 +24,12 @@ export const retryDelay: (attempt: number) => number = backoff(500)
 export const listenerRetryDelay: (attempt: number) => number = backoff(2_000)
 
 /** Options of every connection: commands fail fast while it is down, and none is sent twice. */
-const commonOptions = (connection: RedisConnection): RedisOptions => ({
+const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)): RedisOptions => ({
   ...(connection.username === undefined ? {} : { username: connection.username }),
   ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),
-  ...(connection.tls ? { tls: {} } : {}),
+  ...(tls === undefined ? {} : { tls }),
+  // a server that is loading refuses commands, which is no worse; INFO may be renamed or forbidden
+  enableReadyCheck: false,
   connectTimeout: CONNECT_TIMEOUT_MILLIS,
   commandTimeout: COMMAND_TIMEOUT_MILLIS,
   enableOfflineQueue: false,
@@ -66,7 +69,7 @@ const openOne = (
         sentinels: [...connection.sentinels],
         name: connection.master,
         // without these ioredis connects to Sentinels and master without TLS, whatever `tls` says
-        ...(connection.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+        ...(connection.tls ? { enableTLSForSentinelMode: true, sentinelTLS: { ...tlsOptions(connection) } } : {}),
         db: connection.database,
         ...(connection.sentinelPassword === undefined
           ? {}
@@ -93,6 +96,8 @@ export const open = (connection: RedisConnection, redirect: Redirect = () => nul
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     lazyConnect: true,
+    // keeps names, because a certificate may have names only
+    dnsLookup: (address, callback) => callback(null, address),
     clusterRetryStrategy: retryDelay,
     slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
     // otherwise ioredis resends commands that were in flight when a connection broke, though they may have been carried out
@@ -116,4 +121,13 @@ export const openListener = (
   const nodes = known.length > 0 ? known : connection.nodes
   const node = nodes[randomInt(nodes.length)]
   return new Redis({ ...commonOptions(connection), ...node, retryStrategy: () => null })
+}
+
+/**
+ * Also hears the errors of a connection's stream after the first: with TLS, the reason for which the server closes may follow the error
+ * of a write. ioredis listens once, and an error that nobody listens for would end the process.
+ */
+export const onStreamError = (client: Redis | Cluster, failed: (error: unknown) => void): void => {
+  if (client instanceof Cluster) client.on("+node", (node: Redis) => onStreamError(node, failed))
+  else client.on("connect", () => void client.stream.on("error", failed))
 }

@@ -2,9 +2,9 @@
  * The commands that the store sends over its verified connection.
  *
  * They fail fast while the connection is not open: they are not queued, because nobody could tell whether they will be carried out.
- * None is sent twice, except one that a replica refused, of which nothing was carried out.
+ * None is sent twice, except one that a replica refused, of which nothing was carried out. A rule that is given up is not carried out
+ * later (`redis-deadline.ts`).
  */
-import { createHash } from "node:crypto"
 import { Clock, Effect, type Scope } from "effect"
 import { Cluster } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
@@ -12,7 +12,9 @@ import type { Ask, Rule } from "../Store.ts"
 import { type Done, makeBatcher, type SentRule } from "./batch.ts"
 import { makeTimer } from "./durations.ts"
 import type { VerifiedConnection } from "./redis-connection.ts"
+import { EXPIRED } from "./redis-deadline.ts"
 import { makeRefusalLog } from "./redis-faults.ts"
+import { digestOf } from "./redis-scripts.ts"
 import { attempt, isReplyError, sendCommand } from "./redis-send.ts"
 import { PROBE_KEY } from "./redis-verify.ts"
 
@@ -23,18 +25,13 @@ const RETRY_ON_PRIMARY_MILLIS = 2_000
 const PROBE_TTL_MILLIS = 1
 
 /** `cause` is a text, because an error of ioredis contains the arguments of its command. */
-const unavailable = (cause: string, why: { unasked: boolean } | { refusal: string }): StoreUnavailable =>
+const unavailable = (
+  cause: string,
+  why: { unasked: boolean } | { unasked: true; expired: true } | { refusal: string },
+): StoreUnavailable =>
   stackless(
     () => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked: false, ...why }),
   )
-
-/** SHA-1 digests of the rules' Lua, for EVALSHA. */
-const digests = new WeakMap<SentRule, string>()
-const digestOf = (rule: SentRule): string => {
-  const known = digests.get(rule) ?? createHash("sha1").update(rule.lua).digest("hex")
-  digests.set(rule, known)
-  return known
-}
 
 /** An answer with the wrong shape is a defect of the rule. */
 const decoded = <Answer>(
@@ -51,10 +48,13 @@ const decoded = <Answer>(
 export const makeCommands = Effect.fnUntraced(function* ({
   client,
   closedBecause,
+  deadline,
   describe,
   dropAfter,
   isDemotion,
   isOpen,
+  loadScripts,
+  measure,
   reconnected,
 }: VerifiedConnection) {
   const context = yield* Effect.context<Scope.Scope>()
@@ -64,6 +64,9 @@ export const makeCommands = Effect.fnUntraced(function* ({
 
   const notSent = (): StoreUnavailable => unavailable(closedBecause(), { unasked: true })
   const failureOf = (error: Error, operation: string): StoreUnavailable => {
+    if (error.message.startsWith(EXPIRED)) {
+      return unavailable("the command arrived after its time", { unasked: true, expired: true })
+    }
     dropAfter(error)
     const found = describe(error)
     // a demotion is a problem of the connection, as is any error that is not a reply of the server
@@ -105,26 +108,39 @@ export const makeCommands = Effect.fnUntraced(function* ({
     )
 
   /**
-   * EVALSHA, and the text once after NOSCRIPT. The server may then run commands first that were sent later. EVAL for the first command
-   * would keep the order, but a test of outages fails with it: the server runs a start late, after its gate gave it up, and the ticket
-   * stays `starting`. A server that has the script does so too.
+   * EVALSHA, and the text once after NOSCRIPT: the server has forgotten the script since it was loaded. The server may then run commands
+   * first that were sent later.
    *
    * `defineCommand` of ioredis also sends a missing text, but a Cluster that lacks a node then fails calls for every key
    * (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
    */
-  const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): unknown =>
-    client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
-      // the server does not have this script: send its text once
+  const evaluate = (rule: SentRule, keys: ReadonlyArray<string>, args: ReadonlyArray<string>, done: Done): unknown => {
+    const rest = [...keys, ...args]
+    const until = rule.expires === true ? deadline() : undefined
+    if (until !== undefined) rest[keys.length] = `${rest[keys.length]} ${until}`
+    const answered: Done = (error, reply) => {
+      // either the answer took long, or this process knows the server's time no more
+      if (error?.message.startsWith(EXPIRED))
+        fork(
+          Effect.andThen(
+            measure,
+            Effect.sync(() => done(error)),
+          ),
+        )
+      else done(error, reply)
+    }
+    return client.evalsha(digestOf(rule), keys.length, ...rest, (error, reply) => {
       if (error?.message.startsWith("NOSCRIPT")) {
-        attempt(done, () => client.eval(rule.lua, numberOfKeys, ...rest, done))
+        loadScripts()
+        attempt(answered, () => client.eval(rule.lua, keys.length, ...rest, answered))
       } else {
-        done(error, reply)
+        answered(error, reply)
       }
     })
+  }
   const call = makeBatcher(
     (rule, keys, args, answered) => {
-      const rest = [...keys, ...args]
-      sendToPrimary(rule.name, (done) => evaluate(rule, rest, keys.length, done), answered)
+      sendToPrimary(rule.name, (done) => evaluate(rule, keys, args, done), answered)
     },
     client instanceof Cluster,
   )

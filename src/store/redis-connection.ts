@@ -7,13 +7,31 @@
 import { Clock, Deferred, Effect, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { CONNECT_TIMEOUT_MILLIS, open, openListener } from "./redis-client.ts"
+import { CONNECT_TIMEOUT_MILLIS, onStreamError, open, openListener } from "./redis-client.ts"
+import { makeDeadlines } from "./redis-deadline.ts"
+import { watchEviction } from "./redis-eviction.ts"
 import { makeFailovers } from "./redis-failover.ts"
-import { describeProblem, isReplica, type RedisProblem, StoreRefused, wasDemoted } from "./redis-problems.ts"
+import {
+  describeProblem,
+  isReplica,
+  type RedisProblem,
+  refusalOf,
+  refused,
+  type StoreRefused,
+  wasDemoted,
+} from "./redis-problems.ts"
+import { makeScripts } from "./redis-scripts.ts"
 import { TIMED_OUT } from "./redis-send.ts"
 import { readServerTime } from "./redis-time.ts"
+import { oneSidedTls } from "./redis-tls.ts"
 import { verifyServer } from "./redis-verify.ts"
 import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
+
+/** How long the report of a failed connection waits for a better one (ms). */
+const CAUSE_MILLIS = 200
+
+/** After this time without a connection the gate looks whether TLS is the reason (ms). */
+const TLS_AFTER_MILLIS = 1_000
 
 /** The delay before an unusable connection is tried again. */
 const RETRY_MILLIS = 500
@@ -39,6 +57,14 @@ export interface VerifiedConnection {
   readonly dropAfter: (error: Error) => void
   /** Waits for the next connection that is verified after this call. */
   readonly reconnected: () => Effect.Effect<void>
+  /** Until when a command that is sent now may be carried out, by the server's clock (ms); undefined while unknown. */
+  readonly deadline: () => number | undefined
+  /** Measures the server's clock again. Never fails. */
+  readonly measure: Effect.Effect<void>
+  /** Loads the scripts of the rules again, in the background: a server has forgotten one. */
+  readonly loadScripts: () => void
+  /** What is wrong with a server that works, as a sentence without its full stop; empty if nothing is. */
+  readonly problem: () => string
   /** Describes an error without the secrets of the connection string. */
   readonly describe: (error: unknown) => RedisProblem
   /** Creates a client for subscriptions, to the same server or, on a cluster, to a node. */
@@ -54,6 +80,20 @@ export interface VerifiedConnection {
   readonly connected: Effect.Effect<void, StoreRefused>
   /** The server's time (ms since 1970). */
   readonly now: Effect.Effect<number>
+}
+
+/** The first address that is connected to; undefined for several hosts, which are asked before. */
+const addressOf = (connection: RedisConnection): HostPort | undefined => {
+  switch (connection.kind) {
+    case "redis":
+      return connection
+    case "sentinel":
+      return connection.sentinels[0]
+    case "cluster":
+      return connection.nodes[0]
+    case "hosts":
+      return undefined
+  }
 }
 
 /** The nodes of a Cluster that are known so far. */
@@ -72,6 +112,8 @@ export const makeConnection = Effect.fnUntraced(function* (
   const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   /** whether the connection matches the connection string (see `verify`) */
   let verified = false
+  /** whether it ever did */
+  let everVerified = false
   const describe = describeProblem(connection)
   // with Sentinel or several hosts a failover may be under way, so a replica is a temporary problem
   const replica = connection.kind === "redis" ? isReplica : wasDemoted
@@ -103,11 +145,7 @@ export const makeConnection = Effect.fnUntraced(function* (
   const reportProblem = ({ message, refused }: RedisProblem, listening = false): void => {
     if (closing) return
     // not logged, since the start fails with this message
-    if (
-      refused &&
-      !listening &&
-      Deferred.doneUnsafe(first, Effect.fail(new StoreRefused({ message: `StoreConnectionString: ${message}.` })))
-    ) {
+    if (refused && !listening && Deferred.doneUnsafe(first, Effect.fail(refusalOf(message)))) {
       return
     }
     if (lastProblem === message && steady() - loggedAt < LOG_EVERY_MILLIS) return
@@ -118,18 +156,47 @@ export const makeConnection = Effect.fnUntraced(function* (
     if (!listening) Deferred.doneUnsafe(first, Effect.void)
   }
 
+  const deadlines = makeDeadlines(client)
   const time = makeServerClock(
     clock,
-    Effect.tapError(readServerTime(client), (error) => Effect.sync(() => dropAfter(error))),
+    Effect.tapError(deadlines.measuring(readServerTime(client)), (error) => Effect.sync(() => dropAfter(error))),
   )
+  const measure = Effect.all([time.measure, deadlines.measure], { concurrency: "unbounded" })
+  const scripts = makeScripts(client, log)
+  const eviction = yield* watchEviction(client, () => verified)
+  let loading = false
   /** There is a verified connection, and the server's time is known. */
   const isUsable = (): boolean => verified && time.isMeasured()
 
   /** Returns how far the server's clock is ahead (ms). */
   const verify = verifyServer(client, connection, describe).pipe(
-    Effect.andThen(Effect.mapError(time.measure, describe)),
+    Effect.andThen(Effect.mapError(Effect.all([measure, scripts.load], { concurrency: "unbounded" }), describe)),
+    Effect.map(([[ahead]]) => ahead),
+    Effect.tap(eviction.read),
     Effect.mapError((found) => (found === isReplica ? replica : found)),
   )
+
+  /** Why there is no connection yet, if one side speaks TLS and the other does not: no error says that. */
+  const askForTls = Effect.suspend(() => {
+    const address = addressOf(connection)
+    return everVerified || address === undefined
+      ? Effect.undefined
+      : Effect.promise(() => oneSidedTls(address, connection.tls))
+  })
+  /** Reports a problem of connecting or verifying, or the lack of TLS behind it. */
+  const reportFailure = (found: RedisProblem): void => {
+    if (everVerified || found.kind !== "OTHER") {
+      reportProblem(found)
+      return
+    }
+    // another event may name the cause meanwhile
+    log(
+      Effect.map(Effect.delay(askForTls, CAUSE_MILLIS), (fault) => {
+        reportProblem(fault === undefined ? found : refused("TLS", fault))
+      }),
+    )
+  }
+  const failed = (error: unknown): void => reportFailure(describe(error))
 
   /** counts connections, so that a result for an old one does not close a newer one, or one that `renew` is opening */
   let connections = 0
@@ -139,13 +206,14 @@ export const makeConnection = Effect.fnUntraced(function* (
       Effect.tap((ahead) => {
         lastProblem = ""
         if (connection === connections) verified = client.status === "ready"
+        everVerified = true
         Deferred.doneUnsafe(first, Effect.void)
         Deferred.doneUnsafe(connectedAgain, Effect.void)
         connectedAgain = Deferred.makeUnsafe()
         return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
       }),
       Effect.tapError((found) => {
-        reportProblem(found)
+        reportFailure(found)
         // a single server is tried again on a new connection; a cluster is tried again on the same client, perhaps on another node
         return client instanceof Cluster
           ? Effect.void
@@ -178,12 +246,12 @@ export const makeConnection = Effect.fnUntraced(function* (
     if (demoted) primaryChanged()
   }
 
-  const failed = (error: unknown): void => reportProblem(describe(error))
   client.on("ready", () => {
     log(onReady)
   })
   client.on("close", forget)
   client.on("error", failed)
+  onStreamError(client, failed)
   client.connect().catch(failed)
 
   /** Reconnects, to the current primary. */
@@ -212,7 +280,16 @@ export const makeConnection = Effect.fnUntraced(function* (
     })
   }
 
-  yield* Effect.suspend(() => (verified ? time.measure : Effect.void)).pipe(
+  // a server without TLS waits for more of what begins a TLS connection, so nothing fails until the connect times out
+  yield* Effect.forkScoped(
+    Effect.flatMap(Effect.delay(askForTls, TLS_AFTER_MILLIS), (fault) =>
+      Effect.sync(() => {
+        if (fault !== undefined) reportProblem(refused("TLS", fault))
+      }),
+    ),
+  )
+
+  yield* Effect.suspend(() => (verified ? measure : Effect.void)).pipe(
     Effect.ignore,
     Effect.schedule(Schedule.spaced(MEASURE_EVERY_MILLIS)),
     Effect.forkScoped,
@@ -225,9 +302,28 @@ export const makeConnection = Effect.fnUntraced(function* (
     isDemotion,
     dropAfter,
     reconnected: () => Deferred.await(connectedAgain),
+    deadline: deadlines.next,
+    measure: Effect.ignore(measure),
+    problem: eviction.problem,
+    loadScripts: () => {
+      if (loading) return
+      loading = true
+      log(
+        Effect.ensuring(
+          Effect.ignore(scripts.load),
+          Effect.sync(() => {
+            loading = false
+          }),
+        ),
+      )
+    },
     describe,
     openListener: () => openListener(connection, failovers?.redirect, nodesOf(client)),
-    onListenerError: (error) => reportProblem(describe(error), true),
+    onListenerError: (error) => {
+      const found = describe(error)
+      // a Cluster's client only says that it has no node
+      reportProblem(found, everVerified || found.kind !== "TLS")
+    },
     onPrimaryChange: (callback) => {
       primaryChanged = callback
     },

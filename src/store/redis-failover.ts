@@ -8,9 +8,10 @@
 import { Effect, Redacted, type Scope } from "effect"
 import { Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay } from "./redis-client.ts"
+import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay, onStreamError } from "./redis-client.ts"
 import { nameOf } from "./redis-hosts.ts"
 import { describeProblem } from "./redis-problems.ts"
+import { tlsOptions } from "./redis-tls.ts"
 
 type Sentinels = Extract<RedisConnection, { readonly kind: "sentinel" }>
 
@@ -144,7 +145,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
       const client = new Redis({
         ...sentinel,
         ...(connection.sentinelPassword === undefined ? {} : { password: Redacted.value(connection.sentinelPassword) }),
-        ...(connection.tls ? { tls: {} } : {}),
+        ...(connection.tls ? { tls: { ...tlsOptions(connection) } } : {}),
         connectTimeout: CONNECT_TIMEOUT_MILLIS,
         commandTimeout: COMMAND_TIMEOUT_MILLIS,
         enableOfflineQueue: false,
@@ -165,6 +166,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
         )
       }
       client.on("error", failed)
+      onStreamError(client, failed)
       client.on("message", onMessage)
       client.on("ready", () => {
         // sent together, so that no announcement in between is missed

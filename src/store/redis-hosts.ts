@@ -8,7 +8,15 @@ import { connect as connectTls } from "node:tls"
 import { Effect, Redacted, Schedule } from "effect"
 import { AbstractConnector, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { describeProblem, isReplica, type RedisProblem, StoreRefused } from "./redis-problems.ts"
+import {
+  describeProblem,
+  isReplica,
+  type RedisProblem,
+  refusalOf,
+  refused,
+  type StoreRefused,
+} from "./redis-problems.ts"
+import { oneSidedTls, tlsOptions } from "./redis-tls.ts"
 
 type Hosts = Extract<RedisConnection, { readonly kind: "hosts" }>
 
@@ -29,7 +37,7 @@ export const nameOf = ({ host, port }: HostPort): string => `${host.includes(":"
 const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
   const client = new Redis({
     ...host,
-    ...(connection.tls ? { tls: {} } : {}),
+    ...(connection.tls ? { tls: { ...tlsOptions(connection) } } : {}),
     connectTimeout: HOST_TIMEOUT_MILLIS,
     commandTimeout: HOST_TIMEOUT_MILLIS,
     lazyConnect: true,
@@ -43,6 +51,7 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
   client.on("error", (error) => {
     failure = error
   })
+  client.on("connect", () => void client.stream.on("error", () => {}))
   try {
     await client.connect()
     if (connection.password !== undefined) {
@@ -53,7 +62,9 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
     if (/^cluster_enabled:1/m.test(info)) return { host, role: "cluster" }
     return { host, role: /^role:slave/m.test(info) ? "replica" : "primary" }
   } catch (error) {
-    return { host, role: "troubled", problem: describeProblem(connection)(failure ?? error) }
+    const problem = describeProblem(connection)(failure ?? error)
+    const fault = problem.kind === "OTHER" ? await oneSidedTls(host, connection.tls) : undefined
+    return { host, role: "troubled", problem: fault === undefined ? problem : refused("TLS", fault) }
   } finally {
     client.disconnect()
   }
@@ -82,8 +93,10 @@ export const primaryConnector = (connection: Hosts): NonNullable<RedisOptions["C
       const answers = await askAll(connection)
       lastPrimary = answers.find(({ role }) => role === "primary")?.host ?? lastPrimary
       if (!this.connecting || lastPrimary === undefined) throw new Error("Connection is closed.")
-      this.stream = connection.tls ? connectTls({ ...lastPrimary }) : connectTcp({ ...lastPrimary })
-      this.stream.once("error", (error) => {
+      this.stream = connection.tls
+        ? connectTls({ ...lastPrimary, ...tlsOptions(connection) })
+        : connectTcp({ ...lastPrimary })
+      this.stream.on("error", (error) => {
         this.firstError = error
       })
       return this.stream
@@ -91,8 +104,7 @@ export const primaryConnector = (connection: Hosts): NonNullable<RedisOptions["C
   }
 }
 
-const refuse = (message: string): Effect.Effect<never, StoreRefused> =>
-  Effect.fail(new StoreRefused({ message: `StoreConnectionString: ${message}.` }))
+const refuse = (message: string): Effect.Effect<never, StoreRefused> => Effect.fail(refusalOf(message))
 
 /** The connection that the answers amount to; undefined while they are not conclusive. */
 const interpret = (

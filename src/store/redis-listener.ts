@@ -6,11 +6,12 @@
  * Messages published in between are lost. Subscribers are notified (`onGap`) when the subscription is restored.
  */
 import { randomBytes } from "node:crypto"
-import { Effect, Metric, type Scope } from "effect"
+import { Deferred, Effect, Metric, type Scope } from "effect"
 import type { Redis } from "ioredis"
 import type { Store } from "../Store.ts"
 import { makeProbe } from "./probe.ts"
-import { listenerRetryDelay } from "./redis-client.ts"
+import { listenerRetryDelay, onStreamError } from "./redis-client.ts"
+import { isReplyError } from "./redis-send.ts"
 
 /** Prefix of the channel that only this instance uses; random characters follow. */
 export const OWN_CHANNEL = "vg:listens:"
@@ -26,6 +27,8 @@ export interface Listener {
   readonly renew: () => void
   /** Whether published messages arrive, as far as known. */
   readonly isReceiving: () => boolean
+  /** Waits until the server has accepted the first subscription; fails with its error if it refuses it. */
+  readonly subscribed: Effect.Effect<void, Error>
 }
 
 export interface ListenerOptions {
@@ -60,6 +63,7 @@ export const makeListener = Effect.fnUntraced(function* ({
   let attempts = 0
   let receiving = true
   let closed = false
+  const first = Deferred.makeUnsafe<void, Error>()
 
   const subscribed = (channel: string): void => {
     for (const each of subscriptions.get(channel) ?? []) {
@@ -73,11 +77,13 @@ export const makeListener = Effect.fnUntraced(function* ({
       () => {
         if (current !== client) return
         confirmed = true
+        Deferred.doneUnsafe(first, Effect.void)
         for (const channel of channels) subscribed(channel)
       },
       (error: unknown) => {
         if (current !== client) return
         onError(error)
+        if (error instanceof Error && isReplyError(error)) Deferred.doneUnsafe(first, Effect.fail(error))
         reconnectLater()
       },
     )
@@ -90,6 +96,7 @@ export const makeListener = Effect.fnUntraced(function* ({
     client.on("error", (error) => {
       if (current === client) onError(error)
     })
+    onStreamError(client, () => {})
     client.on("message", (channel: string, message: string) => {
       if (current !== client) return
       if (channel === ownChannel) {
@@ -157,6 +164,7 @@ export const makeListener = Effect.fnUntraced(function* ({
   return {
     renew,
     isReceiving: () => receiving,
+    subscribed: Deferred.await(first),
     subscribe: (channel, onMessage, onGap = () => {}) =>
       Effect.acquireRelease(
         Effect.promise(async () => {

@@ -4,12 +4,16 @@
  */
 import { Redacted, Schema } from "effect"
 import type { RedisConnection } from "../settings/connection-string.ts"
+import { tlsFault } from "./redis-tls.ts"
 
 /**
  * Redis was reached and refuses this connection string (wrong password, no such database, a replica, …). A retry does not help,
  * so the start fails.
  */
 export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", { message: Schema.String }) {}
+
+export const refusalOf = (message: string): StoreRefused =>
+  new StoreRefused({ message: `StoreConnectionString: ${message}.` })
 
 /** Why the store cannot be used. `refused` means that this lasts until somebody changes the settings or the server. */
 export interface RedisProblem {
@@ -20,7 +24,7 @@ export interface RedisProblem {
   readonly message: string
 }
 
-const refused = (kind: string, message: string): RedisProblem => ({ refused: true, kind, message })
+export const refused = (kind: string, message: string): RedisProblem => ({ refused: true, kind, message })
 const temporary = (kind: string, message: string): RedisProblem => ({ refused: false, kind, message })
 
 /** The server is a replica: it refuses writes. */
@@ -34,6 +38,15 @@ export const wasDemoted: RedisProblem = temporary(
   "READONLY",
   "the server is a replica, which accepts no writes (READONLY); the gate looks for the primary",
 )
+
+/** A single address leads to a node of a Cluster. */
+export const isNodeOfCluster: RedisProblem = refused(
+  "MOVED",
+  "the server is a node of a Cluster: use redis+cluster:// with the addresses of some nodes (redis+cluster://host:port,host:port)",
+)
+
+/** What a user of the gate needs, as Redis's ACL SETUSER takes it; `src/docs/operating.md` has the shortest list of commands. */
+export const ACL_LINE = "~vg:* &vg:* +@all -@dangerous +info +role"
 
 /** Known error replies of servers, by a pattern of their text. The first match counts. */
 const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
@@ -56,11 +69,17 @@ const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
   [
     // within a script the word NOPERM is missing
     /NOPERM|ACL failure in script|user executing the script can't/,
+    refused("NOPERM", `the user lacks permissions (NOPERM): give it ${ACL_LINE}`),
+  ],
+  [
+    /unknown (?:redis )?command/i,
     refused(
-      "NOPERM",
-      "the user lacks permissions: the gate needs all commands on keys and channels that begin with vg: (NOPERM)",
+      "UNKNOWN",
+      "the server has renamed or disabled a command that the gate needs (unknown command): undo its rename-command",
     ),
   ],
+  [/\bMOVED\b|\bCROSSSLOT\b/, isNodeOfCluster],
+  [/\bLOADING\b/, temporary("LOADING", "it loads its data (LOADING)")],
   [/DENIED/, refused("DENIED", "the server is in protected mode and does not serve this machine (DENIED)")],
   [
     /cluster support disabled/,
@@ -93,13 +112,21 @@ const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
   ],
 ]
 
+/** The code of an error, where it says more than the message: those of TLS. */
+const codeOf = (error: Error): string =>
+  "code" in error && typeof error.code === "string" && /SSL|TLS|CERT|SIGN|VERIFY|ISSUER/.test(error.code)
+    ? error.code
+    : ""
+
 const textsOf = (error: unknown, depth = 0): ReadonlyArray<string> => {
   if (!(error instanceof Error) || depth > 3) return error instanceof Error ? [] : [String(error)]
   const inner = [
     "lastNodeError" in error ? error.lastNodeError : undefined,
     ...(error instanceof AggregateError ? error.errors.slice(0, 1) : []),
   ].filter((each) => each !== undefined && each !== null)
-  return [error.message, ...inner.flatMap((each) => textsOf(each, depth + 1))].filter((text) => text !== "")
+  return [error.message, codeOf(error), ...inner.flatMap((each) => textsOf(each, depth + 1))].filter(
+    (text) => text !== "",
+  )
 }
 
 /** Every secret part of the connection string, the longest first. */
@@ -120,9 +147,12 @@ const MAX_LENGTH = 300
 export const describeProblem = (connection: RedisConnection) => {
   const secrets = secretsOf(connection)
   return (error: unknown): RedisProblem => {
-    const text = textsOf(error).join(": ")
+    const texts = textsOf(error)
+    const text = texts.join(": ")
     const known = KNOWN_REPLIES.find(([words]) => words.test(text))
     if (known !== undefined) return known[1]
+    const fault = tlsFault(texts)
+    if (fault !== undefined) return refused("TLS", fault)
     const shown = secrets
       .reduce((clean, secret) => clean.replaceAll(secret, "***"), text)
       // the delay differs each time, so repeated messages would not be equal

@@ -9,13 +9,13 @@ import { PROBE_KEY } from "./redis-verify.ts"
 const TIME_SCRIPT = "return redis.call('TIME')"
 
 /** Milliseconds since 1970 from a reply to TIME; NaN for any other reply. */
-const millisOf = (reply: unknown): number => {
+export const millisOf = (reply: unknown): number => {
   const [seconds, micros] = Array.isArray(reply) ? reply : []
   return Number(seconds) * 1000 + Number(micros) / 1000
 }
 
 /** Turns an invalid reply to TIME into a failure. */
-const checkTime =
+export const checkTime =
   (done: Done): Done =>
   (error, reply) =>
     done(error ?? (Number.isFinite(millisOf(reply)) ? null : new Error("TIME: no time")), reply)

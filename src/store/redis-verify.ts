@@ -1,10 +1,11 @@
 /**
- * Verifies that a new connection matches the connection string. ioredis continues without the user when the server has no
+ * Verifies that a new connection matches the connection string, and that the gate may do there what it needs. ioredis continues without the user when the server has no
  * password, and in database 0 when the server has no such database.
  */
 import { Effect, Redacted } from "effect"
 import { Cluster, type Redis } from "ioredis"
 import type { RedisConnection } from "../settings/connection-string.ts"
+import { refuseNode, tryCommands } from "./redis-probe.ts"
 import { isReplica, type RedisProblem } from "./redis-problems.ts"
 import { sendCommand } from "./redis-send.ts"
 
@@ -32,7 +33,7 @@ export const verifyServer = Effect.fnUntraced(function* (
         ? Effect.void
         : Effect.catchIf(
             sendCommand((done) => client.call("ROLE", done)),
-            ({ message }) => message.startsWith("NOPERM"),
+            ({ message }) => message.startsWith("NOPERM") || /unknown command/i.test(message),
             () => Effect.void,
           ),
       // on a cluster the node with this key may be down while others serve
@@ -45,4 +46,12 @@ export const verifyServer = Effect.fnUntraced(function* (
     { concurrency: "unbounded" },
   ).pipe(Effect.mapError(describe))
   if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
+  if (!(client instanceof Cluster)) yield* refuseNode(client)
+  yield* tryCommands(client, describe).pipe(
+    // on a cluster the node with these keys may be down while others serve
+    Effect.catchIf(
+      (found) => client instanceof Cluster && !found.refused,
+      () => Effect.void,
+    ),
+  )
 })

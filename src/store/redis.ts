@@ -6,11 +6,12 @@ import { Effect, Layer } from "effect"
 import { Cluster } from "ioredis"
 import { Store } from "../Store.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
+import { COMMAND_TIMEOUT_MILLIS } from "./redis-client.ts"
 import { makeCommands } from "./redis-commands.ts"
 import { makeConnection } from "./redis-connection.ts"
 import { identify } from "./redis-hosts.ts"
 import { makeListener } from "./redis-listener.ts"
-import type { StoreRefused } from "./redis-problems.ts"
+import { refusalOf, type StoreRefused } from "./redis-problems.ts"
 import { withSpans } from "./spans.ts"
 
 /** The layer for a connection whose kind of servers is known. */
@@ -27,6 +28,13 @@ const connected = (settings: RedisConnection): Layer.Layer<Store, StoreRefused> 
       })
       connection.onPrimaryChange(listener.renew)
       yield* connection.connected
+      // a user may lack the permission for channels alone; a server that does not answer is waited for in the background
+      if (connection.isOpen()) {
+        yield* Effect.catch(Effect.timeoutOption(listener.subscribed, COMMAND_TIMEOUT_MILLIS), (error) => {
+          const { message, refused } = connection.describe(error)
+          return refused ? Effect.fail(refusalOf(message)) : Effect.void
+        })
+      }
 
       return yield* withSpans({
         run,
@@ -37,6 +45,7 @@ const connected = (settings: RedisConnection): Layer.Layer<Store, StoreRefused> 
         publish: (channel, message) => Effect.asVoid(publish(channel, message)),
         subscribe: listener.subscribe,
         listens: Effect.sync(listener.isReceiving),
+        problem: Effect.sync(connection.problem),
         now: connection.now,
       })
     }),

@@ -21,4 +21,12 @@ export const ruleOf = <C extends object, K extends object, A>(
   run: Run<C, K, A>,
   answer: Schema.Codec<NoInfer<A>, unknown>,
   { batch = false, ...texts }: Partial<Pick<Rule<C, K, A>, "batch" | "texts">> = {},
-): Rule<C, K, A> => ({ name, run, lua: lua[name], decode: Schema.decodeUnknownSync(answer), batch, ...texts })
+): Rule<C, K, A> => ({
+  name,
+  run,
+  lua: lua[name],
+  decode: Schema.decodeUnknownSync(answer),
+  batch,
+  expires: true,
+  ...texts,
+})

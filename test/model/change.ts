@@ -37,11 +37,16 @@ export interface Change {
 
 export const isCalled = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
 
+/** Whether a gate has taken back its start of a ticket that is called now: it was starting, in the same slot. */
+export const isTakenBack = (was: Record | undefined, is: Record): boolean =>
+  was !== undefined && was.state === "starting" && isCalled(is) && was.lease === is.lease
+
 /** The tickets that this step called: those called now that were not, or had another lease. */
 export const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
-  [...after.tickets].filter(
-    ([id, t]) => isCalled(t) && !(isCalled(before.tickets.get(id)) && before.tickets.get(id)?.lease === t.lease),
-  )
+  [...after.tickets].filter(([id, t]) => {
+    const was = before.tickets.get(id)
+    return isCalled(t) && !(isCalled(was) && was?.lease === t.lease) && !isTakenBack(was, t)
+  })
 
 /** The tickets that this step ended. */
 export const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>

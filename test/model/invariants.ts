@@ -6,7 +6,7 @@ import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/rules/outage.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
-import { type Change, isCalled, newlyCalled, newlyOver, withdrawn } from "./change.ts"
+import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
 
 /** The states that hold a slot. */
@@ -20,8 +20,8 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // called: to missed, or to waiting while the platform cannot be reached; a start and its failure are two steps
   called: ["called", "starting", "missed", "left", "removed", "waiting"],
   // to ended at once when the end was reported before the bind: that is a failed start
-  // to left only if its caller never learnt of it
-  starting: ["starting", "live", "waiting", "failed", "left", "removed"],
+  // to left only if its caller never learnt of it; to called when its gate got no answer and takes the start back
+  starting: ["starting", "live", "waiting", "failed", "left", "removed", "called"],
   // to starting and missed only while the offer of its page is awaited
   live: ["live", "ended", "reclaimed", "stopped", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
@@ -249,6 +249,14 @@ const moved = (change: Change): ReadonlyArray<string> => {
       wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
     } else if (TERMINAL.has(state) ? then.state !== state : NEXT[state]?.includes(then.state) !== true) {
       wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
+    } else if (state === "starting" && then.state === "called" && !isTakenBack(before.tickets.get(id), then)) {
+      wrong.push(`I5: ${id} is called again, in another slot, while it starts`)
+    } else if (
+      state === "starting" &&
+      then.state === "called" &&
+      (after.leases.get(id) ?? 0) > Math.max(now + change.window, before.leases.get(id) ?? 0)
+    ) {
+      wrong.push(`I4: ${id} has more than a window after its start was taken back`)
     } else if (state === "live" && then.state === "starting" && (offerBefore === 0 || offerBefore < now)) {
       wrong.push(`I3: ${id} starts again, though no offer was awaited`)
     } else if (state === "live" && then.state === "missed" && (offerBefore === 0 || offerBefore >= now)) {

@@ -19,6 +19,64 @@ const warnings = (text: string): ReadonlyArray<string> => {
   return Result.isSuccess(parsed) ? parsed.success.warnings : []
 }
 
+describe("a connection string that asks for TLS, in the way of any client", () => {
+  it.each([
+    "rediss://cache",
+    ...[
+      "ssl=true",
+      "ssl=True",
+      "ssl=1",
+      "ssl=yes",
+      "ssl",
+      "ssl=required",
+      "tls=true",
+      "tls",
+      "sslmode=require",
+      "useSSL=true",
+    ].map((option) => `redis://cache?${option}`),
+    ...["ssl=true", "SSL=True", "tls=true", "ssl=required", "ssl=true,sslHost=cache.example"].map(
+      (option) => `cache,${option}`,
+    ),
+  ])("gets it: %s", (text) => {
+    assert.deepInclude(read(text), { host: "cache", tls: true })
+    assert.deepStrictEqual(warnings(text), [])
+  })
+
+  it.each([
+    ...["ssl_cert_reqs=none", "tlsCAFile=ca.pem", "sslcert=a", "ssl=maybe", "ssl=true&tls=false", "tls_insecure=1"].map(
+      (option) => `redis://:hunter22@cache?${option}`,
+    ),
+    "rediss://:hunter22@cache?ssl=false",
+    ...[
+      "ssl",
+      "sslHost=cache.example",
+      "sslProtocols=tls12",
+      "ssl=maybe",
+      "ssl=true,tls=false",
+      "ssl=true,sslHost=a b",
+    ].map((option) => `cache:6380,${option},password=hunter22`),
+    "tls://:hunter22@cache",
+    "redis+tls://:hunter22@cache",
+  ])("is refused where the gate cannot do it: %s", (text) => {
+    assert.match(String(read(text)), /^expected /)
+    assert.notInclude(String(read(text)), "hunter22")
+  })
+
+  it.each(["redis://cache?ssl=false", "redis://cache?tls=0", "cache,ssl=false", "redis://cache"])(
+    "asks for none: %s",
+    (text) => {
+      assert.deepInclude(read(text), { host: "cache", tls: false })
+    },
+  )
+
+  it("knows the name that the certificate must have", () => {
+    assert.deepInclude(read("10.0.0.1:6380,ssl=true,sslHost=cache.example"), {
+      host: "10.0.0.1",
+      serverName: "cache.example",
+    })
+  })
+})
+
 describe("a connection string", () => {
   it.each<[string, unknown]>([
     ["memory:", { kind: "memory" }],

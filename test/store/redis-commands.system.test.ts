@@ -43,6 +43,10 @@ describe("a command that a replica refused", () => {
             Effect.promise(() => server.command("replicaof", "no", "one")),
           )
         },
+        deadline: () => undefined,
+        measure: Effect.void,
+        loadScripts: () => {},
+        problem: () => "",
         describe: (error) => ({ refused: false, kind: "OTHER", message: String(error) }),
         openListener: () => client,
         onListenerError: () => {},

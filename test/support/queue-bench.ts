@@ -107,6 +107,8 @@ export const makeBench = Effect.fnUntraced(function* (
     now: store.now,
     ...gates,
     ...results,
+    /** reads what the store has carried out beside the steps of this bench */
+    refresh: readAgain,
     setSlots: (count: number) => {
       slots = count
     },

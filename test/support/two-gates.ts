@@ -13,13 +13,21 @@ export const makeTwoGates = Effect.fnUntraced(function* () {
   const here = `here-${randomUUID()}`
   const there = `there-${randomUUID()}`
   const broken = new Set<string>()
+  const deaf = new Set<string>()
+  /** what a broken path still carries to the store */
+  let onTheWay: Effect.Effect<unknown, unknown> = Effect.void
+  const failed = Effect.fail(new StoreUnavailable({ message: "broken" }))
   const gate = (name: string) => {
     const path = Store.of({
       ...store,
       run: (...asked) =>
-        Effect.suspend(() =>
-          broken.has(name) ? Effect.fail(new StoreUnavailable({ message: "broken" })) : store.run(...asked),
-        ),
+        Effect.suspend(() => {
+          if (broken.has(name)) {
+            onTheWay = store.run(...asked)
+            return failed
+          }
+          return deaf.has(name) ? Effect.andThen(store.run(...asked), failed) : store.run(...asked)
+        }),
     })
     const services = Layer.mergeAll(Layer.succeed(Store, path), Layer.succeed(Settings, settings))
     return Effect.map(Layer.build(Layer.provide(Layer.fresh(queueLayer), services)), (built) =>
@@ -59,6 +67,13 @@ export const makeTwoGates = Effect.fnUntraced(function* () {
       if (is) broken.add(which)
       else broken.delete(which)
     },
+    /** whether this instance gets no answer to what the store carries out */
+    setDeaf: (which: string, is: boolean) => {
+      if (is) deaf.add(which)
+      else deaf.delete(which)
+    },
+    /** the last step that failed at a broken path, to be carried out late */
+    late: Effect.suspend(() => onTheWay),
     withdrawals,
     /** this instance has answered the requests for these with 503 */
     setWithdrawing: (which: string, ...ids: ReadonlyArray<string>) => {

@@ -102,7 +102,7 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
         }))
       }
       case "start":
-        return does(asked.start, { id: called ?? "nobody" })
+        return does(asked.start, { id: called ?? "nobody", attempt: `a${random.below(3)}` })
       case "bind": {
         const id = starting ?? "nobody"
         const session = `x${sessions.length}`

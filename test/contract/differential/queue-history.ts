@@ -174,6 +174,9 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     }))
   }
 
+  /** few, so that a start is sometimes one that was carried out or given up before */
+  const attempt = (): string => `a${random.below(4)}`
+
   /** some tickets, and possibly one whose admission is still pending */
   const toWithdraw = (): ReadonlyArray<string> => {
     const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("waiting", "called", "starting")).filter(
@@ -253,7 +256,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         return does(asked.admit, call, () => ({ admits: [call.id, originOf(call).caller ?? ""] }))
       }
       case "start":
-        return does(asked.start, { id: ticket("called") })
+        return does(asked.start, { id: ticket("called"), attempt: attempt() })
       case "bind": {
         const id = ticket("starting")
         const known = random.percent(25) ? endedEarly() : undefined
@@ -334,7 +337,12 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const report = { since: now - random.pick([0, 300, 2_000, 17_000, 100_000]) }
         if (random.percent(50)) return does(asked.reportOutage, report)
         const more = random.percent(30) ? { more: true as const } : {}
-        return does(asked.reportOutage, { ...report, ids: toWithdraw(), ...more }, () => ({ withdraws: true }))
+        const starts = random.percent(40)
+          ? { starts: [{ id: ticket("starting", "called", "waiting"), attempt: attempt() }] }
+          : {}
+        return does(asked.reportOutage, { ...report, ids: toWithdraw(), ...starts, ...more }, () => ({
+          withdraws: true,
+        }))
       }
       case "gateGone":
         return does(asked.gateGone, {})

@@ -449,4 +449,76 @@ export const outages = (test: QueueTest): void => {
         assert.deepStrictEqual([q.line().length, q.stateOf("last")], [300, "abandoned"])
       }),
   )
+
+  test(
+    "a start without an answer is taken back, so that it can be repeated at once, at either gate",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        for (const repeatedAt of [q.here, q.there]) {
+          yield* sweeping(q, SECOND)
+          const id = `at ${repeatedAt}`
+          yield* q.enter(`before ${id}`)
+          yield* q.wait(id)
+          yield* q.end(`session of before ${id}`)
+          q.setDeaf(q.here, true)
+          yield* failing(q, id)
+          q.setDeaf(q.here, false)
+          yield* q.refresh
+          assert.strictEqual(q.stateOf(id), "starting")
+          yield* sweeping(q, SECOND)
+          assert.deepStrictEqual([q.stateOf(id), windowOf(q, id)], ["called", (yield* q.now) + WINDOW])
+          q.on(repeatedAt)
+          yield* q.run(id)
+          yield* q.end(`session of ${id}`)
+        }
+      }),
+  )
+
+  test("a start that arrives after it was taken back is not carried out", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      q.setBroken(q.here, true)
+      yield* failing(q, "t2")
+      q.setBroken(q.here, false)
+      const { late } = q
+      yield* q.sweep
+      yield* late
+      yield* q.refresh
+      assert.strictEqual(q.stateOf("t2"), "called")
+      yield* q.run("t2")
+    }),
+  )
+
+  test("taking back starts of a turn does not extend it for ever", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      const began = yield* q.now
+      for (let n = 0; n < MAX_WINDOWS * (WINDOW / SECOND) && q.stateOf("t2") !== "missed"; n++) {
+        q.setDeaf(q.here, true)
+        yield* Effect.ignore(q.start("t2"))
+        q.setDeaf(q.here, false)
+        yield* q.refresh
+        yield* sweeping(q, 2 * SECOND, [q.here, q.there], () => q.heartbeat("t3"))
+      }
+      assert.strictEqual(q.stateOf("t2"), "missed")
+      assert.isAtMost((yield* q.now) - began, MAX_WINDOWS * WINDOW + DEAD_MILLIS)
+    }),
+  )
+
+  test("a start that is taken back after its lease has ended leaves no slot in doubt", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      q.setDeaf(q.here, true)
+      yield* failing(q, "t2")
+      yield* q.refresh
+      yield* sweeping(q, START_LEASE + SECOND, [q.there], () => q.heartbeat("t2", "t3"))
+      assert.strictEqual(q.stateOf("?2"), "doubt")
+      q.setDeaf(q.here, false)
+      q.on(q.here)
+      yield* q.sweep
+      yield* sweeping(q, 2 * SECOND)
+      assert.isUndefined(q.stateOf("?2"))
+    }),
+  )
 }

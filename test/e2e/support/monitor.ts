@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { createConnection } from "node:net"
 import { eventually } from "../../../scripts/harness/process.ts"
 import type { RedisServer } from "../../../scripts/harness/redis.ts"
+import { lua } from "../../../src/rules/lua.generated.ts"
 import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
 
 /** Commands of background tasks: the sweep, the ends of long calls, connection checks and the clock. */
@@ -18,12 +19,13 @@ const unescaped = (text: string): string =>
     escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped.slice(1), 16)) : (escapes[escaped] ?? escaped),
   )
 
+const sha1 = (text: string): string => createHash("sha1").update(text, "latin1").digest("hex")
+
 /**
- * Names the commands that clients send; scripts by the name in their first line. A script that the server does not know yet is sent whole
- * after it was asked for by its digest, so the name of a command is asked for when it is needed.
+ * Names the commands that clients send; scripts by the name in their first line, as `EVAL name` also where they are sent by their digest.
  */
 const makeNames = () => {
-  const scripts = new Map<string, string>()
+  const scripts = new Map<string, string>(Object.entries(lua).map(([name, text]) => [sha1(text), name]))
   return (line: string): (() => string) | undefined => {
     const [, client, command = "", first = ""] = LINE.exec(line) ?? []
     // commands inside a script are not round trips
@@ -32,7 +34,7 @@ const makeNames = () => {
       case "eval": {
         const text = unescaped(first)
         const name = /^-- voicegate ([\w.+]+)/.exec(text)?.[1] ?? "eval"
-        scripts.set(createHash("sha1").update(text, "latin1").digest("hex"), name)
+        scripts.set(sha1(text), name)
         return () => `EVAL ${name}`
       }
       case "publish":

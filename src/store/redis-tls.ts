@@ -1,0 +1,72 @@
+/** TLS to Redis: its options, and which fault of it an error shows. Certificates are always verified. */
+import { connect } from "node:net"
+import { connect as connectTls } from "node:tls"
+import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
+
+/** The TLS options of a connection; undefined without TLS. */
+export const tlsOptions = ({ serverName, tls }: RedisConnection): { readonly servername?: string } | undefined =>
+  tls ? (serverName === undefined ? {} : { servername: serverName }) : undefined
+
+/** Which fault of TLS an error shows, by a pattern of its code or text. The first match counts. */
+const FAULTS: ReadonlyArray<readonly [RegExp, string]> = [
+  [
+    /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,
+    "the server's certificate has expired or is not valid yet (TLS): renew it, and check the clocks",
+  ],
+  [
+    /ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate/i,
+    "the server's certificate is for another name (TLS): connect by a name that it has, or give that as sslHost in the form host:port,ssl=true,sslHost=name",
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|self.signed|unable to (?:verify|get)/i,
+    "the server's certificate is from an authority that this machine does not know (TLS): name the authority's file in NODE_EXTRA_CA_CERTS",
+  ],
+  [
+    /certificate.required|peer did not return a certificate|CERTIFICATE_REQUIRED/i,
+    "the server demands a client certificate (TLS), and the gate has none: set tls-auth-clients no at the server",
+  ],
+  [
+    /WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long|HTTP_REQUEST/i,
+    "the server does not speak TLS on this port: use its TLS port, or redis:// if it has none",
+  ],
+  [
+    /PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS|handshake.failure|no.shared.cipher/i,
+    "the server and the gate share no version or cipher of TLS, or the server demands a client certificate (TLS)",
+  ],
+  // a TLS alert in answer to a command that was not encrypted
+  [/as reply type byte/, "the server speaks TLS on this port: use rediss://, or ssl=true in the form host:port"],
+  [/ERR_SSL|ERR_TLS|_CERT_|\bSSL\b|\bTLS\b/, "TLS to the server fails"],
+]
+
+/** The fault of TLS that an error shows, by its texts and codes; undefined for another error. */
+export const tlsFault = (texts: ReadonlyArray<string>): string | undefined =>
+  FAULTS.find(([pattern]) => pattern.test(texts.join(" ")))?.[1]
+
+const PROBE_MILLIS = 1_000
+
+/**
+ * Why a connection to this server is closed without an answer, if the reason is TLS on one side only: asks the server in the other way.
+ * Undefined if that does not answer either. Sends no secret.
+ */
+export const oneSidedTls = ({ host, port }: HostPort, tls: boolean): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const socket = tls ? connect({ host, port }) : connectTls({ host, port, rejectUnauthorized: false })
+    const done = (found: string | undefined): void => {
+      socket.destroy()
+      resolve(found)
+    }
+    socket.setTimeout(PROBE_MILLIS, () => done(undefined))
+    socket.on("error", (error) => {
+      // a refusal within TLS shows that the server speaks it
+      done(!tls && /alert|certificate/i.test(String(error)) ? SPEAKS_TLS : undefined)
+    })
+    if (tls) {
+      socket.once("connect", () => socket.write("PING\r\n"))
+      socket.once("data", (data) => done(/^[-+]/.test(data.toString("latin1")) ? SPEAKS_NO_TLS : undefined))
+    } else {
+      socket.once("secureConnect", () => done(SPEAKS_TLS))
+    }
+  })
+
+const SPEAKS_TLS = "the server speaks TLS on this port: use rediss://, or ssl=true in the form host:port"
+const SPEAKS_NO_TLS = "the server does not speak TLS on this port: use its TLS port, or redis:// if it has none"
