@@ -14,9 +14,9 @@ import { makeFailovers } from "./redis-failover.ts"
 import {
   describeProblem,
   isReplica,
+  oneSided,
   type RedisProblem,
   refusalOf,
-  refused,
   type StoreRefused,
   wasDemoted,
 } from "./redis-problems.ts"
@@ -192,7 +192,7 @@ export const makeConnection = Effect.fnUntraced(function* (
     // another event may name the cause meanwhile
     log(
       Effect.map(Effect.delay(askForTls, CAUSE_MILLIS), (fault) => {
-        reportProblem(fault === undefined ? found : refused("TLS", fault))
+        reportProblem(fault === undefined ? found : oneSided(fault, connection.tls))
       }),
     )
   }
@@ -284,7 +284,7 @@ export const makeConnection = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.delay(askForTls, TLS_AFTER_MILLIS), (fault) =>
       Effect.sync(() => {
-        if (fault !== undefined) reportProblem(refused("TLS", fault))
+        if (fault !== undefined) reportProblem(oneSided(fault, connection.tls))
       }),
     ),
   )

@@ -11,9 +11,9 @@ import type { HostPort, RedisConnection } from "../settings/connection-string.ts
 import {
   describeProblem,
   isReplica,
+  oneSided,
   type RedisProblem,
   refusalOf,
-  refused,
   type StoreRefused,
 } from "./redis-problems.ts"
 import { oneSidedTls, tlsOptions } from "./redis-tls.ts"
@@ -64,7 +64,7 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
   } catch (error) {
     const problem = describeProblem(connection)(failure ?? error)
     const fault = problem.kind === "OTHER" ? await oneSidedTls(host, connection.tls) : undefined
-    return { host, role: "troubled", problem: fault === undefined ? problem : refused("TLS", fault) }
+    return { host, role: "troubled", problem: fault === undefined ? problem : oneSided(fault, connection.tls) }
   } finally {
     client.disconnect()
   }

@@ -45,6 +45,10 @@ export const isNodeOfCluster: RedisProblem = refused(
   "the server is a node of a Cluster: use redis+cluster:// with the addresses of some nodes (redis+cluster://host:port,host:port)",
 )
 
+/** TLS on one side only. A server that does not answer TLS may also stand still for a moment. */
+export const oneSided = (fault: string, tls: boolean): RedisProblem =>
+  tls ? temporary("TLS", fault) : refused("TLS", fault)
+
 /** What a user of the gate needs, as Redis's ACL SETUSER takes it; `src/docs/operating.md` has the shortest list of commands. */
 export const ACL_LINE = "~vg:* &vg:* +@all -@dangerous +info +role"
 
@@ -69,7 +73,10 @@ const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
   [
     // within a script the word NOPERM is missing
     /NOPERM|ACL failure in script|user executing the script can't/,
-    refused("NOPERM", `the user lacks permissions (NOPERM): give it ${ACL_LINE}`),
+    refused(
+      "NOPERM",
+      `the user lacks permissions: the gate needs all commands on keys and channels that begin with vg: (NOPERM); give it ${ACL_LINE}`,
+    ),
   ],
   [
     /unknown (?:redis )?command/i,

@@ -1,5 +1,4 @@
 /** TLS to Redis: its options, and which fault of it an error shows. Certificates are always verified. */
-import { connect } from "node:net"
 import { connect as connectTls } from "node:tls"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 
@@ -42,30 +41,38 @@ const FAULTS: ReadonlyArray<readonly [RegExp, string]> = [
 export const tlsFault = (texts: ReadonlyArray<string>): string | undefined =>
   FAULTS.find(([pattern]) => pattern.test(texts.join(" ")))?.[1]
 
-const PROBE_MILLIS = 1_000
+const PROBE_MILLIS = 2_000
 
 /**
- * Why a connection to this server is closed without an answer, if the reason is TLS on one side only: asks the server in the other way.
- * Undefined if that does not answer either. Sends no secret.
+ * Why a connection to this server does not come about, if the reason is TLS on one side only. Sends nothing but the beginning of a TLS
+ * connection. A server without TLS waits for more of it, and so does one that stands still.
+ *
+ * @param tls whether the gate uses TLS
  */
 export const oneSidedTls = ({ host, port }: HostPort, tls: boolean): Promise<string | undefined> =>
   new Promise((resolve) => {
-    const socket = tls ? connect({ host, port }) : connectTls({ host, port, rejectUnauthorized: false })
+    const socket = connectTls({ host, port, rejectUnauthorized: false })
+    let reached = false
+    let secured = false
     const done = (found: string | undefined): void => {
       socket.destroy()
       resolve(found)
     }
-    socket.setTimeout(PROBE_MILLIS, () => done(undefined))
-    socket.on("error", (error) => {
-      // a refusal within TLS shows that the server speaks it
-      done(!tls && /alert|certificate/i.test(String(error)) ? SPEAKS_TLS : undefined)
+    socket.once("connect", () => {
+      reached = true
     })
-    if (tls) {
-      socket.once("connect", () => socket.write("PING\r\n"))
-      socket.once("data", (data) => done(/^[-+]/.test(data.toString("latin1")) ? SPEAKS_NO_TLS : undefined))
-    } else {
-      socket.once("secureConnect", () => done(SPEAKS_TLS))
-    }
+    socket.once("secureConnect", () => {
+      secured = true
+      if (!tls) done(SPEAKS_TLS)
+    })
+    socket.setTimeout(PROBE_MILLIS, () => done(tls && reached && !secured ? SPEAKS_NO_TLS : undefined))
+    socket.once("close", () => done(undefined))
+    socket.on("error", (error: Error) => {
+      // a refusal within TLS shows that the server speaks it; that it demands a certificate comes after the beginning
+      const fault = tlsFault([String(error), "code" in error ? String(error.code) : ""])
+      if (tls) done(fault)
+      else done(fault === undefined ? undefined : SPEAKS_TLS)
+    })
   })
 
 const SPEAKS_TLS = "the server speaks TLS on this port: use rediss://, or ssl=true in the form host:port"
