@@ -19,6 +19,8 @@ export interface Declared {
   readonly files: ReadonlyArray<string>
   /** `Rule.texts` */
   readonly texts: ReadonlyArray<string>
+  /** `Rule.expires` */
+  readonly expires: boolean
 }
 
 /** The list `texts` in the options of a rule. */
@@ -36,6 +38,15 @@ export const textsOf = (options: ts.Expression | undefined): ReadonlyArray<strin
     if (ts.isStringLiteral(each)) return each.text
     throw new Error(`${texts.getText()} must be a list of string literals`)
   })
+}
+
+/** The option `expires` of a rule, after `textsOf` has checked the options. */
+export const expiresOf = (options: ts.Expression | undefined): boolean => {
+  if (options === undefined || !ts.isObjectLiteralExpression(options)) return false
+  const expires = options.properties.find((property) => property.name?.getText() === "expires")
+  if (expires === undefined) return false
+  if (ts.isPropertyAssignment(expires) && expires.initializer.kind === ts.SyntaxKind.TrueKeyword) return true
+  throw new Error(`${expires.getText()} must be true, or absent`)
 }
 
 /** The file from which each name is imported that `source` takes from `src/rules`. */
@@ -76,6 +87,7 @@ const declaredIn = (file: string): ReadonlyArray<Declared> => {
         expression,
         files: names.map((each) => files.get(each) ?? ""),
         texts: textsOf(options),
+        expires: expiresOf(options),
       })
     }
     ts.forEachChild(node, visit)

@@ -44,7 +44,7 @@ export const rules = {
     ...takeAndAdmit,
     decode: (answer) => (answers.isPlainPlace(answer) ? answer : takeAndAdmit.decode(answer)),
   } satisfies typeof takeAndAdmit as typeof takeAndAdmit,
-  start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.started)),
+  start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.started), { expires: true }),
   bind: ruleOf("queue.bind", runQueue(bind), stepAnswer(Literals(["live", "ended", "stale"]))),
   offer: ruleOf("queue.offer", runQueue(offer), stepAnswer(answers.offered)),
   alias: ruleOf("queue.alias", runQueue(alias), stepAnswer(Literals(["kept", "ended", "stale"]))),

@@ -2,8 +2,8 @@
  * The commands that the store sends over its verified connection.
  *
  * They fail fast while the connection is not open: they are not queued, because nobody could tell whether they will be carried out.
- * None is sent twice, except one that a replica refused, of which nothing was carried out. A rule that is given up is not carried out
- * later (`redis-deadline.ts`).
+ * None is sent twice, except one that a replica refused, of which nothing was carried out. Some are not carried out after they were given
+ * up (`redis-deadline.ts`).
  */
 import { Clock, Effect, type Scope } from "effect"
 import { Cluster } from "ioredis"

@@ -23,7 +23,7 @@ import {
 import { makeScripts } from "./redis-scripts.ts"
 import { TIMED_OUT } from "./redis-send.ts"
 import { readServerTime } from "./redis-time.ts"
-import { oneSidedTls } from "./redis-tls.ts"
+import { tlsOptions, tlsProblem } from "./redis-tls.ts"
 import { verifyServer } from "./redis-verify.ts"
 import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
 
@@ -181,7 +181,7 @@ export const makeConnection = Effect.fnUntraced(function* (
     const address = addressOf(connection)
     return everVerified || address === undefined
       ? Effect.undefined
-      : Effect.promise(() => oneSidedTls(address, connection.tls))
+      : Effect.promise(() => tlsProblem(address, tlsOptions(connection)))
   })
   /** Reports a problem of connecting or verifying, or the lack of TLS behind it. */
   const reportFailure = (found: RedisProblem): void => {

@@ -1,7 +1,7 @@
 /**
  * Until when a server may carry out a command. A gate gives a command up after `COMMAND_TIMEOUT_MILLIS`, but a network that holds
- * it back, or a server that stands still, may carry it out much later, when its caller was told long ago that it failed. So each rule is
- * sent with a deadline in the server's time, and a rule that arrives later does nothing (`Rule.expires`).
+ * it back, or a server that stands still, may carry it out much later, when its caller was told long ago that it failed. So a rule that
+ * would do harm then is sent with a deadline in the server's time, and does nothing when it arrives later (`Rule.expires`).
  *
  * The deadline follows the timer that ioredis starts for the command, which is this process's own and no `Clock`. It is never later
  * than that timer: the offset of the server's clock is measured by its lower bound.

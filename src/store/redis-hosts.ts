@@ -16,7 +16,7 @@ import {
   refusalOf,
   type StoreRefused,
 } from "./redis-problems.ts"
-import { oneSidedTls, tlsOptions } from "./redis-tls.ts"
+import { tlsOptions, tlsProblem } from "./redis-tls.ts"
 
 type Hosts = Extract<RedisConnection, { readonly kind: "hosts" }>
 
@@ -63,7 +63,7 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
     return { host, role: /^role:slave/m.test(info) ? "replica" : "primary" }
   } catch (error) {
     const problem = describeProblem(connection)(failure ?? error)
-    const fault = problem.kind === "OTHER" ? await oneSidedTls(host, connection.tls) : undefined
+    const fault = problem.kind === "OTHER" ? await tlsProblem(host, tlsOptions(connection)) : undefined
     return { host, role: "troubled", problem: fault === undefined ? problem : oneSided(fault, connection.tls) }
   } finally {
     client.disconnect()

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { type Cluster, Redis } from "ioredis"
 import { lua } from "../rules/lua.generated.ts"
 import type { SentRule } from "./batch.ts"
-import { sendCommand } from "./redis-send.ts"
+import { isReplyError, sendCommand } from "./redis-send.ts"
 
 /** How many scripts are on their way at a time: on a slow network the last of all at once would exceed a command's time. */
 const SENT_AT_ONCE = 4
@@ -44,15 +44,21 @@ const loadInto = (server: Redis): Effect.Effect<void, Error> =>
 
 export interface Scripts {
   /**
-   * Loads what is missing. On a Cluster at every master; one that cannot be reached is left out, because others may serve. Fails when a
-   * server refuses.
+   * Loads what is missing, on a Cluster at every master. Fails only when a server refuses. One that does not answer in time gets a script with
+   * the first call that needs it.
    */
   readonly load: Effect.Effect<void, Error>
 }
 
 /** @param run runs an effect in the background */
 export const makeScripts = (client: Redis | Cluster, run: (effect: Effect.Effect<void>) => void): Scripts => {
-  if (client instanceof Redis) return { load: loadInto(client) }
+  const unlessUnanswered = (loading: Effect.Effect<void, Error>): Effect.Effect<void, Error> =>
+    Effect.catchIf(
+      loading,
+      (error) => !isReplyError(error),
+      () => Effect.void,
+    )
+  if (client instanceof Redis) return { load: unlessUnanswered(loadInto(client)) }
   /** the masters that have the scripts, for as long as their connection lasts */
   const loaded = new WeakSet<Redis>()
   const loadMaster = (server: Redis): Effect.Effect<void, Error> =>
@@ -62,16 +68,10 @@ export const makeScripts = (client: Redis | Cluster, run: (effect: Effect.Effect
       return Effect.tap(loadInto(server), () => Effect.sync(() => loaded.add(server)))
     })
   const load = Effect.suspend(() =>
-    Effect.forEach(
-      client.nodes("master"),
-      (server) =>
-        Effect.catchIf(
-          loadMaster(server),
-          ({ name }) => name !== "ReplyError",
-          () => Effect.void,
-        ),
-      { concurrency: "unbounded", discard: true },
-    ),
+    Effect.forEach(client.nodes("master"), (server) => unlessUnanswered(loadMaster(server)), {
+      concurrency: "unbounded",
+      discard: true,
+    }),
   )
   // the nodes were read anew: one of them may be a master since a moment ago
   client.on("refresh", () => {

@@ -44,16 +44,21 @@ export const tlsFault = (texts: ReadonlyArray<string>): string | undefined =>
 const PROBE_MILLIS = 2_000
 
 /**
- * Why a connection to this server does not come about, if the reason is TLS on one side only. Sends nothing but the beginning of a TLS
- * connection. A server without TLS waits for more of it, and so does one that stands still.
+ * Why a connection to this server does not come about, if the reason is TLS on one side only, or that the server demands a client
+ * certificate. Sends nothing but the beginning of a TLS connection. A server without TLS waits for more of it, and so does one that
+ * stands still.
  *
- * @param tls whether the gate uses TLS
+ * @param tls the options of the gate's TLS (`tlsOptions`); undefined if it uses none
  */
-export const oneSidedTls = ({ host, port }: HostPort, tls: boolean): Promise<string | undefined> =>
+export const tlsProblem = (
+  { host, port }: HostPort,
+  tls: { readonly servername?: string } | undefined,
+): Promise<string | undefined> =>
   new Promise((resolve) => {
-    const socket = connectTls({ host, port, rejectUnauthorized: false })
+    const socket = connectTls({ host, port, ...tls, rejectUnauthorized: false })
     let reached = false
     let secured = false
+    let answered = false
     const done = (found: string | undefined): void => {
       socket.destroy()
       resolve(found)
@@ -63,17 +68,24 @@ export const oneSidedTls = ({ host, port }: HostPort, tls: boolean): Promise<str
     })
     socket.once("secureConnect", () => {
       secured = true
-      if (!tls) done(SPEAKS_TLS)
+      if (tls === undefined) done(SPEAKS_TLS)
     })
-    socket.setTimeout(PROBE_MILLIS, () => done(tls && reached && !secured ? SPEAKS_NO_TLS : undefined))
-    socket.once("close", () => done(undefined))
+    socket.once("data", () => {
+      answered = true
+    })
+    // TLS 1.3: the server judges the client after the beginning, and its reason may be lost when it closes
+    const closed = (): void => done(tls !== undefined && secured && !answered ? CLOSES_TLS : undefined)
+    socket.setTimeout(PROBE_MILLIS, () => done(tls !== undefined && reached && !secured ? SPEAKS_NO_TLS : undefined))
+    socket.once("close", closed)
     socket.on("error", (error: Error) => {
-      // a refusal within TLS shows that the server speaks it; that it demands a certificate comes after the beginning
+      // a refusal within TLS shows that the server speaks it
       const fault = tlsFault([String(error), "code" in error ? String(error.code) : ""])
-      if (tls) done(fault)
-      else done(fault === undefined ? undefined : SPEAKS_TLS)
+      if (fault === undefined) closed()
+      else done(tls === undefined ? SPEAKS_TLS : fault)
     })
   })
 
 const SPEAKS_TLS = "the server speaks TLS on this port: use rediss://, or ssl=true in the form host:port"
 const SPEAKS_NO_TLS = "the server does not speak TLS on this port: use its TLS port, or redis:// if it has none"
+const CLOSES_TLS =
+  "the server closes every TLS connection as soon as it is open: it may demand a client certificate, and the gate has none (at the server: tls-auth-clients no)"

@@ -14,19 +14,18 @@ export const NO_CONTEXT: object = Object.freeze({})
  * @param name unique; a string literal
  * @param run an expression of names imported from `src/rules`
  * @param answer the schema of one answer of the Lua; answers of the memory store are not decoded
- * @param options `batch` and `texts` of `Rule`; `texts` is a list of string literals
+ * @param options `batch`, `expires` and `texts` of `Rule`; `texts` is a list of string literals
  */
 export const ruleOf = <C extends object, K extends object, A>(
   name: keyof typeof lua,
   run: Run<C, K, A>,
   answer: Schema.Codec<NoInfer<A>, unknown>,
-  { batch = false, ...texts }: Partial<Pick<Rule<C, K, A>, "batch" | "texts">> = {},
+  { batch = false, ...options }: { readonly expires?: true } & Partial<Pick<Rule<C, K, A>, "batch" | "texts">> = {},
 ): Rule<C, K, A> => ({
   name,
   run,
   lua: lua[name],
   decode: Schema.decodeUnknownSync(answer),
   batch,
-  expires: true,
-  ...texts,
+  ...options,
 })

@@ -1,16 +1,18 @@
 /** How the options of a rule are read from the source, for its Lua. */
 import { assert, describe, it } from "@effect/vitest"
 import ts from "typescript"
-import { textsOf } from "../../scripts/rules/declared.ts"
+import { expiresOf, textsOf } from "../../scripts/rules/declared.ts"
 
-/** The texts in options that are written like this. */
-const read = (options: string): ReadonlyArray<string> => {
+/** Options that are written like this. */
+const written = (options: string): ts.Expression => {
   const source = ts.createSourceFile("options.ts", `(${options})`, ts.ScriptTarget.ESNext, true)
   const [statement] = source.statements
   assert(statement !== undefined && ts.isExpressionStatement(statement))
   assert(ts.isParenthesizedExpression(statement.expression))
-  return textsOf(statement.expression.expression)
+  return statement.expression.expression
 }
+
+const read = (options: string): ReadonlyArray<string> => textsOf(written(options))
 
 describe("the texts of a rule", () => {
   it("are those in its options, else its data", () => {
@@ -24,5 +26,14 @@ describe("the texts of a rule", () => {
     assert.throws(() => read("{ ...options }"), "must be an object with each option in it")
     assert.throws(() => read("{ texts }"), "must be a list of string literals")
     assert.throws(() => read("{ texts: [ID] }"), "must be a list of string literals")
+  })
+})
+
+describe("a rule with a deadline", () => {
+  it("says so in its options, written out", () => {
+    assert.isTrue(expiresOf(written("{ expires: true, batch: true }")))
+    assert.isFalse(expiresOf(written("{ batch: true }")))
+    assert.isFalse(expiresOf(undefined))
+    assert.throws(() => expiresOf(written("{ expires: isLate }")), "must be true, or absent")
   })
 })
