@@ -86,10 +86,15 @@ const openOne = (
 /**
  * Creates a client, which connects on `connect`. Several hosts are treated as a primary with its replicas.
  *
+ * @param retryStrategy how long it waits before it connects again (ms); ioredis counts only attempts without a connection
  * @param redirect replaces the master's address (`host:port`) that a Sentinel reports; null keeps it
  */
-export const open = (connection: RedisConnection, redirect: Redirect = () => null): Redis | Cluster => {
-  if (connection.kind !== "cluster") return openOne(connection, redirect, retryDelay)
+export const open = (
+  connection: RedisConnection,
+  retryStrategy: () => number,
+  redirect: Redirect = () => null,
+): Redis | Cluster => {
+  if (connection.kind !== "cluster") return openOne(connection, redirect, retryStrategy)
   const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = commonOptions(connection)
   const options: ClusterOptions = {
     redisOptions,
@@ -98,7 +103,7 @@ export const open = (connection: RedisConnection, redirect: Redirect = () => nul
     lazyConnect: true,
     // keeps names, because a certificate may have names only
     dnsLookup: (address, callback) => callback(null, address),
-    clusterRetryStrategy: retryDelay,
+    clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
     // otherwise ioredis resends commands that were in flight when a connection broke, though they may have been carried out
     retryDelayOnFailover: 0,

@@ -7,7 +7,7 @@
 import { Clock, Deferred, Effect, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { CONNECT_TIMEOUT_MILLIS, onStreamError, open, openListener } from "./redis-client.ts"
+import { CONNECT_TIMEOUT_MILLIS, onStreamError, open, openListener, retryDelay } from "./redis-client.ts"
 import { makeDeadlines } from "./redis-deadline.ts"
 import { watchEviction } from "./redis-eviction.ts"
 import { makeFailovers } from "./redis-failover.ts"
@@ -29,6 +29,9 @@ import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
 
 /** How long the report of a failed connection waits for a better one (ms). */
 const CAUSE_MILLIS = 200
+
+/** For this long a problem with a name of its own is not followed by one without (ms). */
+const NAMED_MILLIS = 1_000
 
 /** After this time without a connection the gate looks whether TLS is the reason (ms). */
 const TLS_AFTER_MILLIS = 1_000
@@ -125,6 +128,10 @@ export const makeConnection = Effect.fnUntraced(function* (
   let lastProblem = ""
   /** when it was last logged, by monotonic time */
   let loggedAt = 0
+  /** when it was last one with a name of its own, by monotonic time */
+  let namedAt = Number.NEGATIVE_INFINITY
+  /** connections since the last verified one */
+  let attempts = 0
   /** the store is closing, so a lost connection is not a problem */
   let closing = false
   let primaryChanged = (): void => {}
@@ -133,7 +140,7 @@ export const makeConnection = Effect.fnUntraced(function* (
 
   const failovers = connection.kind === "sentinel" ? makeFailovers(connection) : undefined
   const client = yield* Effect.acquireRelease(
-    Effect.sync(() => open(connection, failovers?.redirect)),
+    Effect.sync(() => open(connection, () => retryDelay(++attempts), failovers?.redirect)),
     (each) =>
       Effect.sync(() => {
         closing = true
@@ -142,8 +149,9 @@ export const makeConnection = Effect.fnUntraced(function* (
   )
 
   /** Logs a problem. `listening` marks one of the listener's connection, which does not decide whether the start succeeds. */
-  const reportProblem = ({ message, refused }: RedisProblem, listening = false): void => {
+  const reportProblem = ({ kind, message, refused }: RedisProblem, listening = false): void => {
     if (closing) return
+    if (kind !== "OTHER") namedAt = steady()
     // not logged, since the start fails with this message
     if (refused && !listening && Deferred.doneUnsafe(first, Effect.fail(refusalOf(message)))) {
       return
@@ -165,14 +173,27 @@ export const makeConnection = Effect.fnUntraced(function* (
   const scripts = makeScripts(client, log)
   const eviction = yield* watchEviction(client, () => verified)
   let loading = false
+  const loadScripts = (): void => {
+    if (loading) return
+    loading = true
+    log(
+      Effect.ensuring(
+        Effect.ignore(scripts.load),
+        Effect.sync(() => {
+          loading = false
+        }),
+      ),
+    )
+  }
   /** There is a verified connection, and the server's time is known. */
   const isUsable = (): boolean => verified && time.isMeasured()
 
   /** Returns how far the server's clock is ahead (ms). */
   const verify = verifyServer(client, connection, describe).pipe(
-    Effect.andThen(Effect.mapError(Effect.all([measure, scripts.load], { concurrency: "unbounded" }), describe)),
+    Effect.andThen(Effect.mapError(Effect.all([measure, eviction.read], { concurrency: "unbounded" }), describe)),
     Effect.map(([[ahead]]) => ahead),
-    Effect.tap(eviction.read),
+    // later connections are used while the scripts are on their way: a rule without its script is sent with its text
+    Effect.tap(() => (everVerified ? Effect.sync(loadScripts) : Effect.mapError(scripts.load, describe))),
     Effect.mapError((found) => (found === isReplica ? replica : found)),
   )
 
@@ -185,6 +206,8 @@ export const makeConnection = Effect.fnUntraced(function* (
   })
   /** Reports a problem of connecting or verifying, or the lack of TLS behind it. */
   const reportFailure = (found: RedisProblem): void => {
+    // what fails because the server has closed, after it said why
+    if (found.kind === "OTHER" && steady() - namedAt < NAMED_MILLIS) return
     if (everVerified || found.kind !== "OTHER") {
       reportProblem(found)
       return
@@ -207,6 +230,8 @@ export const makeConnection = Effect.fnUntraced(function* (
         lastProblem = ""
         if (connection === connections) verified = client.status === "ready"
         everVerified = true
+        attempts = 0
+        namedAt = Number.NEGATIVE_INFINITY
         Deferred.doneUnsafe(first, Effect.void)
         Deferred.doneUnsafe(connectedAgain, Effect.void)
         connectedAgain = Deferred.makeUnsafe()
@@ -305,18 +330,7 @@ export const makeConnection = Effect.fnUntraced(function* (
     deadline: deadlines.next,
     measure: Effect.ignore(measure),
     problem: eviction.problem,
-    loadScripts: () => {
-      if (loading) return
-      loading = true
-      log(
-        Effect.ensuring(
-          Effect.ignore(scripts.load),
-          Effect.sync(() => {
-            loading = false
-          }),
-        ),
-      )
-    },
+    loadScripts,
     describe,
     openListener: () => openListener(connection, failovers?.redirect, nodesOf(client)),
     onListenerError: (error) => {

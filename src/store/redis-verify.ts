@@ -1,6 +1,6 @@
 /**
- * Verifies that a new connection matches the connection string, and that the gate may do there what it needs. ioredis continues without the user when the server has no
- * password, and in database 0 when the server has no such database.
+ * Verifies that a new connection matches the connection string, and that the gate may do there what it needs. ioredis continues without
+ * the user when the server has no password, and in database 0 when the server has no such database.
  */
 import { Effect, Redacted } from "effect"
 import { Cluster, type Redis } from "ioredis"
@@ -46,12 +46,16 @@ export const verifyServer = Effect.fnUntraced(function* (
     { concurrency: "unbounded" },
   ).pipe(Effect.mapError(describe))
   if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
-  if (!(client instanceof Cluster)) yield* refuseNode(client)
-  yield* tryCommands(client, describe).pipe(
-    // on a cluster the node with these keys may be down while others serve
-    Effect.catchIf(
-      (found) => client instanceof Cluster && !found.refused,
-      () => Effect.void,
-    ),
+  yield* Effect.all(
+    [
+      client instanceof Cluster ? Effect.void : refuseNode(client),
+      // on a cluster the node with these keys may be down while others serve
+      Effect.catchIf(
+        tryCommands(client, describe),
+        (found) => client instanceof Cluster && !found.refused,
+        () => Effect.void,
+      ),
+    ],
+    { concurrency: "unbounded", discard: true },
   )
 })
