@@ -42,8 +42,8 @@ describe("round trips to Redis", () => {
     for (const gate of [a, b]) {
       await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
     }
-    // every rule once, so that the server knows them
-    await monitor.sees("EVAL queue.sweep")
+    // connected, with all scripts loaded
+    await monitor.sees("queue.sweep")
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
     assert.deepStrictEqual((await b.sessionEnded("conversation-1")).json, { released: true })
     await monitor.take()
@@ -67,8 +67,8 @@ describe("round trips to Redis", () => {
   it("needs one for a webhook, also when the listener is on the other instance", async () => {
     const socket = bench.own(await openSocket(a, first))
     await socket.sees("position", { position: 1 })
-    // the first heartbeat: the server knows the rule
-    await monitor.sees("EVAL queue.heartbeat")
+    // the first heartbeat
+    await monitor.sees("queue.heartbeat")
     await monitor.take()
     assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: true })
     await socket.sees("start_call")
@@ -89,7 +89,7 @@ describe("round trips to Redis", () => {
         return ticket
       }),
     )
-    // the server knows the rule
+    // the ticks go on
     await monitor.sees("queue.heartbeat", first)
     await monitor.take()
     // a ticket of A, and the last one of B: both instances have had a whole tick
@@ -119,7 +119,7 @@ describe("round trips to Redis with a limit of calls at once", () => {
       settingsFor(platform, { StoreConnectionString: redis.url, Security__RateLimitConcurrency: "1" }),
     )
     await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
-    await monitor.sees("EVAL queue.sweep")
+    await monitor.sees("queue.sweep")
     const round = async (session: string) => {
       assert.strictEqual((await gate.call()).status, 200)
       assert.strictEqual((await gate.call()).status, 429)

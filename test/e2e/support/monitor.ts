@@ -22,7 +22,7 @@ const unescaped = (text: string): string =>
 const sha1 = (text: string): string => createHash("sha1").update(text, "latin1").digest("hex")
 
 /**
- * Names the commands that clients send; scripts by the name in their first line, as `EVAL name` also where they are sent by their digest.
+ * Names the commands that clients send; scripts by the name in their first line, as `EVAL name` where they are sent with their text.
  */
 const makeNames = () => {
   const scripts = new Map<string, string>(Object.entries(lua).map(([name, text]) => [sha1(text), name]))
