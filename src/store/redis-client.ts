@@ -127,12 +127,3 @@ export const openListener = (
   const node = nodes[randomInt(nodes.length)]
   return new Redis({ ...commonOptions(connection), ...node, retryStrategy: () => null })
 }
-
-/**
- * Also hears the errors of a connection's stream after the first: with TLS, the reason for which the server closes may follow the error
- * of a write. ioredis listens once, and an error that nobody listens for would end the process.
- */
-export const onStreamError = (client: Redis | Cluster, failed: (error: unknown) => void): void => {
-  if (client instanceof Cluster) client.on("+node", (node: Redis) => onStreamError(node, failed))
-  else client.on("connect", () => void client.stream.on("error", failed))
-}

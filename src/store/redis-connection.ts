@@ -7,7 +7,7 @@
 import { Clock, Deferred, Effect, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { CONNECT_TIMEOUT_MILLIS, onStreamError, open, openListener, retryDelay } from "./redis-client.ts"
+import { CONNECT_TIMEOUT_MILLIS, open, openListener, retryDelay } from "./redis-client.ts"
 import { makeDeadlines } from "./redis-deadline.ts"
 import { watchEviction } from "./redis-eviction.ts"
 import { makeFailovers } from "./redis-failover.ts"
@@ -23,7 +23,7 @@ import {
 import { makeScripts } from "./redis-scripts.ts"
 import { TIMED_OUT } from "./redis-send.ts"
 import { readServerTime } from "./redis-time.ts"
-import { tlsOptions, tlsProblem } from "./redis-tls.ts"
+import { onStreamError, tlsOptions, tlsProblem } from "./redis-tls.ts"
 import { verifyServer } from "./redis-verify.ts"
 import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
 

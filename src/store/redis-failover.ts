@@ -8,10 +8,10 @@
 import { Effect, Redacted, type Scope } from "effect"
 import { Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay, onStreamError } from "./redis-client.ts"
+import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay } from "./redis-client.ts"
 import { nameOf } from "./redis-hosts.ts"
 import { describeProblem } from "./redis-problems.ts"
-import { tlsOptions } from "./redis-tls.ts"
+import { onStreamError, tlsOptions } from "./redis-tls.ts"
 
 type Sentinels = Extract<RedisConnection, { readonly kind: "sentinel" }>
 

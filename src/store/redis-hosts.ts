@@ -16,7 +16,7 @@ import {
   refusalOf,
   type StoreRefused,
 } from "./redis-problems.ts"
-import { tlsOptions, tlsProblem } from "./redis-tls.ts"
+import { onStreamError, tlsOptions, tlsProblem } from "./redis-tls.ts"
 
 type Hosts = Extract<RedisConnection, { readonly kind: "hosts" }>
 
@@ -51,7 +51,7 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
   client.on("error", (error) => {
     failure = error
   })
-  client.on("connect", () => void client.stream.on("error", () => {}))
+  onStreamError(client, () => {})
   try {
     await client.connect()
     if (connection.password !== undefined) {

@@ -10,8 +10,9 @@ import { Deferred, Effect, Metric, type Scope } from "effect"
 import type { Redis } from "ioredis"
 import type { Store } from "../Store.ts"
 import { makeProbe } from "./probe.ts"
-import { listenerRetryDelay, onStreamError } from "./redis-client.ts"
+import { listenerRetryDelay } from "./redis-client.ts"
 import { isReplyError } from "./redis-send.ts"
+import { onStreamError } from "./redis-tls.ts"
 
 /** Prefix of the channel that only this instance uses; random characters follow. */
 export const OWN_CHANNEL = "vg:listens:"

@@ -1,5 +1,6 @@
 /** TLS to Redis: its options, and which fault of it an error shows. Certificates are always verified. */
 import { connect as connectTls } from "node:tls"
+import { Cluster, type Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 
 /** The TLS options of a connection; undefined without TLS. */
@@ -89,3 +90,28 @@ const SPEAKS_TLS = "the server speaks TLS on this port: use rediss://, or ssl=tr
 const SPEAKS_NO_TLS = "the server does not speak TLS on this port: use its TLS port, or redis:// if it has none"
 const CLOSES_TLS =
   "the server closes every TLS connection as soon as it is open: it may demand a client certificate, and the gate has none (at the server: tls-auth-clients no)"
+
+/**
+ * Also hears the errors of a connection's stream after the first: with TLS, the reason for which the server closes may follow the error
+ * of a write. ioredis listens once for each stream, and an error that nobody listens for would end the process.
+ *
+ * @param failed hears those of a stream that is open
+ */
+export const onStreamError = (client: Redis | Cluster, failed: (error: unknown) => void): void => {
+  if (client instanceof Cluster) {
+    client.on("+node", (node: Redis) => onStreamError(node, failed))
+    return
+  }
+  let current = client.stream
+  // ioredis has no event for a new stream
+  Object.defineProperty(client, "stream", {
+    configurable: true,
+    enumerable: true,
+    get: () => current,
+    set: (stream: typeof current) => {
+      current = stream
+      stream.on("error", () => {})
+    },
+  })
+  client.on("connect", () => void current.on("error", failed))
+}

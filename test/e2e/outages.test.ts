@@ -8,7 +8,6 @@ import { eventually } from "../../scripts/harness/process.ts"
 import { startRedis } from "../../scripts/harness/redis.ts"
 import { startPlatform } from "../../scripts/harness/servers.ts"
 import { Chance } from "../../scripts/simulation/chance.ts"
-import { lua } from "../../src/rules/lua.generated.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 
@@ -18,8 +17,6 @@ const preload = new URL("../../scripts/chaos/support/stand-still.ts", import.met
 /** A gate whose path to Redis can be broken, and one whose path is not. */
 const twoGates = async (bench: Bench, settings: Environment, ofBroken: Environment = {}) => {
   const redis = bench.own(await startRedis({ persistent: true }))
-  // a server without a rule's script would refuse its late commands by accident
-  for (const text of Object.values(lua)) await redis.command("script", "load", text)
   const cutter: Cutter = bench.own(await startCutter(redis.port, new Chance(1)))
   const platform = bench.own(await startPlatform())
   const gate = async (storePort: number, more: Environment = {}): Promise<Gate> =>
