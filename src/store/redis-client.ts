@@ -30,6 +30,8 @@ const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)
   ...(tls === undefined ? {} : { tls }),
   // a server that is loading refuses commands, which is no worse; INFO may be renamed or forbidden
   enableReadyCheck: false,
+  // without the ready check, ioredis counts a connection that was lost before the answers to these commands as ready, for ever
+  disableClientInfo: true,
   connectTimeout: CONNECT_TIMEOUT_MILLIS,
   commandTimeout: COMMAND_TIMEOUT_MILLIS,
   enableOfflineQueue: false,

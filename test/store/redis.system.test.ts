@@ -8,6 +8,7 @@ import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
 import { redisCluster } from "../../scripts/harness/redis-topologies.ts"
 import { settingsWith } from "../../scripts/harness/settings.ts"
 import { answering, redisStore } from "../../scripts/harness/stores.ts"
+import { swallower } from "../../scripts/harness/swallower.ts"
 import { FifoQueue } from "../../src/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/queue/layer.ts"
 import { readSignal } from "../../src/queue/signals.ts"
@@ -87,6 +88,20 @@ describe("the store on Redis", () => {
         { concurrency: "unbounded" },
       )
       assert.sameMembers([...replies].map(Number), [2, 3, 4])
+    }),
+  )
+
+  live("continues when the server is back behind a proxy that accepts connections and closes them meanwhile", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer({ persistent: true })
+      const proxy = yield* swallower(server.port)
+      const store = yield* opened(`redis://127.0.0.1:${proxy.port}`)
+      yield* answering(store)
+      yield* Effect.promise(() => server.stop())
+      const before = proxy.made()
+      yield* Effect.promise(() => eventually("several connections were closed", () => proxy.made() >= before + 6))
+      yield* Effect.promise(() => server.restart())
+      yield* answering(store)
     }),
   )
 
