@@ -54,7 +54,12 @@ const renewedBy = (step: Carried, id: string): Turn => {
   const was = before.tickets.get(id)
   const turn = { ends: before.leases.get(id) ?? 0, since: was?.since ?? 0, calledAt: was?.calledAt ?? 0 }
   const forgiven = before.meta.get("forgivenAt") ?? 0
-  if (step.name === "reportOutage") return anew(step, turn, Math.max(step.call.since, forgiven))
+  if (step.name === "reportOutage") {
+    // a start that is taken back has a whole window again
+    const longest = turn.since + MAX_WINDOWS * step.windowMillis
+    const ends = was?.state === "starting" ? Math.min(now + step.windowMillis, longest) : turn.ends
+    return anew(step, { ...turn, ends }, Math.max(step.call.since, forgiven))
+  }
   if (step.name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))
   const looks =
     (step.name === "heartbeat" && step.call.ids.includes(id)) || (step.name === "attach" && step.call.id === id)

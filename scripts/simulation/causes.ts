@@ -79,6 +79,14 @@ const forgotten = (step: Carried, id: string): boolean => (step.before.forget.ge
 
 const oneOf = (move: Move, ...moves: ReadonlyArray<Move>): boolean => moves.includes(move)
 
+/** Whether a report names the start that this ticket carried out last. */
+const namesStart = ({ call: { starts = [] } }: Carried<"reportOutage">, id: string, was: Record): boolean =>
+  starts.some((start) => start.id === id && start.attempt === was.attempt)
+
+/** A start that its gate has given up: the ticket is called again, in the same slot. */
+const isTakenBack = (step: Carried<"reportOutage">, id: string, was: Record): boolean =>
+  namesStart(step, id, was) && step.after.tickets.get(id)?.lease === was.lease
+
 type Permission<N extends Name> = (step: Carried<N>, id: string, move: Move, was: Record | undefined) => boolean
 
 /** Which moves of a ticket each rule may make; no others are allowed. */
@@ -125,8 +133,10 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     id === step.call.id ? oneOf(move, "waiting→left", "called→left") : step.result === "left" && called(step, id, move),
   withdraw: (step, id, move) =>
     step.call.ids.includes(id) ? oneOf(move, "waiting→left", "called→left", "starting→left") : called(step, id, move),
-  reportOutage: (step, id, move) =>
-    step.call.ids?.includes(id) === true && oneOf(move, "waiting→left", "called→left", "starting→left"),
+  reportOutage: (step, id, move, was) =>
+    move === "starting→called"
+      ? was !== undefined && isTakenBack(step, id, was)
+      : step.call.ids?.includes(id) === true && oneOf(move, "waiting→left", "called→left", "starting→left"),
   clear: (step, id, move) => {
     if (oneOf(move, "starting→waiting", "live→reclaimed")) return deadline(step, id) < step.now
     if (move.endsWith("→none")) return forgotten(step, id)
@@ -140,6 +150,14 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
   },
 }
 
+/** Whether a doubt may go: a report of an outage drops only those of starts that it takes back. */
+const isPermittedDoubt = (step: Carried, move: Move, was: Record | undefined): boolean => {
+  if (DOUBTS[move]?.includes(step.name) !== true) return false
+  if (step.name !== "reportOutage") return true
+  const ticket = step.before.tickets.get(was?.ticket ?? "")
+  return ticket !== undefined && ticket.lease === was?.lease && namesStart(step, was.ticket, ticket)
+}
+
 const isPermitted = <N extends Name>(step: Carried<N>, id: string, move: Move, was: Record | undefined): boolean => {
   const permission: Permission<N> | undefined = permissions[step.name]
   return permission?.(step, id, move, was) === true
@@ -150,7 +168,7 @@ const DOUBTS: { readonly [M in Move]?: ReadonlyArray<Name> } = {
   "none→doubt": ["fail", "sweep", "clear"],
   "doubt→live": ["resolve", "bind"],
   "doubt→failed": ["bind"],
-  "doubt→none": ["resolve", "sweep", "clear", "bind", "fail"],
+  "doubt→none": ["resolve", "sweep", "clear", "bind", "fail", "reportOutage"],
   "live→ended": ["end", "alias"],
   "live→reclaimed": ["sweep", "clear"],
   "ended→none": ["sweep", "clear"],
@@ -196,7 +214,8 @@ const leases = (step: Carried, wrong: Array<string>): void => {
   for (const [id, until] of step.after.leases) {
     const is = step.after.tickets.get(id)
     const was = step.before.tickets.get(id)
-    const remains = is?.state === "called" && was?.state === "called" && is.lease === was.lease
+    const began = was?.state === "called" || (was?.state === "starting" && step.name === "reportOutage")
+    const remains = is?.state === "called" && began && is.lease === was.lease
     if (!remains && until === step.before.leases.get(id)) continue
     const turn = turnAfter(step, id)
     if (remains && is.since !== turn.since)
@@ -342,7 +361,7 @@ export const trespasses = (step: Carried, seen: (move: string) => void): Readonl
     const move: Move = `${was?.state ?? "none"}→${is?.state ?? "none"}`
     moves.set(id, move)
     seen(`${step.name} ${move}`)
-    const allowed = id.startsWith("?") ? DOUBTS[move]?.includes(step.name) === true : isPermitted(step, id, move, was)
+    const allowed = id.startsWith("?") ? isPermittedDoubt(step, move, was) : isPermitted(step, id, move, was)
     if (!allowed) wrong.push(`${step.name} moved ${id} from ${was?.state ?? "nowhere"} to ${is?.state ?? "nowhere"}`)
   }
   if ((step.after.meta.get("averageMillis") ?? 0) < 0) wrong.push("calls last less than no time")

@@ -64,6 +64,8 @@ export interface Record {
   readonly instance: string
   readonly caller: string
   readonly holds: boolean
+  /** the attempt to start that was carried out last, or that its gate has given up; empty if there was none */
+  readonly attempt: string
   /** 0 if it never had a slot */
   readonly since: number
   /** when it was called, not counting outages of all gates */
@@ -183,6 +185,7 @@ export const recordOf = (ticket: Ticket): Record => ({
   instance: ticket.instance ?? "",
   caller: ticket.caller ?? "",
   holds: ticket.holds === true,
+  attempt: ticket.attempt ?? "",
   since: ticket.since ?? 0,
   calledAt: ticket.calledAt ?? ticket.since ?? 0,
   extended: ticket.extended ?? false,

@@ -26,6 +26,7 @@ const CORNERS = [
   ...["alias kept", "alias ended", "alias stale", "alias waiting→called", "alias kept by audit"],
   ...["end released", "end repeat", "end unknown", "end waiting→called"],
   ...["withdraw waiting→left", "reportOutage waiting→left", "reportOutage starting→left", "admit withdrawn"],
+  "reportOutage starting→called",
   ...["clear waiting→removed", "clear called→removed", "end released elsewhere", "fail elsewhere"],
   ...["leave waiting→left", "leave called→left", "leave busy", "leave ended", "leave waiting→called"],
   ...[

@@ -13,6 +13,24 @@ export const outageFaults: ReadonlyArray<Planted> = [
     rule: asked("reportOutage", ({ call: { since } }) => ({ call: { since } })),
   },
   {
+    name: "any start of a ticket is taken back, not the one that its gate has given up",
+    rule: asked("reportOutage", ({ call: { starts = [], ...call } }, s) => ({
+      call: { ...call, starts: starts.map(({ id, attempt }) => ({ id, attempt: load(s, id)?.attempt ?? attempt })) },
+    })),
+  },
+  {
+    name: "a report takes back every start, not those that its gate has given up",
+    rule: asked("reportOutage", ({ call }, s) => ({
+      call: {
+        ...call,
+        starts: s.db.zrange(s.keys.leases, 0, 1_000).flatMap((id) => {
+          const attempt = load(s, id)?.attempt
+          return attempt === undefined ? [] : [{ id, attempt }]
+        }),
+      },
+    })),
+  },
+  {
     name: "calls are not held after an outage",
     rule: everywhere((name) =>
       tampered(name, (db) => ({
