@@ -188,5 +188,6 @@ export {
 
 export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./http/access-log.ts"
 export { layerHttpRouter, layerListeners, layerServer } from "./http/layers.ts"
-export { GateServer, Listeners, ListenFailed, type Options as ListenersOptions } from "./http/services.ts"
+export { GateServer, Listeners, type Options as ListenersOptions } from "./http/services.ts"
 export { refuseUpgrade } from "./http/write-answer.ts"
+export { ListenFailed } from "./serving/listen-failed.ts"

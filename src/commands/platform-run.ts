@@ -44,11 +44,16 @@ const announce = (regions: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       const { origin } = yield* Platform.Platform
       const businesses = yield* Businesses
+      const users = yield* Users
       yield* Effect.forEach(regions, (id) => businesses.putRegion({ id, name: id }), { discard: true })
       const known = yield* businesses.regions
       if (known.length === 0)
         yield* Effect.logWarning("no session can be started, because there is no region: set --region")
-      yield* Effect.logInfo(`the platform listens at ${origin}/api/v1/; its documentation is at ${origin}/docs`)
+      if ((yield* users.list).length === 0)
+        yield* Effect.logWarning("nobody can sign in, because there is no user: voicegate platform user add --email …")
+      yield* Effect.logInfo(
+        `the platform listens at ${origin}/, where its dashboard is; the API is below ${origin}/api/v1/, its documentation at ${origin}/docs`,
+      )
     }),
   )
 

@@ -13,7 +13,9 @@ const implementation = Effect.promise(() => import("./platform-run.ts"))
 
 const storage = {
   database: Flag.Redacted("database").pipe(
-    Flag.withDescription(`sqlite:<file>, or postgres://…; also ${DATABASE}`),
+    Flag.withDescription(
+      `sqlite:<file>, or postgres://…; also ${DATABASE}; by default sqlite:voicegate-platform.db in the working directory`,
+    ),
     Flag.withFallbackConfig(Config.Redacted(DATABASE)),
     Flag.withDefault(Redacted.make("sqlite:voicegate-platform.db")),
   ),
@@ -29,8 +31,18 @@ const storage = {
 const MAX_IDLE_SECONDS = 86_400
 
 const serving = {
-  host: Flag.String("host").pipe(Flag.withDescription("the address to listen on"), Flag.withDefault("127.0.0.1")),
-  port: Flag.Int("port").pipe(Flag.withDescription("the port to listen on"), Flag.withDefault(8090)),
+  host: Flag.String("host").pipe(
+    Flag.withDescription("the address to listen on, 127.0.0.1 by default"),
+    Flag.withDefault("127.0.0.1"),
+  ),
+  port: Flag.Int("port").pipe(
+    Flag.withDescription("the port to listen on, 8090 by default; 0 is any free one"),
+    Flag.filter(
+      (port) => port >= 0 && port <= 65_535,
+      () => "Expected a whole number from 0 to 65535",
+    ),
+    Flag.withDefault(8090),
+  ),
   region: Flag.String("region").pipe(
     Flag.withDescription("a region in which sessions may be started; may be repeated"),
     Flag.atLeast(0),
@@ -58,15 +70,19 @@ const serving = {
     Flag.atLeast(0),
   ),
   requestsPerMinute: Flag.Int("requests-per-minute").pipe(
-    Flag.withDescription("request limit of one key; 0 is no limit"),
+    Flag.withDescription(`request limit of one key, ${DEFAULT_LIMITS.requestsPerMinute} by default; 0 is no limit`),
     Flag.withDefault(DEFAULT_LIMITS.requestsPerMinute),
   ),
   startsPerMinute: Flag.Int("starts-per-minute").pipe(
-    Flag.withDescription("limit of session and call starts of one key; 0 is no limit"),
+    Flag.withDescription(
+      `limit of session and call starts of one key, ${DEFAULT_LIMITS.startsPerMinute} by default; 0 is no limit`,
+    ),
     Flag.withDefault(DEFAULT_LIMITS.startsPerMinute),
   ),
   idleSeconds: Flag.Int("idle-seconds").pipe(
-    Flag.withDescription("how long a caller may be silent before the session ends; 0 is no limit"),
+    Flag.withDescription(
+      `how long a caller may be silent before the session ends, ${DEFAULT_IDLE_SECONDS} by default; 0 is no limit`,
+    ),
     Flag.filter(
       (seconds) => seconds >= 0 && seconds <= MAX_IDLE_SECONDS,
       () => `Expected a whole number from 0 to ${MAX_IDLE_SECONDS}`,

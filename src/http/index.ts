@@ -1,7 +1,8 @@
 /** What a host with Effect imports of the gate's HTTP (`voicegate/http`): listeners for its own node server, or a server of the gate's. */
 import "../node-version.ts"
 
+export { ListenFailed } from "../serving/listen-failed.ts"
 export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./access-log.ts"
 export { layerHttpRouter, layerListeners, layerServer } from "./layers.ts"
-export { GateServer, Listeners, ListenFailed, type Options as ListenersOptions } from "./services.ts"
+export { GateServer, Listeners, type Options as ListenersOptions } from "./services.ts"
 export { refuseUpgrade } from "./write-answer.ts"

@@ -13,11 +13,12 @@ import { Settings, type SettingsTree } from "../Settings.ts"
 import { TOO_MANY_PIECES } from "../serving/compact-body.ts"
 import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
+import { type ListenFailed, listenFailed } from "../serving/listen-failed.ts"
 import { currentSettings, derived } from "../settings/current.ts"
 import { refusals } from "./answer.ts"
 import { currentTrustedProxies } from "./client-address.ts"
 import { limitConnections } from "./connection-limit.ts"
-import { GateServer, Hurry, Listeners, ListenFailed } from "./services.ts"
+import { GateServer, Hurry, Listeners } from "./services.ts"
 import { refuseUpgrade, write } from "./write-answer.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
@@ -45,7 +46,8 @@ const KEEP_ALIVE_MILLIS = 130_000
  */
 const BACKLOG = 65_535
 
-export { GateServer, ListenFailed } from "./services.ts"
+export { ListenFailed } from "../serving/listen-failed.ts"
+export { GateServer } from "./services.ts"
 
 /** What node answers to bytes that are not a valid request. Any other error is a lost connection. */
 const parserErrorAnswer = (
@@ -112,13 +114,6 @@ export const makePrivateServer = (
   return server
 }
 
-const WHY_NOT = new Map([
-  ["EADDRINUSE", ": another program listens there, perhaps another instance of this gate"],
-  ["EACCES", ": this user may not; ports below 1024 need a privilege"],
-  ["EADDRNOTAVAIL", ": this machine does not have the address"],
-  ["ENOTFOUND", ": the name is not known"],
-])
-
 /** Listens on a port (0 for any free one) and returns the port. A failure names the settings of the address. */
 export const listen = (
   server: Server,
@@ -128,15 +123,7 @@ export const listen = (
   onAcceptError: (error: Error) => void = () => {},
 ): Effect.Effect<number, ListenFailed> =>
   Effect.callback((resume) => {
-    const onError = (error: NodeJS.ErrnoException): void => {
-      resume(
-        Effect.fail(
-          new ListenFailed({
-            message: `${settings}: cannot listen on ${host}:${port} (${error.code})${WHY_NOT.get(error.code ?? "") ?? ""}`,
-          }),
-        ),
-      )
-    }
+    const onError = (error: Error): void => resume(Effect.fail(listenFailed(settings, host, port, error)))
     server.once("error", onError)
     server.listen({ host, port, backlog: BACKLOG }, () => {
       server.off("error", onError)

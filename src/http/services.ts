@@ -1,6 +1,6 @@
 /** The services of the gate's HTTP: listeners for a host's node server, and a server of the gate's own. Their layers are in other files. */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Context, Effect, type Layer, Schema } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import type { HttpRouter } from "effect/http"
 import type { Refused } from "./arrivals.ts"
 import type { Upgrade } from "./upgrade.ts"
@@ -35,9 +35,6 @@ export interface Options {
   /** additional routes, such as the demo's page */
   readonly routes?: Layer.Layer<never, never, HttpRouter.HttpRouter>
 }
-
-/** The server cannot listen on its address. */
-export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", { message: Schema.String }) {}
 
 /** The running server. */
 export class GateServer extends Context.Service<

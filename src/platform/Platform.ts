@@ -9,19 +9,13 @@
 import { IncomingMessage } from "node:http"
 import { fileURLToPath } from "node:url"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
-import {
-  HttpIncomingMessage,
-  HttpMiddleware,
-  HttpRouter,
-  HttpServer,
-  type HttpServerError,
-  HttpServerRequest,
-} from "effect/http"
+import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
 import { drainBody } from "../serving/compact-body.ts"
 import { loopbackNames } from "../serving/hosts.ts"
+import type { ListenFailed } from "../serving/listen-failed.ts"
 import { packageFile } from "../serving/package-files.ts"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
@@ -91,12 +85,7 @@ export class Platform extends Context.Service<
   }
 >()("voicegate/platform/Platform") {}
 
-export type StartError =
-  | HttpServerError.ServeError
-  | DatabaseInvalid
-  | Migrator.MigrationError
-  | SqlError.SqlError
-  | VaultKeyInvalid
+export type StartError = ListenFailed | DatabaseInvalid | Migrator.MigrationError | SqlError.SqlError | VaultKeyInvalid
 
 /**
  * The allowed names in `Host`; undefined allows any. On loopback without a proxy all callers are programs on this machine, which

@@ -25,7 +25,8 @@ export const vaultKeyOf = Effect.fn("vaultKeyOf")(function* (from: {
   const file = from.file ?? fileBeside(from.database)
   if (file !== undefined) return yield* vaultKeyIn(file)
   const message =
-    "the vault's key: Expected a key, or a file that contains it. All processes on one database need the same key."
+    "the vault's key: expected it in VOICEGATE_PLATFORM_VAULT_KEY, or a file for it with --vault-key-file, which is created when it does not " +
+    "exist. All processes on one database need the same key."
   return yield* new VaultKeyInvalid({ message })
 })
 

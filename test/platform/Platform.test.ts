@@ -2,10 +2,11 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Exit, Redacted, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import { SHUTDOWN_MILLIS } from "../../src/platform/http/server.ts"
+import * as Platform from "../../src/platform/Platform.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
 import { sign } from "../../src/platform/webhooks/sign.ts"
 import { running } from "./running.ts"
@@ -32,6 +33,16 @@ const open = Effect.fnUntraced(function* (url: string) {
 })
 
 describe("the local platform", () => {
+  it.live("says the address and the reason when it cannot listen", () =>
+    Effect.gen(function* () {
+      const { origin } = Context.get(yield* Layer.build(Platform.layer()), Platform.Platform)
+      const port = Number(new URL(origin).port)
+      const failed = yield* Effect.flip(Layer.build(Platform.layer({ port })))
+      assert.strictEqual(failed._tag, "ListenFailed")
+      assert.include(failed.message, `cannot listen on 127.0.0.1:${port} (EADDRINUSE): another program listens there`)
+    }),
+  )
+
   it.effect("starts sessions for the gate's client until its limit, and again after one ended", () =>
     Effect.gen(function* () {
       const { keys, client } = yield* running()

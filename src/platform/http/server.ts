@@ -10,6 +10,7 @@ import { Effect, Layer } from "effect"
 import { drainBody } from "../../serving/compact-body.ts"
 import { GuardedServer } from "../../serving/guarded-server.ts"
 import { makeHostCheck } from "../../serving/hosts.ts"
+import { listenFailed } from "../../serving/listen-failed.ts"
 import { admitPipelined } from "../../serving/pipelining.ts"
 import { failure } from "./envelope.ts"
 import { makeSessionSockets } from "./session-socket.ts"
@@ -123,11 +124,16 @@ export const layer = (
         ),
       ).pipe(
         Layer.provideMerge(
-          NodeHttpServer.layer(() => server, {
-            ...address,
-            disablePreemptiveShutdown: true,
-            websocket: sockets.options,
-          }),
+          Layer.catchTag(
+            NodeHttpServer.layer(() => server, {
+              ...address,
+              disablePreemptiveShutdown: true,
+              websocket: sockets.options,
+            }),
+            "ServeError",
+            ({ cause }) =>
+              Layer.effectContext(Effect.fail(listenFailed("host, port", address.host, address.port, cause))),
+          ),
         ),
       )
     }),
