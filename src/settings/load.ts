@@ -28,11 +28,14 @@ interface ReadFile {
   readonly json: object
   /** what the file's JSON alone does not show */
   readonly problems: ReadonlyArray<SettingProblem>
+  /** the absolute path of the default file, when no file is named and there is none */
+  readonly absent?: string
 }
 
-const NO_FILE: ReadFile = { json: {}, problems: [] }
-
-const readFile = Effect.fnUntraced(function* ({ file, cwd }: SettingsSource) {
+const readFile = Effect.fnUntraced(function* ({
+  file,
+  cwd,
+}: SettingsSource): Effect.fn.Return<ReadFile, SettingsInvalid, FileSystem.FileSystem> {
   const name = file ?? "settings.json"
   const text = yield* readText(resolve(cwd, name)).pipe(
     Effect.catch((error) =>
@@ -41,7 +44,7 @@ const readFile = Effect.fnUntraced(function* ({ file, cwd }: SettingsSource) {
         : Effect.fail(invalidFile(name, readableFile(resolve(cwd, name), error))),
     ),
   )
-  if (text === undefined) return NO_FILE
+  if (text === undefined) return { json: {}, problems: [], absent: resolve(cwd, name) }
   const json = Result.flatMap(text, parseSettingsText)
   if (Result.isFailure(json)) return yield* invalidFile(name, json.failure)
   return { json: json.success, problems: Result.isSuccess(text) ? repeatedNames(text.success) : [] }
@@ -61,16 +64,26 @@ export const readSources = Effect.fnUntraced(function* (
     source.envFile === undefined
       ? { problems: [], variables: given }
       : yield* withEnvFile(given, source.envFile, source.cwd)
-  const { json, problems } = yield* readFile(source)
-  return { json, problems: [...problems, ...ofEnvFile], variables: yield* withSecretFiles(all, source.cwd) }
+  const { problems, ...file } = yield* readFile(source)
+  return { ...file, problems: [...problems, ...ofEnvFile], variables: yield* withSecretFiles(all, source.cwd) }
 })
+
+/** Whoever started the gate in the wrong folder reads first that there is no file, and then what is missing. */
+const withoutFile = (absent: string, { problems }: SettingsInvalid): SettingsInvalid => {
+  if (!problems.some(({ found }) => found === "nothing")) return new SettingsInvalid({ problems })
+  const expected = "a settings file in the working directory, or one that --config names"
+  return new SettingsInvalid({
+    problems: [{ path: "settings.json", expected, found: `none at ${absent}` }, ...problems],
+  })
+}
 
 /** Reads the settings of a process from the file and the environment, which wins. */
 export const loadSettings = Effect.fn("loadSettings")(function* (
   source: SettingsSource,
 ): Effect.fn.Return<LoadedSettings, SettingsInvalid, FileSystem.FileSystem> {
-  const { json, problems, variables } = yield* readSources(source)
-  const resolved = resolveSettings(json, variables)
+  const { absent, json, problems, variables } = yield* readSources(source)
+  const loaded = resolveSettings(json, variables)
+  const resolved = absent === undefined ? loaded : Result.mapError(loaded, (invalid) => withoutFile(absent, invalid))
   if (problems.length === 0) return yield* Effect.fromResult(resolved)
   const others = Result.isFailure(resolved) ? resolved.failure.problems : []
   return yield* new SettingsInvalid({ problems: [...problems, ...others] })

@@ -214,7 +214,7 @@ export const resolveSettings = (
   const read = makeReader(flat, problems)
   const tree = settingsOf(flat, read, place)
   read.reportInherited()
-  problems.push(...placeholders(flat), ...unknownNames(flat), ...misspeltVariables(variables.values))
+  problems.push(...placeholders(flat), ...unknownNames(flat, json, file), ...misspeltVariables(variables.values))
   const mistakes = likelyMistakes(flat)
   // a mistake explains better than the check of the value's form
   const all = [...problems.filter(({ path }) => !mistakes.some((each) => each.path === path)), ...mistakes]

@@ -2,6 +2,7 @@
  * Reports unknown names: a misspelt limit that is silently ignored is worse than one that stops the start. The value is never
  * shown, since it may be a secret.
  */
+import { Redacted } from "effect"
 import { closestMatch } from "leven"
 import type { Flat, Given } from "./flat.ts"
 import { ENDED_VENDORS } from "./groups/vendors.ts"
@@ -41,14 +42,14 @@ const suggestion = (key: string): string | undefined => {
   return fromElsewhere(key) ?? (meant === undefined ? undefined : known.get(meant))
 }
 
-const problemOf = (key: string, { path, where }: Given): SettingProblem | undefined => {
+const problemOf = (key: string, { path, text, where }: Given): SettingProblem | undefined => {
   const setting = generalPath(key)
   const item = setting.replace(/\.\d+$/, "")
   if (isKnown(key) || key === "$schema") return undefined
   const problem = (expected: string) => ({
     path: path.join("."),
     expected,
-    found: `a value that is not shown, ${where}`,
+    found: `${text === "" ? "no value" : "a value that is not shown"}, ${where}`,
   })
 
   if (settingAt(item) !== undefined) return problem("one value instead of a list")
@@ -92,10 +93,37 @@ const dotnetBlocks = (flat: Flat): ReadonlyArray<SettingProblem> => {
   })
 }
 
-/** A problem for every unknown name. */
-export const unknownNames = (flat: Flat): ReadonlyArray<SettingProblem> => [
-  ...[...flat].flatMap(([key, given]) =>
-    DOTNET_BLOCKS.has(key.split(".")[0] ?? "") ? [] : (problemOf(key, given) ?? []),
-  ),
-  ...dotnetBlocks(flat),
-]
+/** Whether settings can be below a path, such as `Security` or `VoiceAiPlatform.Campaigns.sales`. */
+const isGroup = (key: string): boolean => {
+  const prefix = generalPath(`${key}.`)
+  return settingRows.some(({ path }) => path.toLowerCase().startsWith(prefix))
+}
+
+/** The names of the file's JSON that have no value: null, or an empty text, list or group. They are not in the flat list. */
+function* namesWithoutValue(value: unknown, path: ReadonlyArray<string>): Generator<ReadonlyArray<string>> {
+  if (value === null || (typeof value === "string" && value.trim() === "")) yield path
+  else if (typeof value === "object" && !Redacted.isRedacted(value)) {
+    const entries = Object.entries(value)
+    if (entries.length === 0) yield path
+    for (const [name, item] of entries) yield* namesWithoutValue(item, [...path, name])
+  }
+}
+
+/**
+ * A problem for every unknown name, also for one without a value.
+ *
+ * @param where where the JSON is from, for messages
+ */
+export const unknownNames = (flat: Flat, json: unknown, where: string): ReadonlyArray<SettingProblem> => {
+  const all = new Map(flat)
+  for (const path of namesWithoutValue(json, [])) {
+    const key = path.join(".").toLowerCase()
+    if (key !== "" && !isGroup(key) && !all.has(key)) all.set(key, { path, text: "", where })
+  }
+  return [
+    ...[...all].flatMap(([key, given]) =>
+      DOTNET_BLOCKS.has(key.split(".")[0] ?? "") ? [] : (problemOf(key, given) ?? []),
+    ),
+    ...dotnetBlocks(all),
+  ]
+}

@@ -23,6 +23,28 @@ describe("names", () => {
     ])
   })
 
+  it("that are unknown are problems without a value too: null, an empty text, list or group", () => {
+    const given = {
+      ...minimal,
+      VoiceAiPlatform: { ...platform, MaxConcurency: null, Campaigns: {}, Retell: { AgentId: null } },
+      Security: { WebhookApiToken: TOKEN, WebhookApiTokn: "", AllowedOrigins: [], TrustedProxies: null, Shadow: {} },
+      Securty: {},
+      Nonsense: [],
+      Logging: {},
+      IpIntel: null,
+    }
+    assert.deepStrictEqual(
+      problemsOf(given).map(({ path, expected, found }) => `${path}: ${expected}; found ${found}`),
+      [
+        "VoiceAiPlatform.MaxConcurency: a known setting; did you mean VoiceAiPlatform.MaxConcurrency?; found no value, in the settings file",
+        "Security.WebhookApiTokn: a known setting; did you mean Security.WebhookApiToken?; found no value, in the settings file",
+        "Securty: a known setting; found no value, in the settings file",
+        "Nonsense: a known setting; found no value, in the settings file",
+        "Logging: no setting of .NET's host; remove it: the log goes to standard output, and has no levels to set; found it in the settings file",
+      ],
+    )
+  })
+
   it("of the same settings in the .NET reference are named with the setting here", () => {
     const given = {
       ...minimal,

@@ -164,6 +164,10 @@ describe("the settings file", () => {
     Effect.gen(function* () {
       const absent = yield* Effect.flip(inDirectory({}, (cwd) => loadSettings({ env: {}, cwd })))
       assert.include(JSON.stringify(absent), "VoiceAiPlatform.BaseUrl")
+      assert.match(
+        absent.message,
+        /^The settings have \d+ problems:\n {2}settings\.json: expected a settings file in the working directory, or one that --config names; found none at \/.+\/settings\.json\n/,
+      )
       const named = yield* Effect.flip(inDirectory({}, (cwd) => loadSettings({ file: "x.json", env: {}, cwd })))
       // the whole path, because a relative one is looked for where the process runs
       assert.match(
