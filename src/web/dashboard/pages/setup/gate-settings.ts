@@ -72,13 +72,19 @@ const isHost = ({ hostname }: URL, text: string): boolean => {
   return IPV4.test(hostname) ? text.includes(hostname) : NAME.test(hostname)
 }
 
+/** Programs of this machine seldom speak TLS, and no certificate has these names. */
+const THIS_MACHINE = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
 /**
- * An origin from what somebody typed, such as `gate.example/`; undefined when it is none. A single word such as `nonsense` is taken
- * only with a scheme or a port, as the name of a machine in a private network: `http://gate:8080`.
+ * An origin from what somebody typed, such as `gate.example/`; undefined when it is none. Without a scheme it is https, and on this machine
+ * http. A single word such as `nonsense` is taken only with a scheme or a port, as the name of a machine in a private network:
+ * `http://gate:8080`.
  */
 export const originOf = (typed: string): string | undefined => {
   const text = typed.trim()
-  const url = URL.parse(SCHEME.test(text) ? text : `https://${text}`)
+  const https = URL.parse(SCHEME.test(text) ? text : `https://${text}`)
+  const isPlain = !SCHEME.test(text) && THIS_MACHINE.test(https?.hostname ?? "")
+  const url = isPlain ? URL.parse(`http://${text}`) : https
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return undefined
   const clear = SCHEME.test(text) || url.port !== "" || /[.:]|^localhost$/.test(url.hostname)
   return clear && isHost(url, text) ? url.origin : undefined
