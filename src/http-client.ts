@@ -65,3 +65,6 @@ export const codeOf = (error: unknown): { readonly code: string; readonly connec
   }
   return { code: "", connecting: false }
 }
+
+/** Whether a code says that a server which was asked in TLS does not speak it. */
+export const speaksNoTls = (code: string): boolean => /^(?:ERR_SSL_|EPROTO$)/.test(code)

@@ -186,7 +186,8 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
       ),
     ]
     const found = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
-    const valid: Finding = { name: "settings", status: "ok", message: `${tree.Campaigns.length} campaign(s)` }
+    const campaigns = tree.Campaigns.length === 1 ? "1 campaign" : `${tree.Campaigns.length} campaigns`
+    const valid: Finding = { name: "settings", status: "ok", message: `valid, with ${campaigns}` }
     const all = [valid, ...found, callersFinding(tree), webhookFinding(tree)]
     return { ok: all.every(({ status }) => status !== "failed"), checks: all, warnings }
   })

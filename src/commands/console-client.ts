@@ -4,7 +4,7 @@
  */
 import { Data, Effect, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
-import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../http-client.ts"
 import { type Action, ActionOutcome, Campaigns, Found, Reloaded, View } from "../operator/shapes.ts"
 import { loadConsoleAccess } from "../settings/console-access.ts"
 import type { SettingsSource } from "../settings/load.ts"
@@ -19,6 +19,9 @@ const ANSWER_MILLIS = 15_000
 const NOT_FOUND = "not_found"
 
 const REMEDY = "Does the gate run, and is this its address (--url, or Server.Host and Server.Port of the settings)?"
+
+/** For a gate that is asked in TLS and does not speak it. */
+export const NO_TLS = "It does not answer in TLS: a gate itself serves http, and its proxy https."
 
 const decodeProblem = Schema.decodeUnknownOption(
   Schema.fromJsonString(Schema.Struct({ code: Schema.optionalKey(Schema.String), message: Schema.String })),
@@ -36,7 +39,11 @@ const refusal = (url: string, status: number, text: string): ConsoleFailed => {
   if (status === 401) {
     return new ConsoleFailed({ message: `${url} refuses the token: Security.ConsoleToken differs from the gate's.` })
   }
-  // the console's own 404 names the campaign
+  if (problem?.code === "unknown_campaign") {
+    return new ConsoleFailed({
+      message: `${url} has no such campaign: "voicegate campaign list" shows those that it has.`,
+    })
+  }
   if (status === 404 && (problem?.code ?? NOT_FOUND) === NOT_FOUND) {
     return new ConsoleFailed({
       message:
@@ -68,7 +75,7 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
       Effect.mapError(({ message, reason }) => {
         const { code } = codeOf(reason.cause)
         return new ConsoleFailed({
-          message: `${url} cannot be reached${code === "" ? `: ${message}` : ` (${code})`}. ${REMEDY}`,
+          message: `${url} cannot be reached${code === "" ? `: ${message}` : ` (${code})`}. ${speaksNoTls(code) ? NO_TLS : REMEDY}`,
         })
       }),
       Effect.timeoutOrElse({

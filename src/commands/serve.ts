@@ -71,7 +71,7 @@ const announce = Layer.effectDiscard(
     const { privateUrl, url } = yield* Server.GateServer
     const { Campaigns, IpIntel, Server: server } = yield* Settings
     if (privateUrl !== undefined) yield* Effect.logInfo(`Private endpoints are served at ${privateUrl}`)
-    const names = Campaigns.map(({ name }) => name).join(", ")
+    const names = `campaign${Campaigns.length === 1 ? "" : "s"} ${Campaigns.map(({ name }) => name).join(", ")}`
     const checked = IpIntel.Provider === "none" ? "not checked" : `checked by ${IpIntel.Provider}`
     yield* reloadOnSignal
     const docs = server.Docs === "public" ? `; documentation: ${url}${server.BasePath}/docs` : ""

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto"
 import { Clock, Effect, type FileSystem, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { sign } from "../http/webhook.ts"
-import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../http-client.ts"
 import type { SettingsSource } from "../settings/load.ts"
 import type { SettingsInvalid } from "../settings/problems.ts"
 import { loadWebhookAccess } from "../settings/webhook-access.ts"
-import { printable } from "./console-client.ts"
+import { NO_TLS, printable } from "./console-client.ts"
 
 const SESSION_ENDED_PATH = "/api/webhook/session-ended"
 
@@ -77,7 +77,7 @@ export const testWebhook = Effect.fnUntraced(function* (
           const { code } = codeOf(reason.cause)
           return Effect.succeed({
             ok: false,
-            message: `cannot be reached${code === "" ? `: ${message}` : ` (${code})`}.`,
+            message: `cannot be reached${code === "" ? `: ${message}` : ` (${code})`}.${speaksNoTls(code) ? ` ${NO_TLS}` : ""}`,
           })
         }),
         Effect.map((answer) => ({ secret, ...answer })),

@@ -41,7 +41,9 @@ const begun = (campaign: string, { code, setting, since, state }: PlatformState,
   const why = code === "" ? "" : ` (${code})`
   switch (state) {
     case "unavailable":
-      return Effect.logWarning(`The platform cannot be reached for campaign ${campaign}${why}. ${KEEP}`)
+      return Effect.logWarning(
+        `The platform cannot be reached for campaign ${campaign}${why}: "voicegate check" and the console say what fails. ${KEEP}`,
+      )
     case "rejected": {
       const check = setting === "" ? "the account at the platform" : setting
       return Effect.logError(`The platform refuses campaign ${campaign}${why}: check ${check}. ${KEEP}`)

@@ -33,6 +33,23 @@ describe("a command of an operator", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
   )
 
+  it.live("says that a gate which is asked over https serves http", () =>
+    Effect.gen(function* () {
+      const server = createServer((_, response) => response.end())
+      server.listen(0, "127.0.0.1")
+      yield* Effect.promise(() => once(server, "listening"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const client = yield* connect(source, `https://127.0.0.1:${port}/`)
+      const failed = yield* Effect.flip(client.campaigns)
+      assert.match(
+        failed.message,
+        /cannot be reached \(ERR_SSL_\w+\)\. It does not answer in TLS: a gate itself serves http/,
+      )
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  )
+
   it.effect("shows a campaign once the checks are over that the first look has begun", () =>
     Effect.gen(function* () {
       let looks = 0

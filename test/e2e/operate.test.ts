@@ -214,7 +214,7 @@ describe("an operator without a browser", () => {
       assert.match(output, message)
       assert.notMatch(output, /^ +at /m)
     }
-    await wrong("campaign show nobody", access, /HTTP 404.*campaign: Expected a configured campaign/)
+    await wrong("campaign show nobody", access, /has no such campaign: "voicegate campaign list" shows/)
     await wrong("campaign list", {}, /Security\.ConsoleToken: expected the token of the gate's console/)
     await wrong(
       "campaign list",

@@ -192,7 +192,9 @@ describe("a platform that dies while every slot is held", () => {
         expect(yield* told).toEqual({ default: "unavailable" })
         expect(yield* series("voicegate_platform_state")).toMatchObject({ "default unavailable": 1, "default ok": 0 })
         expect(log.at("WARN")).toContainEqual(
-          expect.stringMatching(/^The platform cannot be reached for campaign default \(unreachable\)\./),
+          expect.stringMatching(
+            /^The platform cannot be reached for campaign default \(unreachable\): "voicegate check"/,
+          ),
         )
         for (const ticket of tickets)
           expect(lastPushed(world, ticket)).toMatchObject({ disrupted: true, estimatedWaitSeconds: null })
