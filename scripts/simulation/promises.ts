@@ -14,6 +14,7 @@ import { MAX_PARK_MILLIS } from "../../src/rules/call-next.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueContext } from "../../src/rules/step.ts"
+import { learnedSlots } from "../../test/model/invariants.ts"
 import type { QueueState } from "../../test/model/queue-state.ts"
 import { type AccountWatch, isHeldBriefly } from "./account-watch.ts"
 import type { Gate } from "./gate.ts"
@@ -224,7 +225,7 @@ export class Promises {
     for (const gate of this.world.gates) {
       const view = gate && this.views.get(gate)
       if (gate === undefined || view === undefined) continue
-      const { slots } = view.context
+      const slots = learnedSlots(state, view.context.slots, now)
       const { least = slots, most = slots } = this.account?.boundsOf(gate, this.name, view.context) ?? {}
       const isFree = mayCall && leases.size < Math.min(slots, least)
       const isLeft =

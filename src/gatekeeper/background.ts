@@ -111,6 +111,7 @@ export const background = (
       Effect.gen(function* () {
         const at = steps.at(campaign)
         const learned = states.learned(campaign.name)
+        const readAt = yield* store.now
         const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt, learned))
         states.told(campaign.name, learned)
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
@@ -123,6 +124,7 @@ export const background = (
           leases,
           doubts,
           quarantined: quarantined.count,
+          readAt: readAt / 1000,
           ...(slots === undefined ? {} : { slots }),
         }
         yield* metrics.setGauges(campaign.name, figures)

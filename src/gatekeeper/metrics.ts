@@ -228,6 +228,10 @@ export const gauges = {
   doubts: gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened"),
   quarantined: gauge("voicegate_quarantined_records", "Invalid records found in the store, in total"),
   slots: gauge("voicegate_slots", "Slots of the campaign"),
+  readAt: gauge(
+    "voicegate_gauges_read_at_seconds",
+    "When this process last read the gauges of the campaign (Unix time)",
+  ),
 }
 /** The value of each gauge of a campaign. */
 export type GaugeFigures = Readonly<Record<keyof typeof gauges, number>>

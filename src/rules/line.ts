@@ -4,7 +4,7 @@ import { noteStop } from "./ending.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, placeOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
 import { numberOf } from "./native.ts"
-import { isKnownNumber } from "./platform-limit.ts"
+import { isKnownNumber, limitByPlatform } from "./platform-limit.ts"
 import { servedWhileFull } from "./platform-state.ts"
 import { positionAt } from "./position.ts"
 import { meta, notify, type SettlementKind, type Signal, type Step, settle } from "./step.ts"
@@ -225,6 +225,8 @@ export const endSession = (
 export const clearBackoff = (s: Step): void => {
   s.db.hdel(s.keys.meta, "backoffUntil")
   s.db.hdel(s.keys.meta, "backoffs")
+  // it limits this step from now on
+  limitByPlatform(s)
 }
 
 export const isBackingOff = (s: Step): boolean => meta(s, "backoffUntil") > s.now

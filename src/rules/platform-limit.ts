@@ -1,11 +1,15 @@
 /**
- * How many slots a campaign may hold while nobody knows how many it has: as many as the platform lets start.
+ * How many slots a campaign may hold after the platform has refused a start at capacity: as many as the platform lets start. Where nobody
+ * knows how many slots there are, nothing else limits them; else `MaxConcurrency` may say more than the platform has.
  *
- * - Before the platform has refused a start at capacity, there is no limit.
+ * - Before the platform has refused a start at capacity, there is no such limit.
  * - A refusal sets the limit to what is held without that start. Starts in flight together are refused one by one, so the
  *   last refusal leaves what the platform has let start. Whoever was refused keeps the place and waits.
  * - After the refusal's backoff one caller more is tried, and twice as many after each try that starts, so that calls of others that
  *   have ended at the platform are noticed. A try that is refused sets the limit again.
+ *
+ * - Where the number of slots is known, whatever ends the backoff lets one caller more be tried, and the limit is forgotten when nothing
+ *   was refused for `LEARNED_MILLIS`.
  *
  * So callers are called in the order of the queue, as many as the platform has room for, and not all at once when a backoff passes.
  */
@@ -17,19 +21,24 @@ export const UNKNOWN_SLOTS = 9_007_199_254_740_991
 const MOST_KNOWN = 1_000_000_000
 /** Maximum callers that are tried at once. */
 const MAX_TRIES = 1_024
+/** How long a limit below the known number of slots holds without a refusal, from when one more could be tried (ms). */
+export const LEARNED_MILLIS: number = 10 * 60_000
 
 export const isKnownNumber = (slots: number): boolean => slots <= MOST_KNOWN
 
-const FIELDS: ReadonlyArray<string> = ["platformLimit", "platformTries", "platformTryAt"]
+const FIELDS: ReadonlyArray<string> = ["platformLimit", "platformTries", "platformTryAt", "backoffUntil"]
 
-/**
- * Sets how many slots the campaign may hold in this step.
- * @lazy
- */
+/** Sets how many slots the campaign may hold in this step. */
 export const limitByPlatform = (s: Step): void => {
-  const [limit = 0, tries = 0, tryAt = 0] = s.db.hgetNumbers(s.keys.meta, FIELDS)
+  const [limit = 0, tries = 0, tryAt = 0, backoffUntil = 0] = s.db.hgetNumbers(s.keys.meta, FIELDS)
   // no start was refused
   if (tries === 0) return
+  if (isKnownNumber(s.context.slots)) {
+    // during the backoff only an operator calls
+    if (backoffUntil > s.now || Math.abs(s.now - tryAt) > LEARNED_MILLIS) return
+    s.slots = Math.min(s.slots, limit + tries)
+    return
+  }
   s.slots = Math.min(s.slots, tryAt > s.now ? limit : limit + tries)
 }
 
@@ -39,7 +48,6 @@ export const limitByPlatform = (s: Step): void => {
  * @lazy
  */
 export const noteRefusal = (s: Step, tryAt: number): void => {
-  if (isKnownNumber(s.context.slots)) return
   s.db.hset(s.keys.meta, "platformLimit", `${s.db.zcard(s.keys.leases)}`)
   s.db.hset(s.keys.meta, "platformTries", "1")
   s.db.hset(s.keys.meta, "platformTryAt", `${tryAt}`)
@@ -50,7 +58,6 @@ export const noteRefusal = (s: Step, tryAt: number): void => {
  * @lazy
  */
 export const noteRoom = (s: Step): void => {
-  if (isKnownNumber(s.context.slots)) return
   const tries = meta(s, "platformTries")
   const live = meta(s, "live")
   if (tries === 0 || live <= meta(s, "platformLimit")) return

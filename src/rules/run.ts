@@ -8,7 +8,7 @@ import { QUEUE_KEY_COUNT } from "./keys.ts"
 import { type GiveBack, type GiveBackContext, giveBack } from "./limits/give-back.ts"
 import { type Take, type Taken, take, takingOf } from "./limits/take.ts"
 import type { Budgets } from "./limits/units.ts"
-import { isKnownNumber, limitByPlatform } from "./platform-limit.ts"
+import { limitByPlatform } from "./platform-limit.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
 import { answerOf, type QueueContext, type Step, type StepAnswer, stepOf } from "./step.ts"
 import { type TakeAndAdmitContext, type TakenAndAdmitted, takeAndAdmit } from "./take-and-admit.ts"
@@ -25,7 +25,7 @@ export type Run<Context, Call, Answer> = (
 const begin = (db: Db, keys: ReadonlyArray<string>, now: number, context: QueueContext): Step => {
   const s = stepOf(db, keys, now, context)
   if (context.account !== undefined) limitByAccount(s, context.account)
-  if (!isKnownNumber(context.slots)) limitByPlatform(s)
+  limitByPlatform(s)
   return s
 }
 

@@ -1,6 +1,7 @@
 /**
- * Adds up the metrics of several processes, in the text format of Prometheus. Counters and histograms are added. A gauge that every
- * process reads from the shared store, such as the length of a queue, is the maximum; one of the process itself is added.
+ * Adds up the metrics of several processes, in the text format of Prometheus. Counters and histograms are added. A gauge of a campaign that
+ * every process reads from the shared store, such as the length of its queue, is that of the process which has read it last; any other is
+ * the maximum. A gauge of the process itself is added.
  */
 
 /** Gauges of which each process has its own part. */
@@ -11,12 +12,25 @@ const ADDED_GAUGES = new Set([
   "nodejs_heap_size_used_bytes",
 ])
 
+/** When a process has read the gauges of a campaign. */
+const READ_AT = "voicegate_gauges_read_at_seconds"
+const READ_LINE: RegExp = new RegExp(`^${READ_AT}{(.*)} (\\S+)$`, "gm")
+const campaignIn = (labels: string): string | undefined => /(?:^|[{,])(campaign="(?:[^"\\]|\\.)*")/.exec(labels)?.[1]
+
+/** When the gauges of each campaign were read, by its label. */
+const readTimes = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    [...text.matchAll(READ_LINE)].map(([, labels = "", time]) => [campaignIn(labels) ?? "", Number(time)] as const),
+  )
+
 interface Family {
   /** the lines `# HELP` and `# TYPE` */
   readonly head: Array<string>
   type: string
   /** values by name and labels */
   readonly samples: Map<string, number>
+  /** of a gauge of a campaign, when its value was read */
+  readonly readAt: Map<string, number>
 }
 
 /**
@@ -26,13 +40,14 @@ interface Family {
 export const sumMetrics = (texts: ReadonlyArray<string>, { gauges = true } = {}): string => {
   const families = new Map<string, Family>()
   for (const text of texts) {
+    const times = readTimes(text)
     let current: Family | undefined
     let name = ""
     for (const line of text.split("\n")) {
       const [, keyword, family = "", rest = ""] = /^# (HELP|TYPE) (\S+) ?(.*)$/.exec(line) ?? []
       if (keyword !== undefined) {
         name = family
-        current = families.get(family) ?? { head: [], type: "", samples: new Map() }
+        current = families.get(family) ?? { head: [], type: "", samples: new Map(), readAt: new Map() }
         families.set(family, current)
         if (keyword === "TYPE") current.type = rest
         if (!current.head.includes(line)) current.head.push(line)
@@ -43,8 +58,15 @@ export const sumMetrics = (texts: ReadonlyArray<string>, { gauges = true } = {})
       if (current === undefined || end < 0 || Number.isNaN(value)) continue
       const key = line.slice(0, end)
       const before = current.samples.get(key)
-      const added = current.type !== "gauge" || ADDED_GAUGES.has(name)
-      current.samples.set(key, before === undefined ? value : added ? before + value : Math.max(before, value))
+      if (current.type !== "gauge" || ADDED_GAUGES.has(name)) {
+        current.samples.set(key, (before ?? 0) + value)
+        continue
+      }
+      const readAt = times.get(campaignIn(key) ?? "") ?? 0
+      const lastRead = current.readAt.get(key) ?? 0
+      if (before !== undefined && readAt < lastRead) continue
+      current.samples.set(key, before === undefined || readAt > lastRead ? value : Math.max(before, value))
+      current.readAt.set(key, readAt)
     }
   }
   return [...families.values()]

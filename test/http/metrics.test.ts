@@ -132,6 +132,32 @@ only_total 9
     )
   })
 
+  it("has the gauges of a campaign as the process shows them that has read them last", () => {
+    const process = (leases: number, slots: number, readAt: number, campaign = "default") =>
+      [
+        "# TYPE voicegate_leases gauge",
+        `voicegate_leases{campaign="${campaign}"} ${leases}`,
+        "# TYPE voicegate_platform_state gauge",
+        `voicegate_platform_state{campaign="${campaign}",state="ok"} ${slots}`,
+        "# TYPE voicegate_gauges_read_at_seconds gauge",
+        `voicegate_gauges_read_at_seconds{campaign="${campaign}"} ${readAt}`,
+        "",
+      ].join("\n")
+    const sumOf = (...texts: ReadonlyArray<string>) =>
+      sumMetrics(texts)
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"))
+    const newest = [
+      'voicegate_leases{campaign="default"} 0',
+      'voicegate_platform_state{campaign="default",state="ok"} 1',
+      'voicegate_gauges_read_at_seconds{campaign="default"} 100.75',
+    ]
+    const [old, older, last] = [process(2, 0, 100.5), process(3, 0, 99.25), process(0, 1, 100.75)]
+    assert.deepStrictEqual(sumOf(old, last, older), newest)
+    assert.deepStrictEqual(sumOf(last, older, old), newest)
+    assert.include(sumOf(last, process(4, 1, 90, "other")), 'voicegate_leases{campaign="other"} 4')
+  })
+
   it("is the text of one process when there is one", () => {
     assert.strictEqual(sumMetrics([one]), one)
     assert.strictEqual(sumMetrics([]), "")

@@ -5,6 +5,7 @@
 import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/rules/outage.ts"
+import { isKnownNumber, LEARNED_MILLIS } from "../../src/rules/platform-limit.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
@@ -177,6 +178,16 @@ const isHeldAt = ({ gates, meta }: QueueState, moment: number): boolean => {
   return [...gates.values()].some((heardAt) => heardAt >= alive && heardAt < from)
 }
 
+/** How many slots the platform has let the campaign use, after it has refused a start at capacity. */
+export const learnedSlots = ({ meta }: QueueState, slots: number, now: number): number => {
+  const [limit = 0, tries = 0, tryAt = 0] = ["platformLimit", "platformTries", "platformTryAt"].map((field) =>
+    meta.get(field),
+  )
+  if (tries === 0) return slots
+  if (isKnownNumber(slots)) return Math.abs(now - tryAt) > LEARNED_MILLIS ? slots : Math.min(slots, limit + tries)
+  return tryAt > now ? limit : limit + tries
+}
+
 /** Whether an operator's pause holds. */
 const isPausedAt = ({ meta }: QueueState, now: number): boolean =>
   meta.get("paused") === 1 && (meta.get("pausedUntil") ?? Number.POSITIVE_INFINITY) > now
@@ -187,11 +198,11 @@ const isPausedAt = ({ meta }: QueueState, now: number): boolean =>
  * slots that the step gave.
  */
 const order = (
-  { after, before, share, slots }: Change,
+  { after, before, now, share, slots }: Change,
   taken: ReadonlyArray<readonly [string, Record]>,
 ): ReadonlyArray<string> => {
   const wrong: Array<string> = []
-  const most = shareOf(share, slots)
+  const most = shareOf(share, isKnownNumber(slots) ? slots : learnedSlots(before, slots, now))
   const held = new Map<string, number>()
   const takenIds = new Set(taken.map(([id]) => id))
   for (const [id, { network, state }] of after.tickets) {
@@ -327,7 +338,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     const resting = (after.meta.get("backoffUntil") ?? 0) > now || isPausedAt(after, now) || probing || held
     if (
       !resting &&
-      after.leases.size < Math.min(slots, account?.least ?? slots) &&
+      after.leases.size < Math.min(learnedSlots(after, slots, now), account?.least ?? slots) &&
       after.waiting.size > after.parked.size
     )
       wrong.push("I7: a slot is free and a ticket waits")

@@ -3,8 +3,8 @@
  *
  * - `capacity`: the platform has no free slot. The ticket returns to its own place and the campaign backs off until a
  *   session ends or starts, or the backoff passes. The backoff doubles each time, and stays short while no session is
- *   live. Starts that were in flight together and are refused together count once. Where nobody knows how many slots there
- *   are, the refusal is the limit (`../platform-limit.ts`).
+ *   live. Starts that were in flight together and are refused together count once. Afterwards one caller more than run is
+ *   called, then two, then four, as long as they start (`../platform-limit.ts`).
  * - `limited`: the platform limits the key's requests. Like `capacity`, but the backoff does not grow: a request limit
  *   says nothing about free slots.
  * - `elsewhere`: this gate does not serve the campaign and did not ask the platform. Like `limited`, but says nothing

@@ -9,6 +9,7 @@ import { newcomerCall } from "../../../src/queue/newcomer.ts"
 import { rules as queueRules } from "../../../src/queue/rules.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/rules/outage.ts"
+import { UNKNOWN_SLOTS } from "../../../src/rules/platform-limit.ts"
 import type { Heard } from "../../../src/rules/platform-state.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
 import type { FailedStart, FailReason } from "../../../src/rules/queue/fail.ts"
@@ -84,7 +85,8 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   const maxLength = random.pick([0, 2, 5, 100, 100])
   const share = random.pick([0.25, 0.25, 0.25, 0.5, 1])
   const attended = random.percent(75)
-  let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
+  // in some histories the platform's refusals are the only limit
+  let slots = random.pick([0, 1, 1, 2, 2, 3, 5, UNKNOWN_SLOTS])
   // in the others the queue is left alone, and gets further
   const operated = random.percent(40)
   // far ahead of the clock of a real server, for which no step seems late then
@@ -415,7 +417,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   const taken = (choice: Choice, gate = random.pick(["a", "b", ""])): ReadonlyArray<string> => {
     const self = choice.self ?? gate
     const done = choice.take(contextOf(self))
-    const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + slots)]
+    const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + Math.min(slots, tickets.length))]
     const after = readState(look(probe, { now, context: NO_CONTEXT, call: { tickets: ids, sessions } }))
     const change = { before: state, after, now, slots, share, window: windowMillis, self, swept: false, ...done.about }
     const wrong = [...violations(change), ...unsaid(change, done, prefix)]

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { LEARNED_MILLIS } from "../../../src/rules/platform-limit.ts"
 import {
   INITIAL_BACKOFF_MILLIS,
   LIMITED_LONGEST_MILLIS,
@@ -124,16 +125,84 @@ export const capacity = (test: QueueTest): void => {
       for (const id of five) yield* q.rest(id, leaseOf(q, id))
       yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
       yield* q.sweep
-      assert.deepStrictEqual(q.called(), five)
-      for (const id of five) yield* q.begin(id)
-      for (const id of five) yield* q.rest(id, leaseOf(q, id))
+      // one tries whether there is room again, not all
+      assert.deepStrictEqual(q.called(), ["t1"])
+      yield* q.begin("t1")
+      yield* q.rest("t1", leaseOf(q, "t1"))
       yield* TestClock.adjust(2 * INITIAL_BACKOFF_MILLIS - 1)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), [])
       yield* TestClock.adjust(1)
       yield* q.sweep
-      assert.deepStrictEqual(q.called(), five)
+      assert.deepStrictEqual(q.called(), ["t1"])
     }),
+  )
+
+  test(
+    "with more slots than the platform has, callers are called in order, one more than run, and refused one at a time",
+    { slots: 10 },
+    (q) =>
+      Effect.gen(function* () {
+        // the platform has three
+        for (const id of ["t1", "t2", "t3"]) yield* q.enter(id)
+        const waiting = ["t4", "t5", "t6", "t7", "t8", "t9"]
+        for (const id of waiting) yield* q.admit(id)
+        for (const id of waiting) yield* q.rest(id, leaseOf(q, id))
+        const tried: Array<string> = []
+        const refusals = { count: 0 }
+        const tick = Effect.gen(function* () {
+          yield* TestClock.adjust(1_000)
+          yield* q.heartbeat(...q.line())
+          yield* q.sweep
+          tried.push(...q.called())
+          for (const id of q.called()) {
+            refusals.count++
+            yield* q.rest(id, yield* q.begin(id))
+          }
+        })
+        for (let n = 0; n < 60; n++) yield* tick
+        // before, all six were called and refused after each backoff
+        assert.deepStrictEqual([...new Set(tried)], ["t4"])
+        assert.isAtMost(refusals.count, 6)
+        // the end of a call serves the first, and tries one more
+        yield* q.end("session of t1")
+        assert.deepStrictEqual(q.called(), ["t4", "t5"])
+        yield* q.run("t4")
+        yield* q.rest("t5", yield* q.begin("t5"))
+        assert.deepStrictEqual(q.line(), ["t5", "t6", "t7", "t8", "t9"])
+      }),
+  )
+
+  test("a platform that has room again gets one caller, then two, then more", { slots: 10 }, (q) =>
+    Effect.gen(function* () {
+      const eight = ["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8"]
+      for (const id of eight) yield* q.admit(id)
+      for (const id of eight) yield* q.rest(id, leaseOf(q, id))
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
+      const rounds: Array<ReadonlyArray<string>> = []
+      for (let n = 0; n < 3; n++) {
+        yield* q.sweep
+        const called = q.called()
+        rounds.push(called)
+        for (const id of called) yield* q.run(id)
+      }
+      assert.deepStrictEqual(rounds, [["t1"], ["t2", "t3"], ["t4", "t5", "t6", "t7", "t8"]])
+    }),
+  )
+
+  test(
+    "what a refusal has shown of the platform's slots is forgotten after ten minutes without another",
+    { slots: 4 },
+    (q) =>
+      Effect.gen(function* () {
+        const four = ["t1", "t2", "t3", "t4"]
+        for (const id of four) yield* q.admit(id)
+        for (const id of four) yield* q.rest(id, leaseOf(q, id))
+        for (const id of four) yield* q.leave(id)
+        yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS + LEARNED_MILLIS + 1)
+        yield* q.sweep
+        for (const id of ["n1", "n2", "n3", "n4"]) assert.strictEqual((yield* q.admit(id))._tag, "starting")
+      }),
   )
 
   test("the end of a session ends the backoff at once and resets it", { slots: 2 }, (q) =>
