@@ -15,7 +15,7 @@ import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
 import { DEMO_VENDORS } from "./demo-vendors.ts"
-import { campaign, reload, ticket } from "./operate.ts"
+import { campaign, reload, ticket, withTicketLast } from "./operate.ts"
 import { guardOutputs } from "./outputs.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
@@ -232,8 +232,7 @@ const teardown: Runtime.Teardown = (exit, onExit) =>
 
 guardOutputs()
 
-voicegate.pipe(
-  Command.run({ version }),
+Command.runWith(voicegate, { version })(withTicketLast(process.argv.slice(2))).pipe(
   // as runMain does, but in the log's format
   Effect.tapCause((cause) =>
     Cause.hasInterruptsOnly(cause) || !Runtime.getErrorReported(Cause.squash(cause))

@@ -114,6 +114,15 @@ export const reload = <R>(source: Source<R>) =>
 /** Part of a ticket's hash, or a `uniqueRequestId`. */
 const TICKET = /^([0-9a-f]{4,10}|[\w-]{22,64})$/i
 
+/** What would be read as flags, although no flag of these commands looks like it: one id in 64 begins with a hyphen. */
+const isTicketWithHyphen = (text: string): boolean => text.startsWith("-") && TICKET.test(text) && /[A-Z\d_]/.test(text)
+
+/** The arguments of `ticket`, with an id that begins with a hyphen behind `--`, where it is no flag. */
+export const withTicketLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const id = args.includes("ticket") && !args.includes("--") ? args.find(isTicketWithHyphen) : undefined
+  return id === undefined ? args : [...args.filter((text) => text !== id), "--", id]
+}
+
 /** `ticket` with `show` and `remove`. */
 export const ticket = <R>(source: Source<R>) => {
   const id = Argument.String("id").pipe(

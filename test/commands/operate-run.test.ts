@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { type ConsoleClient, connect } from "../../src/commands/console-client.ts"
+import { withTicketLast } from "../../src/commands/operate.ts"
 import { showCampaign } from "../../src/commands/operate-run.ts"
 import { storeHealth } from "../../src/operator/Operator.ts"
 import type { Health } from "../../src/operator/shapes.ts"
@@ -70,6 +71,30 @@ describe("a command of an operator", () => {
       assert.strictEqual(looks, 3)
     }),
   )
+})
+
+describe("the arguments of ticket", () => {
+  it("may be an id that begins with a hyphen, before or after the flags", () => {
+    const id = "-4--PYdb--U8jwPN9abcdQQCZC"
+    assert.deepStrictEqual(withTicketLast(["ticket", "show", id, "--json"]), ["ticket", "show", "--json", "--", id])
+    assert.deepStrictEqual(withTicketLast(["ticket", "remove", "--end-call", id]), [
+      "ticket",
+      "remove",
+      "--end-call",
+      "--",
+      id,
+    ])
+  })
+
+  it("stay as they are otherwise", () => {
+    const others = [
+      ["ticket", "show", "64ee42b03b"],
+      ["ticket", "show", "--", "-4--PYdb--U8jwPN9abcdQQCZC"],
+      ["ticket", "remove", "--a-flag-that-nobody-has", "64ee42b03b"],
+      ["serve", "-4--PYdb--U8jwPN9abcdQQCZC"],
+    ]
+    for (const args of others) assert.deepStrictEqual(withTicketLast(args), args)
+  })
 })
 
 describe("the health of the store", () => {
