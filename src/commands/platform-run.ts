@@ -64,6 +64,8 @@ interface Serving extends Storage {
   readonly publicWebSocketOrigin: Option.Option<string>
   readonly privateWebhooks: boolean
   readonly trustedProxy: ReadonlyArray<IpNetwork.IpNetwork>
+  readonly clientAddressHeader: string
+  readonly connectionsPerAddress: number
   readonly allowedHost: ReadonlyArray<string>
   readonly requestsPerMinute: number
   readonly startsPerMinute: number
@@ -80,6 +82,8 @@ export const servePlatform = (input: Serving) =>
         port: input.port,
         privateWebhooks: input.privateWebhooks,
         trustedProxies: input.trustedProxy,
+        clientAddressHeader: input.clientAddressHeader,
+        connectionsPerAddress: input.connectionsPerAddress,
         idleSeconds: input.idleSeconds,
         allowedHosts: input.allowedHost,
         limits: { requestsPerMinute: input.requestsPerMinute, startsPerMinute: input.startsPerMinute },

@@ -2,10 +2,16 @@
  * The commands of the local platform: `platform` serves it, `platform user …` manages users. The connection string, the vault's key
  * and passwords can be set in the environment, where secrets belong.
  */
-import { Config, Effect, Redacted } from "effect"
+import { Config, Effect, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { IpNetwork } from "effect/net"
-import { DEFAULT_CALL_CONCURRENCY, DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "../platform/defaults.ts"
+import {
+  DEFAULT_CALL_CONCURRENCY,
+  DEFAULT_CONNECTIONS,
+  DEFAULT_IDLE_SECONDS,
+  DEFAULT_LIMITS,
+} from "../platform/defaults.ts"
+import { headerName } from "../settings/network-values.ts"
 import { DATABASE, PASSWORD, VAULT_KEY } from "./platform-environment.ts"
 
 /** Loaded when one of the commands runs. */
@@ -56,12 +62,27 @@ const serving = {
     Flag.withDefault(false),
   ),
   trustedProxy: Flag.String("trusted-proxy").pipe(
-    Flag.withDescription("a network (CIDR) whose X-Forwarded-For is trusted; may be repeated"),
+    Flag.withDescription("a network (CIDR) whose --client-address-header is trusted; may be repeated"),
     Flag.mapTryCatch(
       (text) => IpNetwork.fromStringUnsafe(text),
       () => "Expected a network such as 10.0.0.0/8",
     ),
     Flag.atLeast(0),
+  ),
+  clientAddressHeader: Flag.String("client-address-header").pipe(
+    Flag.withDescription(
+      "the header in which trusted proxies name the caller's address: X-Forwarded-For, Forwarded, or one of a CDN such as CF-Connecting-IP",
+    ),
+    Flag.filterMap(Schema.decodeUnknownOption(headerName), () => "Expected the name of a request header"),
+    Flag.withDefault("x-forwarded-for"),
+  ),
+  connectionsPerAddress: Flag.Int("connections-per-address").pipe(
+    Flag.withDescription("open connections of one address (IPv6: of a /64), trusted proxies excepted; 0 is no limit"),
+    Flag.filter(
+      (count) => count >= 0,
+      () => "Expected a whole number of at least 0",
+    ),
+    Flag.withDefault(DEFAULT_CONNECTIONS),
   ),
   allowedHost: Flag.String("allowed-host").pipe(
     Flag.withDescription(

@@ -5,6 +5,7 @@
 import { accessOf } from "../credential.ts"
 import * as messages from "../messages.ts"
 import type { Queued, RateLimited, Relayed, Started } from "../Session.ts"
+import type { SingleHeader } from "../serving/repeated-headers.ts"
 import { type Failure, toProblem } from "./failures.ts"
 import { eventsUrl } from "./paths.ts"
 import { type ProblemDetails, problems } from "./problems.ts"
@@ -174,7 +175,16 @@ export const unread = (answer: Answer): Answer => withHeaders(answer, { connecti
 export const bodyTooLarge = (maxBytes: number): Answer =>
   unread(refused(problems.bodyTooLarge.make(`The body is larger than ${maxBytes} bytes.`)))
 
+const sentTwice = (name: SingleHeader): Answer =>
+  refused(problems.repeatedHeader.make(`${name}: Expected it once, and it was sent more than once.`))
+
 export const refusals = {
+  repeatedHeader: {
+    authorization: sentTwice("authorization"),
+    "content-type": sentTwice("content-type"),
+    host: sentTwice("host"),
+    origin: sentTwice("origin"),
+  } satisfies Readonly<Record<SingleHeader, Answer>>,
   bodyPieces: unread(refused(problems.bodyTooLarge.make("The body was sent in too many small pieces."))),
   notFound: refused(problems.notFound.make("There is nothing at this path.")),
   mediaType: refused(problems.unsupportedMediaType.make("content-type: Expected application/json.")),

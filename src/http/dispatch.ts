@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
 import { compactBody, drainBody } from "../serving/compact-body.ts"
 import type { HostCheck } from "../serving/hosts.ts"
+import { repeatedHeader } from "../serving/repeated-headers.ts"
 import { tracing } from "../spans.ts"
 import { runInPhase } from "../tick-phases.ts"
 import { isQuiet } from "./access-log.ts"
@@ -149,7 +150,13 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       }
 
       const origin = request.headers.origin
-      const ownHost = isOwnHost(request.headers.host)
+      const repeated = repeatedHeader(request.rawHeaders)
+      const refused =
+        repeated !== undefined
+          ? refusals.repeatedHeader[repeated]
+          : isOwnHost(request.headers.host)
+            ? undefined
+            : refusals.host
       const verdict = judgeOrigin(origin, request.headers.host)
       if ((verdict === "cross" || verdict === "anyone") && origin !== undefined) cors = corsOf(origin, verdict)
 
@@ -167,7 +174,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
             if (undeliverable) run(routed.withdraw(ticket, address))
           })
         }
-        if (!ownHost) return finish(refusals.host)
+        if (refused !== undefined) return finish(refused)
         if (verdict === "foreign") return finish(refusals.origin)
         return sessionRequest(request, address, id, finish)
       }
@@ -182,7 +189,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       // from here on the answer may be written by other modules
       request.headers["x-request-id"] = id
       response.setHeader("x-request-id", id)
-      if (!ownHost) return reply(refusals.host)
+      if (refused !== undefined) return reply(refused)
       if (serveStatic(path, request, response)) {
         outcome = "script"
         drainBody(request)

@@ -2,32 +2,15 @@
 import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 import { Effect, Result } from "effect"
+import { ADDRESS_HEADERS } from "../serving/address-watch.ts"
+import { header } from "../serving/repeated-headers.ts"
 import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "./answer.ts"
 
-/** The value of a header; repeated headers are joined by commas. */
-export const header = (request: IncomingMessage, name: string): string | undefined => {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value.join(", ") : value
-}
+export { header }
 
 /** All headers, by their names in lower case. */
 export const headersOf = (request: IncomingMessage): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.keys(request.headers).map((name) => [name, header(request, name)]))
-
-/** Headers in which proxies and CDNs name the address of their client. */
-export const ADDRESS_HEADERS = [
-  "x-forwarded-for",
-  "forwarded",
-  "cf-connecting-ip",
-  "true-client-ip",
-  "x-real-ip",
-  "x-client-ip",
-  "x-cluster-client-ip",
-  "fastly-client-ip",
-  "fly-client-ip",
-  "x-azure-clientip",
-  "x-envoy-external-address",
-] as const
 
 const FORWARDED = new Set<string>([...ADDRESS_HEADERS, "via"])
 

@@ -23,7 +23,7 @@ export const succeeds = <S extends Schema.Top>(status: number, schema: S, header
   HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), { ...commonHeaders, ...headers })
 
 /** Problems that any endpoint may answer with. */
-const commonProblems: ReadonlyArray<Problem> = [problems.hostNotAllowed, problems.gateClosed]
+const commonProblems: ReadonlyArray<Problem> = [problems.repeatedHeader, problems.hostNotAllowed, problems.gateClosed]
 
 /** The headers of several problems with one status; a header is required if all of them have it. */
 const sharedHeaders = (some: ReadonlyArray<Problem>): Fields =>

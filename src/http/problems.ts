@@ -109,6 +109,12 @@ export const problems = {
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
   invalidOffer: problem("InvalidOffer", 400, ["invalid_request"], wrongFields),
   malformedJson: plain("MalformedJson", 400, "malformed_json"),
+  repeatedHeader: plain(
+    "RepeatedHeader",
+    400,
+    "repeated_header",
+    "a header that a request may have once was sent twice",
+  ),
   noClientAddress: plain("NoClientAddress", 400, "no_client_address"),
   webhookUnauthorized: unauthenticated(
     "WebhookUnauthorized",

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 import type { HostCheck } from "../serving/hosts.ts"
+import { repeatedHeader } from "../serving/repeated-headers.ts"
 import { type Answer, refusals } from "./answer.ts"
 import type { Arrivals } from "./arrivals.ts"
 import type { Hub } from "./hub/hub.ts"
@@ -58,7 +59,10 @@ export const makeUpgrade = ({
           logRefusal({ request, status: refusal.status, outcome: refusal.outcome })
         }
         const verdict = judgeOrigin(request.headers.origin, request.headers.host)
-        if (!isOwnHost(request.headers.host)) {
+        const repeated = repeatedHeader(request.rawHeaders)
+        if (repeated !== undefined) {
+          refuse(refusals.repeatedHeader[repeated])
+        } else if (!isOwnHost(request.headers.host)) {
           refuse(refusals.host)
         } else if (ticket === undefined && path !== HUB_PATH) {
           refuse(refusals.upgradeRequired)

@@ -9,24 +9,27 @@
 import { IncomingMessage } from "node:http"
 import { fileURLToPath } from "node:url"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
-import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import type { IpNetwork } from "effect/net"
+import { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
+import { trustedProxies } from "../ip-intel/client-address.ts"
 import { drainBody } from "../serving/compact-body.ts"
 import { loopbackNames } from "../serving/hosts.ts"
 import type { ListenFailed } from "../serving/listen-failed.ts"
 import { packageFile } from "../serving/package-files.ts"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
-import { DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "./defaults.ts"
+import { DEFAULT_CONNECTIONS, DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "./defaults.ts"
 import { Api } from "./http/Api.ts"
+import { callerAddress } from "./http/client-address.ts"
 import { dashboard } from "./http/dashboard/dashboard.ts"
 import { docs } from "./http/docs.ts"
 import { businesses } from "./http/handlers/businesses.ts"
 import { sessions } from "./http/handlers/sessions.ts"
 import { users } from "./http/handlers/users.ts"
 import { middleware, safeAnswers } from "./http/middleware.ts"
+import { REQUEST_MILLIS, withinBound } from "./http/request-bound.ts"
 import * as Server from "./http/server.ts"
 import { ROUTER, unroutedRequests } from "./http/unrouted.ts"
 import * as LiveSessions from "./LiveSessions.ts"
@@ -71,8 +74,14 @@ export interface Options {
    * loopback and trusts no proxy, else any name
    */
   readonly allowedHosts?: ReadonlyArray<string>
-  /** the proxies whose X-Forwarded-For is trusted; none by default */
+  /** the proxies whose `clientAddressHeader` is trusted; none by default */
   readonly trustedProxies?: ReadonlyArray<IpNetwork.IpNetwork>
+  /** the header in which those proxies name their client's address, such as `CF-Connecting-IP`; `X-Forwarded-For` by default */
+  readonly clientAddressHeader?: string
+  /** open connections of one address (IPv6: of a /64), trusted proxies excepted; `DEFAULT_CONNECTIONS` by default, 0 is no limit */
+  readonly connectionsPerAddress?: number
+  /** the time within which a request is answered, in milliseconds; `REQUEST_MILLIS` by default */
+  readonly requestMillis?: number
 }
 
 export class Platform extends Context.Service<
@@ -125,7 +134,17 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
     secure: options.publicWebSocketOrigin?.startsWith("wss:") ?? false,
   })
   const host = options.host ?? "127.0.0.1"
-  const server = Server.layer({ host, port: options.port ?? 0 }, hostsOf(host, options))
+  const proxies = {
+    trusted: trustedProxies((options.trustedProxies ?? []).map(IpNetwork.format)),
+    header: (options.clientAddressHeader ?? "x-forwarded-for").toLowerCase(),
+  }
+  const server = Server.layer({
+    host,
+    port: options.port ?? 0,
+    allowedHosts: hostsOf(host, options),
+    connectionsPerAddress: options.connectionsPerAddress ?? DEFAULT_CONNECTIONS,
+    proxies,
+  })
   const privateWebhooks = options.privateWebhooks ?? false
   const services = Services.layer({
     database: options.database ?? Redacted.make("sqlite::memory:"),
@@ -150,7 +169,8 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
       middleware: (handler) =>
         handler.pipe(
           Effect.ensuring(discardUnread),
-          HttpMiddleware.xForwardedHeaders({ trustedProxies: options.trustedProxies ?? [] }),
+          callerAddress(proxies),
+          withinBound(options.requestMillis ?? REQUEST_MILLIS),
           Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(MAX_BODY_BYTES)),
         ),
     },

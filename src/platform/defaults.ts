@@ -10,5 +10,8 @@ export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 60, startsPerMinute: 
 /** How long a caller may be silent before the session ends, in seconds; 0 is no limit. */
 export const DEFAULT_IDLE_SECONDS = 300
 
+/** Open connections of one address: those of a gate that starts hundreds of calls at once, and of a page or two. */
+export const DEFAULT_CONNECTIONS = 1_024
+
 /** A user's concurrent calls. */
 export const DEFAULT_CALL_CONCURRENCY = 10

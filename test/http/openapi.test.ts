@@ -262,6 +262,17 @@ describe("the document says all of", () => {
     }),
   )
 
+  servedTest("a header that was sent twice", {}, ({ port }) =>
+    Effect.gen(function* () {
+      const { judge } = yield* openapi.check(port)
+      for (const [method, path] of ENDPOINTS) {
+        const headers = ["host", "gate", "origin", "https://one.example", "origin", "https://two.example"]
+        const answer = yield* rawCall(port, { method, path, headers })
+        assert.deepStrictEqual(codeOf(judge(method, path, answer)), [400, "repeated_header"], path)
+      }
+    }),
+  )
+
   servedTest(
     "a blocked address and a platform that refuses",
     { ...shop, Queue: { OnPlatformRefusal: "refuse" } },

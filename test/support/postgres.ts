@@ -20,6 +20,10 @@ export interface PostgresServer {
   readonly database: () => Promise<string>
   /** everything in a database, as SQL text */
   readonly dump: (url: string) => Promise<string>
+  /** lets all its processes stand still: connections stay open, and nothing is answered */
+  readonly freeze: () => Promise<void>
+  /** lets them go on */
+  readonly thaw: () => Promise<void>
   /** stops it and removes its files */
   readonly dispose: () => Promise<void>
 }
@@ -80,7 +84,21 @@ export const startPostgres = async ({ tls = false } = {}): Promise<PostgresServe
   const [postgres, ...args] = command("postgres", ["-D", data, ...flags])
   const child: Child = await start(postgres, args, dir)
   const client = ["-h", "127.0.0.1", "-p", String(port), "-U", "postgres"]
+  let frozen: ReadonlyArray<number> = []
+  const freeze = async (): Promise<void> => {
+    // the first process alone would leave those of open connections running
+    child.kill("SIGSTOP")
+    const { stdout } = await run("pgrep", ["-P", String(child.pid)])
+    frozen = stdout.split("\n").filter(Boolean).map(Number)
+    for (const pid of frozen) process.kill(pid, "SIGSTOP")
+  }
+  const thaw = async (): Promise<void> => {
+    for (const pid of frozen) process.kill(pid, "SIGCONT")
+    frozen = []
+    child.kill("SIGCONT")
+  }
   const stop = async (): Promise<void> => {
+    await thaw()
     // stops at once, with its children
     child.kill("SIGQUIT")
     await eventually("the end of PostgreSQL", () => child.exited())
@@ -110,6 +128,8 @@ export const startPostgres = async ({ tls = false } = {}): Promise<PostgresServe
       const { stdout } = await run(`${bin}pg_dump`, ["-d", url, "--inserts"], { maxBuffer: 64 * 1024 * 1024 })
       return stdout
     },
+    freeze,
+    thaw,
     dispose: stop,
   }
 }

@@ -105,7 +105,7 @@ export const orUnavailable = <A, E, R>(
   self: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseUnavailable, R> =>
   self.pipe(
-    bounded(DATABASE_MILLIS, tooSlow),
+    bounded(DATABASE_MILLIS, () => Effect.fail(tooSlow())),
     // a rollback that fails as well is a defect of the client's
     Effect.catchDefect((defect) => (SqlError.isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
     Effect.tapError((error) => {

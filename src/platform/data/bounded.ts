@@ -2,24 +2,33 @@
 import { Effect, Exit, Fiber } from "effect"
 
 /**
- * Fails with `late` after so many milliseconds. The effect is interrupted then, but not waited for: its cleanup may hang as well, for
+ * Goes on with `late` after so many milliseconds. The effect is interrupted then, but not waited for: its cleanup may hang as well, for
  * instance the rollback on a connection that does not answer.
+ *
+ * @param longer asked when the time is over: how many milliseconds more, 0 (the default) for none
  */
 export const bounded =
-  <E2>(millis: number, late: () => E2) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | E2, R> =>
+  <A2, E2>(millis: number, late: () => Effect.Effect<A2, E2>, longer: () => number = () => 0) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R> =>
     Effect.flatMap(Effect.forkDetach(self), (fiber) =>
-      Effect.callback<A, E | E2>((resume) => {
-        // the database is real, so this is real time in tests as well
+      Effect.callback<A | A2, E | E2>((resume) => {
+        // what it waits for is real, so this is real time in tests as well
+        const over = (): void => {
+          const more = longer()
+          if (more === 0) {
+            fiber.interruptUnsafe()
+            resume(late())
+            return
+          }
+          // @effect-diagnostics-next-line globalTimers:off
+          timer = setTimeout(over, more)
+        }
         // @effect-diagnostics-next-line globalTimersInEffect:off
-        const timer = setTimeout(() => {
-          fiber.interruptUnsafe()
-          resume(Effect.fail(late()))
-        }, millis)
+        let timer = setTimeout(over, millis)
         fiber.addObserver((exit) => {
           clearTimeout(timer)
           // whoever interrupted it was not this caller: a pool that gives up a connection does
-          resume(Exit.hasInterrupts(exit) ? Effect.fail(late()) : exit)
+          resume(Exit.hasInterrupts(exit) ? late() : exit)
         })
         return Effect.suspend(() => {
           clearTimeout(timer)

@@ -1,8 +1,6 @@
 /** Reads the key of a request, authenticates it, and counts the request in one of the key's budgets. */
-import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Effect, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { timesSent } from "../../serving/repeated-headers.ts"
 import type { Access, BudgetName } from "../Access.ts"
 import type { Principal } from "../model.ts"
 import { BadRequest, type Failure, failure, toFailure, Unauthorized } from "./envelope.ts"
@@ -10,9 +8,8 @@ import { BadRequest, type Failure, failure, toFailure, Unauthorized } from "./en
 /** The word Token, one space, and the key. */
 const HEADER = /^Token (\S+)$/
 
-/** Node keeps the first of several headers; a proxy may join them with a comma, which is in no key. */
+/** A proxy may join several headers with a comma, which is in no key. `server.ts` refuses those that were sent apart. */
 const isRepeated = (request: HttpServerRequest.HttpServerRequest): boolean =>
-  timesSent(NodeHttpServerRequest.toIncomingMessage(request).rawHeaders, "authorization") > 1 ||
   request.headers.authorization?.includes(",") === true
 
 const notAToken = (header: string | undefined) => {

@@ -6,12 +6,17 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
+import { makeAddressWatch } from "../../serving/address-watch.ts"
 import { drainBody } from "../../serving/compact-body.ts"
+import { limitConnections } from "../../serving/connection-limit.ts"
 import { GuardedServer } from "../../serving/guarded-server.ts"
-import { makeHostCheck } from "../../serving/hosts.ts"
+import { type HostCheck, makeHostCheck } from "../../serving/hosts.ts"
 import { listenFailed } from "../../serving/listen-failed.ts"
 import { admitPipelined } from "../../serving/pipelining.ts"
+import { repeatedHeader } from "../../serving/repeated-headers.ts"
+import type { Proxies } from "./client-address.ts"
+import { DASHBOARD_API_PATH } from "./DashboardApi.ts"
 import { failure } from "./envelope.ts"
 import { makeSessionSockets } from "./session-socket.ts"
 
@@ -40,13 +45,25 @@ const HOST_NOT_ALLOWED = JSON.stringify(
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" }
 
+/** Looks at each request. */
+type Watch = (request: IncomingMessage) => void
+
 /** No endpoint with one of these methods reads a body. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE", "OPTIONS"])
 
-/** Checks the `Host` of a request before anything else; returns whether it may continue. */
-const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
+/** Checks a request's headers before anything else; returns whether it may continue. */
+const makeGuard = (isOwnHost: HostCheck, watch: Watch) => {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (admitPipelined(request, response) !== "take") return false
+    const repeated = repeatedHeader(request.rawHeaders)
+    if (repeated !== undefined) {
+      const name = repeated.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
+      const message = `the header ${name} was sent more than once: Expected it once`
+      response.writeHead(400, HEADERS).end(JSON.stringify(failure("INVALID_FORMAT", message)))
+      drainBody(request)
+      return false
+    }
+    watch(request)
     const { host } = request.headers
     if (!isOwnHost(host)) {
       response.writeHead(421, HEADERS).end(HOST_NOT_ALLOWED)
@@ -65,10 +82,14 @@ const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
 }
 
 /** A server that answers 503 from when it listens until the routes are ready, instead of letting clients wait. */
-const makeServer = (isOwnHost: (host: string | undefined) => boolean): Server => {
+const makeServer = (isOwnHost: HostCheck, watch: Watch): Server => {
   const server = new GuardedServer(TIMEOUTS, {
-    request: makeGuard(isOwnHost),
-    upgrade: ({ headers }) => isOwnHost(headers.host),
+    request: makeGuard(isOwnHost, watch),
+    upgrade: (request) => {
+      if (repeatedHeader(request.rawHeaders) !== undefined) return 400
+      watch(request)
+      return isOwnHost(request.headers.host) ? undefined : 421
+    },
   })
   server.timeout = SOCKET_TIMEOUT_MILLIS
   server.on("request", (request, response) => {
@@ -99,18 +120,68 @@ const closeServer = (server: Server, connections: Iterable<Socket>): Effect.Effe
     ),
   )
 
-/**
- * Listens on an address; port 0 is any free port. Sessions, which may last for hours, are ended before the server closes.
- *
- * @param allowedHosts the names that `Host` may have, in lower case and without port; any when undefined
- */
-export const layer = (
-  address: { readonly host: string; readonly port: number },
-  allowedHosts: ReadonlyArray<string> | undefined,
-) =>
+export interface ServerOptions {
+  readonly host: string
+  /** 0 is any free port */
+  readonly port: number
+  /** the names that `Host` may have, in lower case and without port; any when undefined */
+  readonly allowedHosts: ReadonlyArray<string> | undefined
+  /** open connections of one address (IPv6: of a /64), proxies excepted; 0 is no limit */
+  readonly connectionsPerAddress: number
+  readonly proxies: Proxies
+}
+
+/** How often refused connections are logged, in milliseconds. */
+const REFUSED_LOG_MILLIS = 60_000
+
+/** Logs the first refused connection, and then once a minute how many there were. */
+const logRefused = (max: number) =>
+  Effect.gen(function* () {
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const clock = yield* Clock.Clock
+    let count = 0
+    let loggedAt = Number.NEGATIVE_INFINITY
+    return (address: string): void => {
+      count++
+      const now = clock.currentTimeMillisUnsafe()
+      if (now - loggedAt < REFUSED_LOG_MILLIS) return
+      loggedAt = now
+      run(
+        Effect.logWarning(
+          `${count} connection(s) refused, the last one of ${address}: an address may have ${max} (--connections-per-address). If ` +
+            "it is your proxy, add it to --trusted-proxy.",
+        ),
+      )
+      count = 0
+    }
+  })
+
+const watchAddresses = ({ header, trusted }: Proxies) =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const run = Effect.runForkWith(context)
+    return makeAddressWatch({
+      header: () => header,
+      trusted: () => trusted,
+      names: { header: "--client-address-header", proxies: "--trusted-proxy" },
+      // what a load balancer itself asks for needs no address
+      needsAddress: ({ url }) => url?.startsWith("/api/") === true || url?.startsWith(DASHBOARD_API_PATH) === true,
+      warn: (text) => void run(Effect.logWarning(text)),
+    })
+  })
+
+/** Listens on an address. Sessions, which may last for hours, are ended before the server closes. */
+export const layer = ({ allowedHosts, connectionsPerAddress, host, port, proxies }: ServerOptions) =>
   Layer.unwrap(
-    Effect.sync(() => {
-      const server = makeServer(makeHostCheck(allowedHosts))
+    Effect.gen(function* () {
+      const server = makeServer(makeHostCheck(allowedHosts), yield* watchAddresses(proxies))
+      if (connectionsPerAddress > 0) {
+        const { trusted } = proxies
+        limitConnections(server, {
+          max: connectionsPerAddress,
+          trusted,
+          onRefused: yield* logRefused(connectionsPerAddress),
+        })
+      }
       const sockets = makeSessionSockets()
       const connections = new Set<Socket>()
       server.on("connection", (connection) => {
@@ -126,13 +197,13 @@ export const layer = (
         Layer.provideMerge(
           Layer.catchTag(
             NodeHttpServer.layer(() => server, {
-              ...address,
+              host,
+              port,
               disablePreemptiveShutdown: true,
               websocket: sockets.options,
             }),
             "ServeError",
-            ({ cause }) =>
-              Layer.effectContext(Effect.fail(listenFailed("host, port", address.host, address.port, cause))),
+            ({ cause }) => Layer.effectContext(Effect.fail(listenFailed("host, port", host, port, cause))),
           ),
         ),
       )
