@@ -65,14 +65,15 @@ export interface Heartbeat extends Omit<Place, "position"> {
 /**
  * Why a start failed (`rules/queue/fail.ts`). After `capacity`, `limited`, `elsewhere`, `disrupted` and `rejected` the ticket keeps its
  * place and the campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt`
- * the slot stays held. `failed`, `refused` and, with `ends`, `rejected` end the ticket; `refused` gives no quota back. `code` and
- * `setting` are for operators (`PlatformState`).
+ * the slot stays held. `failed`, `refused` and, with `ends`, `rejected` end the ticket; `refused` gives no quota back. Where the platform
+ * refuses everybody, `refused` is like `rejected`. `code` and `setting` are for operators (`PlatformState`); `ofAccount` says that the key or
+ * the account is refused.
  */
 export type StartFailure = (
   | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" | "rejected" }
   | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
   | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
-) & { readonly code?: string; readonly setting?: string; readonly ends?: true }
+) & { readonly code?: string; readonly setting?: string; readonly ends?: true; readonly ofAccount?: true }
 
 /** What a gate has learned of the platform, other than by starts, since its last sweep. */
 export interface Learned {

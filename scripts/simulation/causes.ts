@@ -111,8 +111,9 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
   },
   fail: (step, id, move, was) => {
     const { id: ticket, lease, reason } = step.call
-    const alone = reason === "answered" || reason === "rejected" || reason === "doubt"
-    const fails = reason === "failed" || reason === "refused"
+    // refused: its caller's fault, or everybody is refused
+    const alone = reason === "answered" || reason === "rejected" || reason === "doubt" || reason === "refused"
+    const fails = reason === "failed"
     // reported only after its deadline: the doubt is resolved
     const decides = reason !== "doubt" && step.before.tickets.get(`?${lease}`)?.state === "doubt"
     if (decides) return called(step, id, move)
@@ -239,7 +240,8 @@ const rest = (step: Carried, wrong: Array<string>): void => {
     const full = failed?.reason === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
     const disrupted = failed?.reason === "disrupted" && until <= now + MAX_DISRUPTED_MILLIS
     // also when the ticket has failed, because it alone is refused
-    const rejected = step.name === "fail" && step.call.reason === "rejected" && until <= now + MAX_DISRUPTED_MILLIS
+    const isRejection = step.name === "fail" && (step.call.reason === "rejected" || step.call.reason === "refused")
+    const rejected = isRejection && until <= now + MAX_DISRUPTED_MILLIS
     if (!full && !limited && !disrupted && !rejected)
       wrong.push(`I7: ${name} lets the campaign back off until ${until}`)
   }

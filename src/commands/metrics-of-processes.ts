@@ -4,6 +4,7 @@
  */
 import cluster, { type Worker } from "node:cluster"
 import { Effect, Option, Schema } from "effect"
+import { cachedFor } from "../cached-for.ts"
 import { METRICS_MILLIS, type MetricsSource } from "../http/metrics.ts"
 import { sumMetrics } from "../serving/sum-metrics.ts"
 
@@ -66,7 +67,7 @@ export const makeCollector = (workers: () => ReadonlyArray<AskedWorker>): Effect
         answers.delete(id)
       }
     }
-    const sum = yield* Effect.cachedWithTTL(
+    const sum = yield* cachedFor(
       Effect.map(collect, () => {
         retire()
         return sumMetrics([...answers.values(), ended])

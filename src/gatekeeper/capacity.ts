@@ -2,9 +2,11 @@
  * How many slots a campaign has: `MaxConcurrency` if set, else the platform's limit less the account's calls that were not
  * started here. The campaigns of an `Account` share its limit, less such calls where the platform tells. One instance asks the platform
  * for all and shares the result through the store. Where the key may not read the platform's figures, the number of slots is infinite,
- * and the queue takes the platform's refusals at capacity for the limit (`../rules/platform-limit.ts`).
+ * and the queue takes the platform's refusals at capacity for the limit (`../rules/platform-limit.ts`). A figure that was known stays in
+ * use for `REFUSED_MILLIS` first: one refused read must not call everybody who waits.
  */
 import { Clock, Effect, Result } from "effect"
+import { ageOf, monotonicMillis } from "../age.ts"
 import type { AccountCapacity } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
 import type { Campaign } from "../Settings.ts"
@@ -17,6 +19,9 @@ import { fromShared, makeCapacityShared, shareable } from "./capacity-shared.ts"
 export const CAPACITY_MILLIS = 10_000
 /** How often an instance reads the shared figures (ms). */
 export const POLL_MILLIS = 5_000
+
+/** How long a known figure stays in use while the platform refuses to tell it (ms). */
+export const REFUSED_MILLIS = 120_000
 
 export interface Capacity {
   /** infinite where the platform's refusals are the limit */
@@ -80,6 +85,8 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
     const silent = new Set<string>()
     /** limits that a key may not read, once the log has said so */
     const untold = new Set<string>()
+    /** since when a limit that was known is refused, by the monotonic clock (ms) */
+    const refusedSince = new Map<string, number>()
     const asked: ReadonlyArray<Limit> = [
       ...campaigns.all.flatMap((campaign): ReadonlyArray<Limit> => {
         if (campaign.MaxConcurrency !== undefined || campaign.Account !== undefined) return []
@@ -93,6 +100,14 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
       figures.set(key, slots)
       problems.delete(key)
       if (Number.isFinite(slots)) untold.delete(key)
+    }
+    /** The figure that stays in use although the platform refuses to tell it; undefined when none is known, or for too long. */
+    const keptFigure = (key: string, old: number | undefined, now: number): number | undefined => {
+      const last = old === undefined ? figures.get(key) : fromShared(old)
+      if (last === undefined || !Number.isFinite(last)) return undefined
+      const since = refusedSince.get(key) ?? now
+      refusedSince.set(key, since)
+      return now - since < REFUSED_MILLIS ? last : undefined
     }
     /** If saving fails, the other instances keep their figures. */
     const save = ({ key }: Limit, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
@@ -109,12 +124,25 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
         )
       })
 
+    const sayKept = ({ campaign, key }: Limit, why: string, slots: number): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (untold.has(`${key} kept`)) return Effect.void
+        untold.add(`${key} kept`)
+        return Effect.logWarning(
+          `The platform refuses to tell the concurrency for campaign ${campaign.name} (${why}); the last known figure, ${slots}, stays in use ` +
+            `for ${REFUSED_MILLIS / 60_000} minutes.`,
+        )
+      })
+
     const ask = (limit: Limit, at: number, live: number | undefined, old: number | undefined): Effect.Effect<void> =>
       Effect.matchEffect(platform.concurrency(limit.campaign.name), {
         onSuccess: ({ inUse, limit: most }) => {
+          refusedSince.delete(limit.key)
+          untold.delete(`${limit.key} kept`)
           // until our own calls are counted, they would count as foreign
           if (live === undefined && old !== undefined) return Effect.sync(() => known(limit, old))
-          const slots = Math.max(0, most - Math.max(0, inUse - (live ?? 0)))
+          // a host's platform may count in fractions
+          const slots = Math.max(0, Math.floor(most - Math.max(0, inUse - (live ?? 0))))
           known(limit, slots)
           return save(limit, at, shareable(slots), "")
         },
@@ -126,11 +154,15 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
           }
           const problem = reasonOf(error)
           if (error.reason._tag === "Refused") {
-            known(limit, Number.POSITIVE_INFINITY)
-            return Effect.andThen(
-              sayUntold(limit, error.reason.message),
-              save(limit, at, shareable(Number.POSITIVE_INFINITY), ""),
-            )
+            const { message } = error.reason
+            return Effect.flatMap(monotonicMillis, (now) => {
+              const kept = keptFigure(key, old, now)
+              known(limit, kept ?? Number.POSITIVE_INFINITY)
+              return Effect.andThen(
+                kept === undefined ? sayUntold(limit, message) : sayKept(limit, message, kept),
+                save(limit, at, shareable(kept ?? Number.POSITIVE_INFINITY), ""),
+              )
+            })
           }
           problems.set(key, problem)
           return Effect.andThen(
@@ -153,7 +185,7 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
       const result = yield* Effect.result(shared.read(key, now, how))
       if (Result.isFailure(result)) {
         const time = yield* Clock.currentTimeMillis
-        if (time - (askedAloneAt.get(key) ?? 0) < CAPACITY_MILLIS) return
+        if (ageOf(askedAloneAt.get(key) ?? 0, time) < CAPACITY_MILLIS) return
         askedAloneAt.set(key, time)
         return yield* ask(limit, now, live, undefined)
       }

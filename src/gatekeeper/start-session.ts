@@ -14,7 +14,7 @@ import {
   type WebSession,
 } from "../PlatformApi.ts"
 import { refused } from "../platform-api/errors.ts"
-import { faultOf, settingPath } from "../platform-api/faults.ts"
+import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../platform-api/faults.ts"
 import { platformRejected, platformUnavailable } from "../refusals.ts"
 import { DOUBT_MILLIS } from "../rules/doubt.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
@@ -218,7 +218,8 @@ export const makeStartSession = (
       unplaced: Effect.Effect<void> | undefined,
     ): Effect.Effect<NotStarted, PlatformUnavailable | StoreUnavailable> => {
       const { reason } = error
-      const fault = faultOf(campaigns.find(campaign)?.Platform ?? "iqra", error)
+      const platformName = campaigns.find(campaign)?.Platform ?? "iqra"
+      const fault = faultOf(platformName, error)
       const setting = fault === undefined || fault.setting === "" ? "" : settingPath(campaign, fault.setting)
       const ofTicket = Effect.annotateLogs({
         ...(fault === undefined ? {} : { code: fault.code }),
@@ -241,12 +242,15 @@ export const makeStartSession = (
           Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
           Effect.fail(failure),
         )
-      const why: StartFailure = { _tag: "rejected", code: fault?.code ?? "", setting }
+      const why: StartFailure = {
+        _tag: "rejected",
+        code: fault?.code ?? "",
+        setting,
+        ...(reason._tag === "Refused" && isOfAccount(reason) ? { ofAccount: true } : {}),
+      }
       // a called ticket has waited for its turn, and waits on
-      const rejected =
-        OnPlatformRefusal === "refuse" && unplaced !== undefined
-          ? endTicket({ ...why, ends: true }, platformRejected())
-          : requeue(why, startFailed)
+      const mayNotWait = OnPlatformRefusal === "refuse" && unplaced !== undefined
+      const rejected = mayNotWait ? endTicket({ ...why, ends: true }, platformRejected()) : requeue(why, startFailed)
       switch (reason._tag) {
         case "AtCapacity":
           return requeue({ _tag: "capacity" })
@@ -260,12 +264,16 @@ export const makeStartSession = (
             ),
             requeue({ _tag: "limited", millis: reason.retryAfterMillis }),
           )
-        case "RequestRefused":
-          // the caller's input is the cause: the quota is not given back, and neither gate nor platform is at fault
+        case "RequestRefused": {
+          // the caller's input is the cause, so the quota is not given back, unless everybody is refused
+          const { code, setting } = faultOfEverybody(platformName, reason)
+          const why: StartFailure = { _tag: "refused", code, setting: settingPath(campaign, setting) }
+          const failure = () => platformUnavailable("refused", messages.requestRefused, 0)
           return Effect.andThen(
             ofTicket(Effect.logInfo(`The platform refused a caller's request: ${reason.message}`)),
-            endTicket({ _tag: "refused" }, platformUnavailable("refused", messages.requestRefused, 0)),
-          )
+            requeue(mayNotWait ? { ...why, ends: true } : why, failure),
+          ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.fail(failure())))
+        }
         case "Refused":
           // what the operator must mend is no caller's fault
           return Effect.andThen(

@@ -52,6 +52,17 @@ export interface Dispatch {
 /** The statuses of answers about a ticket that exists: it started, it is not its turn, it is over. */
 const EXISTING: ReadonlySet<number> = new Set([200, 409, 410])
 
+/** Whether every percent-encoding of a path is of a character. */
+const isDecodable = (path: string): boolean => {
+  if (!path.includes("%")) return true
+  try {
+    decodeURI(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const preflightFor = (path: string, routedPath: string): PreflightFor => {
   if (path === NEGOTIATE_PATH) return "negotiation"
   if (RELAY_PATH.test(path)) return "relay"
@@ -234,6 +245,11 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         cors = undefined
       }
       const route = (): void => {
+        if (!isDecodable(path)) {
+          // the router would answer without a body
+          reply(refusals.notFound)
+          return
+        }
         response.setHeader("x-content-type-options", "nosniff")
         if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
           response.setHeader("cache-control", "no-store")

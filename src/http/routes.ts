@@ -1,6 +1,7 @@
 /** The gate's operations over HTTP. Each returns an answer; none fails. */
 import type { IncomingMessage } from "node:http"
-import { Clock, Context, Duration, Effect, Layer, Metric, Predicate, Result } from "effect"
+import { Context, Effect, Layer, Metric, Predicate, Result } from "effect"
+import { cachedFor } from "../cached-for.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { makeCampaigns } from "../gatekeeper/campaigns.ts"
 import { webhooks } from "../gatekeeper/metrics.ts"
@@ -46,7 +47,7 @@ export class Routes extends Context.Service<
 /** How an SDP begins (RFC 8866 §5). */
 const SDP = /^v=0\r?\n/
 
-const PING_EVERY_NANOS = 1_000_000_000n
+const PING_EVERY_MILLIS = 1_000
 
 /**
  * The ticket that a request names; null or undefined if none. Such a request returns the ticket's state and counts as presence
@@ -63,25 +64,16 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const gatekeeper = yield* Gatekeeper
       const settings = yield* currentSettings
       const store = yield* Store
-      const clock = yield* Clock.Clock
       const limits = yield* TicketLimits
       const addressOf = yield* currentAddressOf
       const webhookLimits = yield* makeWebhookLimits
       const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false
-      const [lastPing, invalidatePing] = yield* Effect.cachedInvalidateWithTTL(
-        Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true }),
-        Duration.infinity,
-      )
-      /** time of the last ping on the monotonic clock (ns) */
-      let pingedAt: bigint | undefined
       /** Whether the store accepts writes; cached for a second, so that readiness probes do not add up. */
-      const isStoreReady = Effect.suspend(() => {
-        const now = clock.monotonicTimeNanosUnsafe()
-        if (pingedAt !== undefined && now - pingedAt < PING_EVERY_NANOS) return lastPing
-        pingedAt = now
-        return Effect.andThen(invalidatePing, lastPing)
-      })
+      const isStoreReady = yield* cachedFor(
+        Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true }),
+        PING_EVERY_MILLIS,
+      )
 
       const notReady = Effect.gen(function* () {
         if (draining) return "The gate is shutting down."

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Clock, Effect, Layer, Metric } from "effect"
+import { ageOf } from "../age.ts"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
@@ -216,7 +217,7 @@ const logAcceptErrors = Effect.gen(function* () {
   let loggedAt = Number.NEGATIVE_INFINITY
   return ({ message }: Error): void => {
     const now = clock.currentTimeMillisUnsafe()
-    if (now - loggedAt < ACCEPT_LOG_MILLIS) return
+    if (ageOf(loggedAt, now) < ACCEPT_LOG_MILLIS) return
     loggedAt = now
     run(Effect.logError(`A connection could not be accepted: ${message}`))
   }

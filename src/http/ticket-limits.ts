@@ -7,7 +7,9 @@
  * started: the called tickets are read at most once a second, however many requests ask for it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { isOpen } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
+import { cachedFor } from "../cached-for.ts"
 import { Operator } from "../operator/Operator.ts"
 import { shortHash } from "../rules/ticket.ts"
 import type { Settings } from "../Settings.ts"
@@ -103,7 +105,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
     const useKnown = (uses: Uses, use: TicketUse, now: number): Answer | undefined => {
       const limit = perMinute()
       if (limit === 0) return undefined
-      if (uses.until <= now) {
+      if (!isOpen(uses.until, MINUTE, now)) {
         uses.until = now + MINUTE
         Object.assign(uses.counts, NO_USES)
       }
@@ -125,7 +127,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
     }
 
     /** The hashes of the called tickets, for a second. */
-    const called = yield* Effect.cachedWithTTL(
+    const called = yield* cachedFor(
       Effect.gen(function* () {
         const pages = { firstSlot: 0, slots: SLOTS_READ, firstPlace: 0, places: 0 }
         const now = clock.currentTimeMillisUnsafe()

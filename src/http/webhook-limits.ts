@@ -11,6 +11,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, type Scope } from "effect"
+import { ageOf } from "../age.ts"
 import { boundedCache } from "../bounded-cache.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import { type Answer, askedTooOften, MAX_BODY_BYTES, unread } from "./answer.ts"
@@ -54,7 +55,7 @@ export const makeWebhookLimits: Effect.Effect<WebhookLimits, never, Scope.Scope>
   const arriving = new Map<string, number>()
 
   const isKnown = (key: string): boolean =>
-    clock.currentTimeMillisUnsafe() - (provenAt.get(key) ?? Number.NEGATIVE_INFINITY) < KNOWN_MILLIS
+    ageOf(provenAt.get(key) ?? Number.NEGATIVE_INFINITY, clock.currentTimeMillisUnsafe()) < KNOWN_MILLIS
 
   return {
     refusal: (address) => {

@@ -4,7 +4,7 @@
  */
 import type { Campaign } from "../Settings.ts"
 import type { Vendor } from "../settings/groups/vendors.ts"
-import type { PlatformError } from "./errors.ts"
+import type { PlatformError, Refused, RequestRefused } from "./errors.ts"
 import type { Fault, Finding } from "./model.ts"
 
 /** The path of a campaign's setting. */
@@ -76,6 +76,26 @@ export const faultOf = (Platform: Campaign["Platform"], { reason }: PlatformErro
       return undefined
   }
 }
+
+/**
+ * The fault behind starts that are refused for their content, once everybody's are: a vendor refuses an agent that it does not have like
+ * this, and a server that speaks TLS refuses plain HTTP.
+ */
+export const faultOfEverybody = (
+  Platform: Campaign["Platform"],
+  { code, status }: Pick<RequestRefused, "code" | "status">,
+): Fault => ({
+  state: "rejected",
+  code: codeOf(code === "" ? `HTTP_${status}` : code),
+  setting: Platform !== "iqra" ? VENDOR_SETTINGS[Platform].agent : code === "" ? "BaseUrl" : "WebCampaignId",
+})
+
+/** Codes of a refused key or account. */
+const OF_ACCOUNT = new Set(["API_KEY_INVALID", "KEY_NOT_FOUND", "USER_DISABLED", "BUSINESS_DISABLED"])
+
+/** Whether a refusal is one of the key or the account, which no caller can cause. */
+export const isOfAccount = ({ code, status }: Pick<Refused, "code" | "status">): boolean =>
+  status === 401 || status === 402 || OF_ACCOUNT.has(code)
 
 /** Codes of refusals that a start would meet too. A key that may not read something may still start calls. */
 const OF_STARTS = /^(?:API_KEY_INVALID|KEY_NOT_FOUND|\w+_NOT_FOUND|\w+_DISABLED)$/

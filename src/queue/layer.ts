@@ -47,7 +47,7 @@ const heartbeatEntryOf = (
 })
 
 const failureOf = (id: string, lease: string, why: StartFailure): FailedStart => {
-  const { code, ends, setting } = why
+  const { code, ends, ofAccount, setting } = why
   return {
     id,
     lease,
@@ -58,6 +58,7 @@ const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
     ...(code === undefined ? {} : { code }),
     ...(setting === undefined ? {} : { setting }),
     ...(ends === undefined ? {} : { ends }),
+    ...(ofAccount === undefined ? {} : { ofAccount }),
   }
 }
 

@@ -6,7 +6,8 @@
  *                          a platform at capacity and how often in a row; `disrupted`, 1 while the platform cannot be reached,
  *                          and `probeUntil`, until when nobody else is called to probe it; `platformState` and `platform`, what is
  *                          known of the platform (`platform-state.ts`), with `startedAt`, when a session last started,
- *                          `failing` and `failingSince`, failed starts since then, `heardAt` and `watchedAt`, when reading the
+ *                          `failing` and `failingSince`, failed starts since then, `refused` and `refusedCallers`, those that were
+ *                          refused for what their callers sent, `heardAt` and `watchedAt`, when reading the
  *                          platform last succeeded and was last due, and `readsContradictedAt`; `sweptAt`, when a gate last swept;
  *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when time was last given back after an
  *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late

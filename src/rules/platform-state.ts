@@ -10,7 +10,7 @@
  * read begins `unavailable` or `rejected`, and a successful one ends it, unless starts have failed within `STARTS_COUNT_MILLIS`. Reads
  * that go on failing while sessions start say nothing of starts, so they are ignored for `READS_IGNORED_MILLIS` or until one succeeds.
  */
-import { decode, encode, isNumber, isObject, isText } from "./native.ts"
+import { decode, encode, isNumber, isObject, isText, wordsOf } from "./native.ts"
 import { meta, type Step } from "./step.ts"
 
 /** Why nobody is served; absent while the platform works. */
@@ -51,6 +51,13 @@ export const WATCH_HELD_MILLIS = 5_000
 export const WATCH_CALM_MILLIS = 60_000
 /** The shortest time between two reads, when a call to the platform has just failed (ms). */
 export const WATCH_SUSPECT_MILLIS = 2_000
+
+/**
+ * A start that is refused for what its caller sent is the caller's fault, unless as many callers, or starts while others wait, have been
+ * refused in a row: then the platform refuses what the gate sends of everybody, such as an agent that was deleted or the wrong address.
+ */
+export const REFUSED_CALLERS = 3
+export const REFUSED_STARTS = 5
 
 /** How many starts must fail in a row, and for how long (ms), before failures that could be their callers' are the platform's. */
 export const FAILURES_IN_A_ROW = 5
@@ -119,6 +126,8 @@ export const noteStarted = (s: Step): void => {
   db.hset(keys.meta, "startedAt", `${now}`)
   db.hdel(keys.meta, "failing")
   db.hdel(keys.meta, "failingSince")
+  db.hdel(keys.meta, "refused")
+  db.hdel(keys.meta, "refusedCallers")
   const known = platformState(s)
   if (known === undefined) return
   if (isDisrupting(known.state) && known.startAt === 0) db.hset(keys.meta, "readsContradictedAt", `${now}`)
@@ -130,6 +139,25 @@ export const countFailedStart = (s: Step): boolean => {
   const failing = s.db.hincrby(s.keys.meta, "failing", 1)
   if (failing === 1) s.db.hset(s.keys.meta, "failingSince", `${s.now}`)
   return failing >= FAILURES_IN_A_ROW && s.now - meta(s, "failingSince") >= FAILING_MILLIS
+}
+
+/**
+ * Counts a start that was refused for what its caller sent. True when the platform refuses everybody.
+ * @lazy
+ */
+export const countRefusedStart = (s: Step, caller: string): boolean => {
+  const { db, keys } = s
+  const refused = db.hincrby(keys.meta, "refused", 1)
+  const before = db.hget(keys.meta, "refusedCallers") ?? ""
+  const callers = wordsOf(before)
+  let count = callers.length
+  let isKnown = caller === "" || count >= REFUSED_CALLERS
+  for (const each of callers) if (each === caller) isKnown = true
+  if (!isKnown) {
+    count++
+    db.hset(keys.meta, "refusedCallers", `${before} ${caller}`)
+  }
+  return count >= REFUSED_CALLERS || (refused >= REFUSED_STARTS && db.zcard(keys.waiting) > 0)
 }
 
 /** Whether a refused start is the first since one that has just succeeded. Such a refusal may concern its caller alone. */

@@ -61,6 +61,9 @@ const checkNames = (group: object, path: ReadonlyArray<string>, problems: Array<
   }
 }
 
+/** The most levels of settings; no setting has half as many. */
+export const MAX_LEVELS = 16
+
 function* leaves(
   value: unknown,
   path: ReadonlyArray<string>,
@@ -68,6 +71,14 @@ function* leaves(
   problems: Array<SettingProblem>,
 ): Generator<Given> {
   if (value === null || value === undefined) return
+  if (path.length > MAX_LEVELS) {
+    problems.push({
+      path: path.slice(0, 3).join("."),
+      expected: `at most ${MAX_LEVELS} levels`,
+      found: `more, ${where}`,
+    })
+    return
+  }
   if (Redacted.isRedacted(value)) {
     yield* leaves(Redacted.value(value), path, where, problems)
   } else if (Array.isArray(value)) {

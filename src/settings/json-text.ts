@@ -1,6 +1,7 @@
 /** Parses the JSON of a settings file. No message repeats any text of the file, which may be a secret. */
 import { Result } from "effect"
 import stripJsonComments from "strip-json-comments"
+import { MAX_LEVELS } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
 
 /** What a file that is not JSON probably is; undefined when it may be JSON with a mistake. */
@@ -59,6 +60,8 @@ export const repeatedNames = (text: string): ReadonlyArray<SettingProblem> => {
     const level = levels.at(-1)
     if (token === "{" || token === "[") {
       const path = level === undefined ? [] : [...level.path, level.at]
+      // `flatten` refuses it
+      if (levels.length > MAX_LEVELS) return problems
       levels.push({ path, names: token === "{" ? new Map() : undefined, at: "0" })
     } else if (token === "}" || token === "]") {
       levels.pop()

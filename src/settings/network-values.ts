@@ -50,9 +50,24 @@ export const serverUrl = parsed("a wss or https URL without user, path, query an
   return `${url.protocol.replace("http", "ws")}//${url.host}`
 })
 
-/** The name of a request header (RFC 9110 §5.6.2), in lower case. `*` would not cover `Authorization`, so names are listed. */
-export const headerName = parsed("the name of a request header, such as X-Tenant", Schema.String, (given) =>
-  /^[!#$%&'+.^_`|~0-9A-Za-z-]{1,128}$/.test(given) ? given.toLowerCase() : undefined,
+/** `*` would not cover `Authorization`, so names are listed. Names that every object has are none of a header. */
+const headerIn = (given: string): string | undefined => {
+  const name = given.toLowerCase()
+  return /^[!#$%&'+.^_`|~0-9a-z-]{1,128}$/.test(name) && !(name in {}) ? name : undefined
+}
+
+/** The name of a request header (RFC 9110 §5.6.2), in lower case. */
+export const headerName = parsed("the name of a request header, such as X-Tenant", Schema.String, headerIn)
+
+/** Headers that a client writes itself, or that have no address. */
+const NO_ADDRESS =
+  /^(?:host|via|origin|referer|user-agent|cookie|authorization|from|te|trailer|connection|upgrade|date|accept.*|content-.*|sec-.*|x-forwarded-(?:host|port|proto|server))$/
+
+/** The name of the header in which a proxy names its client's address, in lower case. */
+export const addressHeader = parsed(
+  "the name of a header with an address, such as X-Forwarded-For",
+  Schema.String,
+  (given) => (NO_ADDRESS.test(given.toLowerCase()) ? undefined : headerIn(given)),
 )
 
 /** An origin as browsers send it (RFC 6454), or `*`. */

@@ -31,7 +31,7 @@ const account = (limit: number, inUse: number): Effect.Effect<Concurrency> => Ef
 const capacityTest = (
   name: string,
   atStart: Effect.Effect<Concurrency, PlatformError>,
-  body: (world: World) => Effect.Effect<void, unknown, Gatekeeper>,
+  body: (world: World) => Effect.Effect<void, unknown, Gatekeeper | Operator>,
 ) =>
   it.effect(name, () => {
     const world = makeWorld()
@@ -60,6 +60,36 @@ describe("the platform's concurrency", () => {
       world.concurrency = () => account(3, 2)
       yield* TestClock.adjust("11 seconds")
       expect(yield* stateOf(ticket)).toBe("called")
+    }),
+  )
+
+  capacityTest(
+    "stays in use when the platform refuses to tell it, so nobody is called for that",
+    account(2, 0),
+    (world) =>
+      Effect.gen(function* () {
+        yield* begin(caller(1))
+        yield* begin(caller(2))
+        const waiting: Array<string> = []
+        for (let n = 3; n <= 8; n++) waiting.push(yield* enqueue(caller(n)))
+        for (const ticket of waiting) world.connected.add(ticket)
+        world.concurrency = () => Effect.fail(platformRefuses)
+        yield* TestClock.adjust("90 seconds")
+        expect(new Set(yield* Effect.forEach(waiting, stateOf))).toEqual(new Set(["waiting"]))
+        yield* hangUp(...session(1).sessionIds)
+        expect(yield* Effect.forEach(waiting.slice(0, 2), stateOf)).toEqual(["called", "waiting"])
+        // at last, the platform's refusal at capacity is the limit
+        yield* TestClock.adjust("60 seconds")
+        const operator = yield* Operator
+        const view = yield* operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)
+        expect(view?.slots).toBeNull()
+      }),
+  )
+
+  capacityTest("that a host counts in fractions is rounded down", account(1.5, 0), () =>
+    Effect.gen(function* () {
+      yield* begin(caller(1))
+      expect((yield* ask(caller(2)))._tag).toBe("Queued")
     }),
   )
 

@@ -166,6 +166,21 @@ describe("a platform that refuses the key", () => {
       expect(yield* platformFor).toBeUndefined()
     }),
   )
+
+  stateTest(
+    "is noticed too when it refuses what every caller sends: from the third caller on, callers wait",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        world.initiate = () => Effect.fail(platformRefusesRequest)
+        for (let n = 1; n <= 2; n++) {
+          expect(yield* ask(`8.8.${n}.8`)).toMatchObject({ _tag: "PlatformUnavailable", kind: "refused" })
+        }
+        expect(yield* ask("8.8.3.8")).toMatchObject({ _tag: "Queued", queuePosition: 1, disrupted: true })
+        const setting = "VoiceAiPlatform.WebCampaignId"
+        expect(yield* platformFor).toMatchObject({ state: "rejected", code: "INVALID_FORMAT", setting })
+      }),
+  )
 })
 
 describe("a platform that dies while every slot is held", () => {

@@ -7,7 +7,8 @@ import { REQUEST, WEBHOOK } from "./support.ts"
 describe("a path or method that is not served", () => {
   servedTest("is 404 or 405 with what is allowed, and an unknown ticket 404", {}, ({ port, url }) =>
     Effect.gen(function* () {
-      for (const path of ["/", "/api", "/api/session", "/api/session/x/y/z", "/api/webhook", "/favicon.ico"]) {
+      const paths = ["/", "/api", "/api/session", "/api/session/x/y/z", "/api/webhook", "/favicon.ico"]
+      for (const path of [...paths, "/api/session/%", "/%E0%A4%A"]) {
         const reply = yield* call(url + path)
         expect([path, reply.status, reply.body.code]).toEqual([path, 404, "not_found"])
       }

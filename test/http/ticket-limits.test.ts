@@ -1,6 +1,7 @@
 /** What others ask for does not use up what the holder of a ticket may ask: at the same address, and in the same network. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import * as TicketLimits from "../../src/http/ticket-limits.ts"
 import { RESERVED_PER_MINUTE } from "../../src/http/ticket-limits.ts"
 import { Operator } from "../../src/operator/Operator.ts"
@@ -110,6 +111,30 @@ describe("the limits of an instance that does not know the ticket", () => {
       for (let n = 0; n < 1_000; n++) assert.isFalse(yield* isCalled(guess(n)))
       assert.isTrue(yield* isCalled(called))
       assert.strictEqual(reads, 1)
+    }),
+  )
+
+  it.effect("count a known ticket's minute anew after the clock was set back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_700_000_000_000)
+      const { learn, use } = yield* limits
+      learn(called)
+      while (use(called, "action", undefined) === undefined);
+      yield* TestClock.setTime(1_700_000_000_000 - 600_000)
+      assert.isUndefined(use(called, "action", undefined))
+    }),
+  )
+
+  it.effect("know the called tickets of now after the clock was set back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_700_000_000_000)
+      const { isCalled } = yield* limits
+      reads = 0
+      yield* isCalled(called)
+      yield* TestClock.setTime(1_700_000_000_000 - 600_000)
+      yield* TestClock.adjust("2 seconds")
+      yield* isCalled(called)
+      assert.strictEqual(reads, 2)
     }),
   )
 

@@ -38,6 +38,8 @@ const META = [
   "startedAt",
   "failing",
   "failingSince",
+  "refused",
+  "refusedCallers",
   "heardAt",
   "watchedAt",
   "readsContradictedAt",

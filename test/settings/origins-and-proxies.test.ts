@@ -26,6 +26,31 @@ describe("origins and proxies", () => {
     }
   })
 
+  it("names that every object has are none of headers, and the caller's address is in no header that callers write themselves", () => {
+    for (const given of ["__proto__", "constructor"]) {
+      assert.deepStrictEqual(pathsOf(withSecurity({ AllowedHeaders: [given] })), ["Security.AllowedHeaders.0"], given)
+    }
+    for (const given of [
+      "__proto__",
+      "Host",
+      "Cookie",
+      "Authorization",
+      "Content-Length",
+      "Origin",
+      "X-Forwarded-Host",
+    ]) {
+      assert.deepStrictEqual(
+        pathsOf(withSecurity({ ClientAddressHeader: given })),
+        ["Security.ClientAddressHeader"],
+        given,
+      )
+    }
+    for (const given of ["CF-Connecting-IP", "Forwarded", "X-Real-IP", "X_Real_IP", "True-Client-IP"]) {
+      const { ClientAddressHeader } = treeOf(withSecurity({ ClientAddressHeader: given })).Security
+      assert.strictEqual(ClientAddressHeader, given.toLowerCase())
+    }
+  })
+
   it.each([
     "shop.example",
     "https://shop.example/path",

@@ -210,6 +210,19 @@ describe("the settings file", () => {
   )
 })
 
+describe("a file with more levels than settings have", () => {
+  it.effect.each([
+    ["objects", `${'{"X":'.repeat(5_000)}1${"}".repeat(5_000)}`],
+    ["lists", `{"X":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
+  ] as const)("%s: is a problem, and takes no time and memory", ([, text]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(inDirectory({ "settings.json": text }, (cwd) => loadSettings({ env: {}, cwd })))
+      assert.match(error.message, /X[.\w]*: expected at most 16 levels; found more, in the settings file/)
+      assert.isBelow(error.message.length, 1_000)
+    }),
+  )
+})
+
 describe("files in other encodings", () => {
   const texts: ReadonlyArray<readonly [name: string, bytes: Buffer, expected: RegExp]> = [
     ["UTF-16, little endian", Buffer.from(`\uFEFF${JSON.stringify(minimal)}`, "utf16le"), /it is in UTF-16/],

@@ -146,7 +146,7 @@ export const makeBench = Effect.fnUntraced(function* (
     startFails: (id: string, lease: string, why: StartFailure["_tag"] = "answered", millis = 1_000) =>
       step(queue().fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
     /** The platform refuses what the operator must mend. */
-    isRejected: (id: string, lease: string, more: { readonly ends?: true } = {}) =>
+    isRejected: (id: string, lease: string, more: Pick<StartFailure, "ends" | "ofAccount"> = {}) =>
       step(
         queue().fail(at(), id, lease, {
           _tag: "rejected",

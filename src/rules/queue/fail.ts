@@ -14,15 +14,16 @@
  * - `rejected`: the platform refuses what the operator must mend, such as the key. Like `disrupted`, and the ticket is
  *   parked for a moment, so that another one probes: the cause may be this caller's, such as its region. If other calls
  *   have started between its failures, twice, the ticket has failed. The first refusal after a start that has just
- *   succeeded is taken for the ticket's alone.
+ *   succeeded is taken for the ticket's alone. Neither holds for a refused key or account: no caller can cause that.
  * - `answered`: the platform failed, perhaps because of what this caller sent, and no session runs. The ticket keeps
  *   its place and is parked for a moment; others are called. If other calls have started between its failures, twice,
  *   the ticket has failed. When starts fail like this in a row, and nobody's succeeds for a while, the platform counts as
  *   unavailable.
  * - `doubt`: like `answered`, but a session may run. The slot stays held and the ticket is not called until that is
  *   known.
- * - `failed`, `refused`: the ticket has failed. Its quota is given back unless the platform refused what the caller
- *   sent. Of `failed` the platform was not asked.
+ * - `refused`: the platform refuses what this caller sent. The ticket has failed, and its quota is not given back. When as many in a row
+ *   are refused that no caller can be the cause (`../platform-state.ts`), it is like `rejected`.
+ * - `failed`: the ticket has failed, and its quota is given back. The platform was not asked.
  *
  * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
  * session runs.
@@ -32,7 +33,13 @@ import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "../doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue, type Waiting } from "../line.ts"
 import { load } from "../load.ts"
 import { isKnownNumber, limitByPlatform, noteRefusal } from "../platform-limit.ts"
-import { countFailedStart, mayBeOfCaller, noteStartTrouble, platformState } from "../platform-state.ts"
+import {
+  countFailedStart,
+  countRefusedStart,
+  mayBeOfCaller,
+  noteStartTrouble,
+  platformState,
+} from "../platform-state.ts"
 import { meta, type Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
 
@@ -74,8 +81,10 @@ export interface FailedStart {
   readonly code?: string
   /** the setting to check; absent when there is none */
   readonly setting?: string
-  /** the ticket of a `rejected` start does not wait: it has failed */
+  /** the ticket of a `rejected` start, or of a `refused` one that is like it, does not wait: it has failed */
   readonly ends?: true
+  /** the key or the account is refused, which no caller can cause */
+  readonly ofAccount?: true
 }
 
 export type Failed = Waiting | { readonly _tag: "failed" } | { readonly _tag: "stale" }
@@ -84,7 +93,7 @@ export type Failed = Waiting | { readonly _tag: "failed" } | { readonly _tag: "s
 const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {
   if (reason === "limited" || reason === "elsewhere") return Math.min(Math.max(1, millis), LIMITED_LONGEST_MILLIS)
   const n = Math.min(s.db.hincrby(s.keys.meta, "backoffs", 1), 20)
-  if (reason === "disrupted" || reason === "rejected") {
+  if (reason === "disrupted" || reason === "rejected" || reason === "refused") {
     return Math.min(Math.max(millis, INITIAL_DISRUPTED_MILLIS) * 2 ** (n - 1), MAX_DISRUPTED_MILLIS)
   }
   const max = meta(s, "live") > 0 ? MAX_BACKOFF_MILLIS : MAX_IDLE_BACKOFF_MILLIS
@@ -97,11 +106,11 @@ const backOff = (s: Step, reason: FailReason, millis: number): void => {
 }
 
 /** What a start that may have failed for its caller alone says about the platform. */
-const noteFailure = (s: Step, { code = "", reason, setting = "" }: FailedStart): void => {
+const noteFailure = (s: Step, { code = "", ofAccount, reason, setting = "" }: FailedStart): void => {
   const isOfPlatform = countFailedStart(s)
-  if (reason !== "rejected") {
+  if (reason === "answered" || reason === "doubt") {
     if (isOfPlatform) noteStartTrouble(s, "unavailable", code, setting)
-  } else if (!mayBeOfCaller(s)) {
+  } else if (reason === "refused" || ofAccount === true || !mayBeOfCaller(s)) {
     noteStartTrouble(s, "rejected", code, setting)
     backOff(s, reason, 0)
   }
@@ -114,7 +123,7 @@ const strike = (s: Step, id: string, ticket: Ticket, failed: FailedStart): Faile
   noteFailure(s, failed)
   const started = meta(s, "started")
   let strikes = ticket.strikes ?? 0
-  if (ticket.strikeMark !== started) strikes = strikes + 1
+  if (failed.ofAccount !== true && ticket.strikeMark !== started) strikes = strikes + 1
   ticket.strikes = strikes
   ticket.strikeMark = started
   ticket.failures = (ticket.failures ?? 0) + 1
@@ -122,7 +131,7 @@ const strike = (s: Step, id: string, ticket: Ticket, failed: FailedStart): Faile
   if (inDoubt) parkedUntil = holdInDoubt(s, id, ticket)
   else freeSlot(s, id, ticket)
   if (strikes === MAX_STRIKES || failed.ends === true) {
-    endTicket(s, id, ticket, "failed", "refund")
+    endTicket(s, id, ticket, "failed", failed.reason === "refused" && failed.ends !== true ? "release" : "refund")
     callNext(s)
     return { _tag: "failed" }
   }
@@ -143,7 +152,10 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
     }
     return { _tag: "stale" }
   }
-  if (reason === "answered" || reason === "doubt" || reason === "rejected") return strike(s, id, ticket, failed)
+  const refusesEverybody = reason === "refused" && countRefusedStart(s, ticket.network ?? ticket.caller ?? "")
+  if (reason === "answered" || reason === "doubt" || reason === "rejected" || refusesEverybody) {
+    return strike(s, id, ticket, failed)
+  }
   freeSlot(s, id, ticket)
   if (reason === "failed" || reason === "refused") {
     endTicket(s, id, ticket, "failed", reason === "failed" ? "refund" : "release")

@@ -76,7 +76,7 @@ export const NOT_INHERITED: ReadonlyArray<string> = [
 ]
 
 export const CampaignName = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "a name of 1 to 64 letters, digits, - and _" }),
+  Schema.isPattern(/^(?!__proto__$)[A-Za-z0-9_-]{1,64}$/u, { expected: "a name of 1 to 64 letters, digits, - and _" }),
 )
 
 /** Keyed by the campaign's name, which a request may send as `campaignId`. */

@@ -1,7 +1,7 @@
 /** The settings of authentication, limits, blocking, origins and proxies. */
 import { Schema } from "effect"
 import { CALLER_BITS, NETWORK_BITS } from "../../ip-intel/prefixes.ts"
-import { headerName, origin, proxies } from "../network-values.ts"
+import { addressHeader, headerName, origin, proxies } from "../network-values.ts"
 import { consoleToken, signingSecret, webhookToken } from "../secret-values.ts"
 import { listWithDefault, withDefault } from "../setting.ts"
 import { flag, list, wholeNumber } from "../values.ts"
@@ -97,7 +97,7 @@ export const SecuritySettings = Schema.Struct({
     documentation:
       "Without it all callers behind a proxy count as one address, with one limit; the log says so when a header shows a proxy",
   }),
-  ClientAddressHeader: withDefault(headerName, "x-forwarded-for", {
+  ClientAddressHeader: withDefault(addressHeader, "x-forwarded-for", {
     description:
       "the header in which trusted proxies name the caller's address: `X-Forwarded-For`, `Forwarded` (RFC 7239), or one of a CDN such as `CF-Connecting-IP`",
     documentation:

@@ -7,6 +7,8 @@ import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
 import { MAX_EXCUSED_TURNS } from "../../../src/rules/outage.ts"
 import { UNKNOWN_SLOTS } from "../../../src/rules/platform-limit.ts"
 import {
+  REFUSED_CALLERS,
+  REFUSED_STARTS,
   STARTS_COUNT_MILLIS,
   WATCH_HELD_MILLIS,
   WATCH_MILLIS,
@@ -120,6 +122,27 @@ export const failures = (test: QueueTest): void => {
     }),
   )
 
+  test("a key that is refused now and then ends nobody's ticket", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t0")
+      yield* q.wait("unlucky", ...ids(9))
+      yield* q.end("session of t0")
+      for (let n = 1; n <= 5; n++) {
+        assert.deepInclude(yield* q.isRejected("unlucky", yield* q.begin("unlucky"), { ofAccount: true }), {
+          _tag: "waiting",
+          position: 1,
+        })
+        assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "rejected" })
+        let other: string | undefined
+        for (let i = 0; i < 20 && other === undefined; i++) [other] = yield* pass(q, 1_000, "unlucky", ...ids(9))
+        yield* q.run(other ?? "")
+        yield* pass(q, MAX_PARK_MILLIS, "unlucky", ...ids(9))
+        yield* q.end(`session of ${other}`)
+      }
+      assert.strictEqual(q.stateOf("unlucky"), "called")
+    }),
+  )
+
   test(
     "a newcomer whose start is refused fails where the settings say so, and gets the quota back",
     { slots: 1 },
@@ -130,6 +153,70 @@ export const failures = (test: QueueTest): void => {
         assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
         assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "rejected" })
       }),
+  )
+
+  test("a platform that refuses what everybody sends empties no queue", { slots: 10 }, (q) =>
+    Effect.gen(function* () {
+      const all = ids(40)
+      for (const [n, id] of all.entries()) yield* q.admit(id, { caller: `8.8.${n}.8`, network: `8.8.${n}` })
+      const lost: Array<string> = []
+      const starting = all.slice(0, 10).map((id) => [id, leaseOf(q, id)] as const)
+      for (const [id, lease] of starting) {
+        if ((yield* q.startFails(id, lease, "refused"))._tag === "failed") lost.push(id)
+      }
+      // called in place of the first two, before it was known
+      for (const id of all.filter((each) => q.stateOf(each) === "called")) {
+        assert.deepInclude(yield* q.startFails(id, yield* q.begin(id), "refused"), { _tag: "waiting" })
+      }
+      assert.strictEqual(lost.length, REFUSED_CALLERS - 1)
+      assert.deepInclude((yield* q.operator.snapshot()).platform, { state: "rejected" })
+      assert.deepInclude(yield* q.admit("t41"), { _tag: "waiting", disrupted: true })
+      const left = [...all.filter((id) => !lost.includes(id)), "t41"]
+      let probes = 0
+      for (let n = 0; n < 30; n++) {
+        for (const id of yield* pass(q, 1_000, ...left)) {
+          probes++
+          assert.strictEqual((yield* q.startFails(id, yield* q.begin(id), "refused"))._tag, "waiting")
+        }
+      }
+      assert.isAtLeast(probes, 2)
+      assert.isAtMost(probes, 12)
+      assert.deepStrictEqual(q.line(), left)
+
+      let first: string | undefined
+      for (let n = 0; n < 30 && first === undefined; n++) [first] = yield* pass(q, 1_000, ...left)
+      yield* q.run(first ?? "")
+      assert.strictEqual(q.called().length, 9)
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+    }),
+  )
+
+  test("one caller whose starts are refused, however often, is alone the cause while nobody waits", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      for (let n = 1; n <= 3 * REFUSED_STARTS; n++) {
+        yield* q.admit(`t${n}`, { caller: "8.8.8.8", network: "8.8.8" })
+        assert.deepStrictEqual(yield* q.startFails(`t${n}`, leaseOf(q, `t${n}`), "refused"), { _tag: "failed" })
+      }
+      assert.isUndefined((yield* q.operator.snapshot()).platform)
+    }),
+  )
+
+  test("callers of one address keep their places too when the platform refuses all of them", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const all = ids(12)
+      yield* q.enter("t0")
+      for (const id of all) yield* q.admit(id, { caller: "127.0.0.1" })
+      yield* q.end("session of t0")
+      let lost = 0
+      for (let n = 0; n < 20; n++) {
+        const called = [...q.called(), ...(yield* pass(q, 1_000, ...all))]
+        for (const id of called) {
+          if ((yield* q.startFails(id, yield* q.begin(id), "refused"))._tag === "failed") lost++
+        }
+      }
+      assert.strictEqual(lost, REFUSED_STARTS - 1)
+      assert.strictEqual(q.line().length, all.length - lost)
+    }),
   )
 
   test("a platform at capacity is known as such until a session starts, or nobody waits", { slots: 2 }, (q) =>
