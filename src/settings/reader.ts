@@ -55,6 +55,10 @@ type Values = Given | ReadonlyArray<Given>
 const textOf = (values: Values | undefined): string | ReadonlyArray<string> | undefined =>
   values === undefined || "text" in values ? values?.text : values.map(({ text }) => text)
 
+/** How the items of a list are written, for somebody who has written them as one text. */
+const apart = (path: string): string =>
+  `; the items are written apart: in the environment as ${path.replaceAll(".", "__")}__0 and so on, in the file as a list in brackets`
+
 export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader => {
   const shown = makeMask(flat)
   const refused = new Set<Given>()
@@ -131,7 +135,8 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
         continue
       }
       const at = base + (given === values ? name : `${name}.${given.path.at(-1)}`)
-      const expected = message === "" ? (setting?.expected ?? "") : message
+      const isJoined = given === values && setting?.list === true && /[,[]/.test(given.text)
+      const expected = (message === "" ? (setting?.expected ?? "") : message) + (isJoined ? apart(base + name) : "")
       wrong.set(given, { path: at, expected, found: display(given, base + name) })
     }
     for (const [given, problem] of wrong) {

@@ -8,6 +8,18 @@ import { variablesOf } from "../../src/settings/variables.ts"
 import { KEY, minimal, platform, problemsOf, TOKEN } from "./support.ts"
 
 describe("problems", () => {
+  it("of a list that is written as one text say how its items are written", () => {
+    for (const text of ["https://a.example,https://b.example", '["https://a.example"]']) {
+      const [problem] = problemsOf(minimal, { Security__AllowedOrigins: text })
+      assert.include(
+        problem?.expected,
+        "the items are written apart: in the environment as Security__AllowedOrigins__0 and so on, in the file as a list in brackets",
+      )
+    }
+    const [one] = problemsOf(minimal, { Security__AllowedOrigins: "shop.example" })
+    assert.notInclude(one?.expected, "apart")
+  })
+
   it("are reported all at once, each with path, expectation and what was found", () => {
     const problems = problemsOf(
       {
