@@ -84,6 +84,10 @@ export const withCampaigns = (
 /** Paths that monitoring polls; they are not logged. */
 export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"
 
+/** What an open console reads every two seconds: a line for each would bury the others. Refusals and actions have theirs. */
+const isPolled = ({ method, path, status }: Entry): boolean =>
+  status === 200 && method === "GET" && /\/console\/api\/(?:view|campaigns)$/.test(path)
+
 /**
  * Writes to a sink such as standard output.
  * @param common fields of every line
@@ -132,7 +136,9 @@ export const layer = (sink: (lines: string) => void, form: Format = "json", comm
       yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(logOmitted), flush))
       return {
         now: () => clock.currentTimeMillisUnsafe(),
-        write: ({ address, campaign, id, method, millis, outcome, path, status, ticket, trace }) => {
+        write: (entry) => {
+          if (isPolled(entry)) return
+          const { address, campaign, id, method, millis, outcome, path, status, ticket, trace } = entry
           const now = clock.currentTimeMillisUnsafe()
           const limit = status >= 400 || status === 0 ? refused : served
           if (!limit.admits(address, now)) return

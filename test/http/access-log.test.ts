@@ -1,4 +1,4 @@
-/** Paths in the access log contain no ticket's id, in any spelling. */
+/** What the access log has, and what not. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
@@ -23,5 +23,27 @@ describe("the access log", () => {
       assert.strictEqual(logged.split("{ticket}").length, PATHS.length + 1)
       for (const part of [TICKET.slice(0, 11), TICKET.slice(12)]) assert.notInclude(logged, part)
     }),
+  )
+
+  const token = "console-token-0123456789"
+  servedTest(
+    "has no line for what an open console reads every two seconds, but one when it is refused",
+    { Security: { ConsoleToken: token } },
+    ({ log, port }) =>
+      Effect.gen(function* () {
+        const headers = { authorization: `Bearer ${token}` }
+        assert.strictEqual((yield* rawCall(port, { path: "/console/api/view", headers })).status, 200)
+        assert.strictEqual((yield* rawCall(port, { path: "/console/api/campaigns", headers })).status, 200)
+        assert.strictEqual((yield* rawCall(port, { path: "/console/api/view" })).status, 401)
+        yield* rawCall(port, { path: "/nothing" })
+        yield* Effect.promise(() => eventually("the last one is logged", () => log().includes("/nothing")))
+        assert.deepStrictEqual(
+          log()
+            .trim()
+            .split("\n")
+            .map((line) => line.replace(/.*"path":"([^"]+)","status":(\d+).*/, "$1 $2")),
+          ["/console/api/view 401", "/nothing 404"],
+        )
+      }),
   )
 })
