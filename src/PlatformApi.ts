@@ -30,7 +30,7 @@ export {
   Unavailable,
 } from "./platform-api/errors.ts"
 export type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./platform-api/model.ts"
-export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
+export { LONGEST_START_MILLIS, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
 export type { UnreadVerdict, WebhookVerdict } from "./platform-api/webhooks.ts"
 export type { StartConfig } from "./Session.ts"
 export { PlatformApi } from "./services/PlatformApi.ts"
@@ -87,6 +87,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
       limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
+      startMillis: (campaign) => adapters.get(campaign)?.startMillis,
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed("unsupported" as const)),
       pageEnds: using(({ pageEnds }, session: WebSession) => Effect.succeed(pageEnds?.(session))),
       webhook: (platform, webhook) =>

@@ -53,9 +53,28 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
       "whether the account has that many is not checked"
     return Effect.succeed(finding("ok", detail))
   }
-  if (campaign.MaxConcurrency !== undefined && Account === undefined) {
-    const detail = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has that many is not checked`
-    return Effect.succeed(finding("ok", detail))
+  const most = campaign.MaxConcurrency
+  if (most !== undefined && Account === undefined) {
+    const stated = `${most} (MaxConcurrency)`
+    return PlatformApi.PlatformApi.use((platform) =>
+      Effect.match(platform.concurrency(campaign.name), {
+        onFailure: () => finding("ok", `${stated}; whether the account has that many is not checked`),
+        onSuccess: ({ fromStarts, inUse, limit }) =>
+          fromStarts === true
+            ? finding("ok", `${stated}; whether the account has that many is not checked`)
+            : limit < most
+              ? finding(
+                  "failed",
+                  `${settingPath(campaign.name, "MaxConcurrency")}: It is ${most}, and the account has ${limit} for such calls, of which ${inUse} are in use`,
+                )
+              : finding(
+                  "ok",
+                  Number.isFinite(limit)
+                    ? `${stated} of the account's ${limit}, ${inUse} in use`
+                    : `${stated}; ${inUse} calls run, and the platform tells no limit`,
+                ),
+      }),
+    )
   }
   return PlatformApi.PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
@@ -69,7 +88,15 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
             "user management.",
         )
       },
-      onSuccess: ({ inUse, limit }) => finding("ok", `${limit} from the platform, ${inUse} in use`),
+      onSuccess: ({ fromStarts, inUse, limit }) =>
+        fromStarts === true
+          ? finding(
+              "not_checked",
+              "the platform tells the limit in its answers to starts; until the first, its refusal is the limit",
+            )
+          : Number.isFinite(limit)
+            ? finding("ok", `${limit} from the platform, ${inUse} in use`)
+            : finding("ok", `no limit of the platform, ${inUse} in use; its own refusal at capacity is the limit`),
     }),
   )
 }

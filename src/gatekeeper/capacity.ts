@@ -136,11 +136,16 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
 
     const ask = (limit: Limit, at: number, live: number | undefined, old: number | undefined): Effect.Effect<void> =>
       Effect.matchEffect(platform.concurrency(limit.campaign.name), {
-        onSuccess: ({ inUse, limit: most }) => {
+        onSuccess: ({ fromStarts, inUse, limit: most }) => {
           refusedSince.delete(limit.key)
           untold.delete(`${limit.key} kept`)
           // until our own calls are counted, they would count as foreign
           if (live === undefined && old !== undefined) return Effect.sync(() => known(limit, old))
+          // this instance has started nothing yet, and another one may have
+          if (fromStarts === true && !Number.isFinite(most) && old !== undefined) {
+            known(limit, old)
+            return save(limit, at, shareable(old), "")
+          }
           // a host's platform may count in fractions
           const slots = Math.max(0, Math.floor(most - Math.max(0, inUse - (live ?? 0))))
           known(limit, slots)

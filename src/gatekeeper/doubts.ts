@@ -51,8 +51,9 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
     /** If the account has no more calls than the known ones, none of these starts has happened. */
     const askCount = Effect.fnUntraced(function* (campaign: Campaign, doubts: ReadonlyArray<Doubt>, live: number) {
       if (campaign.MaxConcurrency !== undefined) return
-      const { inUse } = yield* platform.concurrency(campaign.name)
-      if (inUse <= live) yield* Effect.forEach(doubts, (doubt) => resolve(campaign, doubt, []), { discard: true })
+      const { fromStarts, inUse } = yield* platform.concurrency(campaign.name)
+      if (fromStarts !== true && inUse <= live)
+        yield* Effect.forEach(doubts, (doubt) => resolve(campaign, doubt, []), { discard: true })
     })
 
     const check = Effect.fnUntraced(function* (campaign: Campaign, live: number) {

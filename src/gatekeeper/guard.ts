@@ -9,6 +9,7 @@ import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { IpIntel, IpIntelFailed } from "../IpIntel.ts"
 import {
   type Finding,
+  LONGEST_START_MILLIS,
   PlatformApi,
   type PlatformError,
   READ_TIMEOUT_MILLIS,
@@ -95,7 +96,7 @@ const platform = Layer.effect(
   Effect.gen(function* () {
     const api = yield* PlatformApi
     const states = yield* PlatformStates
-    const { end, limitsCalls, pageEnds, relay, watch, webhook, webhookRefusal } = api
+    const { end, limitsCalls, pageEnds, relay, startMillis, watch, webhook, webhookRefusal } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     /** A call that failed, perhaps because of its caller, makes the gate read the platform. */
@@ -118,7 +119,7 @@ const platform = Layer.effect(
             config.campaign,
             withTimeLimit(
               "PlatformApi.initiate",
-              START_TIMEOUT_MILLIS + MARGIN_MILLIS,
+              Math.min(startMillis?.(config.campaign) ?? START_TIMEOUT_MILLIS, LONGEST_START_MILLIS) + MARGIN_MILLIS,
               () => api.initiate(config, group),
               platformFailure(true),
             ),
@@ -180,6 +181,7 @@ const platform = Layer.effect(
       ...(webhook === undefined ? {} : { webhook }),
       ...(webhookRefusal === undefined ? {} : { webhookRefusal }),
       ...(limitsCalls === undefined ? {} : { limitsCalls }),
+      ...(startMillis === undefined ? {} : { startMillis }),
       verify: (campaign) =>
         inSpan(
           "PlatformApi.verify",

@@ -13,6 +13,12 @@ import type { PlatformError } from "./errors.ts"
 import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./model.ts"
 import type { Call, Endpoint } from "./transport.ts"
 
+/**
+ * The longest time for which a credential is valid for connecting, however long the start window is (s). Sessions older than three
+ * minutes are looked up at the vendor: by then a credential that nobody has used must have expired.
+ */
+export const MAX_LIFETIME_SECONDS = 120
+
 /** A webhook as it arrived. */
 export interface VendorWebhook {
   /** by their names in lower case */
@@ -80,6 +86,8 @@ export interface Adapter {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** The vendor itself ends a call at the maximum length, so the gate does not. */
   readonly limitsCalls?: true
+  /** How long a start may take (ms), where the vendor is slower than `START_TIMEOUT_MILLIS` allows; at most `LONGEST_START_MILLIS`. */
+  readonly startMillis?: number
   /**
    * Ends a session. True if it is over and its credential opens no other; false if the vendor does not say so yet; `unsupported` if this
    * vendor's version cannot be asked. Idempotent.

@@ -1,6 +1,6 @@
 /** The adapter of each platform. */
 import type { Campaign, SettingsTree } from "../Settings.ts"
-import type { Adapter, Send } from "./adapter.ts"
+import { type Adapter, MAX_LIFETIME_SECONDS, type Send } from "./adapter.ts"
 import { assemblyai } from "./assemblyai.ts"
 import { cartesia } from "./cartesia.ts"
 import { daily } from "./daily.ts"
@@ -14,12 +14,6 @@ import { pipecat } from "./pipecat.ts"
 import { retell } from "./retell.ts"
 import { ultravox } from "./ultravox.ts"
 import { vapi } from "./vapi.ts"
-
-/**
- * The longest time for which a credential is valid for connecting, however long the start window is (s). Sessions older than three
- * minutes are looked up at the vendor: by then a credential that nobody has used must have expired.
- */
-const MAX_LIFETIME_SECONDS = 120
 
 /** The adapter of a campaign's platform. The settings have been checked: a vendor's campaign has that vendor's settings. */
 export const makeAdapter = (

@@ -1,7 +1,10 @@
 /**
  * AssemblyAI's Voice Agent. A start makes a token that opens one session, once; the page adds it to the address in `details`. The token
- * limits the session's length. AssemblyAI reports no ends and ends no session on request: the slot is freed by the page's report, or after
- * the maximum length of a call.
+ * limits the session's length. AssemblyAI ends no session on request.
+ *
+ * A session's id is AssemblyAI's, and only the page learns it: a session cannot be given a name or metadata of the gate's. So its webhook
+ * `session.completed` cannot say which slot is free. The end is known from the page's report, or from AssemblyAI's list of sessions
+ * (`status-by-time.ts`).
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
@@ -9,14 +12,25 @@ import type { AssemblyAISettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { WebSession } from "./model.ts"
 import { expiryOf, newSessionId } from "./own-session.ts"
+import { makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
+import { makeStatusByTime } from "./status-by-time.ts"
 import type { Call } from "./transport.ts"
-import { checkAgent, saysConcurrency, startsNothing, vendorEndpoint } from "./vendor.ts"
+import { checkAgent, millisOf, saysConcurrency, startsNothing, vendorEndpoint } from "./vendor.ts"
 
 /** AssemblyAI's bounds of a session's length (s). */
 const SHORTEST_SESSION_SECONDS = 60
 const LONGEST_SESSION_SECONDS = 3 * 60 * 60
 
 const Token = Schema.Struct({ token: Schema.NonEmptyString })
+
+const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+const Sessions = Schema.Struct({
+  sessions: Schema.Array(Schema.Struct({ status: maybe(Schema.String), created_at: maybe(Schema.String) })),
+  has_more: maybe(Schema.Boolean),
+  response_metadata: maybe(Schema.Struct({ next_cursor: maybe(Schema.String) })),
+})
+/** States of a session that is over; in any other it may run. */
+const OVER: ReadonlySet<unknown> = new Set(["completed", "failed", "error", "ended"])
 
 export const assemblyai = (
   { AgentId, ApiKey, BaseUrl }: typeof AssemblyAISettings.Type,
@@ -51,8 +65,28 @@ export const assemblyai = (
     return session
   })
 
+  const recentSessions = makeRecentCalls(
+    (_, cursor) => {
+      const query = new URLSearchParams({
+        agent_id: AgentId,
+        limit: String(PAGE_LIMIT),
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      const page: Call = { kind: "read", method: "GET", path: `v1/sessions?${query}`, shownPath: "v1/sessions" }
+      return Effect.map(send(endpoint, Sessions, page), ({ has_more, response_metadata, sessions }) => ({
+        items: sessions,
+        next: has_more === false ? undefined : (response_metadata?.next_cursor ?? undefined),
+      }))
+    },
+    ({ created_at }) => millisOf(created_at),
+  )
+
   return {
     mint,
+    status: makeStatusByTime(recentSessions, ({ created_at, status }) => ({
+      startedAt: millisOf(created_at),
+      isOver: OVER.has(status),
+    })),
     pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     check: checkAgent(grant("read", 1), {
       group: "AssemblyAI",

@@ -10,21 +10,45 @@ import type { CartesiaSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import type { WebSession } from "./model.ts"
 import { expiryOf, newSessionId } from "./own-session.ts"
+import { makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
+import { makeStatusByTime } from "./status-by-time.ts"
 import type { Call } from "./transport.ts"
-import { checkAgent, saysConcurrency, startsNothing, vendorEndpoint } from "./vendor.ts"
+import {
+  cannotList,
+  checkAgent,
+  millisOf,
+  saysConcurrency,
+  startsNothing,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "./vendor.ts"
 
 /** The version of the API that has these shapes. */
-const VERSION = "2025-04-16"
+const VERSION = "2026-08-14"
+/** The version of the agents' WebSocket, which Cartesia runs beside the API's. */
+const STREAM_VERSION = "2025-04-16"
+
+const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Token = Schema.Struct({ token: Schema.NonEmptyString })
 const decodeWebhook = Schema.decodeUnknownOption(
   Schema.Struct({
     type: Schema.String,
-    request_id: Schema.optionalKey(Schema.String),
-    agent_id: Schema.optionalKey(Schema.String),
+    request_id: maybe(Schema.String),
+    agent_id: maybe(Schema.String),
+    call: maybe(
+      Schema.Struct({ id: maybe(Schema.String), stream_id: maybe(Schema.String), agent_id: maybe(Schema.String) }),
+    ),
   }),
 )
 const ENDS = new Set(["call_completed", "call_failed"])
+
+const Agent = Schema.Struct({ webhook_id: Schema.optionalKey(Schema.NullOr(Schema.String)) })
+const KnownCall = Schema.Struct({ id: Schema.String, status: maybe(Schema.String), start_time: maybe(Schema.String) })
+const Calls = Schema.Struct({ data: Schema.Array(KnownCall), has_more: maybe(Schema.Boolean) })
+/** States of a call that is over; in any other it may run. */
+const OVER: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelled"])
 
 export const cartesia = (
   { AgentId, ApiKey, BaseUrl, WebhookSecret }: typeof CartesiaSettings.Type,
@@ -54,7 +78,7 @@ export const cartesia = (
         url: `${BaseUrl.replace(/^http/, "ws")}agents/stream/${agent}`,
         token,
         expiresAt: DateTime.formatIso(DateTime.makeUnsafe(expiry * 1000)),
-        details: { streamId: id, version: VERSION },
+        details: { streamId: id, version: STREAM_VERSION },
       },
     }
     return session
@@ -63,8 +87,42 @@ export const cartesia = (
   const refuses = (headers: VendorWebhook["headers"]): string | undefined =>
     equal(headers["x-webhook-secret"] ?? "", secret) ? undefined : "x-webhook-secret: It is not Cartesia.WebhookSecret."
 
+  const recentCalls = makeRecentCalls(
+    (_, after) => {
+      const query = new URLSearchParams({
+        agent_id: AgentId,
+        limit: String(PAGE_LIMIT),
+        ...(after === undefined ? {} : { starting_after: after }),
+      })
+      const page: Call = { kind: "read", method: "GET", path: `agents/calls?${query}`, shownPath: "agents/calls" }
+      return Effect.map(send(endpoint, Calls, page), ({ data, has_more }) => ({
+        items: data,
+        next: has_more === true ? data.at(-1)?.id : undefined,
+      }))
+    },
+    ({ start_time }) => millisOf(start_time),
+  )
+  const statusByTime = makeStatusByTime(recentCalls, ({ start_time, status }) => ({
+    startedAt: millisOf(start_time),
+    isOver: OVER.has(status),
+  }))
+  /** A call that is over may be followed by another one until its token has expired. */
+  const afterExpiry = (id: string, isOver: boolean) =>
+    Effect.map(Clock.currentTimeMillis, (now) =>
+      isOver && now < (expiryOf(id) ?? Number.POSITIVE_INFINITY) ? unknownState : stateOf(id, isOver),
+    )
+  /** The call of this stream, where Cartesia names calls by the streams of their pages; else by the time of their start. */
+  const status = (id: string) => {
+    const path = `agents/calls/${encodeURIComponent(id)}`
+    return send(endpoint, KnownCall, { kind: "read", method: "GET", path, shownPath: "agents/calls/:id" }).pipe(
+      Effect.flatMap(({ status }) => afterExpiry(id, OVER.has(status))),
+      Effect.catchIf(cannotList, () => statusByTime(id)),
+    )
+  }
+
   return {
     mint,
+    status,
     pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     webhooks: {
       refuses,
@@ -73,13 +131,23 @@ export const cartesia = (
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
-        const { agent_id, request_id = "", type } = webhook
-        return ENDS.has(type) && (agent_id ?? AgentId) === AgentId && expiryOf(request_id) !== undefined
-          ? { _tag: "ended", sessions: [[request_id]] }
+        const { agent_id, call, request_id, type } = webhook
+        const id = [call?.stream_id, call?.id, request_id].find((each) => expiryOf(each ?? "") !== undefined)
+        return ENDS.has(type) && (agent_id ?? call?.agent_id ?? AgentId) === AgentId && id
+          ? { _tag: "ended", sessions: [[id]] }
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: `agents/${agent}` }), {
+    check: checkAgent(send(endpoint, Agent, { kind: "read", method: "GET", path: `agents/${agent}` }), {
+      breaks: ({ webhook_id }) => [
+        Effect.succeed(
+          webhook_id === null
+            ? [
+                "The agent has no webhook (webhook_id): ends of calls that no page reports are noticed minutes late. Add one.",
+              ]
+            : [],
+        ),
+      ],
       group: "Cartesia",
       agent: "AgentId",
       bounds:

@@ -169,8 +169,9 @@ export const daily = (
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: "v1/" }), {
       group: "Daily",
       agent: "BaseUrl",
-      breaks: () =>
+      breaks: () => [
         Effect.map(send(endpoint, WebhooksOfDomain, { kind: "read", method: "GET", path: "v1/webhooks" }), brokenBy),
+      ],
       bounds: `a token joins its own room, again until it expires, ${lifetimeSeconds} s after it was made`,
     }),
   }

@@ -14,9 +14,29 @@ import { checkAgent, saysConcurrency, startsNothing, vendorEndpoint } from "./ve
 
 const Token = Schema.Struct({ access_token: Schema.NonEmptyString })
 
+/** Deepgram's limit of a session (s). */
+const LONGEST_SESSION_SECONDS = 2 * 60 * 60
+
+/** The region in the name of one of Deepgram's hosts, `us` where it has none; undefined of another host, such as a proxy. */
+const regionOf = (address: string): string | undefined => {
+  const found = /^(?:api|agent)(?:\.([a-z]+))?\.deepgram\.com$/.exec(URL.parse(address)?.hostname ?? "")
+  return found === null ? undefined : (found[1] ?? "us")
+}
+
+/** A token of one region opens nothing in another, and each region of a project has a limit of its own. */
+const otherRegion = (baseUrl: string, url: string): ReadonlyArray<string> => {
+  const [tokens, sessions] = [regionOf(baseUrl), regionOf(url)]
+  return tokens === undefined || sessions === undefined || tokens === sessions
+    ? []
+    : [
+        `Deepgram.Url: Its region is ${sessions}, and that of Deepgram.BaseUrl, which makes the tokens, is ${tokens}. Both must be of one region, ` +
+          "such as wss://api.eu.deepgram.com and https://api.eu.deepgram.com/.",
+      ]
+}
+
 export const deepgram = (
-  { AgentId, ApiKey, Url }: typeof DeepgramSettings.Type,
-  { campaign, lifetimeSeconds, send }: AdapterContext,
+  { AgentId, ApiKey, BaseUrl, Url }: typeof DeepgramSettings.Type,
+  { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
   const endpoint = vendorEndpoint({
     vendor: "Deepgram",
@@ -54,10 +74,21 @@ export const deepgram = (
     check: checkAgent(grant("read", 1), {
       group: "Deepgram",
       agent: "BaseUrl",
+      breaks: () => [
+        Effect.succeed([
+          ...otherRegion(BaseUrl, Url),
+          ...(longestCallSeconds > LONGEST_SESSION_SECONDS
+            ? [
+                `Queue.MaxCallMinutes: Deepgram closes a session after ${LONGEST_SESSION_SECONDS / 60} minutes. A longer time only holds the slots of ` +
+                  "pages that never leave.",
+              ]
+            : []),
+        ]),
+      ],
       may: "make tokens",
       bounds:
         `a token opens any number of sessions until it expires, ${lifetimeSeconds} s after it was made; ` +
-        "Deepgram's limit of concurrent sessions bounds them",
+        "Deepgram's limit of concurrent sessions, of the project in this region, bounds them",
     }),
   }
 }

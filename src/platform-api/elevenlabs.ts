@@ -12,6 +12,7 @@ import type { StartConfig } from "../Session.ts"
 import type { ElevenLabsSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
+import { endsUnreported, longerThanSlot } from "./broken-settings.ts"
 import type { WebSession } from "./model.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
@@ -31,6 +32,8 @@ const ADDRESS_SECONDS = 15 * 60
 /** How far a webhook's time may differ (s). */
 const TOLERANCE_SECONDS = 30 * 60
 
+const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
 const Signed = Schema.Struct({ signed_url: Schema.NonEmptyString })
 const Conversation = Schema.Struct({ status: Schema.String })
 const Webhook = Schema.Struct({
@@ -49,22 +52,49 @@ const ENDS = new Set(["post_call_transcription", "call_initiation_failure"])
 /** How many signatures of one webhook are compared: while a secret is rotated, ElevenLabs signs with the old and the new one. */
 const MOST_SIGNATURES = 5
 
-const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+/** How many conversations run now. */
+const LiveCount = Schema.Struct({ count: Schema.Finite })
+const Hooks = Schema.Struct({ post_call_webhook_id: maybe(Schema.String), events: maybe(Schema.Array(Schema.String)) })
+const Workspace = Schema.Struct({ webhooks: maybe(Hooks) })
 
-/** What an agent's own settings say of calls that are more than it takes. */
+/** What an agent's own settings say of calls that are more than it takes, or longer. */
 const Agent = Schema.Struct({
+  conversation_config: maybe(
+    Schema.Struct({ conversation: maybe(Schema.Struct({ max_duration_seconds: maybe(Schema.Finite) })) }),
+  ),
   platform_settings: maybe(
     Schema.Struct({
       queueing_config: maybe(Schema.Struct({ enabled: maybe(Schema.Boolean) })),
       call_limits: maybe(Schema.Struct({ agent_concurrency_limit: maybe(Schema.Finite) })),
+      workspace_overrides: maybe(Schema.Struct({ webhooks: maybe(Hooks) })),
     }),
   ),
 })
 
+/** Neither the agent nor its workspace sends a webhook when a conversation is over. */
+const withoutWebhook = (hooks: typeof Hooks.Type | null | undefined): ReadonlyArray<string> =>
+  hooks?.post_call_webhook_id
+    ? endsUnreported(hooks.events, ["transcript"], "webhooks.events")
+    : [
+        "The workspace has no post-call webhook (webhooks.post_call_webhook_id): ends of calls are noticed minutes late. Add one that goes to " +
+          "/api/webhook/elevenlabs of the gate.",
+      ]
+
+/** The most conversations that an agent takes at once; infinite without a limit of its own. */
+const mostOf = ({ platform_settings }: typeof Agent.Type): number => {
+  const most = platform_settings?.call_limits?.agent_concurrency_limit ?? -1
+  return most < 0 ? Number.POSITIVE_INFINITY : Math.floor(most)
+}
+
 /** Which of them break a promise of the gate. */
-const brokenBy = ({ platform_settings }: typeof Agent.Type, slots: number | undefined): ReadonlyArray<string> => {
-  const { call_limits, queueing_config } = platform_settings ?? {}
-  const most = call_limits?.agent_concurrency_limit ?? -1
+const brokenBy = (
+  agent: typeof Agent.Type,
+  slots: number | undefined,
+  context: Pick<AdapterContext, "longestCallSeconds">,
+): ReadonlyArray<string> => {
+  const { conversation_config, platform_settings } = agent
+  const { queueing_config } = platform_settings ?? {}
+  const most = mostOf(agent)
   return [
     ...(queueing_config?.enabled === true
       ? [
@@ -72,7 +102,12 @@ const brokenBy = ({ platform_settings }: typeof Agent.Type, slots: number | unde
             "and hears its hold tone. Switch it off, so that callers wait in the gate's queue alone.",
         ]
       : []),
-    ...(slots !== undefined && most >= 0 && most < slots
+    ...longerThanSlot(
+      conversation_config?.conversation?.max_duration_seconds,
+      context,
+      "conversation_config.conversation.max_duration_seconds",
+    ),
+    ...(slots !== undefined && most < slots
       ? [
           `MaxConcurrency: The agent takes ${most} conversations at once (platform_settings.call_limits.agent_concurrency_limit), and the ` +
             `campaign has ${slots} slots.`,
@@ -91,7 +126,7 @@ const partsOf = (id: string) => {
 
 export const elevenlabs = (
   { AgentId, ApiKey, WebhookSecret }: typeof ElevenLabsSettings.Type,
-  { campaign, send }: AdapterContext,
+  { campaign, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
   const secret = Redacted.value(WebhookSecret)
   const endpoint = vendorEndpoint({
@@ -156,9 +191,28 @@ export const elevenlabs = (
       : "elevenlabs-signature: It was not made with ElevenLabs.WebhookSecret."
   }
 
+  const agent = read(Agent, { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` })
+  const live = read(LiveCount, {
+    method: "GET",
+    path: `v1/convai/analytics/live-count?${new URLSearchParams({ agent_id: AgentId })}`,
+    shownPath: "v1/convai/analytics/live-count",
+  })
+  /** The agent's own webhooks, where it has some, take the place of the workspace's. */
+  const hooksOf = ({ platform_settings }: typeof Agent.Type) => {
+    const own = platform_settings?.workspace_overrides?.webhooks
+    return own?.post_call_webhook_id
+      ? Effect.succeed(withoutWebhook(own))
+      : Effect.map(read(Workspace, { method: "GET", path: "v1/convai/settings" }), ({ webhooks }) =>
+          withoutWebhook(webhooks),
+        )
+  }
+
   return {
     mint: (config, group) => startsNothing(mint(config, group)),
     status,
+    capacity: Effect.gen(function* () {
+      return { limit: mostOf(yield* agent), inUse: Math.ceil((yield* live).count) }
+    }),
     webhooks: {
       proof: secret,
       refuses,
@@ -172,8 +226,11 @@ export const elevenlabs = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(read(Agent, { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` }), {
-      breaks: (found) => Effect.succeed(brokenBy(found, campaign.MaxConcurrency)),
+    check: checkAgent(agent, {
+      breaks: (found) => [
+        Effect.succeed(brokenBy(found, campaign.MaxConcurrency, { longestCallSeconds })),
+        hooksOf(found),
+      ],
       group: "ElevenLabs",
       agent: "AgentId",
       bounds: `an address opens one conversation, once, within ${ADDRESS_SECONDS / 60} minutes, which may be longer than the start window`,

@@ -10,7 +10,7 @@ import { equal } from "../equal.ts"
 import type { StartConfig } from "../Session.ts"
 import type { LiveKitSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
-import type { PlatformError } from "./errors.ts"
+import { PlatformError, RequestRefused } from "./errors.ts"
 import { faultAt } from "./faults.ts"
 import { signJwt, verifyJwt } from "./jwt.ts"
 import type { Finding, SessionState, WebSession } from "./model.ts"
@@ -23,6 +23,9 @@ import { readVendorAnswer } from "./vendor-answer.ts"
 const DEPARTURE_SECONDS = 10
 /** The lifetime of the gate's own tokens for LiveKit's API (s). */
 const API_TOKEN_SECONDS = 60
+
+/** The most metadata of a room or a dispatch with which LiveKit lets a caller join. */
+const MAX_METADATA_BYTES = 512 * 1024
 
 /** LiveKit accepts a token for this long after it has expired, because clocks differ (s). */
 const SERVER_LEEWAY_SECONDS = 60
@@ -77,30 +80,43 @@ export const livekit = (
    * The configuration of a room, which tells the agent about the call: in its dispatch if an agent is named, otherwise in the room's
    * metadata.
    */
-  const roomConfigOf = (room: string, { clientIdentifier, dynamicVariables, metadata }: StartConfig) => {
-    const told = JSON.stringify({ clientIdentifier, dynamicVariables, metadata })
+  const roomConfigOf = (room: string, told: string) => {
     return {
       name: room,
       emptyTimeout: lifetimeSeconds,
       departureTimeout: DEPARTURE_SECONDS,
       ...(settings.AgentName === undefined
         ? { metadata: told }
-        : { agents: [{ agentName: settings.AgentName, metadata: told }] }),
+        : {
+            agents: [
+              {
+                agentName: settings.AgentName,
+                metadata: told,
+                ...(settings.AgentDeployment === undefined ? {} : { deployment: settings.AgentDeployment }),
+              },
+            ],
+          }),
     }
   }
 
-  const mint = (config: StartConfig): Effect.Effect<WebSession> =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
+  const mint = (config: StartConfig): Effect.Effect<WebSession, PlatformError> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const { clientIdentifier, dynamicVariables, metadata } = config
+      const told = JSON.stringify({ clientIdentifier, dynamicVariables, metadata })
+      if (Buffer.byteLength(told) > MAX_METADATA_BYTES) {
+        const message = `the variables and metadata are more than LiveKit takes (${MAX_METADATA_BYTES / 1024} KiB)`
+        return Effect.fail(new PlatformError({ reason: new RequestRefused({ status: 400, code: "", message }) }))
+      }
       const from = Math.floor(now / 1000)
       const room = newSessionId(from + lifetimeSeconds)
       const token = sign(from, lifetimeSeconds, {
         sub: config.clientIdentifier,
         video: { roomJoin: true, room, canPublish: true, canSubscribe: true, canPublishData: true },
-        roomConfig: roomConfigOf(room, config),
+        roomConfig: roomConfigOf(room, told),
       })
       const expiresAt = DateTime.formatIso(DateTime.makeUnsafe((from + lifetimeSeconds) * 1000))
       const credential = { shape: "url+token", platform: "livekit", url: settings.Url, token, expiresAt } as const
-      return { sessionIds: [room], credential }
+      return Effect.succeed({ sessionIds: [room], credential })
     })
 
   const isExpired = (room: string): Effect.Effect<boolean> =>

@@ -26,6 +26,11 @@ export interface Concurrency {
   /** infinite where the account has none: then the platform's refusals at capacity are the limit */
   readonly limit: number
   readonly inUse: number
+  /**
+   * The platform has no read of these figures and tells the limit in its answers to starts: `limit` is what this process has learned
+   * from them, infinite before the first, and `inUse` is 0.
+   */
+  readonly fromStarts?: true
 }
 
 /** The state of a session according to the platform's history. */

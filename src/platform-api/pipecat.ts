@@ -10,7 +10,7 @@ import type { StartConfig } from "../Session.ts"
 import type { PipecatSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { WebSession } from "./model.ts"
-import type { Call } from "./transport.ts"
+import { type Call, LONGEST_START_MILLIS } from "./transport.ts"
 import {
   checkAgent,
   chosenIn,
@@ -31,8 +31,20 @@ const Started = Schema.Struct({
 const Session = Schema.Struct({ endedAt: Schema.optionalKey(Schema.NullOr(Schema.String)) })
 const Agent = Schema.Struct({
   activeSessionCount: Schema.Finite,
-  autoScaling: Schema.Struct({ maxReplicas: Schema.Finite }),
+  autoScaling: Schema.Struct({
+    maxReplicas: Schema.Finite,
+    minReplicas: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+  }),
 })
+
+/** An agent without instances in reserve starts cold. */
+const coldStarts = ({ autoScaling }: typeof Agent.Type): ReadonlyArray<string> =>
+  autoScaling.minReplicas === 0
+    ? [
+        "The agent keeps no instance in reserve (autoScaling.minReplicas is 0): a cold start may take 30 to 60 s, and the gate waits " +
+          `${LONGEST_START_MILLIS / 1000} s for a start. The caller keeps the place meanwhile, and the start holds a slot. Set it to 1 or more.`,
+      ]
+    : []
 
 /** Pipecat Cloud answers 429 where the pool of agents is at capacity. */
 const isAtCapacity = ({ code, status }: VendorFailure): boolean => status === 429 || code === "PCC-AGENT-AT-CAPACITY"
@@ -78,6 +90,7 @@ export const pipecat = (
     }
     const start: Call = {
       kind: "start",
+      timeoutMillis: LONGEST_START_MILLIS,
       method: "POST",
       path: `v1/public/${agent}/start`,
       body,
@@ -94,6 +107,7 @@ export const pipecat = (
 
   return {
     mint,
+    startMillis: LONGEST_START_MILLIS,
     status: (id) =>
       ask(Session, "GET", id).pipe(
         Effect.map(({ endedAt }) => stateOf(id, typeof endedAt === "string")),
@@ -108,7 +122,8 @@ export const pipecat = (
       limit: Math.floor(autoScaling.maxReplicas),
       inUse: Math.ceil(activeSessionCount),
     })),
-    check: checkAgent(ask(Schema.Unknown, "GET"), {
+    check: checkAgent(ask(Agent, "GET"), {
+      breaks: (found) => [Effect.succeed(coldStarts(found))],
       group: "Pipecat",
       agent: "AgentId",
       key: "PrivateKey",

@@ -8,6 +8,7 @@ import type { Credential, StartConfig } from "../Session.ts"
 import type { RetellSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
+import { endsUnreported, joinsTooLate, webhookElsewhere } from "./broken-settings.ts"
 import type { WebSession } from "./model.ts"
 import { makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256, TOLERANCE_MILLIS } from "./signatures.ts"
@@ -58,6 +59,13 @@ const Concurrency = Schema.Struct({
   reserved_inbound_concurrency: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
 })
 
+const Agent = Schema.Struct({
+  webhook_url: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  webhook_events: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
+})
+/** How long a call waits for its caller (s). */
+const JOIN_SECONDS = 30
+
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: KnownCall }))
 
 const OVER = new Set(["ended", "error", "not_connected"])
@@ -65,7 +73,7 @@ const SIGNATURE = /^v=(\d{1,15}),d=([0-9a-f]{64})$/
 
 export const retell = (
   { AgentId, ApiKey }: typeof RetellSettings.Type,
-  { campaign, longestCallSeconds, send }: AdapterContext,
+  { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
   const key = Redacted.value(ApiKey)
   const endpoint = vendorEndpoint({
@@ -180,6 +188,7 @@ export const retell = (
     limitsCalls: true,
     end,
     capacity: Effect.map(read(Concurrency, { method: "GET", path: "get-concurrency" }), (found) => ({
+      // not `concurrency_burst_limit`: the calls up to it cost more
       limit: Math.max(0, Math.floor(found.concurrency_limit - (found.reserved_inbound_concurrency ?? 0))),
       inUse: Math.ceil(found.current_concurrency),
     })),
@@ -196,9 +205,16 @@ export const retell = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {
+    check: checkAgent(read(Agent, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {
       group: "Retell",
       agent: "AgentId",
+      breaks: ({ webhook_events, webhook_url }) => [
+        Effect.succeed([
+          ...webhookElsewhere(webhook_url, "retell", "webhook_url"),
+          ...endsUnreported(webhook_events, ["call_ended"], "webhook_events"),
+          ...joinsTooLate("Retell", JOIN_SECONDS, { lifetimeSeconds }),
+        ]),
+      ],
       bounds:
         "a token is for one call; Retell says in each how long it is valid, which may be longer than the start window. It ends a call that " +
         "nobody has joined after 30 s, so a longer start window is of no use",

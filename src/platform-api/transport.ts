@@ -12,6 +12,8 @@ import { withSpanUrl } from "./span-url.ts"
 
 /** Timeout for starting a session, in milliseconds; a lease in `starting` must last longer. */
 export const START_TIMEOUT_MILLIS = 15_000
+/** The longest timeout of a start, in milliseconds: the gate has some seconds left to record what became of it. */
+export const LONGEST_START_MILLIS = 25_000
 /** Timeout for one attempt of a read, in milliseconds. */
 export const READ_TIMEOUT_MILLIS = 5_000
 
@@ -37,6 +39,8 @@ export interface Call {
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
+  /** timeout of a start, in milliseconds; `START_TIMEOUT_MILLIS` if absent */
+  readonly timeoutMillis?: number
   /** fields of a `multipart/form-data` body, in place of `body` */
   readonly multipart?: Readonly<Record<string, string>>
   /** fields of an `application/x-www-form-urlencoded` body, in place of `body` */
@@ -116,7 +120,7 @@ const requestOf = (
 
 /** Sends one call and returns the answer's data, not yet decoded. */
 export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, endpoint: Endpoint, call: Call) {
-  const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
+  const timeout = call.kind === "start" ? (call.timeoutMillis ?? START_TIMEOUT_MILLIS) : READ_TIMEOUT_MILLIS
   const authorisation = yield* endpoint.authorise(call)
   const request = requestOf(call, endpoint.baseUrl, authorisation)
   // A host may record headers in its traces with its own list of redacted names; the key, and a session's id, are always redacted.

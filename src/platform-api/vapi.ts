@@ -7,6 +7,7 @@ import type { Credential, StartConfig } from "../Session.ts"
 import type { VapiSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import { malformed } from "./answer.ts"
+import { endsUnreported, joinsTooLate, webhookElsewhere } from "./broken-settings.ts"
 import { AtCapacity, PlatformError } from "./errors.ts"
 import type { WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
@@ -45,7 +46,9 @@ const Started = Schema.Struct({
   transport: maybe(Schema.Struct({ callUrl: maybe(Schema.String), callToken: maybe(Schema.String) })),
   artifactPlan: maybe(Schema.Struct({ videoRecordingEnabled: maybe(Schema.Boolean) })),
   assistant: maybe(Schema.Struct({ voice: maybe(Schema.Struct({ provider: maybe(Schema.String) })) })),
-  subscriptionLimits: maybe(Schema.Struct({ concurrencyBlocked: maybe(Schema.Boolean) })),
+  subscriptionLimits: maybe(
+    Schema.Struct({ concurrencyBlocked: maybe(Schema.Boolean), concurrencyLimit: maybe(Schema.Finite) }),
+  ),
 })
 /** What `reconnect` of Vapi's SDK reads besides the address, under its own names. */
 const detailsOf = ({
@@ -64,6 +67,11 @@ const detailsOf = ({
     ...(provider ? { assistant: { voice: { provider } } } : {}),
   }
 }
+
+const Assistant = Schema.Struct({
+  server: maybe(Schema.Struct({ url: maybe(Schema.String) })),
+  serverMessages: maybe(Schema.Array(Schema.String)),
+})
 
 const KnownCall = Schema.Struct({
   id: SessionId,
@@ -101,6 +109,9 @@ export const vapi = (
   const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
   const joinSeconds = Math.min(lifetimeSeconds, LONGEST_JOIN_SECONDS)
 
+  /** the calls that the account may have, as the last start was told */
+  let told = Number.POSITIVE_INFINITY
+
   const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
     const body = {
       assistantId: AssistantId,
@@ -115,7 +126,9 @@ export const vapi = (
     }
     const start: Call = { kind: "start", method: "POST", path: "call/web", body, fromCaller: chosenIn(config) }
     const call = yield* send(endpoint, Started, start, group)
-    if (call.subscriptionLimits?.concurrencyBlocked === true) {
+    const { concurrencyBlocked, concurrencyLimit } = call.subscriptionLimits ?? {}
+    if (concurrencyLimit && concurrencyLimit >= 1) told = Math.floor(concurrencyLimit)
+    if (concurrencyBlocked === true) {
       const message = "Vapi made the call and blocked it: every call of the account is running"
       return yield* new PlatformError({ reason: new AtCapacity({ message }) })
     }
@@ -176,6 +189,7 @@ export const vapi = (
     list,
     limitsCalls: true,
     end,
+    capacity: Effect.sync(() => ({ limit: told, inUse: 0, fromStarts: true as const })),
     status: (id) =>
       callOf(id).pipe(
         Effect.map(({ status }) => stateOf(id, OVER.has(status))),
@@ -193,7 +207,14 @@ export const vapi = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
+    check: checkAgent(read(Assistant, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
+      breaks: ({ server, serverMessages }) => [
+        Effect.succeed([
+          ...webhookElsewhere(server?.url, "vapi", "server.url"),
+          ...endsUnreported(serverMessages, ["status-update", "end-of-call-report"], "serverMessages"),
+          ...joinsTooLate("Vapi", LONGEST_JOIN_SECONDS, { lifetimeSeconds }),
+        ]),
+      ],
       group: "Vapi",
       agent: "AssistantId",
       bounds: `an address is for one call and opens it until it is over; the call waits ${joinSeconds} s for its caller`,

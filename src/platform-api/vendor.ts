@@ -119,7 +119,8 @@ export const startedBy = <Call>(
 /**
  * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential.
  *
- * @param breaks what of the vendor's own settings, as far as they can be read, breaks a promise of the gate: each a sentence that names them
+ * @param breaks what of the vendor's own settings breaks a promise of the gate, each a sentence that names them; of each read alone, because a
+ *   key may not be able to make all of them
  * @param group the vendor's key in the settings
  * @param agent the name of the setting that a 400, a 404 and a 422 blame
  * @param key the name of the setting that any other refusal blames
@@ -140,7 +141,7 @@ export const checkAgent = <A>(
     readonly group: string
     readonly agent: string
     readonly bounds: string
-    readonly breaks?: (found: A) => Effect.Effect<ReadonlyArray<string>, PlatformError>
+    readonly breaks?: (found: A) => ReadonlyArray<Effect.Effect<ReadonlyArray<string>, PlatformError>>
     readonly key?: string
     readonly may?: string
     readonly isBounded?: boolean
@@ -151,15 +152,16 @@ export const checkAgent = <A>(
     const found = yield* Effect.result(read)
     if (Result.isFailure(found)) return [unread(found.failure, `${group}.`, agent, key), credential]
     const platform: Finding = { subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }
-    const told = yield* Effect.result(breaks?.(found.success) ?? Effect.succeed([]))
-    const settings = Result.match(told, {
-      onFailure: ({ message }): ReadonlyArray<Finding> => [
-        { subject: "vendor's settings", state: "not_checked", detail: message },
-      ],
-      onSuccess: (sentences): ReadonlyArray<Finding> =>
-        sentences.map((detail) => ({ subject: "vendor's settings", state: "failed", detail })),
-    })
-    return [platform, credential, ...settings]
+    const settings = yield* Effect.forEach(breaks?.(found.success) ?? [], (told) =>
+      Effect.match(told, {
+        onFailure: ({ message }): ReadonlyArray<Finding> => [
+          { subject: "vendor's settings", state: "not_checked", detail: message },
+        ],
+        onSuccess: (sentences): ReadonlyArray<Finding> =>
+          sentences.map((detail) => ({ subject: "vendor's settings", state: "failed", detail })),
+      }),
+    )
+    return [platform, credential, ...settings.flat()]
   })
 
 /** Statuses of an agent that does not exist, and of an id that no agent can have. */

@@ -43,6 +43,8 @@ export class PlatformApi extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
     /** Whether the platform ends a call at `Queue.MaxCallMinutes` by itself. Without it, the gate ends such calls. */
     readonly limitsCalls?: ((campaign: string) => boolean) | undefined
+    /** How long a start may take (ms), at most 25,000; 15,000 where it is undefined. */
+    readonly startMillis?: ((campaign: string) => number | undefined) | undefined
     /**
      * Ends a session whose caller has left, one that nobody can open, one that an operator ends, or one that reaches
      * `Queue.MaxCallMinutes`. True if it is over now; false if that is not known yet; `unsupported` if the platform cannot be asked to end

@@ -128,7 +128,6 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
 /** Vendors that do not tell how many calls may run. */
 export const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
   "livekit",
-  "vapi",
   "elevenlabs",
   "openai",
   "daily",

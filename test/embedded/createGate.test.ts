@@ -116,7 +116,7 @@ describe("creating a gate", () => {
       MaxConcurrency: "",
       Platform: "",
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
-      LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "" },
+      LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "", AgentDeployment: "" },
       Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },
       Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "", WebhookSignatureHeader: "" },
       ElevenLabs: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },

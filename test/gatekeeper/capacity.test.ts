@@ -92,6 +92,17 @@ describe("the platform's concurrency", () => {
       expect((yield* ask(caller(2)))._tag).toBe("Queued")
     }),
   )
+  capacityTest(
+    "that answers to starts alone tell is kept by an instance that has started nothing",
+    Effect.succeed({ limit: 1, inUse: 0, fromStarts: true }),
+    (world) =>
+      Effect.gen(function* () {
+        yield* begin(caller(1))
+        world.concurrency = () => Effect.succeed({ limit: Number.POSITIVE_INFINITY, inUse: 0, fromStarts: true })
+        yield* TestClock.adjust("11 seconds")
+        expect((yield* ask(caller(2)))._tag).toBe("Queued")
+      }),
+  )
 
   capacityTest("that shrinks admits nobody until enough calls have ended", account(2, 0), (world) =>
     Effect.gen(function* () {

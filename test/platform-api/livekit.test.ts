@@ -31,6 +31,38 @@ const mintedNow = Effect.gen(function* () {
   return { ...credential, room: sessionIds[0] ?? "" }
 })
 
+describe("what LiveKit is told of a call", () => {
+  const claimsOf = (LiveKit: object, config: Parameters<typeof sessionConfig>[0]) => {
+    const fake = makeFakeLiveKit(() => NOW)
+    const settings = { ...fake.settings, LiveKit: { ...Object(fake.settings.LiveKit), ...LiveKit } }
+    return Effect.map(adapterOf({ ...fake, settings }).mint(sessionConfig(config), "a"), ({ credential }) => {
+      if (credential?.shape !== "url+token") throw new Error("LiveKit needs a URL and a token")
+      return JSON.parse(Buffer.from(credential.token.split(".")[1] ?? "", "base64url").toString())
+    })
+  }
+
+  it.effect("names the agent's deployment where the settings do", () =>
+    Effect.gen(function* () {
+      const agent = { AgentName: "helper" }
+      const named = yield* claimsOf({ ...agent, AgentDeployment: "staging" }, {})
+      assert.deepInclude(named.roomConfig.agents[0], { agentName: "helper", deployment: "staging" })
+      assert.notProperty((yield* claimsOf(agent, {})).roomConfig.agents[0], "deployment")
+    }),
+  )
+
+  it.effect("is refused as the caller's fault above 512 KiB, which LiveKit would not let join", () =>
+    Effect.gen(function* () {
+      // in bytes: each of these characters has three
+      const variables = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, index) => [`name-${index}`, "語".repeat(4_000)]))
+      const refused = yield* Effect.flip(claimsOf({}, { dynamicVariables: variables(44) }))
+      assert.strictEqual(refused.reason._tag, "RequestRefused")
+      assert.include(refused.message, "512 KiB")
+      yield* claimsOf({}, { dynamicVariables: variables(40) })
+    }),
+  )
+})
+
 describe("a token for a LiveKit room", () => {
   it.live("is accepted by LiveKit's verifier, and grants joining one room to one identity", () =>
     Effect.gen(function* () {

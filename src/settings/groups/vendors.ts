@@ -24,6 +24,10 @@ export const LiveKitSettings = Schema.Struct({
     own: true,
     description: "name of the agent that is dispatched to the room of a call",
   }),
+  AgentDeployment: optional(identifier, "the agent's production deployment", {
+    own: true,
+    description: "deployment of `AgentName` at LiveKit Cloud to which a call goes",
+  }),
 })
 
 /** The key and the address of a vendor's API. */

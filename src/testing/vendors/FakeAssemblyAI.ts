@@ -1,5 +1,9 @@
-/** AssemblyAI's Voice Agent in memory. Its token opens one session, once; it tells nobody when the session is over. */
-import { type FakeVendor, fakeApi, fakeTokens, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
+/**
+ * AssemblyAI's Voice Agent in memory. Its token opens one session, once. Its list of sessions tells which of them run, by AssemblyAI's own
+ * ids.
+ */
+import { DateTime } from "effect"
+import { type FakeVendor, fakeApi, fakeTokens, pageOf, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
 
 const KEY = "key-of-the-fake-assemblyai"
 
@@ -13,6 +17,17 @@ export const makeFakeAssemblyAI = (now: () => number): FakeVendor => {
 
   const answer = ({ headers, method, path, query }: VendorRequest): VendorAnswer => {
     if (headers.get("authorization") !== `Bearer ${KEY}`) return refusal(401, "Unauthorized")
+    if (`${method} ${path}` === "GET /v1/sessions") {
+      const all = tokens.begun().map(({ at, id }) => ({
+        id,
+        agent_id: "agent-fake",
+        status: tokens.isRunning(id) ? "active" : "completed",
+        created_at: DateTime.formatIso(DateTime.makeUnsafe(at)),
+      }))
+      const { items, next } = pageOf(all, Number(query.get("limit")), query.get("cursor") ?? undefined)
+      const body = { sessions: items, has_more: next !== undefined, response_metadata: { next_cursor: next ?? "" } }
+      return { status: 200, body }
+    }
     if (`${method} ${path}` !== "GET /v1/token") return refusal(404, "Not found")
     const seconds = query.get("expires_in_seconds")
     if (!isBetween(seconds, 1, 600)) return refusal(400, "expires_in_seconds")

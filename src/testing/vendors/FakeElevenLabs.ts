@@ -20,7 +20,17 @@ export const makeFakeElevenLabs = (now: () => number): FakeVendor => {
   const answer = ({ headers, path, query }: VendorRequest): VendorAnswer => {
     if (headers.get("xi-api-key") !== KEY) return refusal(401, "invalid_api_key")
     const [, id = ""] = /^\/v1\/convai\/conversations\/([^/]+)$/.exec(path) ?? []
-    if (path === `/v1/convai/agents/${AGENT}`) return { status: 200, body: { agent_id: AGENT } }
+    if (path === `/v1/convai/agents/${AGENT}`) {
+      const agent_concurrency_limit = Number.isFinite(calls.limit()) ? calls.limit() : -1
+      const platform_settings = { queueing_config: { enabled: false }, call_limits: { agent_concurrency_limit } }
+      const conversation_config = { conversation: { max_duration_seconds: 600 } }
+      return { status: 200, body: { agent_id: AGENT, conversation_config, platform_settings } }
+    }
+    if (path === "/v1/convai/analytics/live-count") return { status: 200, body: { count: calls.inUse() } }
+    if (path === "/v1/convai/settings") {
+      const webhooks = { post_call_webhook_id: "webhook_fake", events: ["transcript", "call_initiation_failure"] }
+      return { status: 200, body: { webhooks } }
+    }
     if (path === "/v1/convai/conversation/get-signed-url" && query.get("agent_id") === AGENT) {
       const call = calls.start({})
       if (call === undefined) return refusal(429, "Too many concurrent requests")

@@ -60,7 +60,12 @@ export const makeFakeVapi = (now: () => number): FakeVendor => {
         const started = calls.start(field(body, "assistantOverrides", "metadata"))
         if (started === undefined) return refusal(400, "Over Concurrency Limit.")
         created.set(started.id, DateTime.formatIso(DateTime.makeUnsafe(now())))
-        return { status: 201, body: shown(started) }
+        const subscriptionLimits = {
+          concurrencyBlocked: false,
+          concurrencyLimit: calls.limit(),
+          remainingConcurrentCalls: calls.limit() - calls.inUse() + 1,
+        }
+        return { status: 201, body: { ...shown(started), subscriptionLimits } }
       }
       default: {
         const call = calls.find(id)

@@ -158,6 +158,7 @@ export const fakeCalls = (prefix: string) => {
 export const fakeTokens = (prefix: string, now: () => number) => {
   const tokens = new Map<string, { readonly expiry: number; uses: number }>()
   const running = new Map<string, string | undefined>()
+  const begun: Array<{ readonly id: string; readonly ours: string | undefined; readonly at: number }> = []
   let opened = 0
   let limit = Number.POSITIVE_INFINITY
   return {
@@ -174,9 +175,19 @@ export const fakeTokens = (prefix: string, now: () => number) => {
       found.uses--
       opened++
       const id = `${prefix}${opened}`
-      running.set(id, typeof ours === "string" ? ours : undefined)
+      const named = typeof ours === "string" ? ours : undefined
+      running.set(id, named)
+      begun.unshift({ id, ours: named, at: now() })
       return id
     },
+    /** Every call so far, the newest first. */
+    begun: (): ReadonlyArray<{
+      readonly id: string
+      /** the id that its page gave it */
+      readonly ours: string | undefined
+      /** ms since 1970 */
+      readonly at: number
+    }> => begun,
     /** Ends a running call, and returns the id that its page gave it; undefined if no such call runs. */
     end: (id: string): { readonly ours: string | undefined } | undefined => {
       if (!running.has(id)) return undefined

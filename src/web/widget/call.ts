@@ -12,6 +12,8 @@ export type CallEnd = LineEnd
 
 export interface CallListener extends SoundListener {
   readonly opened: () => void
+  /** The vendor holds the caller in a queue of its own; `opened` follows when it lets the caller in. */
+  readonly held: () => void
   readonly turn: (turn: Turn) => void
   /** The platform says that the agent takes text. */
   readonly takesText: () => void

@@ -70,6 +70,10 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
       owner.show({ name: "in-call", since, muted, link: true, audio: true, microphone: true, takesText })
       owner.equipment.begin(muted)
     },
+    held: () => {
+      since = undefined
+      owner.show({ name: "connecting", to: "held" })
+    },
     takesText: () => owner.changeCall({ takesText: owner.options.textInput !== false }),
     link: (link) => owner.changeCall({ link }),
     audio: (audio) => owner.changeCall({ audio }),

@@ -37,7 +37,8 @@ export type VoiceAgentState =
   | { readonly name: "consent" }
   | { readonly name: "checking-microphone" }
   | { readonly name: "no-microphone"; readonly problem: MicrophoneProblem }
-  | { readonly name: "connecting"; readonly to: "gate" | "agent" }
+  /** `held`: the agent's vendor holds the caller in a queue of its own */
+  | { readonly name: "connecting"; readonly to: "gate" | "agent" | "held" }
   | {
       readonly name: "waiting"
       readonly place: Place

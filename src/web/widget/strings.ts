@@ -31,6 +31,7 @@ export const defaultStrings = {
   "no-microphone.no-sound": "Your browser or this site’s settings are blocking audio.",
   "connecting.gate": "Connecting",
   "connecting.agent": "Connecting your call",
+  "connecting.held": "The agent is busy. Please hold.",
   "waiting.title": "Your place in the queue",
   "waiting.ahead": { one: "One person is ahead of you.", other: "{n} people are ahead of you." },
   "waiting.next": "You’re next.",

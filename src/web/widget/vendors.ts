@@ -53,8 +53,18 @@ const loadSdk = async ({ sdk }: VoiceAgentOptions): Promise<object | undefined> 
   return undefined
 }
 
-/** Whether the page's SDK can be loaded; before a place is taken. */
-export const hasSdk = async (options: VoiceAgentOptions): Promise<boolean> => (await loadSdk(options)) !== undefined
+/**
+ * Whether the page's SDK can be loaded and, where it is known what it needs of the page, can call; before a place is taken. The site's
+ * owner is told why not.
+ */
+export const hasSdk = async (options: VoiceAgentOptions): Promise<boolean> => {
+  const sdk = await loadSdk(options)
+  const names = { ...sdk, ...fieldsOf(fieldsOf(sdk).default) }
+  const needing = "Conversation" in names ? await FILES.get("elevenlabs")?.() : undefined
+  const problem = await needing?.default.lacks?.()
+  if (problem) tellOwner(problem)
+  return sdk !== undefined && !problem
+}
 
 const credentialOf = (fields: Fields, options: VoiceAgentOptions): VendorCredential => {
   const shape = text(fields.shape) ?? ""
@@ -106,6 +116,8 @@ const open = (
   const players: Array<HTMLAudioElement> = []
   let call: VendorCall | undefined
   let ended = false
+  /** the vendor holds the caller in a queue of its own */
+  let held = false
   let muted: boolean | undefined
   let usesSound = false
 
@@ -168,8 +180,20 @@ const open = (
     },
     heard: whileOpen(listener.heard),
     link: whileOpen(listener.link),
-    ended: (how) => finish(call === undefined ? "unreached" : how),
+    held: (now) => {
+      held = now
+      // the vendor limits how long it holds a caller
+      window.clearTimeout(connecting)
+      if (!now) begin()
+      else if (!ended) listener.held()
+    },
+    ended: (how) => finish(call === undefined || held ? "unreached" : how),
   })
+  const begin = (): void => {
+    if (call === undefined || held || ended) return
+    listener.opened()
+    if (call.send) listener.takesText()
+  }
   connected.then(
     (opened) => {
       call = opened
@@ -180,8 +204,7 @@ const open = (
       }
       window.clearTimeout(connecting)
       measure(context, source.stream, listener.said)
-      listener.opened()
-      if (opened.send !== undefined) listener.takesText()
+      begin()
     },
     (error: unknown) => {
       if (!ended) console.warn("voicegate: the vendor's SDK did not connect the call:", error)

@@ -36,6 +36,10 @@ export const documented = (subject: Subject): void => {
     if (limit !== undefined) assert.match(longest, /^set in each /)
     else assert.strictEqual(/\bended by the gate|the gate ends/.test(longest), ends, longest)
 
+    const [, control = ""] = rowOf(platform, "sources")
+    const most = ends ? "endable" : limit === undefined ? "unbounded" : "bounded"
+    assert.isTrue(control.startsWith(`*${most}*`), control)
+
     const [, capacity = "", head = "", , doubt = ""] = rowOf(platform, "start that was not confirmed")
     const refuses = atCapacity.length > 0 || shape === "sdp-relay"
     assert.strictEqual(head.startsWith("yes"), refuses, head)

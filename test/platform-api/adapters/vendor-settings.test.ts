@@ -2,16 +2,24 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
+import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
+import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
-import { ask, subjectOf, vendorTest } from "./rig.ts"
+import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { ask, subjectOf, vendorTest, waits } from "./rig.ts"
 
+const cartesia = subjectOf("cartesia", makeFakeCartesia)
+const deepgram = subjectOf("deepgram", makeFakeDeepgram)
+const pipecat = subjectOf("pipecat", makeFakePipecat)
 const elevenlabs = subjectOf("elevenlabs", makeFakeElevenLabs)
 const daily = subjectOf("daily", makeFakeDaily)
 const retell = subjectOf("retell", makeFakeRetell)
 const ultravox = subjectOf("ultravox", makeFakeUltravox)
+const vapi = subjectOf("vapi", makeFakeVapi)
 
 /** What `check` finds in the vendor's settings. */
 const broken = Effect.map(
@@ -27,6 +35,159 @@ describe("the check of a vendor's own settings", () => {
       world.fake.failNext({ status: 200, body: { agent_id: "agent_fake", platform_settings } })
       assert.deepStrictEqual(yield* broken, [])
     }),
+  )
+
+  for (const subject of [retell, vapi, pipecat, deepgram, cartesia])
+    vendorTest(`finds nothing in those of ${subject.platform} as its fake has them`, subject, () =>
+      Effect.map(broken, (found) => assert.deepStrictEqual(found, [])),
+    )
+
+  /** What `check` says when the first read, of the agent, is answered with this. */
+  const saysOf = (
+    subject: typeof retell,
+    name: string,
+    agent: Readonly<Record<string, unknown>>,
+    said: ReadonlyArray<string>,
+    queue: Readonly<Record<string, unknown>> = {},
+  ): void =>
+    vendorTest(
+      name,
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          world.fake.failNext({ status: 200, body: agent })
+          const found = yield* broken
+          assert.lengthOf(found, said.length)
+          for (const [index, each] of said.entries()) assert.include(found[index]?.detail, each)
+          for (const { state } of found) assert.strictEqual(state, "failed")
+        }),
+      {},
+      queue,
+    )
+
+  saysOf(
+    retell,
+    "says that the webhook of Retell's agent goes elsewhere and does not report the end",
+    {
+      agent_id: "agent_fake",
+      webhook_url: "https://other.example/hook",
+      webhook_events: ["call_analyzed"],
+    },
+    ["(webhook_url) does not go to /api/webhook/retell", "add call_ended to webhook_events"],
+  )
+
+  saysOf(
+    retell,
+    "accepts the webhook of Retell's agent where it goes to a gate, also below a path",
+    {
+      agent_id: "agent_fake",
+      webhook_url: "https://shop.example/voice/api/webhook/retell",
+      webhook_events: ["call_ended", "call_analyzed"],
+    },
+    [],
+  )
+
+  saysOf(
+    retell,
+    "says that Retell waits for a caller for less time than the start window",
+    { agent_id: "agent_fake" },
+    ["Queue.StartWindowSeconds: Retell ends a call that nobody has joined within 30 s"],
+    { StartWindowSeconds: 31 },
+  )
+
+  saysOf(
+    vapi,
+    "says that the webhook of Vapi's assistant goes elsewhere and does not report the end",
+    {
+      id: "assistant-fake",
+      server: { url: "https://other.example/vapi" },
+      serverMessages: ["tool-calls"],
+    },
+    ["(server.url) does not go to /api/webhook/vapi", "add status-update to serverMessages"],
+  )
+
+  saysOf(
+    vapi,
+    "says that Vapi waits for a caller for less time than the start window",
+    { id: "assistant-fake" },
+    ["Queue.StartWindowSeconds: Vapi ends a call that nobody has joined within 60 s"],
+    { StartWindowSeconds: 61 },
+  )
+
+  saysOf(cartesia, "says that Cartesia's agent has no webhook", { id: "agent_fake", webhook_id: null }, [
+    "The agent has no webhook (webhook_id)",
+  ])
+
+  saysOf(
+    pipecat,
+    "says that an agent at Pipecat Cloud starts cold",
+    {
+      activeSessionCount: 0,
+      autoScaling: { minReplicas: 0, maxReplicas: 10 },
+    },
+    ["autoScaling.minReplicas is 0"],
+  )
+
+  saysOf(
+    elevenlabs,
+    "says that a conversation at ElevenLabs may outlast its slot",
+    {
+      agent_id: "agent_fake",
+      conversation_config: { conversation: { max_duration_seconds: 3_600 } },
+    },
+    ["Queue.MaxCallMinutes: A call may last 3600 s"],
+  )
+
+  vendorTest("says that no webhook of ElevenLabs reports the end, or which agent's does not", elevenlabs, (world) =>
+    Effect.gen(function* () {
+      const workspace = (webhooks: unknown) => ({ status: 200, body: { webhooks } })
+      const agent = { status: 200, body: { agent_id: "agent_fake" } }
+      world.fake.failNext(agent, workspace({ post_call_webhook_id: null }))
+      assert.include((yield* broken)[0]?.detail, "The workspace has no post-call webhook")
+      world.fake.failNext(agent, workspace({ post_call_webhook_id: "hook_1", events: ["audio"] }))
+      assert.include((yield* broken)[0]?.detail, "add transcript to webhooks.events")
+      const webhooks = { post_call_webhook_id: "hook_2", events: ["transcript"] }
+      const own = { agent_id: "agent_fake", platform_settings: { workspace_overrides: { webhooks } } }
+      world.fake.failNext({ status: 200, body: own }, workspace({ post_call_webhook_id: null }))
+      assert.deepStrictEqual(yield* broken, [])
+    }),
+  )
+
+  vendorTest("says what one key may not read, and the rest", elevenlabs, (world) =>
+    Effect.gen(function* () {
+      const platform_settings = { queueing_config: { enabled: true } }
+      world.fake.failNext({ status: 200, body: { platform_settings } }, { status: 403, body: { detail: "no" } })
+      const [queue, unread] = yield* broken
+      assert.include(queue?.detail, "queueing_config.enabled")
+      assert.deepInclude(unread, { state: "not_checked" })
+    }),
+  )
+
+  for (const [Url, BaseUrl, isSame] of [
+    ["wss://api.eu.deepgram.com", "https://api.eu.deepgram.com/", true],
+    ["wss://agent.deepgram.com", "https://api.deepgram.com/", true],
+    ["wss://agent.deepgram.com", "https://api.in.deepgram.com/", false],
+    ["wss://api.eu.deepgram.com", "https://api.deepgram.com/", false],
+    ["wss://proxy.example", "https://api.au.deepgram.com/", true],
+  ] as const)
+    vendorTest(
+      `says ${isSame ? "nothing" : "that the regions differ"} of Deepgram's ${Url} with tokens of ${BaseUrl}`,
+      deepgram,
+      () =>
+        Effect.map(broken, (found) => {
+          assert.lengthOf(found, isSame ? 0 : 1)
+          if (!isSame) assert.include(found[0]?.detail, "Deepgram.Url: Its region is")
+        }),
+      { Deepgram: { ApiKey: "key-of-the-fake-deepgram", AgentId: "agent-fake", Url, BaseUrl } },
+    )
+
+  vendorTest(
+    "says that Deepgram closes a session sooner than the longest call",
+    deepgram,
+    () =>
+      Effect.map(broken, (found) => assert.include(found[0]?.detail, "Deepgram closes a session after 120 minutes")),
+    {},
+    { MaxCallMinutes: 121 },
   )
 
   vendorTest(
@@ -84,6 +245,21 @@ describe("a vendor's figures of its calls", () => {
       const figures = { current_concurrency: 1, concurrency_limit: 20, reserved_inbound_concurrency: 15 }
       world.fake.failNext({ status: 200, body: figures })
       assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 5, inUse: 1 })
+      // calls up to the burst limit cost more
+      const burst = { concurrency_burst_enabled: true, concurrency_burst_limit: 60 }
+      world.fake.failNext({ status: 200, body: { ...figures, ...burst } })
+      assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 5, inUse: 1 })
+    }),
+  )
+
+  vendorTest("of ElevenLabs are the agent's own limit and its live count", elevenlabs, (world) =>
+    Effect.gen(function* () {
+      world.fake.setLimit(3)
+      yield* ask(1)
+      assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 3, inUse: 1 })
+      world.fake.setLimit(Number.POSITIVE_INFINITY)
+      const { limit } = yield* PlatformApi.use((api) => api.concurrency("default"))
+      assert.strictEqual(limit, Number.POSITIVE_INFINITY)
     }),
   )
 
@@ -93,5 +269,33 @@ describe("a vendor's figures of its calls", () => {
       const error = yield* Effect.flip(ask(1))
       assert.strictEqual(error._tag, "Queued")
     }),
+  )
+
+  vendorTest(
+    "of Vapi are those of its answers to starts, and nobody needs to be refused after the first",
+    vapi,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.setLimit(2)
+        yield* ask(1)
+        yield* world.pass(0.5)
+        yield* ask(2)
+        const { length } = world.fake.requests
+        yield* waits(3)
+        assert.lengthOf(world.fake.requests, length, "Vapi is not asked for a call that it would refuse")
+      }),
+    { MaxConcurrency: undefined },
+  )
+
+  vendorTest(
+    "of Vapi are unknown until the first start, whose refusal keeps the place",
+    vapi,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.setLimit(0)
+        yield* waits(1)
+        assert.lengthOf(world.fake.requests, 1)
+      }),
+    { MaxConcurrency: undefined },
   )
 })

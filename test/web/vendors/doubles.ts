@@ -87,9 +87,12 @@ const VAPI = `
 
 const ELEVENLABS = `
   export const Conversation = {
-    startSession: async ({ signedUrl, dynamicVariables, onMessage, onDisconnect }) => {
+    startSession: async ({ signedUrl, dynamicVariables, onMessage, onDisconnect, onDebug }) => {
       note("connects", signedUrl, JSON.stringify(dynamicVariables))
+      const queues = (status) => onDebug({ type: "queue_status", queue_status_event: { status } })
+      if (window.holds === "first") queues("waiting")
       window.agent = {
+        queues,
         says: (message) => onMessage({ message, source: "ai" }),
         hears: (message) => onMessage({ message, source: "user" }),
         hangsUp: () => onDisconnect({ reason: "agent" }),

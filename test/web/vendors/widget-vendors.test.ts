@@ -65,15 +65,20 @@ const open = async (
   make: Subject["make"],
   attributes: string,
   {
+    policy = "",
     script = "",
     settings = {},
-  }: { readonly script?: string; readonly settings?: Readonly<Record<string, unknown>> } = {},
+  }: {
+    readonly policy?: string
+    readonly script?: string
+    readonly settings?: Readonly<Record<string, unknown>>
+  } = {},
 ): Promise<Page> => {
   fake = make(Date.now)
   rig = await startVendorRig(built, fake, settings)
   visitor = await visit(browser)
   for (const [platform, double] of Object.entries(DOUBLES)) rig.files[`/${platform}.js`] = double
-  rig.files["/"] = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Shop</title>
+  rig.files["/"] = `<!doctype html><html lang="en"><meta charset="utf-8">${policy}<title>Shop</title>
     <script type="module" src="${rig.url}widget.js"></script>
     <voice-agent gate="${rig.url}" ${attributes}><input type="hidden" name="name" value="Ada"></voice-agent>
     <script type="module" src="/page.js"></script></html>`
@@ -84,6 +89,57 @@ const open = async (
 const done = (tab: Page): Promise<ReadonlyArray<string>> => tab.evaluate("window.done ?? []")
 const agent = (tab: Page, does: string): Promise<unknown> => tab.evaluate(`window.agent.${does}`)
 const leaves = (): number => rig.asked.filter((each) => each === "DELETE /api/session/:id").length
+
+describe("a caller whom ElevenLabs holds in its own queue", () => {
+  for (const script of ["", 'window.holds = "first"']) {
+    const when = script === "" ? "after the call is connected" : "before it"
+    it(`is shown as held, not as in call, when it is told ${when}, and is in call once admitted`, async () => {
+      const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script })
+      await click(tab, "Start talking")
+      if (script === "") {
+        await screen(tab, "In call")
+        await agent(tab, 'queues("waiting")')
+      }
+      await screen(tab, "The agent is busy. Please hold.")
+      expect(await tab.getByText("In call").count()).toBe(0)
+      await agent(tab, 'queues("admitted")')
+      await screen(tab, "In call")
+      await see(tab, "0:00")
+      expect(await tab.getByRole("textbox").count()).toBe(1)
+      await click(tab, "Hang up")
+      await eventually("the report to the gate", () => leaves() === 1)
+    })
+  }
+
+  it("may leave, which ends the call and frees the slot", async () => {
+    const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script: 'window.holds = "first"' })
+    await click(tab, "Start talking")
+    await screen(tab, "The agent is busy. Please hold.")
+    await click(tab, "Cancel")
+    await eventually("the report to the gate", () => leaves() === 1)
+    expect(await done(tab)).toContain("hangs up")
+  })
+
+  it("and lets go is told that the call did not connect, and the slot is freed", async () => {
+    const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script: 'window.holds = "first"' })
+    await click(tab, "Start talking")
+    await screen(tab, "The agent is busy. Please hold.")
+    await agent(tab, 'queues("timed_out")')
+    await screen(tab, "The call didn’t connect")
+    await eventually("the report to the gate", () => leaves() === 1)
+  })
+})
+
+describe("a page whose policy blocks the worklets of the vendor's SDK", () => {
+  it("takes no slot, and its owner reads what to allow", async () => {
+    const policy = '<meta http-equiv="Content-Security-Policy" content="script-src * \'unsafe-inline\'">'
+    const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { policy })
+    await click(tab, "Start talking")
+    await see(tab, "Calls aren’t available on this page right now.")
+    expect(rig.asked).toEqual([])
+    expect(visitor.complaints.join()).toContain("blocks the worklets of @elevenlabs/client: add blob: to script-src")
+  })
+})
 
 describe("the widget in front of another vendor", () => {
   for (const [platform, { connects, make, text }] of Object.entries(SUBJECTS)) {

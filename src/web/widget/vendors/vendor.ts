@@ -39,6 +39,8 @@ export interface Caller {
   readonly heard: (loudness: number) => void
   /** whether the connection currently works */
   readonly link: (open: boolean) => void
+  /** whether the vendor holds the caller in a queue of its own, before or after the call is connected */
+  readonly held: (held: boolean) => void
   /** The call is over, but not because of `hangUp`. */
   readonly ended: (how: "remote" | "lost") => void
 }
@@ -59,6 +61,8 @@ export type Connect<Sdk> = (sdk: Sdk, credential: VendorCredential, caller: Call
 export interface Vendor {
   /** the npm package of the SDK, for the site's owner; undefined where none is needed */
   readonly sdk: string | undefined
+  /** What of this page keeps the SDK from calling, as a sentence for the site's owner; undefined if nothing does. */
+  readonly lacks?: () => Promise<string | undefined>
   /** Connects a call with the module of the SDK; undefined if the module is not that SDK. */
   readonly connector: (
     module: object,
@@ -68,9 +72,18 @@ export interface Vendor {
 const has = <Sdk extends object>(module: unknown, name: keyof Sdk): module is Sdk =>
   ((typeof module === "object" && module !== null) || typeof module === "function") && name in module
 
-/** @param name what the SDK's module exports, or its default export has */
-export const vendor = <Sdk extends object>(sdk: string, name: keyof Sdk, connect: Connect<Sdk>): Vendor => ({
+/**
+ * @param name what the SDK's module exports, or its default export has
+ * @param lacks as in `Vendor`
+ */
+export const vendor = <Sdk extends object>(
+  sdk: string,
+  name: keyof Sdk,
+  connect: Connect<Sdk>,
+  lacks?: Vendor["lacks"],
+): Vendor => ({
   sdk,
+  ...(lacks && { lacks }),
   connector: (module) => {
     const inner: unknown = "default" in module ? module.default : undefined
     const found = has<Sdk>(module, name) ? module : has<Sdk>(inner, name) ? inner : undefined
