@@ -138,7 +138,8 @@ export const cartesia = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(send(endpoint, Agent, { kind: "read", method: "GET", path: `agents/${agent}` }), {
+    check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: `agents/${agent}` }), {
+      settings: Agent,
       breaks: ({ webhook_id }) => [
         Effect.succeed(
           webhook_id === null

@@ -169,6 +169,7 @@ export const daily = (
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: "v1/" }), {
       group: "Daily",
       agent: "BaseUrl",
+      settings: Schema.Unknown,
       breaks: () => [
         Effect.map(send(endpoint, WebhooksOfDomain, { kind: "read", method: "GET", path: "v1/webhooks" }), brokenBy),
       ],

@@ -74,6 +74,7 @@ export const deepgram = (
     check: checkAgent(grant("read", 1), {
       group: "Deepgram",
       agent: "BaseUrl",
+      settings: Schema.Unknown,
       breaks: () => [
         Effect.succeed([
           ...otherRegion(BaseUrl, Url),

@@ -191,7 +191,7 @@ export const elevenlabs = (
       : "elevenlabs-signature: It was not made with ElevenLabs.WebhookSecret."
   }
 
-  const agent = read(Agent, { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` })
+  const agentCall = { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` } as const
   const live = read(LiveCount, {
     method: "GET",
     path: `v1/convai/analytics/live-count?${new URLSearchParams({ agent_id: AgentId })}`,
@@ -211,7 +211,7 @@ export const elevenlabs = (
     mint: (config, group) => startsNothing(mint(config, group)),
     status,
     capacity: Effect.gen(function* () {
-      return { limit: mostOf(yield* agent), inUse: Math.ceil((yield* live).count) }
+      return { limit: mostOf(yield* read(Agent, agentCall)), inUse: Math.ceil((yield* live).count) }
     }),
     webhooks: {
       proof: secret,
@@ -226,7 +226,8 @@ export const elevenlabs = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(agent, {
+    check: checkAgent(read(Schema.Unknown, agentCall), {
+      settings: Agent,
       breaks: (found) => [
         Effect.succeed(brokenBy(found, campaign.MaxConcurrency, { longestCallSeconds })),
         hooksOf(found),

@@ -122,7 +122,8 @@ export const pipecat = (
       limit: Math.floor(autoScaling.maxReplicas),
       inUse: Math.ceil(activeSessionCount),
     })),
-    check: checkAgent(ask(Agent, "GET"), {
+    check: checkAgent(ask(Schema.Unknown, "GET"), {
+      settings: Agent,
       breaks: (found) => [Effect.succeed(coldStarts(found))],
       group: "Pipecat",
       agent: "AgentId",

@@ -205,9 +205,10 @@ export const retell = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(read(Agent, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {
+    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {
       group: "Retell",
       agent: "AgentId",
+      settings: Agent,
       breaks: ({ webhook_events, webhook_url }) => [
         Effect.succeed([
           ...webhookElsewhere(webhook_url, "retell", "webhook_url"),

@@ -207,7 +207,8 @@ export const vapi = (
           : { _tag: "ignored" }
       },
     },
-    check: checkAgent(read(Assistant, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
+    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
+      settings: Assistant,
       breaks: ({ server, serverMessages }) => [
         Effect.succeed([
           ...webhookElsewhere(server?.url, "vapi", "server.url"),

@@ -1,5 +1,5 @@
 /** What the adapters of vendors with a REST API have in common. */
-import { Effect, Predicate, type Redacted, Result, Schema } from "effect"
+import { Effect, Option, Predicate, type Redacted, Result, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
@@ -117,7 +117,8 @@ export const startedBy = <Call>(
   )
 
 /**
- * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential.
+ * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential. An agent
+ * of another shape than expected is one whose settings are not known: the vendor answers all the same.
  *
  * @param breaks what of the vendor's own settings breaks a promise of the gate, each a sentence that names them; of each read alone, because a
  *   key may not be able to make all of them
@@ -127,9 +128,10 @@ export const startedBy = <Call>(
  * @param may what the key may do if the read succeeds
  * @param isBounded whether the credential is valid no longer than the start window, or opens one session alone
  */
-export const checkAgent = <A>(
-  read: Effect.Effect<A, PlatformError>,
+export const checkAgent = <A = unknown>(
+  read: Effect.Effect<unknown, PlatformError>,
   {
+    settings,
     agent,
     bounds,
     breaks,
@@ -141,6 +143,8 @@ export const checkAgent = <A>(
     readonly group: string
     readonly agent: string
     readonly bounds: string
+    /** the vendor's settings in what was read; all of it if absent */
+    readonly settings?: Schema.Decoder<A>
     readonly breaks?: (found: A) => ReadonlyArray<Effect.Effect<ReadonlyArray<string>, PlatformError>>
     readonly key?: string
     readonly may?: string
@@ -152,17 +156,21 @@ export const checkAgent = <A>(
     const found = yield* Effect.result(read)
     if (Result.isFailure(found)) return [unread(found.failure, `${group}.`, agent, key), credential]
     const platform: Finding = { subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }
-    const settings = yield* Effect.forEach(breaks?.(found.success) ?? [], (told) =>
+    if (breaks === undefined || settings === undefined) return [platform, credential]
+    const decoded = Schema.decodeUnknownOption(settings)(found.success)
+    if (Option.isNone(decoded))
+      return [platform, credential, notRead("the agent's settings do not have the documented shape")]
+    const broken = yield* Effect.forEach(breaks(decoded.value), (told) =>
       Effect.match(told, {
-        onFailure: ({ message }): ReadonlyArray<Finding> => [
-          { subject: "vendor's settings", state: "not_checked", detail: message },
-        ],
+        onFailure: ({ message }): ReadonlyArray<Finding> => [notRead(message)],
         onSuccess: (sentences): ReadonlyArray<Finding> =>
           sentences.map((detail) => ({ subject: "vendor's settings", state: "failed", detail })),
       }),
     )
-    return [platform, credential, ...settings.flat()]
+    return [platform, credential, ...broken.flat()]
   })
+
+const notRead = (detail: string): Finding => ({ subject: "vendor's settings", state: "not_checked", detail })
 
 /** Statuses of an agent that does not exist, and of an id that no agent can have. */
 const BLAMES_AGENT: ReadonlySet<number> = new Set([400, 404, 422])

@@ -153,6 +153,18 @@ describe("the check of a vendor's own settings", () => {
     }),
   )
 
+  vendorTest(
+    "takes an agent of another shape for one whose settings are not known, and the vendor for one that answers",
+    retell,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 200, body: { agent_id: "agent_fake", webhook_events: "all" } })
+        const findings = yield* PlatformApi.use((api) => api.verify("default"))
+        assert.deepInclude(findings[0], { subject: "platform", state: "ok" })
+        assert.deepInclude(findings.at(-1), { subject: "vendor's settings", state: "not_checked" })
+      }),
+  )
+
   vendorTest("says what one key may not read, and the rest", elevenlabs, (world) =>
     Effect.gen(function* () {
       const platform_settings = { queueing_config: { enabled: true } }
