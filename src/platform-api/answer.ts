@@ -29,6 +29,8 @@ const CAPACITY_WORDS = /concurrency|too many/i
 const REQUEST_LIMIT_CODES = new Set(["RATE_LIMIT_EXCEEDED", "TOO_MANY_FAILED_KEYS", "TOO_MANY_REQUESTS"])
 const REQUEST_LIMIT_WORDS = /too many (?:requests|failed)|rate.?limit|throttl/i
 
+const isAboutLimits = (text: string): boolean => CAPACITY_WORDS.test(text) || REQUEST_LIMIT_WORDS.test(text)
+
 /** How long to wait after a rate limit when the platform sends no Retry-After (ms). */
 const RETRY_AFTER_MILLIS = 1_000
 
@@ -40,7 +42,7 @@ const REQUEST_CODES = new Set(["CONFIG_CLIENT_IDENTIFIER_TOO_LONG", "INVALID_REQ
 const GATE_CODES =
   /^(?:KEY_NOT_FOUND|API_KEY_INVALID|RESTRICTED_API_KEY|API_ACCESS_MANAGEMENT_RESTRICTION|\w+_DISABLED|\w+_NOT_FOUND)$/
 
-/** Refusals of the key or the request. They are never about capacity, whatever their text contains. */
+/** Refusals of the key or the request. They are never about capacity or the rate of requests, whatever their text contains. */
 const NOT_CAPACITY = new Set([
   "INVALID_FORMAT",
   "KEY_NOT_FOUND",
@@ -73,7 +75,7 @@ const textOf = (envelope: Envelope | undefined): string => {
 
 const limitsRequests = (status: number, code: string, texts: string): boolean =>
   REQUEST_LIMIT_CODES.has(code) ||
-  (!CAPACITY_CODES.has(code) && REQUEST_LIMIT_WORDS.test(texts)) ||
+  (!CAPACITY_CODES.has(code) && !NOT_CAPACITY.has(code) && REQUEST_LIMIT_WORDS.test(texts)) ||
   (status === 429 && !saysAtCapacity("start", code, texts))
 
 const saysAtCapacity = (kind: CallKind, code: string, texts: string): boolean =>
@@ -91,29 +93,36 @@ const failureOf = (
   { retryAfter, status }: Answered,
   envelope: Envelope | undefined,
   secret: string,
+  fromCaller: string,
 ): PlatformError => {
   const code = safeText(lastSegment(envelope?.code ?? ""), secret)
   const text = safeText(textOf(envelope), secret)
   const message = text === "" ? `the platform answered ${code === "" ? `HTTP ${status}` : code}` : text
-  const texts = `${envelope?.code ?? ""} ${text}`
+  // A text may quote what the caller has sent, which must not make all others wait: then only the code counts.
+  const mayQuote = isAboutLimits(fromCaller)
+  const texts = `${envelope?.code ?? ""} ${mayQuote ? "" : text}`
   if (limitsRequests(status, code, texts)) {
     return new PlatformError({ reason: new KeyRateLimited({ retryAfterMillis: retryAfterOf(retryAfter), message }) })
   }
   if (saysAtCapacity(kind, code, texts)) {
     return new PlatformError({ reason: new AtCapacity({ message }) })
   }
+  const isOfCaller = kind === "start" && isOfRequest(status, code)
   // The start did not happen after a 503 (request not handled, RFC 9110 §15.6.4) or an envelope (the platform itself gave
   // up). Any other 5xx may come from a proxy while the platform continued.
   if (status >= 500 && status !== 501) {
     const declined = status === 503 || envelope?.success === false
     return unavailable("server_error", kind === "start" && !declined, message)
   }
+  // perhaps the platform is full, perhaps not: this caller waits for a moment, others are called
+  if (mayQuote && isAboutLimits(text) && !isOfCaller && !NOT_CAPACITY.has(code))
+    return unavailable("server_error", false, message)
   // 408: the request did not arrive completely (RFC 9110 §15.5.9)
   if (PASSING.has(code) || status === 408) return unavailable("server_error", false, message)
   if (status >= 300 && status < 400) {
     return unavailable("malformed", false, `the platform redirects (HTTP ${status}): set BaseUrl to the final address`)
   }
-  if (kind === "start" && isOfRequest(status, code)) {
+  if (isOfCaller) {
     return new PlatformError({ reason: new RequestRefused({ status, code, message }) })
   }
   return refused(status, code, message)
@@ -133,20 +142,24 @@ export interface Answered {
  * Returns the `data` of a successful answer, or fails.
  *
  * @param secret the key, which is removed from messages
+ * @param fromCaller the parts of the request that its caller chose
  */
 export const readAnswer = (
   kind: CallKind,
   answered: Answered,
   secret: string,
+  fromCaller = "",
 ): Effect.Effect<unknown, PlatformError> => {
   const { body, status } = answered
   const envelope = Option.getOrUndefined(decodeEnvelope(body))
-  if (status < 200 || status >= 300) return Effect.fail(failureOf(kind, answered, envelope, secret))
+  if (status < 200 || status >= 300) return Effect.fail(failureOf(kind, answered, envelope, secret, fromCaller))
   if (envelope?.success === undefined)
     return Effect.fail(
       malformed(kind, "the answer is not in the platform's format: check BaseUrl, another server may answer there"),
     )
-  return envelope.success ? Effect.succeed(envelope.data) : Effect.fail(failureOf(kind, answered, envelope, secret))
+  return envelope.success
+    ? Effect.succeed(envelope.data)
+    : Effect.fail(failureOf(kind, answered, envelope, secret, fromCaller))
 }
 
 /** A success answer that cannot be used: a start has probably happened. */

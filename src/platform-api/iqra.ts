@@ -11,6 +11,7 @@ import type { Concurrency, SessionState, WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import type { Call, Endpoint } from "./transport.ts"
 import { closeUnopened } from "./unopened.ts"
+import { chosenIn } from "./vendor.ts"
 import { verifyWith } from "./verify.ts"
 import {
   FeaturesData,
@@ -45,7 +46,7 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
     campaign: campaign.name,
     baseUrl: campaign.BaseUrl,
     authorise: () => Effect.succeed({ authorization: `Token ${secret}` }),
-    read: ({ kind }, answered) => readAnswer(kind, answered, secret),
+    read: ({ fromCaller, kind }, answered) => readAnswer(kind, answered, secret, fromCaller),
   }
   const call = <A>(data: Schema.Decoder<A>, request: Call, group?: string) => send(endpoint, data, request, group)
   const business = encodeURIComponent(campaign.BusinessId)
@@ -57,6 +58,7 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
       method: "POST",
       path: `business/${business}/websession/initiate`,
       body: startBody(campaign.WebCampaignId, config),
+      fromCaller: chosenIn(config),
     }
     const data = yield* call(StartData, start, group)
     const sessionIds = sessionIdsOf(data)

@@ -21,6 +21,8 @@ const ID_HEADERS = ["webhook-id", "svix-id"]
 const MOST_SIGNATURES = 5
 /** The longest prefix of a signature, such as `sha256=` or `v1,`. */
 const LONGEST_PREFIX = 16
+/** … and with it the longest signature, which is SHA-512 in hexadecimal. Looking for a digest in a longer text would cost more time. */
+const LONGEST_SIGNATURE: number = LONGEST_PREFIX + 128
 
 const ALGORITHMS = [
   ["sha1", 20],
@@ -36,6 +38,7 @@ interface Signature {
 
 /** A signature after its prefix: its length says which algorithm made it. */
 const signatureOf = (text: string): Signature | undefined => {
+  if (text.length > LONGEST_SIGNATURE) return undefined
   for (const [algorithm, bytes] of ALGORITHMS) {
     for (const [encoding, digest] of [
       ["hex", new RegExp(`[0-9a-f]{${bytes * 2}}$`, "i")],

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { layer, PlatformApi } from "../../src/PlatformApi.ts"
 import { campaign, http, type Scripted, sessionConfig, settings } from "../platform/support.ts"
-import { json, no, ok, start, startData } from "./support.ts"
+import { against, json, no, ok, start, startData } from "./support.ts"
 
 const failing = (answer: Scripted) => Effect.map(Effect.flip(start(() => answer)), ({ reason }) => reason)
 
@@ -37,6 +37,28 @@ describe("starting a session", () => {
     it.effect(`distinguishes the key's request limit from a platform at capacity: ${what}`, () =>
       Effect.gen(function* () {
         assert.deepInclude(yield* failing(answer), { _tag: "KeyRateLimited", retryAfterMillis })
+      }),
+    )
+  }
+
+  const LIMITS = { metadata: { note: "no rate limit, too many calls" } }
+  for (const [what, answer, expected] of [
+    ["a 400", no("X:INVALID_FORMAT", "metadata.note: no rate limit, too many calls", 400), "RequestRefused"],
+    ["a code of the request", no("X:CONFIG_CLIENT_IDENTIFIER_TOO_LONG", "rate limit … is too long"), "RequestRefused"],
+    ["another failure", no("X:Y", "no rate limit, too many calls"), "Unavailable"],
+    ["a limit by its code", no("X:RATE_LIMIT_EXCEEDED", "no rate limit, too many calls"), "KeyRateLimited"],
+    ["a full platform by its code", no("X:CONCURRENCY_LIMIT_REACHED", "too many calls"), "AtCapacity"],
+    ["a 429", json(429, { detail: "no rate limit, too many calls" }), "KeyRateLimited"],
+  ] as const) {
+    it.effect(`a caller whose own text speaks of limits does not make others wait: ${what} is ${expected}`, () =>
+      Effect.gen(function* () {
+        const failed = against(
+          () => answer,
+          (api) => api.initiate(sessionConfig(LIMITS), "a"),
+        )
+        const { reason } = yield* Effect.flip(failed)
+        assert.strictEqual(reason._tag, expected)
+        if (reason._tag === "Unavailable") assert.isFalse(reason.mayHaveHappened)
       }),
     )
   }

@@ -4,6 +4,7 @@
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { WebSocket } from "ws"
+import { BACKLOG_BYTES } from "../../connection-table.ts"
 import * as messages from "../../messages.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { toProblem } from "../failures.ts"
@@ -45,7 +46,7 @@ export const makeConnections = Effect.fnUntraced(function* (
     for (const peer of peers) {
       const { handshakeDone, lastMessageAt, ws } = peer
       peer.messageCount = 0
-      if (now - lastMessageAt > IDLE_TIMEOUT_MILLIS) ws.terminate()
+      if (now - lastMessageAt > IDLE_TIMEOUT_MILLIS || ws.bufferedAmount > BACKLOG_BYTES) ws.terminate()
       // the stock client fails if it receives anything before the handshake's answer
       else if (handshakeDone) ws.send(protocol.ping)
     }
