@@ -176,6 +176,21 @@ export class FifoQueue extends Context.Service<
     ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended; any of its ids. */
     readonly end: (at: CampaignContext, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
+    /** Sessions that nobody may have opened within `Queue.OpenSeconds`. Without it, that setting has no effect. */
+    readonly unopened?:
+      | {
+          /** One id of each session to ask the platform about now. No instance is given them again for `claimMillis`. */
+          readonly find: (
+            at: CampaignContext,
+            claimMillis: number,
+          ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+          /**
+           * What the platform says of a session; `opened` also where it cannot tell. Otherwise the session is to be ended (`dueEnds`), and its
+           * ticket has missed its turn. Answers with this ticket; empty if nothing was to be done.
+           */
+          readonly note: (at: CampaignContext, sessionId: string, opened: boolean) => Step<string>
+        }
+      | undefined
     /** What is known of a session: `held` by a ticket, or `ended` when its end was reported and no ticket has it. Changes nothing. */
     readonly sessionState: (at: CampaignContext, sessionId: string) => Step<SessionState>
     readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "ended" | "unknown">

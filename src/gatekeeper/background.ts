@@ -20,6 +20,7 @@ import { Store } from "../Store.ts"
 import { runEvery } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, POLL_MILLIS } from "./capacity.ts"
+import { makeCheckOpened } from "./check-opened.ts"
 import { DOUBT_CHECK_MILLIS, type Doubts } from "./doubts.ts"
 import { DUE_CHECK_MILLIS, type EndDue } from "./end-due.ts"
 import type { FullQueues } from "./full-queues.ts"
@@ -232,11 +233,20 @@ export const background = (
     const endDueOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.suspend(() => ((running.get(campaign.name)?.live ?? 0) === 0 ? Effect.void : endDue(campaign)))
 
+    const checkOpened = yield* makeCheckOpened(steps)
+    const checkOpenedOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.suspend(() =>
+        (running.get(campaign.name)?.live ?? 0) === 0
+          ? Effect.void
+          : checkOpened(campaign, (session) => sessionEnded([session], { campaigns: [campaign.name] })),
+      )
+
     // one task a campaign: a platform that answers slowly must not hold up those of the others
     for (const campaign of campaigns.all) {
       const ofCampaign = { attributes: { "voicegate.campaign": campaign.name } }
       yield* runEvery(AUDIT_MILLIS, "audit", auditOf(campaign), ofCampaign)
       yield* runEvery(DOUBT_CHECK_MILLIS, "check of starts in doubt", checkDoubtsOf(campaign), ofCampaign)
+      yield* runEvery(DUE_CHECK_MILLIS, "check of sessions that nobody has opened", checkOpenedOf(campaign), ofCampaign)
       yield* runEvery(DUE_CHECK_MILLIS, "end of calls at their longest length", endDueOf(campaign), ofCampaign)
     }
 

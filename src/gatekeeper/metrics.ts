@@ -306,6 +306,14 @@ const startedTotal = Metric.counter("voicegate_started_total", {
 /** Sessions that this instance has started. */
 export const started = campaignSeries((campaign) => Metric.withAttributes(startedTotal, { campaign }))
 
+const unopenedTotal = Metric.counter("voicegate_unopened_total", {
+  description: "Sessions ended because nobody had opened them within Queue.OpenSeconds, by campaign",
+  incremental: true,
+})
+
+/** Sessions that this instance has found unopened. */
+export const unopened = campaignSeries((campaign) => Metric.withAttributes(unopenedTotal, { campaign }))
+
 const TERMINAL_STATES = TicketState.literals.filter(isTerminal)
 
 /** Every series whose labels are known in advance, so that `/metrics` shows its zero from the first scrape. */
@@ -317,6 +325,7 @@ export const register = (campaigns: ReadonlyArray<string>): Effect.Effect<void> 
     ...campaigns.flatMap((name) => [
       called.of(name),
       started.of(name),
+      unopened.of(name),
       ...TERMINAL_STATES.map((state) => over(name, state)),
     ]),
     ...[...WEBHOOK_RESULTS, ...IGNORED_WEBHOOKS].map(webhooks),

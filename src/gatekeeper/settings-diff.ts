@@ -21,6 +21,7 @@ const globalSettings = ({ Privacy, Queue, Security }: SettingsTree): SharedSetti
   "Queue.DisconnectGraceSeconds": String(Queue.DisconnectGraceSeconds),
   "Queue.StartWindowSeconds": String(Queue.StartWindowSeconds),
   "Queue.MaxCallMinutes": String(Queue.MaxCallMinutes),
+  "Queue.OpenSeconds": String(Queue.OpenSeconds),
   "Queue.OnPlatformRefusal": Queue.OnPlatformRefusal,
   "Security.RateLimitHourly": String(Security.RateLimitHourly),
   "Security.RateLimitDaily": String(Security.RateLimitDaily),

@@ -18,6 +18,7 @@ import {
   HistoryData,
   HistoryPage,
   historyIdsOf,
+  openedOf,
   StartData,
   sessionIdsOf,
   sessionsIn,
@@ -86,7 +87,13 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
       body: {},
     }
     return call(HistoryData, read).pipe(
-      Effect.map((data): SessionState => ({ status: statusOf(data), sessionIds: historyIdsOf(data) })),
+      Effect.map(
+        (data): SessionState => ({
+          status: statusOf(data),
+          sessionIds: historyIdsOf(data),
+          ...(statusOf(data) === "running" ? openedOf(data) : {}),
+        }),
+      ),
       Effect.catchIf(cannotBeAsked, () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] })),
     )
   }

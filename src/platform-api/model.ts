@@ -39,6 +39,8 @@ export interface SessionState {
   readonly status: "running" | "over" | "unknown"
   /** every id in the answer, in no order; may be empty */
   readonly sessionIds: ReadonlyArray<string>
+  /** of a running session, whether somebody has opened it; absent where the platform does not tell */
+  readonly opened?: boolean | undefined
 }
 
 /** Why the platform serves nobody: it gives no usable answer, or refuses what the operator must mend. */

@@ -126,7 +126,7 @@ export const retell = (
       path: `v2/get-call/${encodeURIComponent(id)}`,
       shownPath: "v2/get-call/:id",
     }).pipe(
-      Effect.map(({ call_status = "" }) => stateOf(id, OVER.has(call_status))),
+      Effect.map(({ call_status = "" }) => stateOf(id, OVER.has(call_status), call_status !== "registered")),
       orUnknown,
     )
 

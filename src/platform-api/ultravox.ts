@@ -45,6 +45,8 @@ const Known = Schema.Struct({
   callId: SessionId,
   created: Schema.optionalKey(Schema.NullOr(Schema.String)),
   ended: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** when the caller joined; null before */
+  joined: Schema.optionalKey(Schema.NullOr(Schema.String)),
   metadata: Schema.optionalKey(Schema.Unknown),
 })
 const Calls = Schema.Struct({
@@ -99,7 +101,9 @@ export const ultravox = (
 
   const status = (id: string) =>
     read(Known, { method: "GET", path: `api/calls/${encodeURIComponent(id)}`, shownPath: "api/calls/:id" }).pipe(
-      Effect.map(({ ended }) => stateOf(id, typeof ended === "string")),
+      Effect.map(({ ended, joined }) =>
+        stateOf(id, typeof ended === "string", joined === undefined ? undefined : joined !== null),
+      ),
       orUnknown,
     )
 

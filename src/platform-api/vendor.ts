@@ -87,9 +87,11 @@ export const cannotList = ({ reason }: PlatformError): boolean =>
   (reason._tag === "Refused" && [400, 403, 404, 405, 422].includes(reason.status)) ||
   (reason._tag === "Unavailable" && reason.reason === "malformed")
 
-export const stateOf = (sessionId: string, isOver: boolean): SessionState => ({
+/** @param opened whether somebody has opened it; undefined where the vendor does not tell */
+export const stateOf = (sessionId: string, isOver: boolean, opened?: boolean): SessionState => ({
   status: isOver ? "over" : "running",
   sessionIds: [sessionId],
+  ...(isOver || opened === undefined ? {} : { opened }),
 })
 
 export const unknownState: SessionState = { status: "unknown", sessionIds: [] }

@@ -85,6 +85,7 @@ export const HistoryData = Schema.Struct({
   status: Schema.Union([Schema.Number, Schema.String]),
   endedAt: OptionalTime,
   completedAt: OptionalTime,
+  joinedAt: OptionalTime,
   id: Schema.optionalKey(Schema.Unknown),
   webSessionId: Schema.optionalKey(Schema.Unknown),
   queueId: Schema.optionalKey(Schema.Unknown),
@@ -151,6 +152,10 @@ const OVER = new Set(["4", "5", "6", "failed", "canceled", "cancelled", "expired
  */
 export const statusOf = (data: typeof HistoryData.Type): "running" | "over" =>
   OVER.has(String(data.status).toLowerCase()) || hasTime(data.endedAt) || hasTime(data.completedAt) ? "over" : "running"
+
+/** Whether somebody has opened a session; absent where the platform does not tell, as the reference platform. */
+export const openedOf = ({ joinedAt }: typeof HistoryData.Type): { readonly opened?: boolean } =>
+  joinedAt === undefined ? {} : { opened: hasTime(joinedAt) }
 
 /** .NET writes an unset time as its minimum value, in the year 1. */
 const hasTime = (time: string | number | null | undefined): boolean =>

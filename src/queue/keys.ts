@@ -3,7 +3,7 @@
 const NAMES: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "endedSessions"],
   ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog", "ending"],
-  ...["near", "crowds"],
+  ...["near", "crowds", "unopened"],
 ]
 
 /** What names a campaign in the store. */

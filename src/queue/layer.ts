@@ -106,6 +106,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         // the next heartbeat renews the presence of a connected ticket, so the grace is counted from when that heartbeat is due
         seenMillis: graceMillis + TICK_MILLIS,
         callMillis: settings.MaxCallMinutes * 60_000,
+        ...(settings.OpenSeconds === 0 ? {} : { openMillis: settings.OpenSeconds * 1000 }),
         ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
         ...(account === undefined ? {} : { account }),
       }
@@ -269,6 +270,14 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           step(rules.audit, at, { ageMillis, claimMillis }, ({ sessions = [] }) => sessions),
           ({ result }) => result,
         ),
+      unopened: {
+        find: (at, claimMillis) =>
+          Effect.map(
+            step(rules.findUnopened, at, { claimMillis }, ({ sessions = [] }) => sessions),
+            ({ result }) => result,
+          ),
+        note: (at, session, opened) => step(rules.noteOpening, at, { session, opened }, identity),
+      },
       traceOf: (at, subject) => step(rules.traceOf, at, subject, identity),
       dueEnds: (at, which, claimMillis) =>
         Effect.map(

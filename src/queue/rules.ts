@@ -21,6 +21,7 @@ import { sessionState } from "../rules/queue/session-state.ts"
 import { start } from "../rules/queue/start.ts"
 import { sweep } from "../rules/queue/sweep.ts"
 import { traceOf } from "../rules/queue/trace.ts"
+import { findUnopened, noteOpening } from "../rules/queue/unopened.ts"
 import { withdraw } from "../rules/queue/withdraw.ts"
 import { runAdmit, runQueue, runTakeAndAdmit } from "../rules/run.ts"
 import { ruleOf } from "../store/rule.ts"
@@ -67,6 +68,8 @@ export const rules = {
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
   audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.audited)),
   dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.dueEnds)),
+  findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.audited)),
+  noteOpening: ruleOf("queue.noteOpening", runQueue(noteOpening), stepAnswer(Text)),
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
   traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),
   gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),

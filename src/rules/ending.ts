@@ -1,6 +1,6 @@
 /**
- * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those without a caller, and those
- * that an operator ends. The ids of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
+ * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those without a caller, those that
+ * nobody has opened (`queue/unopened.ts`), and those that an operator ends. The ids of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
  * this time (`queue/due-ends.ts`), so no two gates end the same session at once, and another one tries again if that gate dies or the
  * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
  */
@@ -47,7 +47,8 @@ export const stop = (s: Step, id: string, ticket: Ticket, who: string, claimMill
 }
 
 /** Whether the session is to be ended at once, not only shortly before its lease ends. */
-export const endsAtOnce = (ticket: Ticket): boolean => ticket.orphan === true || ticket.stoppedBy !== undefined
+export const endsAtOnce = (ticket: Ticket): boolean =>
+  ticket.orphan === true || ticket.unopened === true || ticket.stoppedBy !== undefined
 
 /** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether the platform confirmed the end. */
 export const noteStop = (s: Step, id: string, ticket: Ticket, state: EndState): EndState => {

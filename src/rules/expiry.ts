@@ -16,7 +16,7 @@ export const MAX_PER_STEP = 200
 export const SETTLE_AFTER_MILLIS = 5_000
 
 /**
- * The session of a live ticket has not begun, because its page has made no offer in time: its turn is missed. During
+ * The session of a live ticket has not begun, because its page has made no offer or not opened it in time: its turn is missed. During
  * the grace after an outage that costs the caller nothing, because the outage may have prevented the offer.
  */
 export const missOffer = (s: Step, id: string, ticket: Ticket): void =>

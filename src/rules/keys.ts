@@ -37,6 +37,8 @@
  *   quarantine     zset    invalid records, by number (`load.ts`)
  *   auditLog       zset    actions of operators, by a counter: JSON
  *   ending         zset    ids of live tickets by the time from which a gate ends their session at the platform (`ending.ts`)
+ *   unopened       zset    ids of live tickets by the time from which a gate asks whether somebody has opened their session
+ *                          (`queue/unopened.ts`)
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {
@@ -59,11 +61,12 @@ export interface QueueKeys {
   readonly ending: string
   readonly near: string
   readonly crowds: string
+  readonly unopened: string
   readonly account: string
 }
 
 /** The number of keys of a campaign. */
-export const QUEUE_KEY_COUNT = 20
+export const QUEUE_KEY_COUNT = 21
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -86,5 +89,6 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   ending: keys[16] as string,
   near: keys[17] as string,
   crowds: keys[18] as string,
-  account: keys[19] as string,
+  unopened: keys[19] as string,
+  account: keys[20] as string,
 })

@@ -205,6 +205,7 @@ export const endSession = (
   const state = noteStop(s, id, ticket, reported)
   freeSlot(s, id, ticket)
   s.db.zrem(s.keys.ending, id)
+  if (s.context.openMillis !== undefined) s.db.zrem(s.keys.unopened, id)
   s.db.hincrby(s.keys.meta, "live", -1)
   for (const session of ticket.sessions ?? []) {
     s.db.hdel(s.keys.sessions, session)

@@ -19,6 +19,8 @@ export interface QueueContext {
   /** how long a connected ticket counts as present after a heartbeat: the grace, counted from when the next heartbeat is due */
   readonly seenMillis: number
   readonly callMillis: number
+  /** how long a session may run before somebody has opened it; absent for no limit */
+  readonly openMillis?: number
   /** newcomers are refused while the platform refuses what the operator must mend; absent when they wait */
   readonly refuses?: true
   /** the account whose capacity the campaign shares; absent for none */

@@ -52,6 +52,8 @@ export interface Ticket {
   looks?: number
   /** a live session without a caller, which the gate ends */
   orphan?: true
+  /** nobody has opened the live session in time, so the gate ends it */
+  unopened?: true
   /** the operator who has ended the live session; the platform has not confirmed it */
   stoppedBy?: string | undefined
 }
@@ -105,6 +107,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
   (value.orphan === undefined || value.orphan === true) &&
+  (value.unopened === undefined || value.unopened === true) &&
   isTextOrNone(value.stoppedBy) &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))

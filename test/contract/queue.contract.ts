@@ -23,6 +23,7 @@ import { registry } from "./queue/registry.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
 import { traces } from "./queue/traces.ts"
+import { unopened } from "./queue/unopened.ts"
 import { withdrawal } from "./queue/withdrawal.ts"
 
 export const queueContract = (store: Layer.Layer<Store>): void => {
@@ -31,6 +32,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   calling(test)
   sessions(test)
   offers(test)
+  unopened(test)
   capacity(test)
   accounts(test)
   failures(test)

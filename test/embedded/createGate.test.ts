@@ -211,6 +211,7 @@ describe("creating a gate", () => {
         DisconnectGraceSeconds: "",
         StartWindowSeconds: "",
         MaxCallMinutes: "",
+        OpenSeconds: "",
         OnPlatformRefusal: "",
         MaxTicketBytes: "",
       },

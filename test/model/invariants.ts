@@ -250,7 +250,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
   if (disrupted && newlyCalled(change).length > 1) wrong.push("more than one is called to probe the platform")
 
   // I3: no ticket is lost, and every move is allowed
-  for (const [id, { excusedTurns, offerBefore, state, seq }] of before.tickets) {
+  for (const [id, { excusedTurns, offerBefore, state, seq, unopened }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined) {
       if (state === "doubt") continue
@@ -270,7 +270,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
       wrong.push(`I4: ${id} has more than a window after its start was taken back`)
     } else if (state === "live" && then.state === "starting" && (offerBefore === 0 || offerBefore < now)) {
       wrong.push(`I3: ${id} starts again, though no offer was awaited`)
-    } else if (state === "live" && then.state === "missed" && (offerBefore === 0 || offerBefore >= now)) {
+    } else if (state === "live" && then.state === "missed" && !unopened && (offerBefore === 0 || offerBefore >= now)) {
       wrong.push(`I3: ${id} missed its offer, though none was due`)
     } else if (state === "called" && then.state === "waiting" && before.meta.get("disrupted") !== 1) {
       wrong.push(`I3: ${id} lost its turn, though the platform can be reached`)

@@ -79,6 +79,8 @@ export interface Record {
   readonly sessions: ReadonlyArray<string>
   /** by when the page must make the offer with which the session begins; 0 if it has begun */
   readonly offerBefore: number
+  /** nobody has opened its session in time */
+  readonly unopened: boolean
   readonly accepted: number
   /** 0 if no start of it failed, with a mark of -1 */
   readonly strikes: number
@@ -194,6 +196,7 @@ export const recordOf = (ticket: Ticket): Record => ({
   network: ticket.network ?? "",
   sessions: ticket.sessions ?? [],
   offerBefore: ticket.offerBefore ?? 0,
+  unopened: ticket.unopened === true,
   accepted: ticket.accepted,
   strikes: ticket.strikes ?? 0,
   strikeMark: ticket.strikeMark ?? -1,

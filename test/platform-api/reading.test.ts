@@ -54,6 +54,24 @@ describe("reading", () => {
     ),
   )
 
+  for (const [fields, opened] of [
+    [{ joinedAt: null }, false],
+    [{ joinedAt: "0001-01-01T00:00:00" }, false],
+    [{ joinedAt: "2026-11-26T12:00:00Z" }, true],
+    [{}, undefined],
+    [{ joinedAt: null, endedAt: "2026-11-26T12:00:00Z" }, undefined],
+  ] as const) {
+    it.effect(`a session with ${JSON.stringify(fields)} was opened: ${opened}`, () =>
+      against(
+        () => ok({ status: 1, ...fields }),
+        (api) =>
+          Effect.gen(function* () {
+            assert.strictEqual((yield* api.sessionStatus("default", "web-1")).opened, opened)
+          }),
+      ),
+    )
+  }
+
   for (const [answer, expected] of [
     [ok({ status: 3 }), "running"],
     [ok({ status: 1, endedAt: null }), "running"],

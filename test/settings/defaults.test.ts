@@ -72,6 +72,7 @@ describe("the smallest settings", () => {
           DisconnectGraceSeconds: 30,
           StartWindowSeconds: 30,
           MaxCallMinutes: 30,
+          OpenSeconds: 0,
           OnPlatformRefusal: "wait",
           MaxTicketBytes: 8192,
         },

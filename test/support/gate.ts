@@ -134,6 +134,8 @@ export interface World {
   relay: (n: number) => Effect.Effect<RelayedSession, PlatformError>
   concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
   sessionStatus: (session: string) => Effect.Effect<SessionState["status"], PlatformError>
+  /** whether somebody has opened a session; undefined where the platform does not tell */
+  opened: (session: string) => boolean | undefined
   /** the ids that the history names of a session */
   sessionIds: (session: string) => ReadonlyArray<string>
   /** what the history lists of a client; undefined if it cannot be queried */
@@ -171,6 +173,7 @@ export const makeWorld = (): World => ({
   relay: (n) => Effect.succeed(relayedSession(n)),
   concurrency: () => Effect.fail(platformRefuses),
   sessionStatus: () => Effect.succeed("running"),
+  opened: () => undefined,
   sessionIds: () => [],
   sessionsOf: () => Effect.succeed([]),
   end: undefined,
@@ -197,7 +200,11 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
     concurrency: (campaign) => Effect.suspend(() => world.concurrency(campaign)),
     sessionStatus: (_campaign, id) =>
       Effect.suspend(() =>
-        Effect.map(world.sessionStatus(id), (status) => ({ status, sessionIds: world.sessionIds(id) })),
+        Effect.map(world.sessionStatus(id), (status) => ({
+          status,
+          sessionIds: world.sessionIds(id),
+          opened: world.opened(id),
+        })),
       ),
     sessionsOf: (campaign, client, since) => Effect.suspend(() => world.sessionsOf(client, since, campaign)),
     end: (_campaign, session) =>

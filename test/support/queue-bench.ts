@@ -137,6 +137,14 @@ export const makeBench = Effect.fnUntraced(function* (
       return step(queue().bind(at(), id, lease, { ids, data, offerMillis }))
     },
     offer: (id: string, session: string) => step(queue().offer(at(), id, session, `data of ${id}`)),
+    /** one id of each session that may not have been opened */
+    findUnopened: (claimMillis: number) =>
+      Effect.tap(queue().unopened?.find(at(), claimMillis) ?? Effect.succeed([]), () => readAgain),
+    noteOpening: (session: string, opened: boolean) => {
+      const { unopened } = queue()
+      assert.isDefined(unopened)
+      return step(unopened.note(at(), session, opened))
+    },
     sessionState: (session: string) => step(queue().sessionState(at(), session)),
     alias: (known: string, ...further: ReadonlyArray<string>) => {
       watchSessions(further)

@@ -22,7 +22,10 @@ export interface OwnPlatform {
   readonly initiate: (start: StartConfig) => Promise<WebSession>
   /** The account's concurrency; without it and `MaxConcurrency`, the `AtCapacity` that `initiate` throws is the limit. */
   readonly concurrency?: (campaign: string) => Promise<typeof Concurrency.Type>
-  /** Whether a session still runs, asked of sessions older than a few minutes. */
+  /**
+   * Whether a session still runs, asked of sessions older than a few minutes; and `opened`, whether somebody has joined a running one, for
+   * `Queue.OpenSeconds`. Without `opened` that is not known.
+   */
   readonly sessionStatus?: (campaign: string, sessionId: string) => Promise<typeof SessionState.Type>
   /** All ids of each session of a client identifier that began after `since` (ms since 1970); undefined when it cannot be told. */
   readonly sessionsOf?: (campaign: string, clientIdentifier: string, since: number) => Promise<typeof Sessions.Type>
@@ -40,7 +43,11 @@ const Session = Schema.Struct({
   credential: Schema.optional(Credential),
 }).check(Schema.makeFilter((session) => session.webSocketUrl !== undefined || session.credential !== undefined))
 const Concurrency = Schema.Struct({ limit: Schema.Finite, inUse: Schema.Finite })
-const SessionState = Schema.Struct({ status: Schema.Literals(["running", "over", "unknown"]), sessionIds: ids })
+const SessionState = Schema.Struct({
+  status: Schema.Literals(["running", "over", "unknown"]),
+  sessionIds: ids,
+  opened: Schema.optionalKey(Schema.UndefinedOr(Schema.Boolean)),
+})
 const Sessions = Schema.UndefinedOr(Schema.Array(ids))
 
 const REASONS = [AtCapacity, KeyRateLimited, RequestRefused, Refused, Unavailable] as const

@@ -80,7 +80,10 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
   db.zadd(keys.leases, deadline, holder.id)
   // nobody has the credential of a session that a doubt holds; a session that awaits its offer does not run yet
   if (holder.id !== id) endOrphan(s, holder.id, ticket)
-  else if (offerMillis === undefined) endBeforeLease(s, id)
+  else if (offerMillis === undefined) {
+    endBeforeLease(s, id)
+    if (s.context.openMillis !== undefined) db.zadd(keys.unopened, s.now + s.context.openMillis, id)
+  }
   db.hincrby(keys.meta, "live", 1)
   if (offerMillis === undefined) {
     db.hincrby(keys.meta, "started", 1)

@@ -7,6 +7,7 @@
  * slot for nearly the whole window, without a call, at the price of one.
  */
 import { callNext } from "../call-next.ts"
+import { missOffer } from "../expiry.ts"
 import { clearBackoff, endSession, isDisrupted } from "../line.ts"
 import { loadBySession } from "../load.ts"
 import { isGracePeriod } from "../outage.ts"
@@ -19,7 +20,9 @@ export type SessionEnd = "released" | "repeat" | "unknown"
 /** The end of a live ticket's session is known. */
 export const endReported = (s: Step, id: string, ticket: Ticket): void => {
   if (ticket.offerBefore === undefined) {
-    endSession(s, id, ticket, "ended")
+    // a session that nobody has opened was not a call
+    if (ticket.unopened === true) missOffer(s, id, ticket)
+    else endSession(s, id, ticket, "ended")
     clearBackoff(s)
     return
   }

@@ -25,6 +25,12 @@ export const QueueSettings = Schema.Struct({
     documentation:
       "A caller who says nothing holds the slot for so long, where the vendor does not end a silent call. Raise it to what your longest calls need",
   }),
+  OpenSeconds: withDefault(wholeNumber(0, 3600), 0, {
+    description:
+      "how long a started session may run before somebody has opened it; then the gate ends it; 0 for no limit",
+    documentation:
+      "Acts where the platform says that nobody has joined a session and can end it: the local platform, Retell, Ultravox, and a host's own platform whose `sessionStatus` has `opened`. It is looked at every 5 s. The turn counts as missed",
+  }),
   OnPlatformRefusal: withDefault(oneOf(["wait", "refuse"]), "wait", {
     description:
       "`wait` or `refuse`: what happens to new callers while the platform refuses what the operator must mend, such as the key",

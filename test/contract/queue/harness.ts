@@ -21,6 +21,8 @@ export interface Given {
   readonly slots: number
   readonly maxLength?: number
   readonly share?: number
+  /** `Queue.OpenSeconds` */
+  readonly openSeconds?: number
   /**
    * How far the gates' clocks are ahead of the store's (ms). A server's clock continues while a test's clock stands
    * still, so steps would otherwise seem to have taken long to arrive.
@@ -36,7 +38,7 @@ export type QueueTest = (
 
 export const queueTest =
   (store: Layer.Layer<Store>): QueueTest =>
-  (name, { ahead = 600_000, maxLength = 10_000, share = 0.25, slots }, body) =>
+  (name, { ahead = 600_000, maxLength = 10_000, openSeconds = 0, share = 0.25, slots }, body) =>
     it.effect(name, () =>
       Effect.gen(function* () {
         yield* TestClock.adjust(ahead)
@@ -47,7 +49,9 @@ export const queueTest =
         Effect.provide(
           queueLayer.pipe(
             Layer.provideMerge(store),
-            Layer.provideMerge(settingsWith({ Queue: { MaxLength: maxLength, NetworkShare: share } })),
+            Layer.provideMerge(
+              settingsWith({ Queue: { MaxLength: maxLength, NetworkShare: share, OpenSeconds: openSeconds } }),
+            ),
           ),
         ),
         (tested) => Effect.andThen(TestClock.setTime(BEGIN), tested),

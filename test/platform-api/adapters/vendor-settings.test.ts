@@ -27,6 +27,43 @@ const broken = Effect.map(
   (findings) => findings.filter(({ subject }) => subject === "vendor's settings"),
 )
 
+/** Whether the vendor says that somebody has opened the session. */
+const openedOf = (sessionId: string) =>
+  Effect.map(
+    PlatformApi.use((api) => api.sessionStatus("default", sessionId)),
+    ({ opened, status }) => [status, opened],
+  )
+
+describe("whether somebody has opened a session", () => {
+  vendorTest("is told by the state of Retell's call", retell, (world) =>
+    Effect.gen(function* () {
+      for (const [call_status, told] of [
+        ["registered", ["running", false]],
+        ["ongoing", ["running", true]],
+        ["ended", ["over", undefined]],
+        ["not_connected", ["over", undefined]],
+      ] as const) {
+        world.fake.failNext({ status: 200, body: { call_id: "call_1", call_status } })
+        assert.deepStrictEqual(yield* openedOf("call_1"), [...told])
+      }
+    }),
+  )
+
+  vendorTest("is told by when Ultravox's call was joined", ultravox, (world) =>
+    Effect.gen(function* () {
+      for (const [fields, told] of [
+        [{ joined: null, ended: null }, ["running", false]],
+        [{ joined: "2026-11-26T12:00:00Z", ended: null }, ["running", true]],
+        [{ joined: null, ended: "2026-11-26T12:00:00Z" }, ["over", undefined]],
+        [{ ended: null }, ["running", undefined]],
+      ] as const) {
+        world.fake.failNext({ status: 200, body: { callId: "call_1", ...fields } })
+        assert.deepStrictEqual(yield* openedOf("call_1"), [...told])
+      }
+    }),
+  )
+})
+
 describe("the check of a vendor's own settings", () => {
   vendorTest("finds nothing in settings that break no promise", elevenlabs, (world) =>
     Effect.gen(function* () {
