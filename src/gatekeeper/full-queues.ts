@@ -4,6 +4,7 @@
  * so newcomers are refused for at most a second longer.
  */
 import { Clock, Effect } from "effect"
+import { isOpen } from "../age.ts"
 import type { QueueFull } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
 
@@ -37,7 +38,9 @@ export const makeFullQueues: Effect.Effect<FullQueues, never, Settings> = Effect
     },
     refusal: (campaign) => {
       const known = full.get(campaign)
-      return known === undefined || clock.currentTimeMillisUnsafe() >= known.until ? undefined : known.refusal
+      return known !== undefined && isOpen(known.until, KNOWN_MILLIS, clock.currentTimeMillisUnsafe())
+        ? known.refusal
+        : undefined
     },
   }
 })

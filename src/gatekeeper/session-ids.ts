@@ -3,6 +3,7 @@
  * platform's history is read soon after the start and further ids are stored, so that the webhook finds its slot.
  */
 import { Clock, Effect } from "effect"
+import { isOpen } from "../age.ts"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
@@ -40,7 +41,7 @@ export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never
     }
 
     const learn = Effect.fnUntraced(function* (at: CampaignContext, campaign: string, sessionId: string) {
-      if ((yield* Clock.currentTimeMillis) < (quietUntil.get(campaign) ?? 0)) return
+      if (isOpen(quietUntil.get(campaign) ?? 0, QUIET_MILLIS, yield* Clock.currentTimeMillis)) return
       for (const millis of ASK_AFTER_MILLIS) {
         yield* Effect.sleep(millis)
         const { sessionIds } = yield* platform.sessionStatus(campaign, sessionId)
