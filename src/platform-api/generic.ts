@@ -11,6 +11,7 @@ import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "./adapter
 import { malformed } from "./answer.ts"
 import { PlatformError, RequestRefused } from "./errors.ts"
 import type { WebSession } from "./model.ts"
+import { newSessionId } from "./own-session.ts"
 import { hmacSha256, timeRefusal } from "./signatures.ts"
 import { filled, isElsewhere, pathOf, textAt } from "./templates.ts"
 import type { Call } from "./transport.ts"
@@ -20,6 +21,7 @@ import {
   orUnknown,
   SessionId,
   saysConcurrency,
+  startsNothing,
   stateOf,
   unknownState,
   vendorEndpoint,
@@ -124,8 +126,14 @@ export const generic = (
       fromCaller: chosenIn(config),
       ...(startBody === undefined ? {} : { body: filled(JSON.parse(startBody), values) }),
     }
-    const answer = yield* send(endpoint, Schema.Unknown, start, group)
-    const id = textAt(answer, settings.SessionIdField)
+    const asked = send(endpoint, Schema.Unknown, start, group)
+    const { SessionIdField } = settings
+    // a start that names no session only makes a credential
+    const answer = yield* SessionIdField === undefined ? startsNothing(asked) : asked
+    const id =
+      SessionIdField === undefined
+        ? newSessionId(Math.floor(now / 1000) + lifetimeSeconds)
+        : textAt(answer, SessionIdField)
     const expiresAt = DateTime.formatIso(DateTime.makeUnsafe(now + lifetimeSeconds * 1000))
     const credential = credentialOf(answer, expiresAt)
     if (!isSessionId(id) || credential === undefined) {

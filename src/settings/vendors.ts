@@ -121,6 +121,15 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     if (Generic !== undefined && Generic.UrlField === undefined && Generic.TokenField === undefined) {
       read.reportMissing(`${base}.Generic.UrlField`, "this or Generic.TokenField: where the answer has the credential")
     }
+    if (Generic !== undefined && Generic.SessionIdField === undefined) {
+      const naming = (["StatusPath", "EndPath", "WebhookSecret"] as const).filter((name) => Generic[name] !== undefined)
+      if (naming.length > 0) {
+        read.reportMissing(
+          `${base}.Generic.SessionIdField`,
+          `where the answer names the session, which ${naming.join(", ")} ${naming.length === 1 ? "needs" : "need"}`,
+        )
+      }
+    }
     return found
   },
 }

@@ -25,7 +25,10 @@ export const GenericSettings = Schema.Struct({
     documentation:
       'A string that is only `"{{variables}}"` or `"{{metadata}}"` becomes the object. The body may contain keys, so it is never shown',
   }),
-  SessionIdField: needed(text, "path of the session's id in the answer, such as `data.id`"),
+  SessionIdField: optional(text, "the answer names no session, and the gate names it", {
+    description:
+      "path of the session's id in the answer, such as `data.id`; needed with `StatusPath`, `EndPath` or `WebhookSecret`",
+  }),
   UrlField: optional(text, "no address", { description: "path of the address in the answer; this or `TokenField`" }),
   TokenField: optional(text, "no token", { description: "path of the token in the answer" }),
   SingleUse: withDefault(flag, false, { description: "the token opens one session, once" }),
