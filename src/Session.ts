@@ -19,6 +19,8 @@ export {
   stackless,
 } from "./refusals.ts"
 
+import { VISIBLE, VISIBLE_EXPECTED } from "./visible-text.ts"
+
 /** The most entries `dynamicVariables` or `metadata` may have. */
 export const MAX_VARIABLES = 64
 /** The longest name of a variable, in UTF-16 units. */
@@ -80,7 +82,7 @@ export const SessionRequest = Schema.Struct({
     Schema.String.check(
       Schema.isBetweenLength(1, 256),
       Schema.isPattern(/^[^/\\]*$/, { expected: "a string without slash or backslash" }),
-      plainText,
+      Schema.isPattern(VISIBLE, { expected: VISIBLE_EXPECTED }),
     ),
     "The caller's name for the platform. It proves nothing, and the gate makes one when it is absent.",
   ),

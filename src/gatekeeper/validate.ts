@@ -3,6 +3,7 @@ import { Result, Schema, SchemaIssue } from "effect"
 import { plainExpectation } from "../plain-expectation.ts"
 import { type FieldIssue, InvalidRequest, type SessionConfig, SessionRequest, stackless } from "../Session.ts"
 import { type Campaign, type SettingsTree, TRANSPORTS } from "../Settings.ts"
+import { oneForm } from "../visible-text.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { isPlainRequest } from "./plain-request.ts"
 
@@ -133,7 +134,7 @@ export const validate = (
       campaign: campaign.name,
       regionId,
       transportType,
-      ...(request.clientIdentifier ? { clientIdentifier: request.clientIdentifier } : {}),
+      ...(request.clientIdentifier ? { clientIdentifier: oneForm(request.clientIdentifier) } : {}),
       dynamicVariables: request.dynamicVariables ?? {},
       metadata: request.metadata ?? {},
       audio: request.audioConfiguration ?? {},

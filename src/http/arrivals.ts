@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { admitPipelined } from "../serving/pipelining.ts"
 import type { AccessLogService } from "./access-log.ts"
 import { currentAddressOf, watchAddresses } from "./client-address.ts"
-import { targetOf, ticketAt } from "./paths.ts"
+import { oneFormOf, targetOf, ticketAt } from "./paths.ts"
 import { makeRequestIds } from "./request-id.ts"
 
 /** A request or connection that was refused before it reached the listeners, for the access log. */
@@ -46,7 +46,11 @@ export const makeArrivals = Effect.fnUntraced(function* (basePath: string, log: 
     if (basePath !== "" && (url === basePath || url.startsWith(`${basePath}/`))) {
       request.url = url.slice(basePath.length) || "/"
     }
-    return (request.url ?? "/").split("?", 1)[0] ?? "/"
+    const own = request.url ?? "/"
+    const [given = "/"] = own.split("?", 1)
+    const path = oneFormOf(given)
+    if (path !== given) request.url = path + own.slice(given.length)
+    return path
   }
 
   const logRefusal = ({ address = "", outcome, request, status }: Refused): void =>

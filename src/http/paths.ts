@@ -28,12 +28,32 @@ export const normalise = (path: string): string =>
         .toLowerCase()
     : path
 
+/** The paths without parameters that no router matches, by their lower-case form. */
+const STATIC = new Map([REQUEST_PATH, HUB_PATH, NEGOTIATE_PATH].map((path) => [path.toLowerCase(), path]))
+const TICKET_FORM = /^\/api\/session\/([^/]+)(\/(?:events|start|relay|leave))?$/i
+
+/**
+ * The one form of a path below `/api`, `/health` and the hub, as the router takes them: letter case, doubled slashes, a slash at the end and
+ * percent-encoding make no difference. A ticket's id stays as it is, and an encoded slash is no slash.
+ */
+export const oneFormOf = (path: string): string => {
+  if (!/\/\/|[A-Z%]|.\/$/.test(path) || path === HUB_PATH || path === NEGOTIATE_PATH || /%2f/i.test(path)) return path
+  const single = path.replace(/\/{2,}/g, "/").replace(/(.)\/$/, "$1")
+  const lower = normalise(single)
+  const known = STATIC.get(lower)
+  if (known !== undefined) return known
+  const [, ticket, action = ""] = TICKET_FORM.exec(single) ?? []
+  if (ticket !== undefined) return `${TICKETS_PATH}${ticket}${action.toLowerCase()}`
+  return /^\/(?:api|health)\//.test(lower) ? single : path
+}
+
 /**
  * Whether an upgrade is for the gate. Below a base path every upgrade is. At the root a host may serve WebSockets of its own, so only the
  * gate's two paths are: events and hub.
  */
 export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolean => {
-  const [path = "/"] = targetOf(request).split("?", 1)
+  const [given = "/"] = targetOf(request).split("?", 1)
+  const path = oneFormOf(given)
   return basePath === ""
     ? EVENTS_PATH.test(path) || path === HUB_PATH
     : path === basePath || path.startsWith(`${basePath}/`)

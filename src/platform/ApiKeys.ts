@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto"
 import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { oneForm } from "../visible-text.ts"
 import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { addressProblem, cleanAddresses } from "./KeyAddresses.ts"
@@ -184,7 +185,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       const row: KeyRow = {
         id: randomUUID(),
         user_id: userId,
-        name: wanted.name.trim(),
+        name: oneForm(wanted.name.trim()),
         digest: digestSecret(Redacted.value(secret)),
         display: displaySecret(Redacted.value(secret)),
         restricted: wanted.scope.type === "Restricted" ? 1 : 0,
@@ -221,7 +222,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       const businessIds = scope && (yield* ownedBusinesses(userId, scope))
       // a column is set to itself when nothing else is given, so that there is one statement
       const columns = {
-        ...(name === undefined ? {} : { name: name.trim() }),
+        ...(name === undefined ? {} : { name: oneForm(name.trim()) }),
         ...(scope === undefined ? {} : { restricted: scope.type === "Restricted" ? 1 : 0 }),
         ...(permissions === undefined ? {} : columnsOf(permissions)),
         ...(userManagement === undefined ? {} : { user_management: userManagement ? 1 : 0 }),

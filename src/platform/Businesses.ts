@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { oneForm } from "../visible-text.ts"
 import { Audit } from "./Audit.ts"
 import { lockUser } from "./Concurrency.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
@@ -72,7 +73,7 @@ export const noSuchBusiness = (): Refused => refuse("not_found", "BUSINESS_NOT_F
 export const checkName = (name: string): Effect.Effect<string, Refused> =>
   name.trim() === "" || name.length > MAX_NAME
     ? Effect.fail(refuse("invalid", "NAME_INVALID", `the name: Expected 1 to ${MAX_NAME} characters.`))
-    : Effect.succeed(name.trim())
+    : Effect.succeed(oneForm(name.trim()))
 
 export const layer: Layer.Layer<Businesses, never, SqlClient.SqlClient | Audit | KeyCache> = Layer.effect(
   Businesses,

@@ -1,6 +1,7 @@
 /** Conversations with their turns: of web sessions, written as they happen, and of simulated calls, written in advance. */
 import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { oneForm } from "../visible-text.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Refused, refuse } from "./model.ts"
@@ -125,7 +126,7 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
         : filter.running
           ? [sql`(ended_at IS NULL OR ended_at > ${now})`]
           : [sql`ended_at <= ${now}`]),
-      ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${filter.clientIdentifier}`]),
+      ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${oneForm(filter.clientIdentifier)}`]),
       ...(filter.businessIds === undefined ? [] : [sql.in("business_id", filter.businessIds)]),
       ...(filter.from === undefined ? [] : [sql`started_at >= ${filter.from}`]),
       ...(filter.to === undefined ? [] : [sql`started_at < ${filter.to}`]),

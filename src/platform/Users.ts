@@ -1,7 +1,9 @@
 /** Users, who own businesses and keys. A user with an e-mail address and a password can sign in. */
 import { randomUUID } from "node:crypto"
+import { domainToASCII, domainToUnicode } from "node:url"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
+import { NOT_BLANK, oneForm, VISIBLE } from "../visible-text.ts"
 import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { DEFAULT_CALL_CONCURRENCY } from "./defaults.ts"
@@ -82,7 +84,13 @@ const show = (row: Row): User => ({
 
 const noSuchUser = () => refuse("not_found", "USER_NOT_FOUND", "no such user")
 /** E-mail addresses are case-insensitive. */
-const normalizeEmail = (email: string): string => email.trim().toLowerCase()
+/** One form of an address: of its letters, and of its domain, which has two (`xn--bcher-kva.example` is `bücher.example`). */
+const normalizeEmail = (email: string): string => {
+  const text = oneForm(email.trim()).toLowerCase()
+  const [name, domain, ...more] = text.split("@")
+  if (domain === undefined || more.length > 0) return text
+  return `${name}@${domainToUnicode(domainToASCII(domain)) || domain}`
+}
 
 const accountOf = (row: Row): Account => ({
   user: show(row),
@@ -97,9 +105,12 @@ const passwordProblem = (password: Redacted.Redacted<string>): Refused | undefin
   return refuse("invalid", "PASSWORD_INVALID", `the password: Expected ${expected}.`)
 }
 
-const problemOf = ({ email, password }: NewUser): Refused | undefined => {
-  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email.trim())) {
-    return refuse("invalid", "EMAIL_INVALID", "the email address: Expected name@host.")
+const problemOf = ({ email, name, password }: NewUser): Refused | undefined => {
+  if (!(VISIBLE.test(name) && NOT_BLANK.test(name))) {
+    return refuse("invalid", "NAME_INVALID", "the name: Expected characters that can be seen.")
+  }
+  if (email !== undefined && !(/^[^\s@]+@[^\s@]+$/.test(email.trim()) && VISIBLE.test(email))) {
+    return refuse("invalid", "EMAIL_INVALID", "the email address: Expected name@host, without invisible characters.")
   }
   return password && passwordProblem(password)
 }
@@ -121,7 +132,7 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient | Audit | KeyC
         const row: Row = {
           id: wanted.id ?? randomUUID(),
           email: wanted.email === undefined ? null : normalizeEmail(wanted.email),
-          name: wanted.name,
+          name: oneForm(wanted.name.trim()),
           password_hash: hash,
           call_concurrency: wanted.callConcurrency ?? DEFAULT_CALL_CONCURRENCY,
           disabled: 0,
@@ -172,7 +183,7 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient | Audit | KeyC
       }),
 
       rename: Effect.fnUntraced(function* (id, name) {
-        const [row] = yield* sql<Row>`UPDATE users SET name = ${name} WHERE id = ${id} RETURNING *`
+        const [row] = yield* sql<Row>`UPDATE users SET name = ${oneForm(name.trim())} WHERE id = ${id} RETURNING *`
         if (row === undefined) return yield* noSuchUser()
         yield* keys.clear
         return show(row)

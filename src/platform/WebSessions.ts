@@ -9,6 +9,7 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { oneForm } from "../visible-text.ts"
 import { claimCall, countRunning, lockUser } from "./Concurrency.ts"
 import { Conversations } from "./Conversations.ts"
 import { DEFAULT_MAX_CALL_MINUTES } from "./call-length.ts"
@@ -186,7 +187,7 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
         business_id: wanted.business.id,
         web_campaign_id: wanted.campaign.id,
         region_id: wanted.regionId,
-        client_identifier: wanted.clientIdentifier,
+        client_identifier: wanted.clientIdentifier === null ? null : oneForm(wanted.clientIdentifier),
         configuration: JSON.stringify(wanted.configuration),
         status: STATUS.ProcessedBackend,
         token_digest: digest(token),
@@ -269,14 +270,16 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
     const conditions = (businessId: string, filter: SessionFilter, now: number) => [
       sql`business_id = ${businessId}`,
       ...(filter.webCampaignId === undefined ? [] : [sql`web_campaign_id = ${filter.webCampaignId}`]),
-      ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${filter.clientIdentifier}`]),
+      ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${oneForm(filter.clientIdentifier)}`]),
       ...(filter.running === undefined
         ? []
         : filter.running
           ? [sql`ended_at IS NULL AND open_until > ${now}`]
           : [sql`(ended_at IS NOT NULL OR open_until <= ${now})`]),
       ...(filter.webCampaignIds === undefined ? [] : [sql.in("web_campaign_id", filter.webCampaignIds)]),
-      ...(filter.clientIdentifiers === undefined ? [] : [sql.in("client_identifier", filter.clientIdentifiers)]),
+      ...(filter.clientIdentifiers === undefined
+        ? []
+        : [sql.in("client_identifier", filter.clientIdentifiers.map(oneForm))]),
       ...(filter.statuses === undefined ? [] : [sql.in("status", filter.statuses)]),
       ...(filter.from === undefined ? [] : [sql`created_at >= ${filter.from}`]),
       ...(filter.to === undefined ? [] : [sql`created_at < ${filter.to}`]),

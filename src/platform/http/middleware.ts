@@ -23,7 +23,7 @@ import { fieldsOf } from "./form-errors.ts"
 import { asJson, bodyKind, MEDIA_TYPE_EXPECTED } from "./media-type.ts"
 
 const BusinessPath = Schema.Struct(businessPath)
-const BUSINESS_ID_EXPECTED = "businessId: Expected 1 to 256 characters without control characters"
+const BUSINESS_ID_EXPECTED = "businessId: Expected 1 to 256 characters without control and invisible characters"
 
 const authorization = Layer.effect(
   Authorization,

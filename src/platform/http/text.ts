@@ -1,13 +1,15 @@
 /**
  * Schemas for text from callers. Control characters and lone surrogates are refused: no name or id needs them, PostgreSQL stores
- * neither, and they are harmful in a log or a terminal. Runs in the browser too.
+ * neither, and they are harmful in a log or a terminal. Names and ids have no invisible characters either. Runs in the browser too.
  */
 import { Schema } from "effect"
+import { NOT_BLANK, VISIBLE, VISIBLE_EXPECTED } from "../../visible-text.ts"
 
-/** Single-line text. */
-export const Text = Schema.String.check(
-  Schema.isPattern(/^[^\p{Cc}\p{Cs}]*$/u, { expected: "text without control characters and lone surrogates" }),
-)
+/** Single-line text: names, ids, addresses. */
+export const Text = Schema.String.check(Schema.isPattern(VISIBLE, { expected: VISIBLE_EXPECTED }))
+
+/** A name that can be seen. */
+export const NameText = Text.check(Schema.isPattern(NOT_BLANK, { expected: "a character that can be seen" }))
 
 /** Text that may contain tabs and line ends (line feed, carriage return). */
 export const Lines = Schema.String.check(

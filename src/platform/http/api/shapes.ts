@@ -2,14 +2,14 @@
 import { DateTime, Schema } from "effect"
 import { MAX_NAME } from "../../Businesses.ts"
 import { MAX_PAGE, type Page } from "../../data/page.ts"
-import { Text } from "../text.ts"
+import { NameText, Text } from "../text.ts"
 
 export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
   schema.annotate({ description })
 
 /** An id in a path or a body. */
 export const Id = Text.check(Schema.isBetweenLength(1, 256))
-export const Name = Text.check(Schema.isBetweenLength(1, MAX_NAME))
+export const Name = NameText.check(Schema.isBetweenLength(1, MAX_NAME))
 /** ISO 8601. */
 export const Time = described(Schema.String, "ISO 8601")
 export const OptionalTime = described(Schema.NullOr(Schema.String), "ISO 8601, or null")

@@ -5,11 +5,11 @@
 import { Effect, Schema } from "effect"
 import { MAX_CALL_MINUTES } from "../../call-length.ts"
 import { PERMISSIONS } from "../../model.ts"
-import { Text } from "../text.ts"
+import { NameText, Text } from "../text.ts"
 
 const Time = Schema.Int
 const Id = Text.check(Schema.isBetweenLength(1, 256))
-const Name = Text.check(Schema.isBetweenLength(1, 256))
+const Name = NameText.check(Schema.isBetweenLength(1, 256))
 
 /** The signed-in user. */
 export const Account = Schema.Struct({ id: Schema.String, name: Schema.String, email: Schema.String })
