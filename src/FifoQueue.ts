@@ -213,6 +213,11 @@ export class FifoQueue extends Context.Service<
      * answer has the state of the platform, and in `watch` whether this gate must read it now.
      */
     readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned) => Step<Swept>
+    /**
+     * Puts back tickets that a rule has left half-done because the store refused one of its commands. Returns how many. Absent for a queue
+     * whose steps are carried out whole or not at all.
+     */
+    readonly repair?: (at: CampaignContext) => Effect.Effect<number, StoreUnavailable>
     /** This gate stops: no rule waits for it any more. */
     readonly unregister: (at: CampaignContext) => Step<void>
     /**

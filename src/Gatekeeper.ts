@@ -203,7 +203,16 @@ export const layer: Layer.Layer<
           }),
         ),
       ),
-      internals: internalsOf(instance, campaigns, { account, slots }, steps, gates, handover, verify),
+      internals: internalsOf(
+        instance,
+        campaigns,
+        { account, slots },
+        steps,
+        gates,
+        status.closedQueues,
+        handover,
+        verify,
+      ),
       close: shutdown.close,
     })
   }),

@@ -79,6 +79,11 @@ export class Store extends Context.Service<
     ) => Effect.Effect<void, never, Scope.Scope>
     /** Whether published messages arrive here, as far as known. Absent for a store that never misses one. */
     readonly listens?: Effect.Effect<boolean>
+    /**
+     * Tries everything that rules may do, on keys of its own, with this connection's user. Absent for a store that carries out a whole rule
+     * or none of it.
+     */
+    readonly check?: Effect.Effect<void, StoreUnavailable>
     /** What is wrong with a store that works, as a sentence without its full stop; empty if nothing is, and absent if it cannot tell. */
     readonly problem?: Effect.Effect<string>
     /** Succeeds when the store answers and accepts writes. */

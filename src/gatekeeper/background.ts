@@ -21,6 +21,7 @@ import { runEvery } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, POLL_MILLIS } from "./capacity.ts"
 import { makeCheckOpened } from "./check-opened.ts"
+import { makeClosedQueues } from "./closed-queues.ts"
 import { DOUBT_CHECK_MILLIS, type Doubts } from "./doubts.ts"
 import { DUE_CHECK_MILLIS, type EndDue } from "./end-due.ts"
 import type { FullQueues } from "./full-queues.ts"
@@ -42,6 +43,8 @@ const SWEEPS_AT_ONCE = 100
 /** Live leases older than this are checked at the platform, at this interval. */
 export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
+/** How often the records of a queue are compared with its sets: a gate that has seen a rule fail half-way may have died (ms). */
+export const REPAIR_MILLIS = 10 * 60_000
 /** How long a gate that stops waits at most for the store to know it (ms). */
 const UNREGISTER_MILLIS = 2_000
 /** Maximum number of tickets in one heartbeat command; more are sent in further commands. */
@@ -51,6 +54,8 @@ const MAX_TICKETS_PER_HEARTBEAT = 10_000
 export interface BackgroundStatus {
   /** The campaigns whose last sweep failed. */
   readonly failingCampaigns: () => ReadonlyArray<string>
+  /** Why campaigns are closed, by their names. */
+  readonly closedQueues: () => ReadonlyMap<string, string>
   /** Tickets whose pages an outage has moved and that may not have returned yet. */
   readonly movedTickets: () => ReadonlyArray<string>
 }
@@ -85,6 +90,7 @@ export const background = (
     const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
     const storeOutage = yield* makeStoreOutage
+    const closedQueues = makeClosedQueues()
     const startedAt = yield* store.now
     const noteQuarantined = makeQuarantined(startedAt)
     const states = yield* PlatformStates
@@ -138,12 +144,27 @@ export const background = (
       Effect.onExit(sweepOf(campaign), (exit) => {
         if (Exit.isSuccess(exit)) failing.delete(campaign.name)
         else failing.add(campaign.name)
-        return storeOutage.record(wasReached(exit))
+        return Effect.andThen(closedQueues.swept(campaign.name, exit), storeOutage.record(wasReached(exit)))
       })
     // one task a campaign: invalid records of one campaign must not stop the sweeps of the others
     for (const campaign of campaigns.all) {
       // the first sweep runs before any request is served, so that the queue knows this instance
       yield* runEvery(SWEEP_MILLIS, "sweep", sweepAndRecord(campaign), {
+        atOnce: true,
+        attributes: { "voicegate.campaign": campaign.name },
+      })
+    }
+
+    for (const campaign of campaigns.all) {
+      if (queue.repair === undefined) break
+      const repaired = Effect.flatMap(queue.repair(steps.at(campaign)), (count) =>
+        count === 0
+          ? Effect.void
+          : Effect.logWarning(
+              `${count} tickets of campaign ${campaign.name} were put back: a rule of the store had failed half-way.`,
+            ),
+      )
+      yield* runEvery(REPAIR_MILLIS, "repair of the queue", repaired, {
         atOnce: true,
         attributes: { "voicegate.campaign": campaign.name },
       })
@@ -259,5 +280,9 @@ export const background = (
       }),
     )
 
-    return { failingCampaigns: () => [...failing], movedTickets: storeOutage.tickets }
+    return {
+      failingCampaigns: () => [...failing],
+      closedQueues: closedQueues.reasons,
+      movedTickets: storeOutage.tickets,
+    }
   })

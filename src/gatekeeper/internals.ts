@@ -25,6 +25,8 @@ export interface Internals {
   readonly gatesStatus: () => GatesStatus
   /** Removed campaigns of which tickets or sessions are left. */
   readonly removed: () => ReadonlyArray<RemovedCampaign>
+  /** Why campaigns are closed that Redis refuses, by their names. */
+  readonly closedQueues: () => ReadonlyMap<string, string>
   readonly handover: Handover
   /** Checks a campaign's platform. What that shows becomes the state that everybody is told (`platform-states.ts`). */
   readonly verify: PlatformApi["Service"]["verify"]
@@ -53,6 +55,7 @@ export const internalsOf = (
   { account, slots }: Pick<Internals, "account" | "slots">,
   { at, step }: Steps,
   { removed, status }: Gates,
+  closedQueues: Internals["closedQueues"],
   handover: Handover,
   verify: Internals["verify"],
 ): Internals => ({
@@ -66,6 +69,7 @@ export const internalsOf = (
   },
   gatesStatus: status,
   removed: removed.known,
+  closedQueues,
   handover,
   verify,
 })

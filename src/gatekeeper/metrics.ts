@@ -227,6 +227,10 @@ export const gauges = {
   leases: gauge("voicegate_leases", "Slots held"),
   doubts: gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened"),
   quarantined: gauge("voicegate_quarantined_records", "Invalid records found in the store, in total"),
+  closed: gauge(
+    "voicegate_queue_closed",
+    "1 while Redis refuses what the campaign's rules need, so that nobody is admitted or called, else 0",
+  ),
   slots: gauge("voicegate_slots", "Slots of the campaign"),
   readAt: gauge(
     "voicegate_gauges_read_at_seconds",

@@ -63,6 +63,14 @@ export const storeHealth = (available: boolean, listens: boolean, took: number, 
     : { name: "Store", state: "failed", detail: "The shared store is unreachable.", at }
 }
 
+/** A campaign that Redis refuses. */
+const closedHealth = (campaign: string, reason: string, at: number): Health => ({
+  name: `Store, ${campaign}`,
+  state: "failed",
+  detail: `Redis refuses what the rules need, so nobody is admitted and nobody is called: ${reason}.`,
+  at,
+})
+
 /** The operator of a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
 export const layer: Layer.Layer<
   Operator,
@@ -71,7 +79,8 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Operator,
   Effect.gen(function* () {
-    const { campaigns, gatesStatus, instance, removed, slots, step, verify } = (yield* Gatekeeper).internals
+    const { campaigns, closedQueues, gatesStatus, instance, removed, slots, step, verify } = (yield* Gatekeeper)
+      .internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const { Security } = yield* Settings
@@ -106,7 +115,8 @@ export const layer: Layer.Layer<
         ...slotsOf(campaign),
         instance: instance.id,
         health: [
-          storeHealth(stored.queue !== undefined, listens, took, now),
+          ...(closedQueues().has(campaign.name) ? [] : [storeHealth(stored.queue !== undefined, listens, took, now)]),
+          ...[...closedQueues()].map(([name, reason]) => closedHealth(name, reason, now)),
           ...(problem === ""
             ? []
             : [{ name: "Store memory", state: "failed" as const, detail: `${problem}.`, at: now }]),

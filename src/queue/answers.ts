@@ -158,6 +158,8 @@ export const cleared: Schema.Codec<Cleared> = Union([
   }),
 ])
 
+export const repaired = Struct({ cursor: Text, repaired: Finite })
+
 export const doubts = Struct({
   doubts: optionalKey(List(Struct({ id: Text, ticket: Text, since: Finite, data: Text }))),
 })

@@ -3,7 +3,7 @@
  * this gate is reported to the store before the next rule runs.
  */
 import { randomBytes } from "node:crypto"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Struct } from "effect"
 import {
   type CampaignContext,
   type Cleared,
@@ -14,17 +14,19 @@ import {
   type StepResult,
   TICK_MILLIS,
 } from "../FifoQueue.ts"
+import { queueKeys } from "../rules/keys.ts"
 import type { FailedStart } from "../rules/queue/fail.ts"
 import { MAX_TAKEN_BACK } from "../rules/queue/gates.ts"
 import type { TicketHeartbeat } from "../rules/queue/heartbeat.ts"
 import type { StartAttempt } from "../rules/queue/start.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "../rules/queue/withdraw.ts"
 import type { Account, QueueContext, StepAnswer } from "../rules/step.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import { StoreUnavailable } from "../Session.ts"
 import { Settings } from "../Settings.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import { type AdmissionPort, registerAdmissionPort } from "./admission-port.ts"
 import { admittedOf } from "./admitted.ts"
+import { makeClosedCampaigns } from "./closed.ts"
 import { campaignIdOf, keysOf } from "./keys.ts"
 import { newcomerCall } from "./newcomer.ts"
 import { makeOperatorQueue } from "./operator.ts"
@@ -68,6 +70,15 @@ const accountOf = (key: string, capacity: AccountCapacity | undefined): Account 
   if (account === undefined) return undefined
   const reserved = Object.entries(capacity?.reserved ?? {}).map(([each, slots]) => [campaignIdOf(each).campaign, slots])
   return { id: campaign, cap: capacity?.cap ?? 0, reserved: Object.fromEntries(reserved) }
+}
+
+/** Why no rule of a campaign can be used: a key of the wrong type, or a counter in it that is not a number. */
+const unusableKey = (key: string, field?: string): StoreUnavailable => {
+  const what =
+    field === undefined
+      ? `the key ${key} holds another type of value (WRONGTYPE): find out what else writes such keys, and delete it`
+      : `the field ${field} of the key ${key} is not a number: find out what else writes such keys, and set it to the last number given`
+  return new StoreUnavailable({ message: "The shared store cannot be used.", cause: what, refusal: "WRONGTYPE" })
 }
 
 type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
@@ -176,8 +187,44 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     })
 
     const outages = yield* makeOutageReporting(store.now)
-    const reportFirst: AdmissionPort["reportFirst"] = (at, step) =>
+    const closed = makeClosedCampaigns()
+    const reportAnd: AdmissionPort["reportFirst"] = (at, step) =>
       outages.reportFirst(at.campaign, (since) => report(at, since), step)
+    const reportFirst: AdmissionPort["reportFirst"] = (at, step) =>
+      closed.unlessClosed(at.campaign, reportAnd(at, step))
+
+    /** Tries every key of the campaign, and names the one that rules cannot use. */
+    const tryKeys = Effect.fnUntraced(function* (at: CampaignContext) {
+      const { keys } = stepInput(at)
+      const now = yield* store.now
+      const named = queueKeys(keys)
+      yield* Effect.forEach(
+        Struct.keys(named),
+        (key) =>
+          run(rules.checkKey, at, now, { key }, identity).pipe(
+            Effect.mapError((error) => (error.refusal === "WRONGTYPE" ? unusableKey(named[key]) : error)),
+            Effect.flatMap(({ result: field }) =>
+              field === "" ? Effect.void : Effect.fail(unusableKey(named[key], field)),
+            ),
+          ),
+        { concurrency: "unbounded", discard: true },
+      )
+    })
+
+    /** Puts back what rules have left half-done, page by page. Returns how many tickets that were. */
+    const repairAll = Effect.fnUntraced(function* (at: CampaignContext) {
+      let cursor = "0"
+      let repaired = 0
+      do {
+        const { result } = yield* run(rules.repair, at, yield* store.now, { cursor }, identity)
+        cursor = result.cursor
+        repaired += result.repaired
+      } while (cursor !== "0")
+      return repaired
+    })
+
+    const reopen = (at: CampaignContext): Effect.Effect<void, StoreUnavailable> =>
+      Effect.andThen(Effect.andThen(store.check ?? Effect.void, tryKeys(at)), Effect.asVoid(repairAll(at)))
 
     const step = <Call extends object, R, A>(
       rule: Rule<QueueContext, Call, StepAnswer<R>>,
@@ -235,8 +282,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           ...queue,
           tickets: ids.map((id, i) => heartbeatEntryOf(id, tickets[i] ?? {})),
         })),
-      sweep: (at, heartbeatAt, learned = {}) =>
-        reportFirst(at, (now) =>
+      sweep: (at, heartbeatAt, learned = {}) => {
+        const swept = reportAnd(at, (now) =>
           Effect.tap(
             run(
               rules.sweep,
@@ -251,7 +298,10 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             ),
             () => Effect.sync(() => outages.swept(at.campaign, now)),
           ),
-        ),
+        )
+        return closed.sweeping(at.campaign, swept, reopen(at))
+      },
+      repair: (at) => closed.unlessClosed(at.campaign, repairAll(at)),
       unregister: (at) => step(rules.gateGone, at, {}, () => undefined),
       // this gate does not serve the campaign, so its own outages are not reported there
       clear: (at, unservedMillis) =>
@@ -296,7 +346,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       keys: (at) => stepInput(at).keys,
       context: (at) => stepInput(at).context,
       newcomer: newcomerCall,
-      reportFirst,
+      reportFirst: (at, shared) => closed.unlessClosed(at.campaign, reportAnd(at, shared), true),
     })
     return queue
   }),

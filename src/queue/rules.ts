@@ -8,6 +8,7 @@ import { alias } from "../rules/queue/alias.ts"
 import { attach } from "../rules/queue/attach.ts"
 import { audit } from "../rules/queue/audit.ts"
 import { bind } from "../rules/queue/bind.ts"
+import { checkKey } from "../rules/queue/check-keys.ts"
 import { clear } from "../rules/queue/clear.ts"
 import { doubtAt, doubts, resolve } from "../rules/queue/doubts.ts"
 import { dueEnds } from "../rules/queue/due-ends.ts"
@@ -17,6 +18,7 @@ import { gateGone, reportOutage } from "../rules/queue/gates.ts"
 import { heartbeat } from "../rules/queue/heartbeat.ts"
 import { leave } from "../rules/queue/leave.ts"
 import { offer } from "../rules/queue/offer.ts"
+import { repair } from "../rules/queue/repair.ts"
 import { sessionState } from "../rules/queue/session-state.ts"
 import { start } from "../rules/queue/start.ts"
 import { sweep } from "../rules/queue/sweep.ts"
@@ -63,6 +65,8 @@ export const rules = {
   withdraw: ruleOf("queue.withdraw", runQueue(withdraw), stepAnswer(Finite)),
   attach: ruleOf("queue.attach", runQueue(attach), stepAnswer(answers.standing)),
   heartbeat: ruleOf("queue.heartbeat", runQueue(heartbeat), stepAnswer(answers.heartbeat)),
+  checkKey: ruleOf("queue.checkKey", runQueue(checkKey), stepAnswer(Text)),
+  repair: ruleOf("queue.repair", runQueue(repair), stepAnswer(answers.repaired)),
   sweep: ruleOf("queue.sweep", runQueue(sweep), stepAnswer(answers.swept)),
   clear: ruleOf("queue.clear", runQueue(clear), stepAnswer(answers.cleared)),
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),

@@ -14,6 +14,11 @@ export interface Db {
   /** All fields with their values, in no order: field, value, field, value … */
   hgetall(key: string): ReadonlyArray<string>
   hset(key: string, field: string, value: string): void
+  /**
+   * One page of about `count` fields: the cursor of the next page, and field, value, field, value … in no order. `0` begins, and as the
+   * next cursor says that this was the last page. A field that exists all the time comes at least once.
+   */
+  hscan(key: string, cursor: string, count: number): readonly [next: string, fieldsAndValues: ReadonlyArray<string>]
   /** Sets several fields: field, value, field, value … */
   hsetMany(key: string, fieldsAndValues: ReadonlyArray<string>): void
   hdel(key: string, field: string): void

@@ -7,8 +7,8 @@
  * - The last `MAX_QUARANTINED` removed records are kept in `quarantine`. All are counted; a sweep returns the count and
  *   the last one, for the log. The next sweep rebuilds the counts that may have included the record.
  *
- * A key of the wrong type is not repaired: Redis rejects every command on it, and that is logged
- * (`store/redis-faults.ts`).
+ * A key of the wrong type is not repaired: Redis rejects every command on it. The campaign is closed until
+ * somebody deletes the key (`../queue/closed.ts`).
  */
 import { beginning, decode, encode } from "./native.ts"
 import type { Step } from "./step.ts"

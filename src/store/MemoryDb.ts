@@ -62,6 +62,15 @@ export class MemoryDb implements Db {
     return value instanceof Map ? [...value].flat() : []
   }
 
+  /** The cursor is the place of the next field. */
+  hscan(key: string, cursor: string, count: number): readonly [next: string, fieldsAndValues: ReadonlyArray<string>] {
+    const value = this.live(key)
+    if (!(value instanceof Map)) return ["0", []]
+    const from = Number(cursor)
+    const page = [...value].slice(from, from + count).flat()
+    return [from + count < value.size ? String(from + count) : "0", page]
+  }
+
   hset(key: string, field: string, value: string): void {
     this.hash(key).set(field, value)
   }

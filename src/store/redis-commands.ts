@@ -14,6 +14,7 @@ import { makeTimer } from "./durations.ts"
 import type { VerifiedConnection } from "./redis-connection.ts"
 import { EXPIRED } from "./redis-deadline.ts"
 import { makeRefusalLog } from "./redis-faults.ts"
+import { tryCommands } from "./redis-probe.ts"
 import { digestOf } from "./redis-scripts.ts"
 import { attempt, isReplyError, sendCommand } from "./redis-send.ts"
 import { PROBE_KEY } from "./redis-verify.ts"
@@ -170,6 +171,13 @@ export const makeCommands = Effect.fnUntraced(function* ({
         execute("PUBLISH", (done) => client.publish(channel, message, done)),
         (receivers) => (typeof receivers === "number" && !(client instanceof Cluster) ? receivers : undefined),
       ),
+    check: Effect.suspend(() =>
+      isOpen()
+        ? Effect.mapError(tryCommands(client, describe), ({ kind, message, refused }) =>
+            unavailable(message, refused || kind !== "OTHER" ? { refusal: kind } : { unasked: false }),
+          )
+        : Effect.fail(notSent()),
+    ),
     ping: Effect.asVoid(
       execute("SET", (done) => {
         const written: Done = (error) => {

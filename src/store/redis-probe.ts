@@ -19,6 +19,7 @@ export const TRIED: ReadonlyArray<
   ["HGET", "hash", "a"],
   ["HMGET", "hash", "a"],
   ["HGETALL", "hash"],
+  ["HSCAN", "hash", "0"],
   ["HINCRBY", "hash", "a", "1"],
   ["HDEL", "hash", "a"],
   ["ZADD", "set", "0", "a"],

@@ -20,7 +20,7 @@ const connected = (settings: RedisConnection): Layer.Layer<Store, StoreRefused> 
     Store,
     Effect.gen(function* () {
       const connection = yield* makeConnection(settings)
-      const { get, ping, publish, run, set } = yield* makeCommands(connection)
+      const { check, get, ping, publish, run, set } = yield* makeCommands(connection)
       const listener = yield* makeListener({
         open: connection.openListener,
         publish,
@@ -45,6 +45,7 @@ const connected = (settings: RedisConnection): Layer.Layer<Store, StoreRefused> 
         publish: (channel, message) => Effect.asVoid(publish(channel, message)),
         subscribe: listener.subscribe,
         listens: Effect.sync(listener.isReceiving),
+        check,
         problem: Effect.sync(connection.problem),
         now: connection.now,
       })

@@ -14,10 +14,14 @@ export const MAX_RECOUNTED = 2_000
 
 const hasPresenceMismatch = (s: Step): boolean => s.db.zcard(s.keys.presence) !== s.db.zcard(s.keys.waiting)
 
+/** Whether there are few enough leases and waiting tickets. */
+export const isRecountable = (s: Step): boolean =>
+  s.db.zcard(s.keys.leases) + s.db.zcard(s.keys.waiting) <= MAX_RECOUNTED
+
 export const isRecountDue = (s: Step, sweptAt: number): boolean => {
   const due = sweptAt > 0 && Math.floor(sweptAt / RECOUNT_MILLIS) !== Math.floor(s.now / RECOUNT_MILLIS)
   if (!due && !hasPresenceMismatch(s) && meta(s, "recount") !== 1) return false
-  return s.db.zcard(s.keys.leases) + s.db.zcard(s.keys.waiting) <= MAX_RECOUNTED
+  return isRecountable(s)
 }
 
 const setCount = (s: Step, field: string, to: number): void => {

@@ -18,6 +18,7 @@ import { type Heard, hearPlatform, type Watched, watchPlatform } from "../platfo
 import { isCutOff } from "../stall.ts"
 import { meta, type Settlement, type Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
+import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 
 /** A sweep reads at most this many pages of `MAX_PER_STEP` entries when it has to skip some. */
@@ -119,6 +120,7 @@ export interface Sweep {
 
 export const sweep = (s: Step, call: Sweep): Swept => {
   const { db, keys, now } = s
+  readKeys(s)
   const sweptAt = meta(s, "sweptAt")
   if (isRecountDue(s, sweptAt)) recount(s)
   keepPlaces(s)

@@ -36,6 +36,13 @@ export const hgetNumbers = (key: string, fields: ReadonlyArray<string>): Readonl
 
 export const hgetall = (key: string): ReadonlyArray<string> => call("HGETALL", key) as ReadonlyArray<string>
 
+export const hscan = (
+  key: string,
+  cursor: string,
+  count: number,
+): readonly [next: string, fieldsAndValues: ReadonlyArray<string>] =>
+  call("HSCAN", key, cursor, "COUNT", count) as readonly [string, ReadonlyArray<string>]
+
 export const hset = (key: string, field: string, value: string): void => {
   call("HSET", key, field, value)
 }

@@ -9,7 +9,7 @@ import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
 
 /** Commands of background tasks: the sweep, the ends of long calls, connection checks and the clock. */
 const BACKGROUND =
-  /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit|dueEnds)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
+  /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit|dueEnds|repair)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
 
