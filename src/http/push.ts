@@ -102,9 +102,14 @@ export const makePush = (
         return connection.whileStarting(started)
       }
       if (message === "leave") {
+        // a start or a call that is under way ends later, and its end is pushed then
+        const tellEnd = Effect.matchEffect(gatekeeper.attach(ticket), {
+          onFailure: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
+          onSuccess: (event) => (event?.type === "ended" ? answer(event) : Effect.void),
+        })
         return Effect.matchEffect(gatekeeper.leave(ticket), {
           onFailure: () => refuse("store_unavailable", messages.storeUnavailable),
-          onSuccess: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
+          onSuccess: () => tellEnd,
         })
       }
       if (message === "hidden") {

@@ -3,6 +3,7 @@
  * of each, within some histories.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { queueKeys } from "../../src/rules/keys.ts"
 import { takeSlot } from "../../src/rules/line.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
 import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/rules/step.ts"
@@ -80,10 +81,9 @@ describe("the rules, as they are and as Lua, are found to differ when one of the
     "invariants",
     "Redis",
   ])
-  const ACCOUNT = 17
   const pushing = wrongly(queue.end, (db, keys, now, context, calls) => {
     // what the others hold counts, and that they wait does not
-    const account = keys[ACCOUNT] ?? ""
+    const { account } = queueKeys(keys)
     const entries = db.hgetall(account)
     for (let i = 0; i < entries.length; i += 2) {
       const [held = "0", , at = "0"] = (entries[i + 1] ?? "").split(" ")

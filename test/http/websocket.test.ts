@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { WebSocket } from "ws"
 import { eventually } from "../../scripts/harness/process.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { delayStarts } from "../gatekeeper/ticket-support.ts"
 import { hangUp, session } from "../support/gate.ts"
 import { call, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, START, waiting } from "./push-support.ts"
@@ -104,6 +105,30 @@ describe.concurrent("a WebSocket", () => {
       // sent with the next heartbeat
       expect(yield* other.waitClosed).toBe(1000)
       expect(other.events.at(-1)).toMatchObject({ type: "ended", reason: "left" })
+    }),
+  )
+
+  servedTest("that leaves during a start is told of its end once, when that is over", {}, ({ url, world }) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const ticket = yield* waiting
+      const socket = yield* webSocket(eventsOf(url, ticket))
+      yield* hangUp("web-1")
+      yield* socket.waitFor("the start call", has("start_call"))
+      const answer = yield* delayStarts(world)
+      socket.send(START)
+      yield* Effect.promise(() => eventually("the start", () => world.initiated.length === 2))
+      socket.send(LEAVE)
+      // answered after the leave was handled
+      socket.send("x")
+      yield* socket.waitFor("an answer", has("error"))
+      yield* answer
+      yield* socket.waitFor("the session", has("session"))
+      yield* hangUp("web-2")
+      expect(yield* socket.waitClosed).toBe(1000)
+      const ends = socket.events.filter(({ type }) => type === "ended")
+      expect(ends).toMatchObject([{ reason: "ended" }])
+      expect(yield* gate.status(ticket)).toMatchObject({ state: "ended" })
     }),
   )
 
