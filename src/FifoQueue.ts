@@ -23,6 +23,7 @@ import type { Doubt } from "./rules/queue/doubts.ts"
 import type { Failed } from "./rules/queue/fail.ts"
 import type { Offered } from "./rules/queue/offer.ts"
 import type { SessionState } from "./rules/queue/session-state.ts"
+import type { Silence } from "./rules/queue/silence.ts"
 import type { Start } from "./rules/queue/start.ts"
 import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
 import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/step.ts"
@@ -41,6 +42,7 @@ export type {
   SettlementKind,
   Signal,
   SignalKind,
+  Silence,
   Start,
   StepResult,
   TicketSnapshot,
@@ -245,8 +247,8 @@ export class FifoQueue extends Context.Service<
       subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
     ) => Step<string>
     /**
-     * The data bound to each running session that is to be ended at the platform now: those without a caller, those that an operator ends
-     * and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: for so long no other instance is given it;
+     * The data bound to each running session that is to be ended at the platform now: those without a caller, those that an operator ends,
+     * silent ones and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: for so long no other instance is given it;
      * afterwards any instance is, if it still runs.
      */
     readonly dueEnds: (
@@ -254,6 +256,16 @@ export class FifoQueue extends Context.Service<
       which: "all" | "at_once",
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. With a limit (ms), a silent call ends
+     * at the answer's `endsAt`; `ends`: a gate can end it (`dueEnds`). In a queue without `silence`, no call ends because of it.
+     */
+    readonly silence?: (
+      at: CampaignContext,
+      id: string,
+      silentMillis: number,
+      limit: { readonly millis: number; readonly ends: boolean } | undefined,
+    ) => Step<Silence>
     /** What an operator sees and does. */
     readonly operator: OperatorQueue
   }

@@ -177,6 +177,7 @@ export const layer: Layer.Layer<
       relay: traces.inTicketTrace("Gatekeeper.relay", (...offer: Parameters<typeof relay>) =>
         shutdown.track(relay(...offer)),
       ),
+      silence: traces.inTicketTrace("Gatekeeper.silence", tickets.silence),
       leave: traces.inTicketTrace("Gatekeeper.leave", tickets.leave),
       withdraw: traced("Gatekeeper.withdraw", (ticket: string, { address }: Caller) => {
         const campaign = campaigns.ofTicket(ticket)

@@ -8,14 +8,14 @@
  */
 import { Clock, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
-import type { Adapter } from "./platform-api/adapter.ts"
+import { type Adapter, lengthControlOf } from "./platform-api/adapter.ts"
 import { makeAdapter } from "./platform-api/adapters.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
-import type { Finding, SessionState, WebSession } from "./platform-api/model.ts"
+import type { Finding, LengthControl, SessionState, WebSession } from "./platform-api/model.ts"
 import { makeSend } from "./platform-api/requests.ts"
 import { readWebhook, refuseUnread, type WebhookReader } from "./platform-api/webhooks.ts"
-import { Settings } from "./Settings.ts"
+import { type Campaign, Settings } from "./Settings.ts"
 import { PlatformApi } from "./services/PlatformApi.ts"
 import * as SteadyCircuits from "./steady-circuits.ts"
 
@@ -29,11 +29,35 @@ export {
   RequestRefused,
   Unavailable,
 } from "./platform-api/errors.ts"
-export type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./platform-api/model.ts"
+export type {
+  Concurrency,
+  Finding,
+  LengthControl,
+  RelayedSession,
+  SessionState,
+  WebSession,
+} from "./platform-api/model.ts"
 export { LONGEST_START_MILLIS, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
 export type { UnreadVerdict, WebhookVerdict } from "./platform-api/webhooks.ts"
 export type { StartConfig } from "./Session.ts"
 export { PlatformApi } from "./services/PlatformApi.ts"
+
+/** How far the gate can limit the length of a campaign's calls, at the gate's own platforms and at a host's. */
+export const lengthControl = (platform: PlatformApi["Service"], campaign: string): LengthControl =>
+  platform.lengthControl?.(campaign) ?? (platform.end === undefined ? "unbounded" : "endable")
+
+/** What `check` and the start say where `SilenceSeconds` is set and the gate cannot end a call. */
+const silenceFindings = ({ SilenceSeconds }: Campaign, control: LengthControl): ReadonlyArray<Finding> =>
+  SilenceSeconds === undefined || control === "endable"
+    ? []
+    : [
+        {
+          subject: "silent calls",
+          state: "not_checked",
+          detail:
+            "the gate cannot ask this platform to end a call, so SilenceSeconds holds only where the page ends it, as the widget does",
+        },
+      ]
 
 /** The platforms over HTTP. The host chooses the client, with its proxy, certificates and tracing. */
 export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpClient> = Layer.effect(
@@ -86,6 +110,10 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       sessionsOf: using(
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
+      lengthControl: (campaign) => {
+        const adapter = adapters.get(campaign)
+        return adapter === undefined ? "unbounded" : lengthControlOf(adapter)
+      },
       limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
       startMillis: (campaign) => adapters.get(campaign)?.startMillis,
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed("unsupported" as const)),
@@ -98,7 +126,13 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         Effect.matchEffect(adapterOf(campaign), {
           onFailure: ({ message }) =>
             Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", detail: message }]),
-          onSuccess: ({ check }) => check,
+          onSuccess: (adapter) =>
+            Effect.map(adapter.check, (findings) => {
+              const settingsOf = settings.Campaigns.find(({ name }) => name === campaign)
+              return settingsOf === undefined
+                ? findings
+                : [...findings, ...silenceFindings(settingsOf, lengthControlOf(adapter))]
+            }),
         }),
     })
   }),

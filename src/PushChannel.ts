@@ -3,7 +3,7 @@
  *
  * A message is a hint: it may be lost with its connection or the message bus. The state in the store is the truth, and the
  * next heartbeat or the next attach delivers what was missed. An event that equals the connection's last one is not sent
- * again, except a reply to the peer (`session`, `error`), which is always sent.
+ * again, except a reply to the peer (`session`, `error`, `warning`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } from "effect"
@@ -53,10 +53,15 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
 })
 
 /** The event for a session that has started. */
-export const sessionEvent = ({ sessionId, ...session }: Started): Extract<PushEvent, { type: "session" }> => ({
+export const sessionEvent = ({
+  sessionId,
+  silenceSeconds,
+  ...session
+}: Started): Extract<PushEvent, { type: "session" }> => ({
   type: "session",
   ...accessOf(session),
   sessionId,
+  ...(silenceSeconds === undefined ? {} : { silenceSeconds }),
 })
 
 /** The event for a signal of the queue. */

@@ -132,6 +132,12 @@ export const Started = Schema.Struct({
     }),
   ),
   sessionId: Schema.String.annotate({ description: "The platform's id of the session." }),
+  silenceSeconds: Schema.optionalKey(
+    Schema.Int.annotate({
+      description:
+        "How long nobody may speak in the call; its page reports silence (`PushCommand`). Absent where a call may be silent.",
+    }),
+  ),
 })
 export type Started = typeof Started.Type
 
@@ -149,6 +155,7 @@ export const TicketState = Schema.Literals([
   "reclaimed",
   "removed",
   "stopped",
+  "silent",
 ])
 export type TicketState = typeof TicketState.Type
 
@@ -177,6 +184,13 @@ const Place = {
   }),
 }
 
+/** A call is about to end. */
+export const Warning = Schema.Struct({
+  reason: Schema.Literal("silence").annotate({ description: "`silence`: nobody has spoken for a while." }),
+  endsAt: Schema.String.annotate({ description: "When the call ends unless somebody speaks, ISO 8601." }),
+})
+export type Warning = typeof Warning.Type
+
 /** A ticket as its holder sees it. The place is present only while it waits, the session only while it is live. */
 export const TicketStatus = Schema.Struct({
   uniqueRequestId: Started.fields.uniqueRequestId,
@@ -193,6 +207,8 @@ export const TicketStatus = Schema.Struct({
   webSocketUrl: Started.fields.webSocketUrl,
   credential: Started.fields.credential,
   sessionId: Schema.optionalKey(Started.fields.sessionId),
+  silenceSeconds: Started.fields.silenceSeconds,
+  warning: Schema.optionalKey(Warning),
 })
 export type TicketStatus = typeof TicketStatus.Type
 
@@ -218,7 +234,9 @@ export const PushEvent = Schema.Union([
     webSocketUrl: Started.fields.webSocketUrl,
     credential: Started.fields.credential,
     sessionId: Started.fields.sessionId,
+    silenceSeconds: Started.fields.silenceSeconds,
   }),
+  Schema.Struct({ type: eventType("warning", "The call is about to end."), ...Warning.fields }),
   Schema.Struct({
     type: eventType("ended", "The ticket is over."),
     reason: Schema.String.annotate({ description: "The final state of the ticket." }),
@@ -233,12 +251,37 @@ export const PushEvent = Schema.Union([
 ])
 export type PushEvent = typeof PushEvent.Type
 
-/** A command that a ticket's holder sends over its connection. */
-export const PushCommand = Schema.Struct({
-  type: Schema.Literals(["start", "leave"]).annotate({
-    description: "`start` starts the call of a called ticket, `leave` gives the place up.",
+/** The longest silence that a page may report, in seconds. */
+export const MAX_SILENCE_SECONDS = 86_400
+
+/** How long nobody has spoken in the call of a ticket, as its page hears it. */
+export const SilenceReport = Schema.Struct({
+  seconds: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: MAX_SILENCE_SECONDS })).annotate({
+    description: `How long nobody has spoken, neither the caller nor the agent, 0 to ${MAX_SILENCE_SECONDS}; 0: somebody speaks.`,
   }),
 })
+export type SilenceReport = typeof SilenceReport.Type
+
+/** What a report of silence does: when the call ends unless somebody speaks, ISO 8601; null when no end is due. */
+export const SilenceAnswer = Schema.Struct({ endsAt: Schema.NullOr(Warning.fields.endsAt) })
+export type SilenceAnswer = typeof SilenceAnswer.Type
+
+/** A command that a ticket's holder sends over its connection. */
+export const PushCommand = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literals(["start", "leave", "hidden"]).annotate({
+      description:
+        "`start` starts the call of a called ticket, `leave` gives the place up or ends the call, `hidden` says that it is the caller's turn while the page is hidden.",
+    }),
+  }),
+  Schema.Struct({
+    type: Schema.Literal("silence").annotate({
+      description:
+        "The page of a running call reports silence, or that somebody speaks. A silence is answered by `warning`.",
+    }),
+    ...SilenceReport.fields,
+  }),
+])
 
 /**
  * The ticket waits. It is in the error channel so that the type of a request lists all outcomes. It is not an `Error`, because

@@ -51,9 +51,12 @@ type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclud
  * One web campaign of a platform; it has slots and a queue. A campaign of a vendor has that vendor's settings, and the vendor's address,
  * key and agent in the fields of the default platform.
  */
-export interface Campaign extends Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, VendorSettings {
+export interface Campaign
+  extends Omit<Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, "SilenceSeconds">,
+    VendorSettings {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
+  readonly SilenceSeconds?: (typeof PlatformCampaign.Type)["SilenceSeconds"]
   /** absent for a campaign that shares no account */
   readonly Account?: CampaignAccount
 }

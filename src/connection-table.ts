@@ -36,7 +36,7 @@ class Entry implements Opened {
 
   /** @param text the event as JSON */
   sendText(event: PushEvent, text: string): void {
-    if (event.type !== "session" && event.type !== "error") {
+    if (event.type !== "session" && event.type !== "error" && event.type !== "warning") {
       if (this.last === text) return
       this.last = text
     }

@@ -37,6 +37,7 @@ const ends: Readonly<Partial<Record<TicketState, string>>> = {
   reclaimed: "The call reached its time limit.",
   removed: "You were removed from the queue.",
   stopped: "The operator ended the call.",
+  silent: "The call ended because nobody spoke.",
 }
 /** Why a ticket is over. */
 export const ended = (state: TicketState): string => ends[state] ?? "This request has ended."

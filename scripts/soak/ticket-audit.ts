@@ -29,6 +29,7 @@ const ENDED: { readonly [S in EndState]: true } = {
   reclaimed: true,
   removed: true,
   stopped: true,
+  silent: true,
 }
 const isEnd = (state: State): state is EndState => state in ENDED
 

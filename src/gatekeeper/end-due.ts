@@ -1,6 +1,6 @@
 /**
  * Ends running sessions at the platform: those whose lease is about to end, unless the platform itself ends calls at the maximum length;
- * those without a caller; and those that an operator ended when the platform did not answer (`operator/end-call.ts`). Afterwards their
+ * those in which nobody has spoken for `SilenceSeconds`; those without a caller; and those that an operator ended when the platform did not answer (`operator/end-call.ts`). Afterwards their
  * slots are free. If the platform cannot be reached, or does not confirm the end, it is asked again until the lease ends; then the slot is
  * freed anyway, and the call may continue without one.
  *
@@ -37,7 +37,7 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
       const isOver = yield* Effect.catch(end(campaign.name, session), ({ message }) =>
         Effect.as(
           Effect.logWarning(
-            `A call that reached Queue.MaxCallMinutes, that has no caller, or that an operator ended, could not be ended: ${message}`,
+            `A call that reached Queue.MaxCallMinutes, in which nobody speaks, that has no caller, or that an operator ended, could not be ended: ${message}`,
           ),
           false,
         ),

@@ -16,7 +16,9 @@ import {
   type TicketState,
   type TicketStatus,
   TicketUnknown,
+  type Warning,
 } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
 
 /**
  * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, while
@@ -145,12 +147,23 @@ export const boundSessionOf = (data: string): WebSession => {
   return { ...accessOf({ webSocketUrl: session.url, credential }), sessionIds: session.s }
 }
 
+/** The limits of a campaign's calls that a caller is told. */
+type CallLimits = Pick<Campaign, "SilenceSeconds"> | undefined
+
 /** A started session, for its caller. */
-export const startedFrom = (uniqueRequestId: string, { sessionIds, ...session }: WebSession): Started => ({
+export const startedFrom = (
+  uniqueRequestId: string,
+  { sessionIds, ...session }: WebSession,
+  limits: CallLimits,
+): Started => ({
   uniqueRequestId,
   ...accessOf(session),
   sessionId: sessionIds[0] ?? "",
+  ...(limits?.SilenceSeconds === undefined ? {} : { silenceSeconds: limits.SilenceSeconds }),
 })
 
-export const startedOf = (uniqueRequestId: string, data: string): Started =>
-  startedFrom(uniqueRequestId, boundSessionOf(data))
+export const startedOf = (uniqueRequestId: string, data: string, limits: CallLimits): Started =>
+  startedFrom(uniqueRequestId, boundSessionOf(data), limits)
+
+/** Why a call is about to end. `silentUntil`: when it ends unless somebody speaks (ms since 1970). */
+export const warningOf = (silentUntil: number): Warning => ({ reason: "silence", endsAt: isoTime(silentUntil) })

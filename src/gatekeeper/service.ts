@@ -47,6 +47,14 @@ export class Gatekeeper extends Context.Service<
     >
     /** The page of a started ticket makes its SDP offer with the token of its credential; succeeds with the vendor's answer. */
     readonly relay: (...offer: Parameters<Relay>) => Effect.Effect<Relayed, Effect.Error<ReturnType<Relay>> | Draining>
+    /**
+     * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. Succeeds with when the call ends unless
+     * somebody speaks (ms since 1970); with undefined when no end is due, as before the call, or without `SilenceSeconds`.
+     */
+    readonly silence: (
+      ticket: string,
+      silentMillis: number,
+    ) => Effect.Effect<number | undefined, TicketUnknown | TicketOver | StoreUnavailable>
     /** Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. */
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
     /**

@@ -33,6 +33,7 @@ const globalSettings = ({ Privacy, Queue, Security }: SettingsTree): SharedSetti
 
 const CAMPAIGN_SETTINGS = [
   "MaxConcurrency",
+  "SilenceSeconds",
   "Account",
   "BaseUrl",
   "DefaultRegionId",
@@ -51,6 +52,8 @@ const format = (campaign: Campaign, setting: CampaignSetting): string => {
   switch (setting) {
     case "MaxConcurrency":
       return campaign.MaxConcurrency === undefined ? "the platform's figure" : String(campaign.MaxConcurrency)
+    case "SilenceSeconds":
+      return campaign.SilenceSeconds === undefined ? "no limit" : String(campaign.SilenceSeconds)
     case "Account": {
       const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
       return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`

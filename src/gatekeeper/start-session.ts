@@ -182,7 +182,7 @@ export const makeStartSession = (
                 ? Effect.void
                 : followUp(ids.learn(at, campaign, sessionId))
             return Effect.andThen(learned, log("ticket started", { campaign, ticket })).pipe(
-              Effect.as(startedFrom(ticket, session)),
+              Effect.as(startedFrom(ticket, session, campaigns.ofTicket(ticket))),
             )
           }
           return Effect.fail(

@@ -2,6 +2,7 @@
 import { Effect, Metric, Result, Schedule, type Scope } from "effect"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
+import { lengthControl, PlatformApi } from "../PlatformApi.ts"
 import { endedEvent, sessionEvent, startCallEvent } from "../PushChannel.ts"
 import { platformUnavailable } from "../refusals.ts"
 import type {
@@ -15,6 +16,7 @@ import type {
   TicketStatus,
   TicketUnknown,
 } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { HEARTBEAT_MILLIS } from "./gates.ts"
@@ -40,6 +42,14 @@ export interface Tickets {
     hidden?: boolean,
   ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
   /**
+   * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. Returns when the call ends unless somebody
+   * speaks (ms since 1970); undefined when no end is due: somebody speaks, the ticket is not in a call, or the campaign has no limit.
+   */
+  readonly silence: (
+    ticket: string,
+    silentMillis: number,
+  ) => Effect.Effect<number | undefined, TicketUnknown | TicketOver | StoreUnavailable>
+  /**
    * Withdraws the ticket of a campaign that a reload has removed, whose caller does not know of it. Tries until this gate knows that the
    * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
    */
@@ -63,7 +73,10 @@ export interface EndSource {
 
 const NO_PLACE = { position: 0, length: 0, averageMillis: 0, disrupted: false }
 
-const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushEvent | undefined => {
+/** The campaign of a ticket, as far as its caller is told of it; undefined if it was removed. */
+type Limits = Pick<Campaign, "SilenceSeconds"> | undefined
+
+const eventOf = (ticket: string, standing: TicketSnapshot, slots: number, limits: Limits): PushEvent | undefined => {
   switch (standing._tag) {
     case "waiting":
       return {
@@ -76,7 +89,7 @@ const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushE
     case "called":
       return startCallEvent(standing.startBefore)
     case "live":
-      return sessionEvent(outcomes.startedOf(ticket, standing.data))
+      return sessionEvent(outcomes.startedOf(ticket, standing.data, limits))
     case "ended":
       return endedEvent(standing.state)
     default:
@@ -88,6 +101,7 @@ const statusOf = (
   ticket: string,
   standing: Exclude<TicketSnapshot, { _tag: "unknown" }>,
   slots: number,
+  limits: Limits,
 ): TicketStatus => {
   switch (standing._tag) {
     case "waiting":
@@ -108,7 +122,11 @@ const statusOf = (
     case "starting":
       return { uniqueRequestId: ticket, state: "starting" }
     case "live":
-      return { state: "live", ...outcomes.startedOf(ticket, standing.data) }
+      return {
+        state: "live",
+        ...outcomes.startedOf(ticket, standing.data, limits),
+        ...(standing.silentUntil === undefined ? {} : { warning: outcomes.warningOf(standing.silentUntil) }),
+      }
     case "ended":
       return { uniqueRequestId: ticket, state: standing.state }
   }
@@ -138,10 +156,11 @@ export const makeTickets = (
   startSession: StartSession,
   leave: Leave,
   removed: RemovedCampaigns,
-): Effect.Effect<Tickets, never, FifoQueue | Scope.Scope | Store> =>
+): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const store = yield* Store
+    const platform = yield* PlatformApi
 
     const noteEnd = makeUnknownEnds()
     const unanswered = yield* makeUnansweredEnds
@@ -193,7 +212,7 @@ export const makeTickets = (
         case "ended":
           return yield* Effect.fail(outcomes.ticketOver(taken.state))
         case "live":
-          return outcomes.startedOf(ticket, taken.data)
+          return outcomes.startedOf(ticket, taken.data, campaign)
         case "busy":
           return yield* Effect.fail(outcomes.startInProgress())
         case "waiting":
@@ -225,7 +244,7 @@ export const makeTickets = (
           Effect.flatMap(({ found, slots }): Effect.Effect<Started | undefined, Queued> => {
             switch (found._tag) {
               case "live":
-                return Effect.succeed(outcomes.startedOf(ticket, found.data))
+                return Effect.succeed(outcomes.startedOf(ticket, found.data, campaigns.ofTicket(ticket)))
               case "waiting":
                 return Effect.fail(outcomes.queued(ticket, found, slots))
               case "called":
@@ -246,6 +265,27 @@ export const makeTickets = (
           // a page that is being closed does not wait for the answer
           Effect.uninterruptible,
         ),
+      silence: (ticket, silentMillis) =>
+        Effect.gen(function* () {
+          const where = yield* queueOf(ticket)
+          if (queue.silence === undefined) return undefined
+          const campaign = campaigns.ofTicket(ticket)
+          const limit =
+            campaign?.SilenceSeconds === undefined
+              ? undefined
+              : { millis: campaign.SilenceSeconds * 1000, ends: lengthControl(platform, campaign.name) === "endable" }
+          const found = yield* step(where, queue.silence(where, ticket, silentMillis, limit))
+          switch (found._tag) {
+            case "silent":
+              return found.endsAt
+            case "speech":
+              return undefined
+            case "ended":
+              return yield* Effect.fail(outcomes.ticketOver(found.state))
+            case "unknown":
+              return yield* Effect.fail(outcomes.ticketUnknown())
+          }
+        }),
       withdrawRemoved: (ticket) =>
         removed.queueOf(ticket).pipe(
           Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),
@@ -253,9 +293,13 @@ export const makeTickets = (
           Effect.ignore,
         ),
       status: (ticket, hidden) =>
-        Effect.map(standing(ticket, false, hidden), ({ found, slots }) => statusOf(ticket, found, slots)),
+        Effect.map(standing(ticket, false, hidden), ({ found, slots }) =>
+          statusOf(ticket, found, slots, campaigns.ofTicket(ticket)),
+        ),
       attach: (ticket, hidden) =>
-        Effect.map(standing(ticket, true, hidden), ({ found, slots }) => eventOf(ticket, found, slots)),
+        Effect.map(standing(ticket, true, hidden), ({ found, slots }) =>
+          eventOf(ticket, found, slots, campaigns.ofTicket(ticket)),
+        ),
       hasEnded: (sessionId, { campaigns: names }) =>
         Effect.gen(function* () {
           const states = yield* Effect.forEach(

@@ -1,7 +1,7 @@
 /** The definition of the gate's HTTP API: shown by `/openapi.json` and `/docs`, and served by the router. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { PushCommand, PushEvent, SessionRequest } from "../Session.ts"
+import { PushCommand, PushEvent, SessionRequest, SilenceReport } from "../Session.ts"
 import { calledAgain, failures, requestProblems, startProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
@@ -148,6 +148,27 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
   }).annotate(
     OpenApi.Description,
     "Begins the session of an `sdp-relay` credential with the page's SDP offer, once. The answer is the vendor's SDP answer.",
+  ),
+  HttpApiEndpoint.post("silence", "/api/session/:id/silence", {
+    params: id,
+    payload: SilenceReport,
+    success: succeeds(200, successes.SilenceAnswer),
+    error: refusals(
+      problems.invalidReport,
+      problems.malformedJson,
+      problems.originNotAllowed,
+      ...failures.TicketUnknown.problems,
+      ...failures.TicketOver.problems,
+      problems.bodyTooLarge,
+      problems.unsupportedMediaType,
+      problems.askedTooOften,
+      problems.internalError,
+      problems.bodyAlreadyRead,
+      ...failures.StoreUnavailable.problems,
+    ),
+  }).annotate(
+    OpenApi.Description,
+    "The page of a running call reports how long nobody has spoken, or that somebody speaks, where the session has `silenceSeconds`. The same as the command `silence`.",
   ),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,

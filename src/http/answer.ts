@@ -4,7 +4,7 @@
  */
 import { accessOf } from "../credential.ts"
 import * as messages from "../messages.ts"
-import type { Queued, RateLimited, Relayed, Started } from "../Session.ts"
+import { MAX_SILENCE_SECONDS, type Queued, type RateLimited, type Relayed, type Started } from "../Session.ts"
 import type { SingleHeader } from "../serving/repeated-headers.ts"
 import { type Failure, toProblem } from "./failures.ts"
 import { eventsUrl } from "./paths.ts"
@@ -95,6 +95,7 @@ export const started = (session: Started): Answer => ({
       ...accessOf(session),
       sessionId: session.sessionId,
       uniqueRequestId: session.uniqueRequestId,
+      silenceSeconds: session.silenceSeconds,
     },
     "started",
   ),
@@ -178,6 +179,9 @@ export const bodyTooLarge = (maxBytes: number): Answer =>
 const sentTwice = (name: SingleHeader): Answer =>
   refused(problems.repeatedHeader.make(`${name}: Expected it once, and it was sent more than once.`))
 
+/** What a report of silence must say. */
+export const NO_SILENCE = `Expected how long nobody has spoken, a number from 0 to ${MAX_SILENCE_SECONDS}`
+
 export const refusals = {
   repeatedHeader: {
     authorization: sentTwice("authorization"),
@@ -198,6 +202,14 @@ export const refusals = {
       "invalid_request",
       "body: Expected an SDP offer.",
       { errors: [{ field: "body", message: "Expected an SDP offer" }] },
+      {},
+    ),
+  ),
+  noSilence: refused(
+    problems.invalidReport.make(
+      "invalid_request",
+      `seconds: ${NO_SILENCE}.`,
+      { errors: [{ field: "seconds", message: NO_SILENCE }] },
       {},
     ),
   ),

@@ -269,7 +269,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         })
       }
       // leaving is answered alike for every ticket
-      const tells = isRead || path.endsWith("/start")
+      const tells = isRead || path.endsWith("/start") || path.endsWith("/silence")
       const routeTicket = (): void => {
         response.once("close", () => {
           if (routedOutcome(request) === "ticket_unknown") limits.answered(ticket, address, false)

@@ -108,6 +108,7 @@ export const wrongFields = {
 export const problems = {
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
   invalidOffer: problem("InvalidOffer", 400, ["invalid_request"], wrongFields),
+  invalidReport: problem("InvalidReport", 400, ["invalid_request"], wrongFields),
   malformedJson: plain("MalformedJson", 400, "malformed_json"),
   repeatedHeader: plain(
     "RepeatedHeader",

@@ -4,21 +4,22 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Option, Schema } from "effect"
 import { WebSocketServer } from "ws"
 import { Gatekeeper } from "../Gatekeeper.ts"
+import { warningOf } from "../gatekeeper/outcomes.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import * as messages from "../messages.ts"
 import { type Opened, PushChannel, sessionEvent } from "../PushChannel.ts"
-import type { PushEvent } from "../Session.ts"
-import { type Answer, failed } from "./answer.ts"
+import { type PushEvent, SilenceReport } from "../Session.ts"
+import { type Answer, failed, NO_SILENCE } from "./answer.ts"
 import { awaitStart } from "./await-start.ts"
 import { BufferedConnection } from "./buffered-connection.ts"
 import { toProblem } from "./failures.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
-import { type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-transport.ts"
+import { type ClientMessage, type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-transport.ts"
 
-/** A client's messages are `{"type":"start"}`, `{"type":"leave"}` and `{"type":"hidden"}`; none is longer. */
+/** No message of a client is longer (`PushCommand`). */
 const MAX_MESSAGE_BYTES = 1024
 /** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
 const MAX_FRAGMENTS = 16
@@ -36,6 +37,8 @@ const SERVER_OPTIONS = {
   maxFragments: MAX_FRAGMENTS,
   maxBufferedChunks: MAX_CHUNKS,
 }
+
+const decodeReport = Schema.decodeUnknownOption(SilenceReport)
 
 export interface Push {
   readonly upgrade: (
@@ -85,13 +88,14 @@ export const makePush = (
       ticket: string,
       opened: Opened,
       connection: BufferedConnection,
-      message: string,
+      message: ClientMessage,
     ): Effect.Effect<void> => {
+      const { type } = message
       const answer = (event: PushEvent): Effect.Effect<void> => Effect.sync(() => opened.send(event))
       const refuse = (code: string, text: string): Effect.Effect<void> => answer({ type: "error", code, message: text })
       if (limits.use(ticket, "command", undefined) !== undefined)
         return refuse("rate_limited", messages.askedTooOften(60))
-      if (message === "start") {
+      if (type === "start") {
         const started = Effect.matchEffect(gatekeeper.start(ticket), {
           onFailure: (error) => {
             const { code, detail } = toProblem(error)
@@ -101,7 +105,7 @@ export const makePush = (
         })
         return connection.whileStarting(started)
       }
-      if (message === "leave") {
+      if (type === "leave") {
         // a start or a call that is under way ends later, and its end is pushed then
         const tellEnd = Effect.matchEffect(gatekeeper.attach(ticket), {
           onFailure: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
@@ -112,7 +116,7 @@ export const makePush = (
           onSuccess: () => tellEnd,
         })
       }
-      if (message === "hidden") {
+      if (type === "hidden") {
         return Effect.matchEffect(gatekeeper.attach(ticket, true), {
           onFailure: (error) => {
             const { code, detail } = toProblem(error)
@@ -121,7 +125,22 @@ export const makePush = (
           onSuccess: (event) => (event === undefined ? Effect.void : answer(event)),
         })
       }
-      return refuse("invalid_message", 'Expected {"type":"start"}, {"type":"leave"} or {"type":"hidden"}.')
+      if (type === "silence") {
+        const report = decodeReport(message)
+        if (Option.isNone(report)) return refuse("invalid_message", `seconds: ${NO_SILENCE}.`)
+        return Effect.matchEffect(gatekeeper.silence(ticket, report.value.seconds * 1000), {
+          onFailure: (error) => {
+            const { code, detail } = toProblem(error)
+            return refuse(code, detail)
+          },
+          onSuccess: (endsAt) =>
+            endsAt === undefined ? Effect.void : answer({ type: "warning", ...warningOf(endsAt) }),
+        })
+      }
+      return refuse(
+        "invalid_message",
+        'Expected {"type":"start"}, {"type":"leave"}, {"type":"hidden"} or {"type":"silence","seconds":…}.',
+      )
     }
 
     const onCommand: OnCommand = ({ connection, opened, ticket }, command) => {

@@ -55,6 +55,12 @@ const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
           params.id,
         ),
       )
+      .handleRaw("silence", ({ params }) =>
+        respond(
+          Effect.flatMap(incoming, (request) => routes.silence(params.id, request)),
+          params.id,
+        ),
+      )
       .handleRaw("leave", ({ params }) => respond(routes.leave(params.id), params.id))
       .handleRaw("leaveWithPage", ({ params }) => respond(routes.leave(params.id), params.id)),
   ),

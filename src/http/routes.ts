@@ -1,11 +1,12 @@
 /** The gate's operations over HTTP. Each returns an answer; none fails. */
 import type { IncomingMessage } from "node:http"
-import { Context, Effect, Layer, Metric, Predicate, Result } from "effect"
+import { Context, Effect, Layer, Metric, Option, Predicate, Result, Schema } from "effect"
 import { cachedFor } from "../cached-for.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { makeCampaigns } from "../gatekeeper/campaigns.ts"
 import { webhooks } from "../gatekeeper/metrics.ts"
 import { campaignOf } from "../gatekeeper/validate.ts"
+import { isoTime, type SilenceAnswer, SilenceReport } from "../Session.ts"
 import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { currentSettings, derived } from "../settings/current.ts"
@@ -13,7 +14,7 @@ import { hasDefaultPlatform } from "../settings/default-platform.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
 import { currentAddressOf } from "./client-address.ts"
-import { bearerOf, header, headersOf, isForwarded, isSdp, parseJson, readBody } from "./incoming.ts"
+import { bearerOf, header, headersOf, isForwarded, isJson, isSdp, parseJson, readBody } from "./incoming.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
 import { TicketLimits } from "./ticket-limits.ts"
@@ -32,6 +33,8 @@ export class Routes extends Context.Service<
     readonly start: (ticket: string) => Effect.Effect<Answer>
     /** Handles a page's SDP offer. A call whose answer does not reach the page is ended. */
     readonly relay: (ticket: string, request: IncomingMessage) => Effect.Effect<Answer>
+    /** Handles a page's report of how long nobody has spoken in its call. */
+    readonly silence: (ticket: string, request: IncomingMessage) => Effect.Effect<Answer>
     readonly leave: (ticket: string) => Effect.Effect<Answer>
     readonly sessionEnded: (request: IncomingMessage) => Effect.Effect<Answer>
     readonly vendorWebhook: (platform: string, request: IncomingMessage) => Effect.Effect<Answer>
@@ -43,6 +46,8 @@ export class Routes extends Context.Service<
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/http/Routes") {}
+
+const decodeReport = Schema.decodeUnknownOption(SilenceReport)
 
 /** How an SDP begins (RFC 8866 §5). */
 const SDP = /^v=0\r?\n/
@@ -132,6 +137,15 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             )
             // a page that disconnects must not interrupt its start
             return yield* Effect.uninterruptible(relayed)
+          }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
+        silence: (ticket, request) =>
+          Effect.gen(function* () {
+            if (!isJson(request)) return answers.refusals.mediaType
+            const report = decodeReport(yield* Effect.fromResult(parseJson(yield* readBody(request))))
+            if (Option.isNone(report)) return answers.refusals.noSilence
+            const endsAt = yield* Effect.mapError(gatekeeper.silence(ticket, report.value.seconds * 1000), failed)
+            const answer: SilenceAnswer = { endsAt: endsAt === undefined ? null : isoTime(endsAt) }
+            return answers.json(200, answer, endsAt === undefined ? "speech" : "silent")
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         leave: (ticket) =>
           Effect.match(gatekeeper.leave(ticket), {

@@ -49,10 +49,14 @@ const read = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name:
   return yield* Effect.promise(() => makeDocument(body, { ...HEADERS, "content-type": type }))
 })
 
-/** The directories of which every file is served: the texts of each language, and the scripts that make each vendor's calls. */
+/**
+ * The directories of which every file is served: the texts of each language, the scripts that make each vendor's calls, and those that some
+ * calls need besides.
+ */
 const DIRECTORIES = [
   { name: "languages/", extension: ".json", type: "application/json" },
   { name: "vendors/", extension: ".js", type: "text/javascript; charset=utf-8" },
+  { name: "calls/", extension: ".js", type: "text/javascript; charset=utf-8" },
 ]
 
 const namesIn = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name: string, extension: string) {

@@ -1,7 +1,7 @@
 /** The schemas of the gate's successful answers. */
 import { Schema } from "effect"
 import { PlatformTrouble } from "../queue/operator-schemas.ts"
-import { Queued, Started, TicketStatus } from "../Session.ts"
+import { Queued, SilenceAnswer as Silence, Started, TicketStatus } from "../Session.ts"
 
 /** 200: the session has started. */
 export const StartedAnswer = Schema.Struct({
@@ -34,6 +34,8 @@ export const sdpHeaders = {
     Schema.String.annotate({ description: "Ends with the vendor's own id of the call, where the vendor names one." }),
   ),
 }
+
+export const SilenceAnswer = Silence.annotate({ identifier: "SilenceAnswer" })
 
 export const SessionEndedAnswer = Schema.Struct({
   released: Schema.Boolean.annotate({ description: "false for repeats and unknown sessions" }),

@@ -14,13 +14,20 @@ const closeCodes: Record<CloseReason, number> = {
   dead: 1001,
   replaced: 1008,
 }
-/** Maximum messages of a client on one connection. */
+/** Maximum messages of a client at once, and how many more it may send between two heartbeats. */
 const MAX_MESSAGES = 100
+const MESSAGES_REFILL = 5
 /** Maximum pings and pongs of a client between two heartbeats. */
 const MAX_PINGS = 100
 
+/** A client's message: its type, empty if it has none, and what else it says. */
+export interface ClientMessage {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
 /** What a connection's client asks for. */
-export type OnCommand = (transport: WebSocketTransport, command: string) => void
+export type OnCommand = (transport: WebSocketTransport, message: ClientMessage) => void
 
 /** An open WebSocket as a transport. */
 export class WebSocketTransport implements Transport {
@@ -70,6 +77,7 @@ export class WebSocketTransport implements Transport {
     if (!this.alive || this.ws.readyState !== WebSocket.OPEN) return false
     this.alive = false
     this.pings = 0
+    this.messages = Math.max(0, this.messages - MESSAGES_REFILL)
     this.ws.ping()
     return true
   }
@@ -132,17 +140,18 @@ export class TicketSocket extends WebSocket {
 const onMessage = (transport: WebSocketTransport, data: unknown, isBinary: boolean): void => {
   if (!transport.admits("message")) return
   transport.alive = true
-  transport.onCommand(transport, isBinary ? "" : commandOf(String(data)))
+  transport.onCommand(transport, isBinary ? NO_MESSAGE : messageOf(String(data)))
 }
 
-/** The command in a client's message; empty if there is none. */
-const commandOf = (text: string): string => {
+const NO_MESSAGE: ClientMessage = { type: "" }
+
+const messageOf = (text: string): ClientMessage => {
   try {
     const message: unknown = JSON.parse(text)
     return typeof message === "object" && message !== null && "type" in message && typeof message.type === "string"
-      ? message.type
-      : ""
+      ? { ...message, type: message.type }
+      : NO_MESSAGE
   } catch {
-    return ""
+    return NO_MESSAGE
   }
 }

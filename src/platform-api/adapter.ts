@@ -10,7 +10,7 @@ import type { Effect, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { PlatformError } from "./errors.ts"
-import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "./model.ts"
+import type { Concurrency, Finding, LengthControl, RelayedSession, SessionState, WebSession } from "./model.ts"
 import type { Call, Endpoint } from "./transport.ts"
 
 /**
@@ -100,6 +100,11 @@ export interface Adapter {
   readonly pageEnds?: (session: WebSession) => number
   /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
   readonly check: Effect.Effect<ReadonlyArray<Finding>>
+}
+
+export const lengthControlOf = ({ end, limitsCalls }: Pick<Adapter, "end" | "limitsCalls">): LengthControl => {
+  if (end !== undefined) return "endable"
+  return limitsCalls === true ? "bounded" : "unbounded"
 }
 
 /** Sends a call through the circuit breaker of the endpoint and decodes its answer. A start is sent once, a read at most twice. */

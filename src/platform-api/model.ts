@@ -21,6 +21,12 @@ export interface RelayedSession extends WebSession {
   readonly callId?: string | undefined
 }
 
+/**
+ * How far the gate can limit the length of a platform's calls. `endable`: it can have the platform end one at any time. `bounded`: a call
+ * gets its longest length when it starts, and cannot be ended before. `unbounded`: neither.
+ */
+export type LengthControl = "endable" | "bounded" | "unbounded"
+
 /** The account's limit of concurrent calls, and how many run now. */
 export interface Concurrency {
   /** infinite where the account has none: then the platform's refusals at capacity are the limit */
@@ -54,7 +60,7 @@ export interface Fault {
 
 /** The result of one check. */
 export interface Finding {
-  readonly subject: "platform" | "web campaign" | "region" | "credential" | "vendor's settings"
+  readonly subject: "platform" | "web campaign" | "region" | "credential" | "vendor's settings" | "silent calls"
   readonly state: "ok" | "failed" | "not_checked"
   /** one sentence, without the key; for a failure it names the setting */
   readonly detail: string

@@ -10,6 +10,7 @@ import type { Cleared } from "../rules/queue/clear.ts"
 import type { Failed } from "../rules/queue/fail.ts"
 import type { Heartbeat } from "../rules/queue/heartbeat.ts"
 import type { Offered } from "../rules/queue/offer.ts"
+import type { Silence } from "../rules/queue/silence.ts"
 import type { Start } from "../rules/queue/start.ts"
 import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
@@ -19,7 +20,17 @@ import { auditFields, figures, heldSlot, Performed, platformState, waitingTicket
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
-const endState = Literals(["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"])
+const endState = Literals([
+  "ended",
+  "left",
+  "abandoned",
+  "missed",
+  "failed",
+  "reclaimed",
+  "removed",
+  "stopped",
+  "silent",
+])
 
 export const signal: Schema.Codec<Signal> = Struct({
   ticket: Text,
@@ -60,7 +71,7 @@ const waiting = Struct({
   disrupted: Flag,
   ...hindrances,
 })
-const live = Struct({ _tag: Literal("live"), data: Text })
+const live = Struct({ _tag: Literal("live"), data: Text, silentUntil: optionalKey(Finite) })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
 const unknown = Struct({ _tag: Literal("unknown") })
 
@@ -165,6 +176,13 @@ export const doubts = Struct({
 })
 
 export const dueEnds = Struct({ sessions: optionalKey(List(Text)) })
+
+export const silence: Schema.Codec<Silence> = Union([
+  Struct({ _tag: Literal("silent"), endsAt: Finite }),
+  Struct({ _tag: Literal("speech") }),
+  ended,
+  unknown,
+])
 
 export const audited = Struct({ sessions: optionalKey(List(Text)) })
 

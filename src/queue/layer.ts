@@ -339,6 +339,18 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           ),
           ({ result }) => result,
         ),
+      silence: (at, id, silentMillis, limit) =>
+        step(
+          rules.reportSilence,
+          at,
+          {
+            id,
+            silentMillis,
+            ...(limit === undefined ? {} : { limitMillis: limit.millis }),
+            ...(limit?.ends === true ? { ends: true as const } : {}),
+          },
+          identity,
+        ),
       operator: makeOperatorQueue(step),
     })
     registerAdmissionPort(queue, {

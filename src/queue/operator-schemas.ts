@@ -69,6 +69,8 @@ export const heldSlot = Struct({
   deadline: Finite,
   acceptedAt: Finite,
   attached: Flag,
+  /** of a running call in which nobody speaks: when it ends unless somebody does */
+  silentUntil: optionalKey(Finite),
 })
 
 export const waitingTicket = Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite })

@@ -31,6 +31,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     request: (body, caller) => using(({ gatekeeper }) => gatekeeper.request(body, caller)),
     start: (ticket) => using(({ gatekeeper }) => gatekeeper.start(ticket)),
     relay: (ticket, token, offer) => using(({ gatekeeper }) => gatekeeper.relay(ticket, token, offer)),
+    silence: (ticket, silentMillis) => using(({ gatekeeper }) => gatekeeper.silence(ticket, silentMillis)),
     leave: (ticket) => using(({ gatekeeper }) => gatekeeper.leave(ticket)),
     withdraw: (ticket, caller) => using(({ gatekeeper }) => gatekeeper.withdraw(ticket, caller)),
     status: (ticket, hidden) => using(({ gatekeeper }) => gatekeeper.status(ticket, hidden)),

@@ -1,6 +1,7 @@
 /**
- * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those without a caller, those that
- * nobody has opened (`queue/unopened.ts`), and those that an operator ends. The ids of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
+ * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those in which nobody has spoken
+ * for the campaign's limit, those without a caller, those that nobody has opened (`queue/unopened.ts`), and those that an operator ends. The ids
+ * of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
  * this time (`queue/due-ends.ts`), so no two gates end the same session at once, and another one tries again if that gate dies or the
  * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
  */
@@ -46,9 +47,25 @@ export const stop = (s: Step, id: string, ticket: Ticket, who: string, claimMill
   return deadline
 }
 
-/** Whether the session is to be ended at once, not only shortly before its lease ends. */
-export const endsAtOnce = (ticket: Ticket): boolean =>
+/** Whether the session ends whatever is said in it: it has no caller, nobody has opened it, or an operator has ended it. */
+export const mustEnd = (ticket: Ticket): boolean =>
   ticket.orphan === true || ticket.unopened === true || ticket.stoppedBy !== undefined
+
+/** Whether nobody has spoken in the call for as long as a call may be silent (`queue/silence.ts`). */
+const isSilent = (s: Step, { silentUntil }: Ticket): boolean => silentUntil !== undefined && silentUntil <= s.now
+
+/** Whether the session is to be ended at once, not only shortly before its lease ends. */
+export const endsAtOnce = (s: Step, ticket: Ticket): boolean => mustEnd(ticket) || isSilent(s, ticket)
+
+/** A call that ends up to this long before its limit has ended because of the silence (ms): its page has a clock of its own. */
+const EARLY_MILLIS = 2_000
+
+/** How a session ends that is reported as ended: `silent` if the time for which nobody may speak was over. */
+export const noteSilence = (s: Step, ticket: Ticket, state: EndState): EndState => {
+  const { silentUntil } = ticket
+  ticket.silentUntil = undefined
+  return state === "ended" && silentUntil !== undefined && silentUntil - EARLY_MILLIS <= s.now ? "silent" : state
+}
 
 /** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether the platform confirmed the end. */
 export const noteStop = (s: Step, id: string, ticket: Ticket, state: EndState): EndState => {

@@ -1,6 +1,6 @@
 /** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
 
-import { noteStop } from "./ending.ts"
+import { noteSilence, noteStop } from "./ending.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, placeOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
 import { numberOf } from "./native.ts"
@@ -202,7 +202,7 @@ export const endSession = (
   reported: EndState,
   kind: SettlementKind = reported === "failed" ? "refund" : "release",
 ): void => {
-  const state = noteStop(s, id, ticket, reported)
+  const state = noteStop(s, id, ticket, noteSilence(s, ticket, reported))
   freeSlot(s, id, ticket)
   s.db.zrem(s.keys.ending, id)
   if (s.context.openMillis !== undefined) s.db.zrem(s.keys.unopened, id)
@@ -212,7 +212,7 @@ export const endSession = (
     s.db.zadd(s.keys.endedSessions, s.now, session)
   }
   // a session without an offer was not a call
-  if (state === "ended" && ticket.seq !== 0 && ticket.offerBefore === undefined) {
+  if ((state === "ended" || state === "silent") && ticket.seq !== 0 && ticket.offerBefore === undefined) {
     const average = meta(s, "averageMillis")
     // the clocks of two instances may differ by more than the length of a short call
     const length = Math.max(0, s.now - (ticket.since ?? s.now))

@@ -1,8 +1,20 @@
 /** A ticket's record as it is stored: JSON under its id. */
 import { beginning, isNumber, isObject, isText, padded, sha1, textsIn } from "./native.ts"
 
-/** A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call. */
-export type EndState = "ended" | "left" | "abandoned" | "missed" | "failed" | "reclaimed" | "removed" | "stopped"
+/**
+ * A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call; a `silent` call has ended because
+ * nobody spoke.
+ */
+export type EndState =
+  | "ended"
+  | "left"
+  | "abandoned"
+  | "missed"
+  | "failed"
+  | "reclaimed"
+  | "removed"
+  | "stopped"
+  | "silent"
 /** `doubt` is not a state of a ticket but of a start that may have happened (`doubt.ts`). */
 export type State = "waiting" | "called" | "starting" | "live" | "doubt" | EndState
 
@@ -56,6 +68,8 @@ export interface Ticket {
   unopened?: true
   /** the operator who has ended the live session; the platform has not confirmed it */
   stoppedBy?: string | undefined
+  /** of a live ticket whose page has reported silence: when its call ends unless somebody speaks */
+  silentUntil?: number | undefined
 }
 
 export const holdsSlot = (state: string): boolean =>
@@ -72,7 +86,8 @@ const isState = (state: unknown): boolean =>
     state === "failed" ||
     state === "reclaimed" ||
     state === "removed" ||
-    state === "stopped")
+    state === "stopped" ||
+    state === "silent")
 
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
 const isNumberOrNone = (value: unknown): boolean => value === undefined || isNumber(value)
@@ -109,6 +124,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   (value.orphan === undefined || value.orphan === true) &&
   (value.unopened === undefined || value.unopened === true) &&
   isTextOrNone(value.stoppedBy) &&
+  isNumberOrNone(value.silentUntil) &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))
 

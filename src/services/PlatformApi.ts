@@ -2,7 +2,14 @@
 import { Context, type Effect } from "effect"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
 import type { PlatformError } from "../platform-api/errors.ts"
-import type { Concurrency, Finding, RelayedSession, SessionState, WebSession } from "../platform-api/model.ts"
+import type {
+  Concurrency,
+  Finding,
+  LengthControl,
+  RelayedSession,
+  SessionState,
+  WebSession,
+} from "../platform-api/model.ts"
 import type { UnreadVerdict, WebhookVerdict } from "../platform-api/webhooks.ts"
 import type { StartConfig } from "../Session.ts"
 
@@ -45,8 +52,10 @@ export class PlatformApi extends Context.Service<
     readonly limitsCalls?: ((campaign: string) => boolean) | undefined
     /** How long a start may take (ms), at most 25,000; 15,000 where it is undefined. */
     readonly startMillis?: ((campaign: string) => number | undefined) | undefined
+    /** How far the gate can limit the length of the campaign's calls. Without it, a platform with `end` is `endable`, any other `unbounded`. */
+    readonly lengthControl?: ((campaign: string) => LengthControl) | undefined
     /**
-     * Ends a session whose caller has left, one that nobody can open, one that an operator ends, or one that reaches
+     * Ends a session whose caller has left, one that nobody can open, one that an operator ends, a silent one, or one that reaches
      * `Queue.MaxCallMinutes`. True if it is over now; false if that is not known yet; `unsupported` if the platform cannot be asked to end
      * it. Idempotent. Without it, only the platform ends its sessions.
      */

@@ -69,12 +69,15 @@ const VENDORS = [
   ...["pipecat", "daily", "deepgram", "assemblyai", "cartesia"],
 ].map((name) => `vendors/${name}`)
 
+/** What `visit.js` loads for some calls only. */
+const CALLS = ["calls/silence"]
+
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
 const partsAt = (address: (part: string) => string): Plugin => ({
   name: "voicegate-parts",
   enforce: "pre",
   resolveDynamicImport: (specifier) => {
-    const part = [...PARTS, ...VENDORS].find((each) => specifier === `./${each}.ts`)
+    const part = [...PARTS, ...VENDORS, ...CALLS].find((each) => specifier === `./${each}.ts`)
     return part === undefined ? null : { id: address(part), external: true }
   },
 })
@@ -121,7 +124,7 @@ export const buildWidget = async (outDir: string): Promise<void> => {
   const write = (each: InlineConfig) => build({ ...each, build: { ...each.build, outDir } })
   await write(script("audio-entry.ts", "audio.js", "iife"))
   const digest = createHash("sha256")
-  for (const part of [...VENDORS, ...PARTS]) {
+  for (const part of [...VENDORS, ...CALLS, ...PARTS]) {
     // an address changes with the content
     const besides = { plugins: [partsAt((other) => `./${other}.js?v=${digest.copy().digest("hex").slice(0, 8)}`)] }
     await write(script(`${part}.ts`, `${part}.js`, "es", besides))

@@ -22,6 +22,7 @@ import { quarantine } from "./queue/quarantine.ts"
 import { registry } from "./queue/registry.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
+import { silence } from "./queue/silence.ts"
 import { traces } from "./queue/traces.ts"
 import { unopened } from "./queue/unopened.ts"
 import { withdrawal } from "./queue/withdrawal.ts"
@@ -50,5 +51,6 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   operator(test)
   pauses(test)
   endedLeases(test)
+  silence(test)
   registry(store)
 }

@@ -114,6 +114,7 @@ describe("creating a gate", () => {
       AllowedRegionIds: "",
       AllowedTransportTypes: "",
       MaxConcurrency: "",
+      SilenceSeconds: "",
       Platform: "",
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "", AgentDeployment: "" },

@@ -49,6 +49,7 @@ const ENDPOINTS = [
   ["POST", `/api/session/${NOBODY}/leave`],
   ["POST", `/api/session/${NOBODY}/start`],
   ["POST", `/api/session/${NOBODY}/relay`],
+  ["POST", `/api/session/${NOBODY}/silence`],
   ["GET", `/api/session/${NOBODY}/events`],
   ["POST", WEBHOOK],
   ["POST", VENDOR_WEBHOOK],
@@ -153,6 +154,30 @@ describe("the document says all of", () => {
       const { credential } = awaited
       return { ticket, token: credential?.shape === "sdp-relay" ? credential.token : "" }
     })
+
+  servedTest(
+    "a report of silence, and what is wrong with one",
+    { ...shop, VoiceAiPlatform: { SilenceSeconds: 30 } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { ask, hangUp, request } = yield* openapi.check(port)
+        const ticket = ticketOf(yield* request())
+        const report = (body: unknown, of = ticket, headers = {}) =>
+          ask("POST", `/api/session/${of}/silence`, { body, headers })
+        assert.strictEqual((yield* report({ seconds: 5 })).status, 200)
+        assert.strictEqual((yield* ask("GET", `/api/session/${ticket}`)).body.silenceSeconds, 30)
+        assert.deepInclude(yield* report({ seconds: 0 }), { status: 200, body: { endsAt: null } })
+        assert.deepStrictEqual(codeOf(yield* report({ seconds: -1 })), [400, "invalid_request"])
+        assert.deepStrictEqual(codeOf(yield* report("{")), [400, "malformed_json"])
+        assert.deepStrictEqual(codeOf(yield* report({ seconds: 5 }, NOBODY)), [404, "ticket_unknown"])
+        const large = yield* report("x".repeat(MAX_BODY_BYTES + 1))
+        assert.deepStrictEqual(codeOf(large), [413, "body_too_large"])
+        const typed = yield* report("{}", ticket, { "content-type": "text/plain" })
+        assert.deepStrictEqual(codeOf(typed), [415, "unsupported_media_type"])
+        yield* hangUp(1)
+        assert.deepStrictEqual(codeOf(yield* report({ seconds: 5 })), [410, "ticket_over"])
+      }),
+  )
 
   servedTest("an offer, and what is wrong with one", shop, ({ port, world }) =>
     Effect.gen(function* () {
@@ -350,7 +375,7 @@ describe("the document says all of", () => {
   servedTest("an address that sends too many requests", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
     Effect.gen(function* () {
       const { ask, request } = yield* openapi.check(port)
-      for (const [method, path] of ENDPOINTS.slice(1, 7)) {
+      for (const [method, path] of ENDPOINTS.slice(1, 8)) {
         yield* ask(method, path)
         assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
       }
@@ -403,6 +428,7 @@ describe("the document says all of", () => {
           }
           const left = [yield* ask("DELETE", path), yield* ask("POST", `${path}/leave`)]
           left.push(yield* relay(ticket, newOfferToken(1_800_000_000)))
+          left.push(yield* ask("POST", `${path}/silence`, { body: { seconds: 5 } }))
           for (const reply of [yield* ask("GET", path), yield* start(ticket), ...left]) {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
@@ -437,6 +463,8 @@ describe("the document says all of", () => {
       const paths = [WEBHOOK, "/api/webhook/retell"]
       for (const at of paths) yield* ask("POST", at, { body: {}, headers: signature })
       assert.deepStrictEqual(codeOf(yield* relay(NOBODY, "")), [500, "body_already_read"])
+      const report = yield* ask("POST", `/api/session/${NOBODY}/silence`, { body: { seconds: 5 } })
+      assert.deepStrictEqual(codeOf(report), [500, "body_already_read"])
       // a server on a socket file knows no addresses
       const socketPath = join(mkdtempSync(join(tmpdir(), "voicegate-")), "gate.sock")
       const local = createServer(gate.handler).listen(socketPath)

@@ -2,7 +2,7 @@
 import { PassThrough } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { BufferedConnection } from "../../src/http/buffered-connection.ts"
-import { TicketSocket, WebSocketTransport } from "../../src/http/websocket-transport.ts"
+import { type OnCommand, TicketSocket, WebSocketTransport } from "../../src/http/websocket-transport.ts"
 
 /** A socket that is served, without a connection; counts how often it was told to ping, to terminate and to leave the push channel. */
 const served = () => {
@@ -24,7 +24,7 @@ const served = () => {
   // without an address it is a server's WebSocket, as `WebSocketServer` makes it
   const socket: TicketSocket = Reflect.construct(Socket, [null, undefined, {}])
   Object.defineProperty(socket, "readyState", { value: TicketSocket.OPEN })
-  const onCommand = (_: WebSocketTransport, command: string) => void calls.commands.push(command)
+  const onCommand: OnCommand = (_, { type }) => void calls.commands.push(type)
   const transport = new WebSocketTransport(socket, new PassThrough(), "t", opened, new BufferedConnection(), onCommand)
   socket.serve(transport)
   return { socket, transport, calls }

@@ -24,7 +24,7 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // to left only if its caller never learnt of it; to called when its gate got no answer and takes the start back
   starting: ["starting", "live", "waiting", "failed", "left", "removed", "called"],
   // to starting and missed only while the offer of its page is awaited
-  live: ["live", "ended", "reclaimed", "stopped", "starting", "missed"],
+  live: ["live", "ended", "reclaimed", "stopped", "silent", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }

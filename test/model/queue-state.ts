@@ -54,7 +54,7 @@ const META = [
 
 /** The terminal states of a ticket. */
 export const TERMINAL: ReadonlySet<string> = new Set([
-  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"],
+  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped", "silent"],
 ])
 
 /** A ticket's record with a value in each field. */

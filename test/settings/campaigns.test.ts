@@ -42,6 +42,7 @@ describe("regions and campaigns", () => {
         MaxConcurrency: 5,
         AllowedRegionIds: ["eu", "us"],
         AllowedTransportTypes: ["websocket", "webrtc"],
+        SilenceSeconds: 60,
         Campaigns: {
           sales: {
             WebCampaignId: "campaign-2",
@@ -49,7 +50,7 @@ describe("regions and campaigns", () => {
             ApiSecretToken: "another",
             AllowedTransportTypes: "webrtc",
           },
-          support: { WebCampaignId: "campaign-3", BusinessId: "business-2", MaxConcurrency: 2 },
+          support: { WebCampaignId: "campaign-3", BusinessId: "business-2", MaxConcurrency: 2, SilenceSeconds: 90 },
         },
       }),
     )
@@ -59,9 +60,9 @@ describe("regions and campaigns", () => {
         ...Object.values(rest),
       ]),
       [
-        [KEY, "default", "business-1", "campaign-1", "eu", 5, ["eu", "us"], ["websocket", "webrtc"], "iqra"],
-        ["another", "sales", "business-1", "campaign-2", "us", undefined, ["eu", "us"], ["webrtc"], "iqra"],
-        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"], ["websocket", "webrtc"], "iqra"],
+        [KEY, "default", "business-1", "campaign-1", "eu", 5, ["eu", "us"], ["websocket", "webrtc"], 60, "iqra"],
+        ["another", "sales", "business-1", "campaign-2", "us", undefined, ["eu", "us"], ["webrtc"], 60, "iqra"],
+        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"], ["websocket", "webrtc"], 90, "iqra"],
       ].map((row) => row),
     )
   })

@@ -19,6 +19,7 @@ describe("the smallest settings", () => {
           AllowedRegionIds: ["eu"],
           AllowedTransportTypes: ["websocket"],
           MaxConcurrency: undefined,
+          SilenceSeconds: undefined,
           Platform: "iqra",
         },
       ],

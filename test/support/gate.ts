@@ -16,6 +16,7 @@ import {
   type Concurrency,
   type Finding,
   KeyRateLimited,
+  type LengthControl,
   PlatformApi,
   PlatformError,
   type RelayedSession,
@@ -148,6 +149,8 @@ export interface World {
   end: ((session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>) | undefined
   /** the platform itself ends calls at the longest length */
   limitsCalls: boolean
+  /** how far the gate can limit a call's length */
+  lengthControl: LengthControl
   /** what a vendor's webhook says */
   webhook: WebhookVerdict
   /** why a vendor's webhook is refused whatever its body is */
@@ -179,6 +182,7 @@ export const makeWorld = (): World => ({
   end: undefined,
   endings: [],
   limitsCalls: false,
+  lengthControl: "endable",
   webhook: { _tag: "unexpected" },
   webhookRefusal: undefined,
   verify: () => Effect.succeed([]),
@@ -213,6 +217,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         return world.end?.(session) ?? Effect.succeed("unsupported" as const)
       }),
     limitsCalls: () => world.limitsCalls,
+    lengthControl: () => world.lengthControl,
     webhook: () => Effect.sync(() => world.webhook),
     webhookRefusal: () => Effect.sync(() => world.webhookRefusal),
     verify: (campaign) => Effect.suspend(() => world.verify(campaign)),

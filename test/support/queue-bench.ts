@@ -191,6 +191,12 @@ export const makeBench = Effect.fnUntraced(function* (
         step(queue().fail(at(), id, lease, { _tag: refund ? "failed" : "refused" }), { refused: !refund }),
         ({ _tag }) => _tag,
       ),
+    /** The page of a call reports how long nobody has spoken (ms). */
+    silence: (
+      id: string,
+      silentMillis: number,
+      limit: { readonly millis: number; readonly ends: boolean } | undefined,
+    ) => step(queue().silence?.(at(), id, silentMillis, limit) ?? Effect.die("the queue hears no silence")),
     end: (...ids: ReadonlyArray<string>) => step(queue().end(at(), ids)),
     leave: (id: string) => step(queue().leave(at(), id)),
     withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),

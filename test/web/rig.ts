@@ -101,6 +101,7 @@ const openLine = async (target: () => number): Promise<Line> => {
 export interface Options {
   readonly slots?: number
   readonly settings?: {
+    readonly VoiceAiPlatform?: Readonly<Record<string, unknown>>
     readonly Queue?: Readonly<Record<string, unknown>>
     readonly Security?: Readonly<Record<string, unknown>>
     readonly IpIntel?: Readonly<Record<string, unknown>>
@@ -183,6 +184,8 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
         Layer.provide(
           layerFrom({
             StoreConnectionString: "memory:",
+            Server: { Host: "127.0.0.1" },
+            ...settings,
             VoiceAiPlatform: {
               ApiSecretToken: account.secret,
               BaseUrl: Object.assign(new URL(baseUrl), { port: platformLine.port }).href,
@@ -190,9 +193,8 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
               WebCampaignId: account.webCampaignId,
               DefaultRegionId: REGION,
               MaxConcurrency: slots,
+              ...settings.VoiceAiPlatform,
             },
-            Server: { Host: "127.0.0.1" },
-            ...settings,
             Security: {
               WebhookApiToken: TOKEN,
               ConsoleToken: CONSOLE_TOKEN,

@@ -26,6 +26,8 @@ export interface HeldSlot {
   readonly acceptedAt: number
   /** whether it has ever opened a push channel */
   readonly attached: boolean
+  /** of a running call in which nobody speaks: when it ends unless somebody does */
+  readonly silentUntil?: number
 }
 
 /** A waiting ticket. `seq` never changes. After `presentUntil` (ms since 1970) it counts as absent. */
@@ -94,6 +96,7 @@ const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot
         deadline: s.db.zscore(s.keys.leases, id) ?? 0,
         acceptedAt: ticket.accepted,
         attached: ticket.instance !== undefined,
+        ...(ticket.silentUntil === undefined ? {} : { silentUntil: ticket.silentUntil }),
       })
     }
   }

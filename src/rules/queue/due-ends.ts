@@ -8,7 +8,7 @@ import type { Step } from "../step.ts"
 export interface DueEnds {
   /** how long the asking gate may take to end them, before any gate is given them again (ms) */
   readonly claimMillis: number
-  /** return only sessions without a caller, and those that an operator ends: the platform itself ends calls at the maximum length */
+  /** do not return sessions that reach the maximum length: the platform itself ends them */
   readonly atOnceOnly?: true
 }
 
@@ -24,10 +24,10 @@ export const dueEnds = (
     const early = (db.zscore(keys.leases, id) ?? 0) - earlyMillis(s.context.callMillis)
     if (ticket === undefined || ticket.state !== "live") {
       db.zrem(keys.ending, id)
-    } else if (!endsAtOnce(ticket) && early > s.now) {
-      // the lease, or the maximum length of a call, has changed since
-      db.zadd(keys.ending, early, id)
-    } else if (!endsAtOnce(ticket) && atOnceOnly === true) {
+    } else if (!endsAtOnce(s, ticket) && early > s.now) {
+      // the lease, or the maximum length of a call, has changed since, or somebody has spoken
+      db.zadd(keys.ending, Math.min(early, ticket.silentUntil ?? early), id)
+    } else if (!endsAtOnce(s, ticket) && atOnceOnly === true) {
       db.zrem(keys.ending, id)
     } else {
       db.zadd(keys.ending, s.now + claimMillis, id)

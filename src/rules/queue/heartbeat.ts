@@ -42,6 +42,8 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   const ticket = load(s, id)
   // a waiting ticket that is not in the queue counts as unknown
   if (ticket === undefined || ticket.state === "waiting") return {}
+  // a session that awaits its offer may still go back to the queue
+  if (ticket.state === "live" && ticket.offerBefore !== undefined) return { state: "starting" }
   if (ticket.state !== "called") return { state: ticket.state }
   const startBefore = turnDeadline(s, id, ticket, presentUntil)
   if (startBefore !== undefined) return { state: "called", startBefore, lease: ticket.lease ?? "" }

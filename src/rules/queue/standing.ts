@@ -11,8 +11,8 @@ export interface Ended {
   readonly state: EndState
 }
 
-/** `data` was stored when the session was bound. */
-export type LiveOrEnded = { readonly _tag: "live"; readonly data: string } | Ended
+/** `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks (ms). */
+export type LiveOrEnded = { readonly _tag: "live"; readonly data: string; readonly silentUntil?: number } | Ended
 
 /** Whether the bound data name a session. */
 const namesSession = (data: string): boolean => {
@@ -23,7 +23,10 @@ const namesSession = (data: string): boolean => {
 /** A live ticket; it ends as failed when its session is not on record any more. */
 export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrEnded => {
   const data = s.db.hget(s.keys.data, id)
-  if (data !== undefined && namesSession(data)) return { _tag: "live", data }
+  if (data !== undefined && namesSession(data)) {
+    const { silentUntil } = ticket
+    return silentUntil === undefined ? { _tag: "live", data } : { _tag: "live", data, silentUntil }
+  }
   quarantine(s, "data", id, data ?? "")
   endSession(s, id, ticket, "failed")
   callNext(s)

@@ -43,6 +43,11 @@ const commonFields = {
     documentation:
       "A request that names none gets the first. List only what your platform supports: each refused start uses one of the key's requests",
   }),
+  SilenceSeconds: optional(wholeNumber(10, 3600), "no limit", {
+    description: "how long nobody may speak in a call, as its page hears it; then the call ends",
+    documentation:
+      "The caller is warned before. See [Silent calls](wire.md#silent-calls), also for pages without the widget and for platforms that the gate cannot ask to end a call",
+  }),
   Platform: withDefault(oneOf(PLATFORMS), "iqra", {
     description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,
     documentation:

@@ -23,7 +23,7 @@ export const QueueSettings = Schema.Struct({
     description:
       "the longest call: in its last minute the gate ends it where the platform can end calls; after that, its slot is reclaimed",
     documentation:
-      "A caller who says nothing holds the slot for so long, where the vendor does not end a silent call. Raise it to what your longest calls need",
+      "A caller who says nothing holds the slot for so long, where neither `SilenceSeconds` nor the vendor ends a silent call. Raise it to what your longest calls need",
   }),
   OpenSeconds: withDefault(wholeNumber(0, 3600), 0, {
     description:

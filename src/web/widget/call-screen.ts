@@ -6,7 +6,7 @@ import { createOrb } from "./orb.ts"
 import { partsOf, type Screen, type Tools } from "./parts.ts"
 import { createTalkButton } from "./talk-button.ts"
 import type { Transcript } from "./transcript.ts"
-import { troubleOf } from "./visit-words.ts"
+import { silenceWarning, troubleOf } from "./visit-words.ts"
 import { clock } from "./words.ts"
 
 /** Loudness from which a voice counts as one: -40 dB. */
@@ -26,6 +26,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   const { actions, button, text, title } = partsOf(tools)
   const timer = h("p", { class: "timer", role: "timer" })
   const notice = text("", "notice")
+  const warning = h("p", { class: "notice", role: "timer" })
   const mood = text("", "mood")
   const orb = createOrb()
   const muting = tools.pushToTalk() ? createTalkButton(tools) : button("in-call.mute", "mute")
@@ -68,6 +69,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       // the orb shows them to those who see
       h("div", { class: "unseen" }, said.element, heard.element),
       notice,
+      warning,
       again,
       transcript.element,
       h("div", { class: "foot" }, field, actions(hangUp, muting)),
@@ -86,6 +88,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     tick: (state, now) => {
       if (state.name === "in-call") {
         setText(timer, clock(now - state.since))
+        setText(warning, silenceWarning(state, say, now))
         quiet = spoke === 0 && transcript.isEmpty() && now - state.since > QUIET_AFTER
       }
       showMood()

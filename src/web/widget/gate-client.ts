@@ -13,6 +13,8 @@ export interface Session {
   readonly sessionId: string
   /** the ticket of the call, with which it can be left; undefined if the gate did not say */
   readonly ticket: string | undefined
+  /** how long nobody may speak in the call, in seconds; undefined without a limit */
+  readonly silenceSeconds: number | undefined
 }
 
 export type Answer =
@@ -71,9 +73,21 @@ const retryAfterOf = (response: Response, problem: Fields): number | undefined =
 }
 
 /** Undefined if there is none in these fields. */
-export const sessionIn = ({ credential, sessionId, uniqueRequestId, webSocketUrl }: Fields): Session | undefined => {
+export const sessionIn = ({
+  credential,
+  sessionId,
+  silenceSeconds,
+  uniqueRequestId,
+  webSocketUrl,
+}: Fields): Session | undefined => {
   const access = text(webSocketUrl) ?? (credential === undefined ? undefined : fieldsOf(credential))
-  return access === undefined ? undefined : { access, sessionId: text(sessionId) ?? "", ticket: text(uniqueRequestId) }
+  if (access === undefined) return undefined
+  return {
+    access,
+    sessionId: text(sessionId) ?? "",
+    ticket: text(uniqueRequestId),
+    silenceSeconds: number(silenceSeconds),
+  }
 }
 
 const sessionOf = (fields: Fields): Session => {
@@ -126,6 +140,11 @@ export class Gate {
     if (state === "called") return { state, startBefore: this.localTime(fields.startBefore) }
     if (state === "live") return { state, session: sessionOf(fields) }
     return state === "starting" ? { state } : { state: "over", reason: state }
+  }
+
+  /** Reports how long nobody has spoken in the call; returns when it ends (ms of this machine's clock), NaN if no end is due. */
+  async silence(ticket: string, seconds: number, signal: AbortSignal): Promise<number> {
+    return this.localTime((await this.exchange("POST", `${path(ticket)}/silence`, signal, { seconds })).endsAt)
   }
 
   /** Gives up the place, or ends the call. Repeated while the gate does not answer, for about two minutes. */

@@ -3,6 +3,7 @@
  * visitor reads neutral words instead.
  */
 import { answers } from "./answers.ts"
+import type { Refusal } from "./gate-client.ts"
 import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 
 const told = new Set<string>()
@@ -51,9 +52,16 @@ export const isShutOut = async (options: VoiceAgentOptions): Promise<boolean> =>
   return true
 }
 
-/** Says which setting is behind a refusal of the gate, if it is one that a visitor cannot change; whether it is. */
-export const explainRefusal = (code: string, { campaign = "", region = "" }: VoiceAgentOptions): boolean => {
-  if (code === "unknown_campaign")
+/** Says what is behind a refusal of the gate, if it is something that a visitor cannot change. */
+export const explainRefusal = (
+  { code, issues }: Pick<Refusal, "code" | "issues">,
+  { campaign = "", region = "" }: VoiceAgentOptions,
+): void => {
+  if (code === "invalid_request")
+    tellOwner(
+      `the gate does not accept what this page asks for: ${issues.join("; ")}. Correct the attributes and properties of the <voice-agent>`,
+    )
+  else if (code === "unknown_campaign")
     tellOwner(
       `the gate has no campaign "${campaign}": correct the attribute campaign, or add it to VoiceAiPlatform.Campaigns`,
     )
@@ -61,8 +69,6 @@ export const explainRefusal = (code: string, { campaign = "", region = "" }: Voi
     tellOwner(
       `the gate does not allow the region "${region}": correct the attribute region, or add it to AllowedRegionIds`,
     )
-  else return false
-  return true
 }
 
 interface PermissionsPolicy {

@@ -13,6 +13,7 @@ import css from "./screens.css?inline"
 import type { VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 import { createTranscript, type Transcript, type Turn } from "./transcript.ts"
+import { withVisitStrings } from "./visit-say.ts"
 import * as words from "./visit-words.ts"
 import { clock, countdown, ended, notice as noticeOf } from "./words.ts"
 
@@ -31,7 +32,8 @@ export interface Screens {
   readonly check: () => CheckScreen
 }
 
-export const createScreens = (tools: Tools): Screens => {
+export const createScreens = (given: Tools): Screens => {
+  const tools = withVisitStrings(given)
   /** What was said in the call, kept after it until the next one. */
   let transcript = createTranscript(tools.say)
   const settings: CallSettings = { captions: tools.captions() }
@@ -128,18 +130,15 @@ const createScreen = (
       }
     }
     case "refused": {
-      const [heading, body, when, issues] = [title(), text(), text("", "small"), h("ul", { class: "issues" })]
+      const [heading, body, when] = [title(), text(), text("", "small")]
       const again = button("try-again", "begin", "primary")
       return {
-        nodes: [heading, body, issues, when, actions(again)],
+        nodes: [heading, body, when, actions(again)],
         update: (state) => {
           if (state.name !== name) return
           const [what, why] = words.refused(state, say)
           setText(heading, what)
-          // The list of issues replaces the text.
-          setText(body, state.issues.length > 0 ? "" : why)
-          issues.replaceChildren(...state.issues.map((issue) => h("li", {}, issue)))
-          issues.hidden = state.issues.length === 0
+          setText(body, why)
         },
         tick: (state, now) => {
           if (state.name !== name) return

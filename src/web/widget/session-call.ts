@@ -1,8 +1,9 @@
 /** The call of a visit, from its session to its end: by the platform's WebSocket, or by the SDK of its vendor. */
 import { audioScriptUrl } from "./audio-script.ts"
 import { type Call, type CallListener, openCall } from "./call.ts"
+import type { SilenceWatch } from "./calls/silence.ts"
 import type { Equipment } from "./equipment.ts"
-import type { Session } from "./gate-client.ts"
+import type { Gate, Session } from "./gate-client.ts"
 import type { VoiceAgentOptions } from "./options.ts"
 import type { VoiceAgentState } from "./state.ts"
 import type { OpenVendorCall } from "./vendors.ts"
@@ -17,6 +18,9 @@ export interface CallOwner {
   readonly equipment: Equipment
   readonly isOver: () => boolean
   readonly show: (state: VoiceAgentState) => void
+  readonly gate: Gate
+  /** Aborts when the visit is over. */
+  readonly signal: AbortSignal
   /** Shows a change of the call, while there is one. */
   readonly changeCall: (change: Partial<InCall>) => void
   /** The session is used up. */
@@ -56,10 +60,39 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
   }
   let since: number | undefined
   let call: Call | undefined
+  let silence: SilenceWatch | undefined
+  /** Watches a call that may not be silent for long. */
+  const watch = async (): Promise<void> => {
+    const { silenceSeconds } = session
+    if (silenceSeconds === undefined || ticket === undefined) return
+    // without the script, the call is as one of a page that reports nothing
+    const loaded = await import("./calls/silence.ts").catch(() => undefined)
+    if (loaded === undefined || owner.isOver()) return
+    const listener = {
+      warn: (endsAt: number | undefined) =>
+        owner.changeCall({ warning: endsAt === undefined ? undefined : { reason: "silence", endsAt } }),
+      over: () => {
+        owner.end("silent", "", since && Date.now() - since)
+        call?.hangUp()
+      },
+    }
+    silence = loaded.watchSilence(owner.gate, ticket, silenceSeconds, listener, owner.signal)
+  }
   /** A session can be opened once: what could not be opened may be open on the other device, which was faster. */
   const isOthers = (): boolean => since === undefined && owner.isContested(ticket)
   const listener: CallListener = {
-    ...owner.visitor,
+    said: (loudness) => {
+      owner.visitor.said(loudness)
+      silence?.level(loudness)
+    },
+    heard: (loudness) => {
+      owner.visitor.heard(loudness)
+      silence?.level(loudness)
+    },
+    turn: (turn) => {
+      owner.visitor.turn(turn)
+      silence?.spoke()
+    },
     opened: () => {
       since = Date.now()
       owner.opened()
@@ -69,6 +102,7 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
       const takesText = textInput === true
       owner.show({ name: "in-call", since, muted, link: true, audio: true, microphone: true, takesText })
       owner.equipment.begin(muted)
+      void watch()
     },
     held: () => {
       since = undefined
@@ -87,6 +121,13 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
       if (!clean && !isOthers()) owner.discard(ticket)
     },
   }
-  call = open(ready, listener)
+  const opened = open(ready, listener)
+  call = {
+    ...opened,
+    send: (said) => {
+      opened.send(said)
+      silence?.spoke()
+    },
+  }
   return call
 }

@@ -66,12 +66,14 @@ export type VoiceAgentState =
       readonly microphone: boolean
       /** Whether the agent takes text too. */
       readonly takesText: boolean
+      /** The call is about to end; absent while it is not. `silence`: it goes on if somebody speaks before `endsAt`. */
+      readonly warning?: { readonly reason: "silence"; readonly endsAt: number } | undefined
     }
   | {
       readonly name: "ended"
       /**
        * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached`, `interrupted` (the page was reloaded or left) or
-       * `no-sound`; for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
+       * `no-sound` or `silent` (nobody spoke for too long); for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
        */
       readonly reason: string
       readonly message: string
@@ -83,6 +85,7 @@ export type VoiceAgentState =
       /** the gate's: `blocked`, `rate_limited`, `queue_full`, … */
       readonly code: string
       readonly message: string
+      /** what of the request is wrong, in English, for the site’s owner; empty for other codes */
       readonly issues: ReadonlyArray<string>
       readonly retryAt: number | undefined
     }

@@ -6,6 +6,7 @@
 import type { extraStrings } from "./extra-strings.ts"
 import { fill, isText, type Text } from "./fill.ts"
 import type { Language } from "./language-tags.ts"
+import type { visitStrings } from "./visit-strings.ts"
 
 export type { Text } from "./fill.ts"
 
@@ -153,7 +154,7 @@ export const defaultStrings = {
   language: "Language",
 } as const satisfies Readonly<Record<string, Text>>
 
-export type StringKey = keyof typeof defaultStrings | keyof typeof extraStrings
+export type StringKey = keyof typeof defaultStrings | keyof typeof extraStrings | keyof typeof visitStrings
 
 /** Replacements; also of texts of the gate, by code: `refused.{code}`, `refused.{code}.title`, `notice.{code}`. */
 export type Strings = { readonly [Key in StringKey]?: Text } & {

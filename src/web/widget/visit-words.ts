@@ -3,7 +3,7 @@
 import { range, TOLERANCE } from "./durations.ts"
 import type { Place, VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
-import { ended, notice, type State } from "./words.ts"
+import { countdown, ended, notice, type State } from "./words.ts"
 
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
@@ -41,7 +41,8 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
 
 export const refused = ({ code, message }: State<"refused">, say: Say): readonly [title: string, text: string] => [
   say([`refused.${code}.title`, "refused.other.title"]),
-  say([`refused.${code}`, "refused.other"], { message }),
+  // what the page asks for is wrong: a visitor can neither change it nor try later
+  say([`refused.${code}`, code === "invalid_request" ? "refused.page_not_allowed" : "refused.other"], { message }),
 ]
 
 /** The text that says why nobody is heard in a call; empty if all is well. What hinders both sides comes first. */
@@ -50,6 +51,10 @@ export const troubleOf = ({ audio, link, microphone }: State<"in-call">): string
   if (!link) return "in-call.link-lost"
   return microphone ? "" : "in-call.no-microphone"
 }
+
+/** That the call ends unless somebody speaks, and when; empty if it does not. */
+export const silenceWarning = ({ warning }: State<"in-call">, say: Say, now: number): string =>
+  warning === undefined ? "" : say("in-call.silent", { time: countdown(warning.endsAt - now) })
 
 /** What has changed in a call (muting too, unless it is `quiet`); undefined if it is nothing to announce. */
 const changeInCall = (
@@ -64,6 +69,8 @@ const changeInCall = (
     if (!before.link) return say("announce.link-back")
     if (!before.microphone) return say("announce.unmuted")
   }
+  // the time is said once
+  if (state.warning !== undefined && before.warning === undefined) return silenceWarning(state, say, Date.now())
   if (state.muted !== before.muted && !quiet) return say(state.muted ? "in-call.muted" : "announce.unmuted")
   return undefined
 }

@@ -106,9 +106,9 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
 
   const refuse = ({ code, message, issues, retryAfter }: Refusal): void => {
     finish()
-    const isOwners = explainRefusal(code, options)
+    explainRefusal({ code, issues }, options)
     const retryAt = retryAfter === undefined ? undefined : Date.now() + retryAfter * 1_000
-    show({ name: "refused", code, message, issues: isOwners ? [] : issues, retryAt })
+    show({ name: "refused", code, message, issues: code === "invalid_request" ? issues : [], retryAt })
   }
 
   /** The page goes, or is kept for going back to it: the call is over either way. After a reload, the page says so. */

@@ -34,7 +34,15 @@ export const Slots = ({
 
 const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<HeldSlot>> => [
   { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
-  { title: "State", cell: ({ state }) => <Mark of={state === "live" ? "good" : "soon"}>{slotState[state]}</Mark> },
+  {
+    title: "State",
+    cell: ({ silentUntil, state }) =>
+      state === "live" && silentUntil !== undefined ? (
+        <Mark of="soon">{`Silent, ends in ${duration(silentUntil - now)}`}</Mark>
+      ) : (
+        <Mark of={state === "live" ? "good" : "soon"}>{slotState[state]}</Mark>
+      ),
+  },
   { title: "Held for", cell: ({ since }) => duration(now - since) },
   { title: "Deadline", cell: ({ deadline }) => `in ${duration(deadline - now)}`, class: "deadline" },
   {

@@ -1,0 +1,169 @@
+/** Silent calls: their pages report how long nobody has spoken, and a gate ends those that stay silent. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { hash, LONGEST_CALL, type QueueTest } from "./harness.ts"
+
+const SECOND = 1_000
+const CLAIM = 20 * SECOND
+/** nobody may speak for 30 s */
+const LIMIT = { millis: 30 * SECOND, ends: true }
+
+export const silence = (test: QueueTest): void => {
+  test(
+    "a call in which nobody speaks is ended at its limit, counted from when the page last heard somebody",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        yield* TestClock.adjust(40 * SECOND)
+        yield* q.heartbeat("t2")
+        const reported = yield* q.silence("t1", 20 * SECOND, LIMIT)
+        const endsAt = (yield* q.now) + 10 * SECOND
+        assert.deepStrictEqual(reported, { _tag: "silent", endsAt })
+        const { slotPage } = yield* q.operator.snapshot()
+        assert.deepInclude(slotPage[0], { ticket: hash("t1"), state: "live", silentUntil: endsAt })
+        assert.deepInclude(yield* q.attach("t1"), { _tag: "live", silentUntil: endsAt })
+        yield* TestClock.adjust(10 * SECOND - 1)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+        // one gate at a time
+        q.on(q.there)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+        assert.strictEqual(yield* q.end("session of t1"), "released")
+        assert.strictEqual(q.stateOf("t1"), "silent")
+        assert.deepStrictEqual(q.called(), ["t2"])
+        assert.strictEqual(yield* q.end("session of t1"), "repeat")
+        assert.deepStrictEqual(yield* q.silence("t1", 0, LIMIT), { _tag: "ended", state: "silent" })
+      }),
+  )
+
+  test("another gate ends the silent call when the one that was to end it has died", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      yield* q.silence("t1", 30 * SECOND, LIMIT)
+      yield* TestClock.adjust(5 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+      q.on(q.there)
+      yield* TestClock.adjust(CLAIM - 1)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+    }),
+  )
+
+  test("somebody who speaks keeps the call, which then ends at the longest call as before", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      yield* q.silence("t1", 20 * SECOND, LIMIT)
+      // at the gate to which the page has connected again
+      q.on(q.there)
+      assert.deepStrictEqual(yield* q.silence("t1", 0, LIMIT), { _tag: "speech" })
+      assert.notProperty((yield* q.operator.snapshot()).slotPage[0], "silentUntil")
+      yield* TestClock.adjust(LONGEST_CALL - 121 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), [])
+      yield* TestClock.adjust(2 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), ["session of t1"])
+      assert.strictEqual(yield* q.end("session of t1"), "released")
+      assert.strictEqual(q.stateOf("t1"), "ended")
+    }),
+  )
+
+  test(
+    "the last report counts: a shorter silence moves the end, and the caller has some seconds at least",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* TestClock.adjust(60 * SECOND)
+        const now = yield* q.now
+        // however long the page says it was
+        assert.deepStrictEqual(yield* q.silence("t1", 86_400 * SECOND, LIMIT), {
+          _tag: "silent",
+          endsAt: now + 5 * SECOND,
+        })
+        assert.deepStrictEqual(yield* q.silence("t1", 1, LIMIT), { _tag: "silent", endsAt: now + 30 * SECOND - 1 })
+        yield* TestClock.adjust(5 * SECOND)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+        yield* TestClock.adjust(25 * SECOND)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+      }),
+  )
+
+  test("a silence cannot have begun before the call", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(2 * SECOND)
+      const endsAt = (yield* q.now) + 28 * SECOND
+      assert.deepStrictEqual(yield* q.silence("t1", 60 * SECOND, LIMIT), { _tag: "silent", endsAt })
+    }),
+  )
+
+  test(
+    "a silent call that no gate can end is left to its page, and counts as silent when it ends then",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* TestClock.adjust(60 * SECOND)
+        yield* q.silence("t1", 20 * SECOND, { ...LIMIT, ends: false })
+        yield* TestClock.adjust(60 * SECOND)
+        assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), [])
+        assert.strictEqual(q.stateOf("t1"), "live")
+        yield* q.end("session of t1")
+        assert.strictEqual(q.stateOf("t1"), "silent")
+      }),
+  )
+
+  test("a call that ends before its limit has not ended because of the silence", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      yield* q.silence("t1", 20 * SECOND, LIMIT)
+      yield* TestClock.adjust(5 * SECOND)
+      yield* q.end("session of t1")
+      assert.strictEqual(q.stateOf("t1"), "ended")
+    }),
+  )
+
+  test("without a limit, and outside a call, silence means nothing", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* TestClock.adjust(20 * SECOND)
+      yield* q.heartbeat("t2")
+      // the settings had a limit until now
+      yield* q.silence("t1", 15 * SECOND, LIMIT)
+      assert.deepStrictEqual(yield* q.silence("t1", 20 * SECOND, undefined), { _tag: "speech" })
+      assert.deepStrictEqual(yield* q.silence("t2", 20 * SECOND, LIMIT), { _tag: "speech" })
+      assert.deepStrictEqual(yield* q.silence("nobody", 20 * SECOND, LIMIT), { _tag: "unknown" })
+      yield* TestClock.adjust(20 * SECOND)
+      yield* q.heartbeat("t2")
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+      yield* q.end("session of t1")
+      const lease = yield* q.begin("t2")
+      assert.deepStrictEqual(yield* q.silence("t2", 20 * SECOND, LIMIT), { _tag: "speech" })
+      // a session that awaits its offer is not a call yet
+      yield* q.bind("t2", lease, ["s2"], {}, 60 * SECOND)
+      assert.deepStrictEqual(yield* q.silence("t2", 20 * SECOND, LIMIT), { _tag: "speech" })
+    }),
+  )
+
+  test("a call that an operator has ended is ended whatever is said in it", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      yield* q.operator.endCall(lease, q.state().leases.get("t1") ?? 0)
+      yield* q.silence("t1", 20 * SECOND, LIMIT)
+      yield* q.silence("t1", 0, LIMIT)
+      yield* TestClock.adjust(CLAIM)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+      yield* q.end("session of t1")
+      assert.strictEqual(q.stateOf("t1"), "stopped")
+    }),
+  )
+}
