@@ -72,6 +72,20 @@ describe("the widget", () => {
     expect(await tab.locator("voice-agent b").count()).toBe(0)
   })
 
+  it("lists what was wrong with a request in the visitor's language, and tells the site's owner what was expected", async () => {
+    const tab = await begin()
+    const told: Array<string> = []
+    tab.on("console", (message) => told.push(message.text()))
+    await tab.evaluate('document.documentElement.lang = "de"')
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("client-identifier", "a/b")')
+    await click(tab, "Gespräch starten")
+    await see(tab, "clientIdentifier: Dieser Wert wird nicht akzeptiert.")
+    expect(await tab.locator("voice-agent .panel").textContent()).not.toContain("Expected")
+    expect(told).toContainEqual(
+      expect.stringMatching(/^voicegate: the gate does not accept .*clientIdentifier: Expected/),
+    )
+  })
+
   it("says that the queue is full", async () => {
     const tab = await begin({ settings: { Queue: { MaxLength: 1 } } })
     await widget.rig.hold()

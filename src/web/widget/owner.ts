@@ -57,10 +57,8 @@ export const explainRefusal = (
   { code, issues }: Pick<Refusal, "code" | "issues">,
   { campaign = "", region = "" }: VoiceAgentOptions,
 ): void => {
-  if (code === "invalid_request")
-    tellOwner(
-      `the gate does not accept what this page asks for: ${issues.join("; ")}. Correct the attributes and properties of the <voice-agent>`,
-    )
+  // not an error of the page alone: a value may be what the visitor has entered there
+  if (code === "invalid_request") console.warn(`voicegate: the gate does not accept ${issues.join("; ")}`)
   else if (code === "unknown_campaign")
     tellOwner(
       `the gate has no campaign "${campaign}": correct the attribute campaign, or add it to VoiceAiPlatform.Campaigns`,

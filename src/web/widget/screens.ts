@@ -130,15 +130,18 @@ const createScreen = (
       }
     }
     case "refused": {
-      const [heading, body, when] = [title(), text(), text("", "small")]
+      const [heading, body, when, issues] = [title(), text(), text("", "small"), h("ul", { class: "issues" })]
       const again = button("try-again", "begin", "primary")
       return {
-        nodes: [heading, body, when, actions(again)],
+        nodes: [heading, body, issues, when, actions(again)],
         update: (state) => {
           if (state.name !== name) return
           const [what, why] = words.refused(state, say)
           setText(heading, what)
-          setText(body, why)
+          // The list of issues replaces the text.
+          setText(body, state.issues.length > 0 ? "" : why)
+          issues.replaceChildren(...state.issues.map((issue) => h("li", {}, words.wrongField(issue, say))))
+          issues.hidden = state.issues.length === 0
         },
         tick: (state, now) => {
           if (state.name !== name) return

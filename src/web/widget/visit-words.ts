@@ -41,9 +41,11 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
 
 export const refused = ({ code, message }: State<"refused">, say: Say): readonly [title: string, text: string] => [
   say([`refused.${code}.title`, "refused.other.title"]),
-  // what the page asks for is wrong: a visitor can neither change it nor try later
-  say([`refused.${code}`, code === "invalid_request" ? "refused.page_not_allowed" : "refused.other"], { message }),
+  say([`refused.${code}`, "refused.other"], { message }),
 ]
+
+/** A wrong field of a request, in the visitor's language; the gate says in English what it expects. */
+export const wrongField = (issue: string, say: Say): string => `${issue.split(":", 1)[0]}: ${say("refused.field")}`
 
 /** The text that says why nobody is heard in a call; empty if all is well. What hinders both sides comes first. */
 export const troubleOf = ({ audio, link, microphone }: State<"in-call">): string => {
