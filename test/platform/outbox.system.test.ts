@@ -30,10 +30,11 @@ const target = {
   signingSecret,
 }
 
-/** A receiver that answers with this status; 0 breaks, undefined never answers. */
+/** A receiver that answers with this status and these headers; 0 breaks, undefined never answers. */
 const receiver = (
   answer: () => number | undefined,
   body: string | ((request: HttpClientRequest.HttpClientRequest) => string) = "",
+  headers: () => Record<string, string> = () => ({}),
 ) => {
   const requests: Array<HttpClientRequest.HttpClientRequest> = []
   const client = HttpClient.make((request) =>
@@ -47,7 +48,7 @@ const receiver = (
       }
       return HttpClientResponse.fromWeb(
         request,
-        new Response(typeof body === "string" ? body : body(request), { status }),
+        new Response(typeof body === "string" ? body : body(request), { status, headers: headers() }),
       )
     }),
   )
@@ -300,6 +301,55 @@ onEachEngine("the outbox", (engine) => {
       assert.strictEqual(yield* webhooks.settle(last, false, "HTTP 410", undefined, { gone: true }), "given_up")
       assert.deepStrictEqual(yield* states, ["given_up"])
     }),
+  )
+
+  it.effect(
+    "asks again when the receiver's Retry-After is over, by the receiver's own clock, and never after 410",
+    () =>
+      Effect.gen(function* () {
+        let now = 1_700_000_000_000
+        yield* TestClock.setTime(now)
+        const { context, send, webhooks } = yield* started
+        const answers = [
+          { status: 503, wait: 120_000, headers: { "retry-after": "120" } },
+          // this receiver's clock is decades behind
+          {
+            status: 429,
+            wait: 90_000,
+            headers: { date: "Sun, 06 Nov 1994 08:49:37 GMT", "retry-after": "Sun, 06 Nov 1994 08:51:07 GMT" },
+          },
+          // without `Date`, this machine's clock counts
+          { status: 500, wait: 600_000, headers: { "retry-after": new Date(now + 810_000).toUTCString() } },
+          { status: 502, wait: pauseAfter(4), headers: { "retry-after": "soon" } },
+          { status: 410, wait: 0, headers: { "retry-after": "1" } },
+        ] as const
+        const { requests, layer } = receiver(
+          () => answers[requests.length - 1]?.status,
+          "",
+          () => answers[requests.length - 1]?.headers ?? {},
+        )
+        yield* Layer.build(deliver.pipe(Layer.provide(layer), Layer.provide(Layer.succeedContext(context))))
+        yield* send("{}")
+        for (const { status, wait } of answers) {
+          const settled = yield* Effect.eventually(
+            Effect.gen(function* () {
+              const [delivery] = (yield* webhooks.list("b1", {})).items
+              return delivery?.lastOutcome === `HTTP ${status}` ? delivery : yield* Effect.fail("not yet")
+            }),
+          )
+          if (status === 410) {
+            assert.deepInclude(settled, { state: "given_up", attempts: answers.length })
+            break
+          }
+          assert.deepInclude(settled, { state: "pending", nextAttemptAt: now + wait })
+          now += wait
+          yield* TestClock.setTime(now)
+          // the database works in real time, so the loop may not sleep yet: the hint wakes it in either case
+          yield* webhooks.hint.open
+        }
+        assert.lengthOf(requests, answers.length)
+        assert.lengthOf(yield* webhooks.claim(1), 0)
+      }),
   )
 
   it.effect("gives each message to one process, and to another when that one has died", () =>
