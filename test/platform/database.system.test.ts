@@ -1,4 +1,6 @@
 /** A database that stands still, is locked, or is reached over TLS. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { connect, createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
@@ -82,32 +84,90 @@ describe("PostgreSQL that stands still", () => {
   )
 })
 
+/** A process that takes a lock of the SQLite file with this statement, and gives it back when it is told to. */
+const lockedByOther = (file: string, statement: "BEGIN IMMEDIATE" | "BEGIN EXCLUSIVE") =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const program = `
+        const { DatabaseSync } = require("node:sqlite")
+        const database = new DatabaseSync(process.argv[1])
+        database.exec(process.argv[2])
+        console.log("locked")
+        process.stdin.once("end", () => database.exec("COMMIT")).resume()`
+      const child = spawn(process.execPath, ["--no-warnings", "-e", program, file, statement], {
+        stdio: ["pipe", "pipe", "inherit"],
+      })
+      const ended = once(child, "exit")
+      await once(child.stdout, "data")
+      return {
+        release: async () => {
+          child.stdin.end()
+          await ended
+        },
+        kill: () => child.kill("SIGKILL"),
+      }
+    }),
+    ({ kill }) => Effect.sync(kill),
+  )
+
+/** Turns of this process's event loop, which a blocking wait would stop. */
+const turns = Effect.acquireRelease(
+  Effect.sync(() => {
+    const counted = { count: 0, timer: setInterval(() => counted.count++, 1) }
+    return counted
+  }),
+  ({ timer }) => Effect.sync(() => clearInterval(timer)),
+)
+
+const newFile = Effect.map(
+  Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(tmpdir(), "voicegate-lock-"))),
+    (made) => Effect.promise(() => rm(made, { recursive: true })),
+  ),
+  (dir) => join(dir, "platform.db"),
+)
+
 describe("SQLite whose lock another process holds", () => {
   it.live(
-    "is waited for without stopping anything else that this process does",
+    "is waited for without stopping anything else that this process does, reads of the database included",
     () =>
       Effect.gen(function* () {
-        const dir = yield* Effect.acquireRelease(
-          Effect.promise(() => mkdtemp(join(tmpdir(), "voicegate-lock-"))),
-          (made) => Effect.promise(() => rm(made, { recursive: true })),
-        )
-        const file = join(dir, "platform.db")
+        const file = yield* newFile
         const context = yield* Layer.build(servicesOf(Redacted.make(`sqlite:${file}`)))
         yield* Effect.provideContext(prepare(), context)
         const apiKeys = Context.get(context, ApiKeys)
-        const other = new DatabaseSync(file)
-        yield* Effect.addFinalizer(() => Effect.sync(() => other.close()))
-        other.exec("BEGIN IMMEDIATE")
-        let turns = 0
-        const timer = setInterval(() => turns++, 1)
-        yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer)))
+        const other = yield* lockedByOther(file, "BEGIN IMMEDIATE")
+        const loop = yield* turns
         const creating = yield* Effect.forkScoped(
           apiKeys.create("u1", { name: "late", scope: { type: "Unrestricted" } }),
         )
-        yield* until(() => turns > 50)
+        yield* until(() => loop.count > 50)
+        yield* apiKeys.list("u1")
         assert.isUndefined(creating.pollUnsafe())
-        other.exec("COMMIT")
+        yield* Effect.promise(other.release)
         assert.strictEqual((yield* Fiber.join(creating)).key.name, "late")
+        assert.isTrue((yield* apiKeys.list("u1")).some(({ name }) => name === "late"))
+      }),
+    30_000,
+  )
+
+  it.live(
+    "is waited for in the same way when the file is opened",
+    () =>
+      Effect.gen(function* () {
+        const file = yield* newFile
+        // a file that is not in the mode of the write-ahead log yet: to change that needs the lock
+        const old = new DatabaseSync(file)
+        old.exec("CREATE TABLE other (id INTEGER)")
+        old.close()
+        const other = yield* lockedByOther(file, "BEGIN EXCLUSIVE")
+        const loop = yield* turns
+        const opening = yield* Effect.forkScoped(Layer.build(servicesOf(Redacted.make(`sqlite:${file}`))))
+        yield* until(() => loop.count > 50)
+        assert.isUndefined(opening.pollUnsafe())
+        yield* Effect.promise(other.release)
+        const context = yield* Fiber.join(opening)
+        assert.deepStrictEqual(yield* Context.get(context, ApiKeys).list("nobody"), [])
       }),
     30_000,
   )
