@@ -12,7 +12,7 @@ import { Users } from "../platform/Users.ts"
 import { vaultKeyOf } from "../platform/vault-key.ts"
 import { PASSWORD, VAULT_KEY } from "./platform-environment.ts"
 
-interface Storage {
+export interface Storage {
   readonly database: Redacted.Redacted<string>
   readonly vaultKeyFile: Option.Option<string>
 }
@@ -26,7 +26,7 @@ const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Stora
 })
 
 /** Logs a failure in one line and sets the exit code to 1. */
-const reportFailure = <A, E extends { readonly message: string }, R>(
+export const reportFailure = <A, E extends { readonly message: string }, R>(
   effect: Effect.Effect<A, E, R>,
   log: (message: string) => Effect.Effect<void> = Console.error,
 ) =>
@@ -132,15 +132,19 @@ export const addUser = (input: NewUser) =>
   )
 
 /** Runs against the database of a platform, which may be running at the same time. */
-const withUsers = Effect.fnUntraced(function* <A, E>(
+export const withServices = Effect.fnUntraced(function* <A, E>(
   input: Storage,
-  use: (users: Users["Service"]) => Effect.Effect<A, E>,
+  effect: Effect.Effect<A, E, Services.Services>,
 ) {
   const services = Services.layer({ ...(yield* storageOf(input)), privateWebhooks: false })
-  return yield* Effect.flatMap(Users, use).pipe(Effect.provide(services))
+  return yield* Effect.provide(effect, services)
 })
 
-const idOf = (users: Users["Service"], email: string) =>
+const withUsers = <A, E>(input: Storage, use: (users: Users["Service"]) => Effect.Effect<A, E>) =>
+  withServices(input, Effect.flatMap(Users, use))
+
+/** The id of the user who has the e-mail address. */
+export const idOf = (users: Users["Service"], email: string) =>
   Effect.flatMap(users.account(email), (account) =>
     account === undefined
       ? Effect.fail(refuse("not_found", "USER_NOT_FOUND", `no user has the e-mail address ${email}`))

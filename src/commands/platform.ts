@@ -1,8 +1,8 @@
 /**
- * The commands of the local platform: `platform` serves it, `platform user …` manages users. The connection string, the vault's key
+ * The commands of the local platform: `platform` serves it, `platform user …` and `platform key …` manage users and their keys. The connection string, the vault's key
  * and passwords can be set in the environment, where secrets belong.
  */
-import { Config, Effect, Redacted, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { IpNetwork } from "effect/net"
 import {
@@ -12,26 +12,12 @@ import {
   DEFAULT_LIMITS,
 } from "../platform/defaults.ts"
 import { headerName } from "../settings/network-values.ts"
-import { DATABASE, PASSWORD, VAULT_KEY } from "./platform-environment.ts"
+import { PASSWORD } from "./platform-environment.ts"
+import { email, storage } from "./platform-flags.ts"
+import { keyCommand } from "./platform-key.ts"
 
 /** Loaded when one of the commands runs. */
 const implementation = Effect.promise(() => import("./platform-run.ts"))
-
-const storage = {
-  database: Flag.Redacted("database").pipe(
-    Flag.withDescription(
-      `sqlite:<file>, or postgres://…; also ${DATABASE}; by default sqlite:voicegate-platform.db in the working directory`,
-    ),
-    Flag.withFallbackConfig(Config.Redacted(DATABASE)),
-    Flag.withDefault(Redacted.make("sqlite:voicegate-platform.db")),
-  ),
-  vaultKeyFile: Flag.File("vault-key-file").pipe(
-    Flag.withDescription(
-      `the file with the key that encrypts secrets in the database, created when it does not exist; by default beside a SQLite file; the key itself can be in ${VAULT_KEY}`,
-    ),
-    Flag.optional,
-  ),
-}
 
 /** A day, which is also the maximum length of a call. */
 const MAX_IDLE_SECONDS = 86_400
@@ -116,8 +102,6 @@ const serve = Command.make("platform", { ...storage, ...serving }, (input) =>
   Effect.flatMap(implementation, ({ servePlatform }) => servePlatform(input)),
 )
 
-const email = Flag.String("email").pipe(Flag.withDescription("the e-mail address that the user signs in with"))
-
 const passwordStdin = Flag.Boolean("password-stdin").pipe(
   Flag.withDescription(`read the password from standard input; otherwise it is ${PASSWORD}, or generated and printed`),
   Flag.withDefault(false),
@@ -157,7 +141,7 @@ const enable = Command.make("enable", { ...storage, email }, (input) =>
   Effect.flatMap(implementation, ({ setDisabled }) => setDisabled(input, false)),
 ).pipe(Command.withDescription("Let a disabled user sign in again, and accept the user's keys again"))
 
-/** `platform`, and `platform user` with `add`, `list`, `password`, `disable` and `enable`. */
+/** `platform`, `platform user` with `add`, `list`, `password`, `disable` and `enable`, and `platform key` with `list`, `change` and `revoke`. */
 export const platform = serve.pipe(
   Command.withDescription("Serve the local platform: users, businesses, API keys, sessions, and its REST API"),
   Command.withSubcommands([
@@ -165,5 +149,6 @@ export const platform = serve.pipe(
       Command.withDescription("The platform's users"),
       Command.withSubcommands([addUser, listUsers, setPassword, disable, enable]),
     ),
+    keyCommand,
   ]),
 )
