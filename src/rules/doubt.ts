@@ -6,6 +6,7 @@ import { MAX_PARK_MILLIS } from "./call-next.ts"
 import { freeSlot, park } from "./line.ts"
 import { load, save } from "./load.ts"
 import { encode } from "./native.ts"
+import { noteDoubt } from "./platform-limit.ts"
 import { type Step, settle } from "./step.ts"
 import { doubtId, type Ticket } from "./ticket.ts"
 
@@ -41,6 +42,7 @@ export const holdInDoubt = (s: Step, id: string, ticket: Ticket): number => {
   s.db.zrem(s.keys.leases, id)
   s.db.zadd(s.keys.leases, deadline, slotId)
   countDoubts(s, 1)
+  noteDoubt(s)
   return deadline + MAX_PARK_MILLIS
 }
 

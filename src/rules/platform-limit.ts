@@ -10,6 +10,7 @@
  *
  * - Where the number of slots is known, whatever ends the backoff lets one caller more be tried, and the limit is forgotten when nothing
  *   was refused for `LEARNED_MILLIS`.
+ * - A start in doubt, which may hold its slot for minutes, does not keep the next try from being made.
  *
  * So callers are called in the order of the queue, as many as the platform has room for, and not all at once when a backoff passes.
  */
@@ -63,6 +64,15 @@ export const noteRoom = (s: Step): void => {
   if (tries === 0 || live <= meta(s, "platformLimit")) return
   s.db.hset(s.keys.meta, "platformLimit", `${live}`)
   s.db.hset(s.keys.meta, "platformTries", `${Math.min(2 * tries, MAX_TRIES)}`)
+}
+
+/**
+ * A start has come in doubt. It may hold its slot for minutes, so another one is tried meanwhile.
+ * @lazy
+ */
+export const noteDoubt = (s: Step): void => {
+  const tries = meta(s, "platformTries")
+  if (tries > 0) s.db.hset(s.keys.meta, "platformTries", `${Math.min(tries + 1, MAX_TRIES)}`)
 }
 
 /**

@@ -190,6 +190,20 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
+  test("a try that comes in doubt does not keep those who wait from the next one", { slots: 10 }, (q) =>
+    Effect.gen(function* () {
+      const four = ["t1", "t2", "t3", "t4"]
+      for (const id of four) yield* q.admit(id)
+      for (const id of four) yield* q.rest(id, leaseOf(q, id))
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t1"])
+      yield* q.startFails("t1", yield* q.begin("t1"), "doubt")
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
   test(
     "what a refusal has shown of the platform's slots is forgotten after ten minutes without another",
     { slots: 4 },
