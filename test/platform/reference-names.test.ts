@@ -141,7 +141,7 @@ describe("under the names of the reference's document", () => {
         assert.strictEqual(data.totalCount, expected.length, said)
         const body = { limit: 1, nextCursor: null, previousCursor: null, filter }
         const counted = yield* call(keys.all, "POST", "business/b1/websession/count", body)
-        assert.deepStrictEqual(counted.data, { count: expected.length }, said)
+        assert.strictEqual(counted.data, expected.length, said)
       }
       const totals = { pageSize: 2, totalCount: 3 }
       const { data: page } = yield* call(keys.all, "POST", SESSIONS, { limit: 2 })

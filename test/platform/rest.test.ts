@@ -159,7 +159,7 @@ describe("the REST API", () => {
       assert.deepStrictEqual(frames[1], { type: "message", role: "agent", text: "You wrote: How are you?" })
       assert.strictEqual(yield* refused(keys.all, "DELETE", "business/b1"), "409 DeleteBusiness:BUSINESS_IN_USE")
       const open = yield* call(keys.all, "POST", "business/b1/websession/count", { filter: { running: true } })
-      assert.strictEqual(open.data.count, 1)
+      assert.strictEqual(open.data, 1)
       socket.close()
       const session = call(keys.all, "POST", `business/b1/websession/history/${webSessionId}`)
       yield* session.pipe(Effect.repeat({ until: ({ data }) => data.endedAt !== null }))

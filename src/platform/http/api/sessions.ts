@@ -15,18 +15,7 @@ import {
   sessionFields,
   sessionFilters,
 } from "./reference.ts"
-import {
-  businessPath,
-  Count,
-  described,
-  FilterTime,
-  Id,
-  listBody,
-  NoFilter,
-  OptionalTime,
-  pageOf,
-  Time,
-} from "./shapes.ts"
+import { businessPath, described, FilterTime, Id, listBody, NoFilter, OptionalTime, pageOf, Time } from "./shapes.ts"
 
 const ClientIdentifier = Id.check(Schema.isPattern(/^[^/\\]*$/))
 /** With the gate's limits, so that one request cannot fill the database. */
@@ -106,7 +95,7 @@ export const Sessions = HttpApiGroup.make("sessions")
     HttpApiEndpoint.post("CountWebSessions", "/business/:businessId/websession/count", {
       params: businessPath,
       payload: listBody(SessionFilter),
-      success: success(Count),
+      success: success(described(Schema.Int, "how many there are on all pages")),
     }).annotateMerge(openTo(["start", "read"], "Counts all pages: limit and cursors do not matter.")),
     HttpApiEndpoint.post("ListWebSessions", "/business/:businessId/websession/history", {
       params: businessPath,

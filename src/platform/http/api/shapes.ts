@@ -49,5 +49,3 @@ export const mapPage = <A, B>({ items, ...cursors }: Page<A>, show: (item: A) =>
   ...cursors,
   items: items.map(show),
 })
-
-export const Count = Schema.Struct({ count: Schema.Int })

@@ -104,10 +104,7 @@ const sessionsOf = (origin: string) =>
         CountWebSessions: ({ endpoint, payload: { filter } }) =>
           respond(
             endpoint,
-            CurrentBusiness.pipe(
-              Effect.flatMap(({ id }) => sessions.count(id, sessionFilterOf(filter))),
-              Effect.map((count) => ({ count })),
-            ),
+            CurrentBusiness.pipe(Effect.flatMap(({ id }) => sessions.count(id, sessionFilterOf(filter)))),
           ),
 
         ListWebSessions: ({ endpoint, payload: { filter, ...request } }) =>
