@@ -82,6 +82,8 @@ export interface Options {
   readonly connectionsPerAddress?: number
   /** the time within which a request is answered, in milliseconds; `REQUEST_MILLIS` by default */
   readonly requestMillis?: number
+  /** how long a connection may be idle between requests, in milliseconds; `KEEP_ALIVE_MILLIS` by default */
+  readonly keepAliveMillis?: number
 }
 
 export class Platform extends Context.Service<
@@ -144,6 +146,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
     allowedHosts: hostsOf(host, options),
     connectionsPerAddress: options.connectionsPerAddress ?? DEFAULT_CONNECTIONS,
     proxies,
+    keepAliveMillis: options.keepAliveMillis ?? Server.KEEP_ALIVE_MILLIS,
   })
   const privateWebhooks = options.privateWebhooks ?? false
   const services = Services.layer({

@@ -20,7 +20,10 @@ import { DASHBOARD_API_PATH } from "./DashboardApi.ts"
 import { failure } from "./envelope.ts"
 import { makeSessionSockets } from "./session-socket.ts"
 
-/** How long a connection may be idle between requests. */
+/**
+ * How long a connection may be idle between requests, in milliseconds: longer than proxies keep theirs (nginx 60 s, those in Go 90 s,
+ * Caddy 2 min), so that none sends a request while this side closes.
+ */
 export const KEEP_ALIVE_MILLIS = 130_000
 
 /** Timeouts for a client's headers and whole request; node checks them once a second. */
@@ -28,8 +31,6 @@ const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
-  // longer than proxies keep theirs (nginx 60 s, those in Go 90 s, Caddy 2 min), so that none sends a request while this side closes
-  keepAliveTimeout: KEEP_ALIVE_MILLIS,
 }
 /** How long clients have to read the last answer or close frame when the platform stops (ms). */
 export const SHUTDOWN_MILLIS = 1_000
@@ -82,15 +83,18 @@ const makeGuard = (isOwnHost: HostCheck, watch: Watch) => {
 }
 
 /** A server that answers 503 from when it listens until the routes are ready, instead of letting clients wait. */
-const makeServer = (isOwnHost: HostCheck, watch: Watch): Server => {
-  const server = new GuardedServer(TIMEOUTS, {
-    request: makeGuard(isOwnHost, watch),
-    upgrade: (request) => {
-      if (repeatedHeader(request.rawHeaders) !== undefined) return 400
-      watch(request)
-      return isOwnHost(request.headers.host) ? undefined : 421
+const makeServer = (isOwnHost: HostCheck, watch: Watch, keepAliveTimeout: number): Server => {
+  const server = new GuardedServer(
+    { ...TIMEOUTS, keepAliveTimeout },
+    {
+      request: makeGuard(isOwnHost, watch),
+      upgrade: (request) => {
+        if (repeatedHeader(request.rawHeaders) !== undefined) return 400
+        watch(request)
+        return isOwnHost(request.headers.host) ? undefined : 421
+      },
     },
-  })
+  )
   server.timeout = SOCKET_TIMEOUT_MILLIS
   server.on("request", (request, response) => {
     // a kept-alive connection becomes idle only after its answer is sent
@@ -129,6 +133,8 @@ export interface ServerOptions {
   /** open connections of one address (IPv6: of a /64), proxies excepted; 0 is no limit */
   readonly connectionsPerAddress: number
   readonly proxies: Proxies
+  /** how long a connection may be idle between requests, in milliseconds */
+  readonly keepAliveMillis: number
 }
 
 /** How often refused connections are logged, in milliseconds. */
@@ -170,10 +176,10 @@ const watchAddresses = ({ header, trusted }: Proxies) =>
   })
 
 /** Listens on an address. Sessions, which may last for hours, are ended before the server closes. */
-export const layer = ({ allowedHosts, connectionsPerAddress, host, port, proxies }: ServerOptions) =>
+export const layer = ({ allowedHosts, connectionsPerAddress, host, keepAliveMillis, port, proxies }: ServerOptions) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const server = makeServer(makeHostCheck(allowedHosts), yield* watchAddresses(proxies))
+      const server = makeServer(makeHostCheck(allowedHosts), yield* watchAddresses(proxies), keepAliveMillis)
       if (connectionsPerAddress > 0) {
         const { trusted } = proxies
         limitConnections(server, {
