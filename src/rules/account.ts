@@ -80,7 +80,8 @@ export const limitByAccount = (s: Step, account: Account): void => {
     }
   }
   const left = Math.max(Math.min(most, reservedOf(account, account.id)), most - wanting)
-  s.slots = Math.min(s.context.slots, left)
+  s.mostSlots = Math.min(s.context.slots, left)
+  s.slots = s.mostSlots
 }
 
 /** Since when the campaign waits for a slot that only the account withholds; 0 when it does not. */

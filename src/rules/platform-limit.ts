@@ -37,10 +37,10 @@ export const limitByPlatform = (s: Step): void => {
   if (isKnownNumber(s.context.slots)) {
     // during the backoff only an operator calls
     if (backoffUntil > s.now || Math.abs(s.now - tryAt) > LEARNED_MILLIS) return
-    s.slots = Math.min(s.slots, limit + tries)
+    s.slots = Math.min(s.mostSlots, limit + tries)
     return
   }
-  s.slots = Math.min(s.slots, tryAt > s.now ? limit : limit + tries)
+  s.slots = Math.min(s.mostSlots, tryAt > s.now ? limit : limit + tries)
 }
 
 /**
@@ -72,7 +72,9 @@ export const noteRoom = (s: Step): void => {
  */
 export const noteDoubt = (s: Step): void => {
   const tries = meta(s, "platformTries")
-  if (tries > 0) s.db.hset(s.keys.meta, "platformTries", `${Math.min(tries + 1, MAX_TRIES)}`)
+  if (tries === 0) return
+  s.db.hset(s.keys.meta, "platformTries", `${Math.min(tries + 1, MAX_TRIES)}`)
+  limitByPlatform(s)
 }
 
 /**

@@ -67,6 +67,8 @@ export interface Step {
   readonly context: QueueContext
   /** how many slots the campaign may hold in this step: its own, or fewer while its account withholds some */
   slots: number
+  /** the same, had the platform refused no start */
+  mostSlots: number
   readonly signals: Array<Signal>
   /** what this step did to tickets that the asking gate has nothing to deliver for: see `StepAnswer` */
   readonly elsewhere: Array<Signal>
@@ -103,6 +105,7 @@ export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context
   now,
   context,
   slots: context.slots,
+  mostSlots: context.slots,
   signals: [],
   elsewhere: [],
   settlements: [],

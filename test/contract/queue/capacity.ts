@@ -199,7 +199,6 @@ export const capacity = (test: QueueTest): void => {
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t1"])
       yield* q.startFails("t1", yield* q.begin("t1"), "doubt")
-      yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t2"])
     }),
   )
