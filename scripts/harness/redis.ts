@@ -100,8 +100,10 @@ export const serve = async (
     pid: () => child.pid,
     command: async (...command) => {
       const access = password === undefined ? [] : ["--no-auth-warning", "-a", password]
-      const { stdout } = await run("redis-cli", ["-p", String(port), ...access, ...command])
-      return stdout.trim()
+      // a program's argument has at most 128 KiB: the last one, which may be a rule's text, is read from stdin
+      const asked = run("redis-cli", ["-p", String(port), ...access, "-x", ...command.slice(0, -1)])
+      asked.child.stdin?.end(command.at(-1))
+      return (await asked).stdout.trim()
     },
     kill: (signal) => child.kill(signal),
     restart: async () => {
