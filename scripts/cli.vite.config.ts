@@ -21,8 +21,6 @@ export default defineConfig({
     outDir: "dist/commands",
     emptyOutDir: false,
     target: "node22",
-
-    sourcemap: true,
     rolldownOptions: {
       output: {
         entryFileNames: "cli.js",

@@ -1,6 +1,6 @@
 /**
  * Makes the built library import the modules of `effect` that it uses (`effect/Effect`) instead of an index that loads all of them. They
- * are the same modules, so a host that imports the index shares them. Lines stay where they are, for the source maps.
+ * are the same modules, so a host that imports the index shares them.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, sep } from "node:path"

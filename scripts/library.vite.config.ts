@@ -23,7 +23,6 @@ export default defineConfig({
     outDir: "dist",
     emptyOutDir: false,
     target: "node22",
-    sourcemap: true,
     rolldownOptions: {
       input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
       output: {

@@ -4,7 +4,7 @@
  */
 import { Redacted, Schema } from "effect"
 import type { RedisConnection } from "../settings/connection-string.ts"
-import { tlsFault } from "./redis-tls.ts"
+import { tlsFault } from "./redis-tls-faults.ts"
 
 /**
  * Redis was reached and refuses this connection string (wrong password, no such database, a replica, …). A retry does not help,

@@ -93,8 +93,9 @@ describe("the package", () => {
     expect(
       source.filter((path) => !/^src\/docs\/\w+\.md$|^scripts\/(?:deploy\/|examples\/|prepare\.mjs$)/.test(path)),
     ).toEqual([])
-    expect(paths.filter((path) => /^dist\/(?:commands|platform)\/.*\.map$/.test(path))).toEqual([])
-    expect(packed.unpackedSize).toBeLessThan(9_000_000)
+    // its code is not minified, so stacks are readable without maps
+    expect(paths.filter((path) => path.endsWith(".map"))).toEqual([])
+    expect(packed.unpackedSize).toBeLessThan(8_000_000)
     expect(manifest.dependencies).not.toHaveProperty("effect")
     expect(manifest.peerDependencies).toHaveProperty("effect")
   })
