@@ -55,6 +55,8 @@ const REFUNDS_CHANNEL = "vg:refunds"
 /** Retry-After while too many tickets of the caller are open: nobody can predict when they end. */
 const CONCURRENT_RETRY_SECONDS = 30
 const NO_KEYS: ReadonlyArray<string> = []
+/** A key as this file names it: in a store with a prefix, rules know it by its full name. */
+const withoutPrefix = (key: string): string => key.slice(Math.max(0, key.indexOf("vg:")))
 
 const { Boolean: Flag, Finite, Struct, optionalKey } = Schema
 
@@ -199,7 +201,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     /** By the caller's first key. */
     const refused = boundedCache<RememberedRefusal>(MAX_REMEMBERED_REFUSALS)
-    yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
+    yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(withoutPrefix(log)))
 
     /** How long a refusal's figures hold: until the first unit of any budget expires. */
     const holdsUntil = ({ dayReset, hourReset, openReset }: Usage): number =>

@@ -25,7 +25,7 @@ export const SettingsFile = Schema.Struct({
     description:
       "`redis://`, `rediss://`, `redis+sentinel://h1:p1,h2:p2/master`, `redis+cluster://h1:p1,h2:p2`, `host:port,password=…` as .NET writes it, or `memory:`",
     documentation:
-      "`rediss://` and `rediss+…` use TLS, also to the Sentinels. Several hosts in the .NET form are a primary with its replicas, or a Cluster: the gate asks the servers which, and writes to the primary only. In a URL, percent-encode `/ ? # @` in the password. A password with a comma needs a URL",
+      "`rediss://` and `rediss+…` use TLS, also to the Sentinels. Several hosts in the .NET form are a primary with its replicas, or a Cluster: the gate asks the servers which, and writes to the primary only. In a URL, percent-encode `/ ? # @` in the password. A password with a comma needs a URL. `?keyPrefix=app:` in a URL, or `,keyPrefix=app:`, begins all [keys and channels](operating.md#redis) of the gate",
   }),
   VoiceAiPlatform: Schema.Struct({ ...CampaignSettings.fields, Campaigns: FurtherCampaigns }),
   IpIntel: IpIntelSettings,

@@ -20,7 +20,8 @@ export interface Rule<RuleContext extends object, Call extends object, Answer> {
   readonly run: Run<RuleContext, Call, Answer>
   /**
    * ARGV 1 now (ms) · 2 context (JSON) · then each call: its fields without `texts` (JSON), and each of `texts` (empty for none). Returns a
-   * JSON list with one answer per call.
+   * JSON list with one answer per call. A message is published on a channel that begins with what KEYS[1] has before `vg:`, the prefix of a
+   * store whose keys have one.
    */
   readonly lua: string
   /**

@@ -110,9 +110,12 @@ export {
   /** The in-process data that rules run on; your own store may use it. */
   MemoryDb,
 } from "./store/MemoryDb.ts"
+export type { RedisClient } from "./store/redis-host-client.ts"
 export {
   /** The shared store on Redis; takes a connection from `parseConnectionString`. */
   layer as layerStoreRedis,
+  /** The shared store on the Redis of the host's own client of ioredis. */
+  layerClient as layerStoreRedisClient,
 } from "./store/redis-lazy.ts"
 export { StoreRefused } from "./store/redis-problems.ts"
 

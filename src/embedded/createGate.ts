@@ -9,7 +9,8 @@ import type { GateSettings } from "./settings.ts"
  * Starts a gate with these settings, which are checked like a settings file. Does not read the environment.
  *
  * Rejects with `SettingsInvalid`, whose message has one line per problem; with `StoreRefused` or `IpIntelSetupError`
- * when a valid setting does not work; and with a `TypeError` for a wrong `basePath` or an unknown option.
+ * when a valid setting does not work; and with a `TypeError` for a wrong `basePath`, an unknown option, or a `redis` with options that the
+ * gate cannot follow.
  */
 export const createGate = async (settings: GateSettings, options: GateOptions = {}): Promise<Gate> =>
   // loaded here, so that the import of the package does not load what a gate runs on

@@ -1,6 +1,7 @@
 /** What a host without Effect sees of a gate. */
 import type { WebSessionConfig } from "../Gatekeeper.ts"
 import type { AudioConfiguration, PushEvent, SessionRequest } from "../Session.ts"
+import type { RedisClient } from "../store/redis-host-client.ts"
 import type { Fetch } from "./fetch.ts"
 import type { Handler, PrivateHandler, UpgradeHandler } from "./mount.ts"
 import type { On } from "./observers.ts"
@@ -32,6 +33,11 @@ export interface GateOptions {
   readonly ipIntel?: OwnIpIntel
   /** the host's own store, instead of `StoreConnectionString` */
   readonly store?: OwnStore
+  /**
+   * the host's own client of ioredis 5 (`Redis` or `Cluster`), instead of `StoreConnectionString`. The gate opens connections of its own to
+   * the same servers, with the client's user, password, TLS and `keyPrefix`; it neither uses, changes nor closes the client.
+   */
+  readonly redis?: RedisClient
   /** the host's own platform, instead of `ApiSecretToken` and `BaseUrl` of `VoiceAiPlatform` */
   readonly platform?: OwnPlatform
 }

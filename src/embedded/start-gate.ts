@@ -12,6 +12,8 @@ import { Operator } from "../operator/service.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { layerFrom } from "../settings/given.ts"
 import type { Place } from "../settings/resolve.ts"
+import { connectionOf } from "../store/redis-host-client.ts"
+import { layer as redisLayer } from "../store/redis-lazy.ts"
 import { unknownFields } from "../unknown-field.ts"
 import { eventsOf } from "./events.ts"
 import { makeFetch } from "./fetch.ts"
@@ -25,7 +27,7 @@ import { ownStore } from "./own/store.ts"
 import * as results from "./results.ts"
 import type { GateSettings } from "./settings.ts"
 
-const OPTIONS = { basePath: true, log: true, ipIntel: true, store: true, platform: true } satisfies {
+const OPTIONS = { basePath: true, log: true, ipIntel: true, store: true, redis: true, platform: true } satisfies {
   readonly [K in keyof Required<GateOptions>]: true
 }
 
@@ -71,10 +73,22 @@ const ticketOf = (ticket: unknown): string => (typeof ticket === "string" ? tick
 const sessionIdsOf = (ids: unknown): ReadonlyArray<string> =>
   (Array.isArray(ids) ? ids : [ids]).filter((id) => typeof id === "string")
 
-const servicesOf = ({ ipIntel, platform, store }: GateOptions): GateLayer.OwnServices => ({
+/** The store of the host, or on the Redis of its client; undefined for that of the settings. */
+const storeOf = ({ redis, store }: GateOptions): GateLayer.OwnServices["store"] => {
+  if (redis === undefined) return store === undefined ? undefined : ownStore(store)
+  if (store !== undefined) throw new TypeError("options.redis: Expected either redis or store, not both.")
+  const connection = connectionOf(redis, "options.redis")
+  if (Result.isFailure(connection)) throw new TypeError(`options.redis: ${connection.failure}`)
+  return redisLayer(connection.success)
+}
+
+const servicesOf = (
+  { ipIntel, platform }: GateOptions,
+  store: GateLayer.OwnServices["store"],
+): GateLayer.OwnServices => ({
   ...(ipIntel === undefined ? {} : { ipIntel: ownIpIntel(ipIntel) }),
   ...(platform === undefined ? {} : { platform: ownPlatform(platform) }),
-  ...(store === undefined ? {} : { store: ownStore(store) }),
+  ...(store === undefined ? {} : { store }),
 })
 
 /** The settings, which need no key and no address of the platform if it is the host's own. */
@@ -83,9 +97,9 @@ const settingsOf = (settings: GateSettings, { platform }: GateOptions): Readonly
     ? { ...settings }
     : { ...settings, VoiceAiPlatform: { ...OWN_PLATFORM, ...settings.VoiceAiPlatform } }
 
-const placeOf = ({ ipIntel, platform, store }: GateOptions): Place => ({
+const placeOf = ({ ipIntel, platform, redis, store }: GateOptions): Place => ({
   embedded: true,
-  own: { ipIntel: ipIntel !== undefined, platform: platform !== undefined, store: store !== undefined },
+  own: { ipIntel: ipIntel !== undefined, platform: platform !== undefined, store: (redis ?? store) !== undefined },
 })
 
 /** As `createGate`. */
@@ -95,10 +109,11 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
     throw new TypeError(unknown.map(({ field, message }) => `options.${field}: ${message}`).join("\n"))
   }
   const basePath = normalizeBasePath(options.basePath)
+  const services = servicesOf(options, storeOf(options))
   const runtime = ManagedRuntime.make(
     listenersLayer({ basePath }).pipe(
       Layer.provideMerge(layerObserved),
-      Layer.provideMerge(Layer.merge(GateLayer.layerWith(servicesOf(options)), observersLayer)),
+      Layer.provideMerge(Layer.merge(GateLayer.layerWith(services), observersLayer)),
       Layer.provideMerge(layerFrom(settingsOf(settings, options), placeOf(options))),
       Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
     ),

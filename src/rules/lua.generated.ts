@@ -35,7 +35,7 @@ const declarations: ReadonlyArray<string> = [
   "local function zcard(key)\n    return call(\"ZCARD\", key)\nend",
   "local function zrange(key, first, count)\n    if count < 1 then\n        return {}\n    end\n    return call(\"ZRANGE\", key, first, count == math.huge and -1 or first + count - 1)\nend",
   "local function zrangebyscore(key, min, max, count, first)\n    return call(\n        \"ZRANGEBYSCORE\",\n        key,\n        scoreOf(min),\n        scoreOf(max),\n        \"LIMIT\",\n        first or 0,\n        count == math.huge and -1 or count\n    )\nend",
-  "local function publish(channel, message)\n    call(\"PUBLISH\", channel, message)\nend",
+  "local function publish(channel, message)\n    local key = KEYS[1] or \"\"\n    local own = string.find(key, \"vg:\", 1, true)\n    call(\n        \"PUBLISH\",\n        string.sub(key, 1, (own or 1) - 1) .. channel,\n        message\n    )\nend",
   "local GATE_GONE_MILLIS = 30000",
   "local MAX_FORGOTTEN_GATES = 200",
   "local MAX_OTHER_GATES = 20",

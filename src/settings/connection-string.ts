@@ -6,10 +6,14 @@
  * `redis+cluster://` with several hosts (`rediss+…` with TLS) · `host:port,password=…` as StackExchange.Redis writes it, where
  * several hosts are a primary with its replicas or nodes of a Cluster; the store asks the servers which.
  *
+ * Each form of Redis takes `keyPrefix`, which begins all keys and channels of the gate: `?keyPrefix=app:`, or `,keyPrefix=app:`.
+ *
  * A string that asks for TLS, in the way of any client, gets it or is refused: otherwise the password would be sent in the clear.
  */
+import type { ConnectionOptions } from "node:tls"
 import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
+import { parseKeyPrefix } from "./key-prefix.ts"
 
 export interface HostPort {
   readonly host: string
@@ -22,6 +26,12 @@ interface Access {
   readonly tls: boolean
   /** the name that the server's certificate must have, if that is not its host's */
   readonly serverName?: string
+  /** what all keys and channels of the gate begin with, before `vg:`; absent for nothing */
+  readonly keyPrefix?: string
+  /** more options of TLS, such as `ca` and `cert`, which a host's own client has */
+  readonly tlsContext?: Readonly<ConnectionOptions>
+  /** what problems name as their origin; `StoreConnectionString` when absent */
+  readonly origin?: string
 }
 
 export type RedisConnection =
@@ -31,7 +41,10 @@ export type RedisConnection =
       readonly sentinels: ReadonlyArray<HostPort>
       readonly master: string
       readonly database: number
+      readonly sentinelUsername?: string
       readonly sentinelPassword?: Redacted.Redacted<string>
+      /** options of TLS to the Sentinels; those of the master when absent */
+      readonly sentinelTlsContext?: Readonly<ConnectionOptions>
     })
   | (Access & { readonly kind: "cluster"; readonly nodes: ReadonlyArray<HostPort> })
   | (Access & {
@@ -157,6 +170,15 @@ const parseAccess = (userInfo: string | undefined, tls: boolean): Parsed<Access>
     : Result.succeed(access(username, password, tls))
 }
 
+const isKeyPrefix = (name: string): boolean => name.toLowerCase() === "keyprefix"
+
+const keyPrefixOf = (options: Iterable<readonly [name: string, value: string]>): Parsed<Pick<Access, "keyPrefix">> => {
+  const [text, ...others] = [...options].flatMap(([name, value]) => (isKeyPrefix(name) ? [value] : []))
+  if (text === undefined) return Result.succeed({})
+  if (others.length > 0) return Result.fail("keyPrefix once")
+  return Result.map(parseKeyPrefix(text), (keyPrefix) => ({ keyPrefix }))
+}
+
 /** No @ may follow the hosts: the text before it would be a password whose / or ? ended the hosts too early. */
 const URL_FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#@]*))?$/i
 
@@ -172,12 +194,15 @@ const parseUrl = (text: string): Parsed<ParsedConnection> =>
     const tls = yield* tlsOf(options)
     if (secure && tls === false)
       return yield* Result.fail("rediss:// with TLS, or redis:// without, not rediss:// with ssl=false")
-    const allowed = yield* parseAccess(userInfo, secure || tls === true)
+    const allowed = {
+      ...(yield* parseAccess(userInfo, secure || tls === true)),
+      ...(yield* keyPrefixOf(options)),
+    }
     const sentinel = kind?.toLowerCase() === "sentinel"
     const hosts = yield* parseHosts(hostList.split(","), sentinel ? SENTINEL_PORT : REDIS_PORT)
-    const warnings = [...options.keys()].some((name) => !(sentinel && name === "sentinelPassword") && !isAboutTls(name))
-      ? ["options after the ? are ignored"]
-      : []
+    const known = (name: string): boolean =>
+      (sentinel && name === "sentinelPassword") || isKeyPrefix(name) || isAboutTls(name)
+    const warnings = [...options.keys()].some((name) => !known(name)) ? ["options after the ? are ignored"] : []
 
     if (sentinel) {
       const [name = "", database, ...rest] = path.split("/")
@@ -230,7 +255,15 @@ const IGNORED_OPTIONS = new Map(
     .map((name) => [name.toLowerCase(), name]),
 )
 
-const DOTNET_OPTIONS = new Set(["password", "user", "defaultdatabase", "servicename", "sslhost", ...TLS_SWITCHES])
+const DOTNET_OPTIONS = new Set([
+  "password",
+  "user",
+  "defaultdatabase",
+  "servicename",
+  "sslhost",
+  "keyprefix",
+  ...TLS_SWITCHES,
+])
 
 /** Any other option may be the rest of a password that contains a comma: it is neither shown nor used. */
 const NOT_AN_OPTION =
@@ -278,6 +311,7 @@ const parseDotNet = (text: string): Parsed<ParsedConnection> =>
     const allowed = {
       ...access(options.get("user"), options.get("password"), tls),
       ...(serverName === "" ? {} : { serverName }),
+      ...(yield* keyPrefixOf(options)),
     }
     const database = yield* parseDatabase(options.get("defaultdatabase"))
     if (master !== "") {

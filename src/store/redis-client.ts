@@ -4,7 +4,7 @@ import { Redacted } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { primaryConnector } from "./redis-hosts.ts"
-import { tlsOptions } from "./redis-tls.ts"
+import { sentinelTlsOptions, tlsOptions } from "./redis-tls.ts"
 
 /** A command without an answer fails after this time; it may have been carried out. */
 export const COMMAND_TIMEOUT_MILLIS = 2_000
@@ -28,6 +28,8 @@ const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)
   ...(connection.username === undefined ? {} : { username: connection.username }),
   ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),
   ...(tls === undefined ? {} : { tls }),
+  // of keys alone: ioredis does not add it to channels
+  ...(connection.keyPrefix === undefined ? {} : { keyPrefix: connection.keyPrefix }),
   // a server that is loading refuses commands, which is no worse; INFO may be renamed or forbidden
   enableReadyCheck: false,
   // without the ready check, ioredis counts a connection that was lost before the answers to these commands as ready, for ever
@@ -71,8 +73,11 @@ const openOne = (
         sentinels: [...connection.sentinels],
         name: connection.master,
         // without these ioredis connects to Sentinels and master without TLS, whatever `tls` says
-        ...(connection.tls ? { enableTLSForSentinelMode: true, sentinelTLS: { ...tlsOptions(connection) } } : {}),
+        ...(connection.tls
+          ? { enableTLSForSentinelMode: true, sentinelTLS: { ...sentinelTlsOptions(connection) } }
+          : {}),
         db: connection.database,
+        ...(connection.sentinelUsername === undefined ? {} : { sentinelUsername: connection.sentinelUsername }),
         ...(connection.sentinelPassword === undefined
           ? {}
           : { sentinelPassword: Redacted.value(connection.sentinelPassword) }),

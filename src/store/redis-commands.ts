@@ -46,18 +46,22 @@ const decoded = <Answer>(
   }
 }
 
-export const makeCommands = Effect.fnUntraced(function* ({
-  client,
-  closedBecause,
-  deadline,
-  describe,
-  dropAfter,
-  isDemotion,
-  isOpen,
-  loadScripts,
-  measure,
-  reconnected,
-}: VerifiedConnection) {
+/** @param prefix begins every channel; that of the keys is the client's */
+export const makeCommands = Effect.fnUntraced(function* (
+  {
+    client,
+    closedBecause,
+    deadline,
+    describe,
+    dropAfter,
+    isDemotion,
+    isOpen,
+    loadScripts,
+    measure,
+    reconnected,
+  }: VerifiedConnection,
+  prefix = "",
+) {
   const context = yield* Effect.context<Scope.Scope>()
   const fork = Effect.runForkWith(context)
   const logRefusal = yield* makeRefusalLog()
@@ -168,12 +172,12 @@ export const makeCommands = Effect.fnUntraced(function* ({
     /** The number of receivers at the server; undefined on a cluster, where other nodes may have some. */
     publish: (channel: string, message: string) =>
       Effect.map(
-        execute("PUBLISH", (done) => client.publish(channel, message, done)),
+        execute("PUBLISH", (done) => client.publish(prefix + channel, message, done)),
         (receivers) => (typeof receivers === "number" && !(client instanceof Cluster) ? receivers : undefined),
       ),
     check: Effect.suspend(() =>
       isOpen()
-        ? Effect.mapError(tryCommands(client, describe), ({ kind, message, refused }) =>
+        ? Effect.mapError(tryCommands(client, describe, prefix), ({ kind, message, refused }) =>
             unavailable(message, refused || kind !== "OTHER" ? { refusal: kind } : { unasked: false }),
           )
         : Effect.fail(notSent()),

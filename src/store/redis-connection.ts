@@ -153,7 +153,7 @@ export const makeConnection = Effect.fnUntraced(function* (
     if (closing) return
     if (kind !== "OTHER") namedAt = steady()
     // not logged, since the start fails with this message
-    if (refused && !listening && Deferred.doneUnsafe(first, Effect.fail(refusalOf(message)))) {
+    if (refused && !listening && Deferred.doneUnsafe(first, Effect.fail(refusalOf(message, connection)))) {
       return
     }
     if (lastProblem === message && steady() - loggedAt < LOG_EVERY_MILLIS) return

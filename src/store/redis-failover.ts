@@ -11,7 +11,7 @@ import type { HostPort, RedisConnection } from "../settings/connection-string.ts
 import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay } from "./redis-client.ts"
 import { nameOf } from "./redis-hosts.ts"
 import { describeProblem } from "./redis-problems.ts"
-import { onStreamError, tlsOptions } from "./redis-tls.ts"
+import { onStreamError, sentinelTlsOptions } from "./redis-tls.ts"
 
 type Sentinels = Extract<RedisConnection, { readonly kind: "sentinel" }>
 
@@ -144,8 +144,9 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
     const follow = (sentinel: HostPort): Redis => {
       const client = new Redis({
         ...sentinel,
+        ...(connection.sentinelUsername === undefined ? {} : { username: connection.sentinelUsername }),
         ...(connection.sentinelPassword === undefined ? {} : { password: Redacted.value(connection.sentinelPassword) }),
-        ...(connection.tls ? { tls: { ...tlsOptions(connection) } } : {}),
+        ...(connection.tls ? { tls: { ...sentinelTlsOptions(connection) } } : {}),
         connectTimeout: CONNECT_TIMEOUT_MILLIS,
         commandTimeout: COMMAND_TIMEOUT_MILLIS,
         enableOfflineQueue: false,

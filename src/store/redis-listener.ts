@@ -38,6 +38,8 @@ export interface ListenerOptions {
   /** Publishes on another connection; returns the number of receivers at its server, or undefined when other servers may have some. */
   readonly publish: (channel: string, message: string) => Effect.Effect<number | undefined, unknown>
   readonly onError: (error: unknown) => void
+  /** begins the name of each channel at the server; `publish` adds it too */
+  readonly prefix?: string
 }
 
 interface Subscription {
@@ -50,6 +52,7 @@ interface Subscription {
 export const makeListener = Effect.fnUntraced(function* ({
   onError,
   open,
+  prefix = "",
   publish,
 }: ListenerOptions): Effect.fn.Return<Listener, never, Scope.Scope> {
   const scope = yield* Effect.scope
@@ -74,7 +77,7 @@ export const makeListener = Effect.fnUntraced(function* ({
   }
   /** Subscribes to these channels; reconnects after a refusal or without an answer. Never rejects. */
   const subscribeTo = (client: Redis, channels: ReadonlyArray<string>): Promise<void> =>
-    client.subscribe(...channels).then(
+    client.subscribe(...channels.map((channel) => prefix + channel)).then(
       () => {
         if (current !== client) return
         confirmed = true
@@ -98,8 +101,9 @@ export const makeListener = Effect.fnUntraced(function* ({
       if (current === client) onError(error)
     })
     onStreamError(client, () => {})
-    client.on("message", (channel: string, message: string) => {
+    client.on("message", (name: string, message: string) => {
       if (current !== client) return
+      const channel = name.slice(prefix.length)
       if (channel === ownChannel) {
         attempts = 0
         probe.received(message)
@@ -181,7 +185,7 @@ export const makeListener = Effect.fnUntraced(function* ({
             set?.delete(subscription)
             if (set?.size !== 0) return
             subscriptions.delete(channel)
-            if (current?.status === "ready") current.unsubscribe(channel).catch(() => {})
+            if (current?.status === "ready") current.unsubscribe(prefix + channel).catch(() => {})
           }),
       ).pipe(Effect.asVoid),
   }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import type { Cluster, Redis } from "ioredis"
-import { ACL_LINE, isNodeOfCluster, type RedisProblem, refused } from "./redis-problems.ts"
+import { aclLine, isNodeOfCluster, type RedisProblem, refused } from "./redis-problems.ts"
 import { sendCommand } from "./redis-send.ts"
 
 /** What a rule may do (`rules/redis/commands.ts`), each command with arguments that change nothing of the gate's. */
@@ -58,7 +58,7 @@ local function try(name, ...)
   end
 end
 ${TRIED.map(([command, key, ...args]) => `try("${command}"${quoted(key, args)})`).join("\n")}
-try("PUBLISH", "${CHANNEL}", "")
+try("PUBLISH", ARGV[1], "")
 return failed
 `
 const DIGEST = createHash("sha1").update(SCRIPT).digest("hex")
@@ -85,24 +85,30 @@ const isUnknown = (error: string): boolean => /unknown (?:redis )?command|Unknow
 const names = (failed: ReadonlyArray<readonly [string, string]>): string =>
   [...new Set(failed.map(([command]) => command))].join(", ")
 
-/** Fails with what the user or the server lacks. */
+/**
+ * Fails with what the user or the server lacks.
+ *
+ * @param prefix that of the gate's channels; that of its keys is the client's
+ */
 export const tryCommands = (
   client: Redis | Cluster,
   describe: (error: unknown) => RedisProblem,
+  prefix = "",
 ): Effect.Effect<void, RedisProblem> =>
   Effect.gen(function* () {
     const keys = KEYS.map(keyOf)
     const one = keyOf("text")
+    const channel = prefix + CHANNEL
     // one after the other on the connection: EVALSHA finds the script that EVAL has brought
     const failed = (yield* Effect.all(
       [
-        refusalOf("EVAL", (done) => client.eval(SCRIPT, keys.length, ...keys, done)),
-        refusalOf("EVALSHA", (done) => client.evalsha(DIGEST, keys.length, ...keys, done)),
+        refusalOf("EVAL", (done) => client.eval(SCRIPT, keys.length, ...keys, channel, done)),
+        refusalOf("EVALSHA", (done) => client.evalsha(DIGEST, keys.length, ...keys, channel, done)),
         refusalOf("SET", (done) => client.set(one, "", "PX", 1, done)),
         refusalOf("GET", (done) => client.get(one, done)),
         refusalOf("SCRIPT EXISTS", (done) => client.call("SCRIPT", "EXISTS", DIGEST, done)),
         refusalOf("SCRIPT LOAD", (done) => client.call("SCRIPT", "LOAD", SCRIPT, done)),
-        refusalOf("PUBLISH", (done) => client.publish(CHANNEL, "", done)),
+        refusalOf("PUBLISH", (done) => client.publish(channel, "", done)),
       ],
       { concurrency: "unbounded" },
     ).pipe(Effect.mapError(describe))).flat()
@@ -111,8 +117,8 @@ export const tryCommands = (
     if (first === undefined) return
     const forbidden = missing.filter(([, error]) => isForbidden(error))
     if (forbidden.length > 0) {
-      const what = `the user lacks permissions for ${names(forbidden)} on keys and channels that begin with vg: (NOPERM)`
-      return yield* Effect.fail(refused("NOPERM", `${what}: give it ${ACL_LINE}`))
+      const what = `the user lacks permissions for ${names(forbidden)} on keys and channels that begin with ${prefix}vg: (NOPERM)`
+      return yield* Effect.fail(refused("NOPERM", `${what}: give it ${aclLine(prefix)}`))
     }
     const unknown = missing.filter(([, error]) => isUnknown(error))
     if (unknown.length > 0) {

@@ -12,8 +12,10 @@ import { tlsFault } from "./redis-tls-faults.ts"
  */
 export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", { message: Schema.String }) {}
 
-export const refusalOf = (message: string): StoreRefused =>
-  new StoreRefused({ message: `StoreConnectionString: ${message}.` })
+export const refusalOf = (
+  message: string,
+  { origin = "StoreConnectionString" }: Pick<RedisConnection, "origin"> = {},
+): StoreRefused => new StoreRefused({ message: `${origin}: ${message}.` })
 
 /** Why the store cannot be used. `refused` means that this lasts until somebody changes the settings or the server. */
 export interface RedisProblem {
@@ -50,10 +52,10 @@ export const oneSided = (fault: string, tls: boolean): RedisProblem =>
   tls ? temporary("TLS", fault) : refused("TLS", fault)
 
 /** What a user of the gate needs, as Redis's ACL SETUSER takes it; `src/docs/operating.md` has the shortest list of commands. */
-export const ACL_LINE = "~vg:* &vg:* +@all -@dangerous +info +role"
+export const aclLine = (prefix = ""): string => `~${prefix}vg:* &${prefix}vg:* +@all -@dangerous +info +role`
 
-/** Known error replies of servers, by a pattern of their text. The first match counts. */
-const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
+/** Known error replies of servers, by a pattern of their text. The first match counts. Some name the prefix of the keys. */
+const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem | ((prefix: string | undefined) => RedisProblem)]> = [
   // replies to AUTH, SELECT and the first commands
   [/WRONGPASS|invalid password/, refused("WRONGPASS", "the server refuses the user or the password (AUTH: WRONGPASS)")],
   [/NOAUTH|Authentication required/, refused("NOAUTH", "the server requires a password, and none is given (NOAUTH)")],
@@ -73,10 +75,11 @@ const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
   [
     // within a script the word NOPERM is missing
     /NOPERM|ACL failure in script|user executing the script can't/,
-    refused(
-      "NOPERM",
-      `the user lacks permissions: the gate needs all commands on keys and channels that begin with vg: (NOPERM); give it ${ACL_LINE}`,
-    ),
+    (prefix = "") =>
+      refused(
+        "NOPERM",
+        `the user lacks permissions: the gate needs all commands on keys and channels that begin with ${prefix}vg: (NOPERM); give it ${aclLine(prefix)}`,
+      ),
   ],
   [
     /unknown (?:redis )?command/i,
@@ -104,10 +107,11 @@ const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
   [/MISCONF/, temporary("MISCONF", "it cannot save its data to disk (MISCONF): check its log and its disk")],
   [
     /WRONGTYPE/,
-    temporary(
-      "WRONGTYPE",
-      "a key that begins with vg: has the wrong type of value (WRONGTYPE): find out what else writes such keys, and delete the key",
-    ),
+    (prefix = "") =>
+      temporary(
+        "WRONGTYPE",
+        `a key that begins with ${prefix}vg: has the wrong type of value (WRONGTYPE): find out what else writes such keys, and delete the key`,
+      ),
   ],
   [
     /CLUSTERDOWN/,
@@ -141,6 +145,7 @@ const secretsOf = (connection: RedisConnection): ReadonlyArray<string> =>
   [
     connection.username,
     connection.password === undefined ? undefined : Redacted.value(connection.password),
+    connection.kind === "sentinel" ? connection.sentinelUsername : undefined,
     connection.kind === "sentinel" && connection.sentinelPassword !== undefined
       ? Redacted.value(connection.sentinelPassword)
       : undefined,
@@ -157,7 +162,7 @@ export const describeProblem = (connection: RedisConnection) => {
     const texts = textsOf(error)
     const text = texts.join(": ")
     const known = KNOWN_REPLIES.find(([words]) => words.test(text))
-    if (known !== undefined) return known[1]
+    if (known !== undefined) return typeof known[1] === "function" ? known[1](connection.keyPrefix) : known[1]
     const fault = tlsFault(texts)
     if (fault !== undefined) return refused("TLS", fault)
     const shown = secrets

@@ -1,12 +1,20 @@
 /** TLS to Redis: its options, and whether it is the reason why no connection comes about. Certificates are always verified. */
-import { connect as connectTls } from "node:tls"
+import { type ConnectionOptions, connect as connectTls } from "node:tls"
 import { Cluster, type Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { tlsFault } from "./redis-tls-faults.ts"
 
 /** The TLS options of a connection; undefined without TLS. */
-export const tlsOptions = ({ serverName, tls }: RedisConnection): { readonly servername?: string } | undefined =>
-  tls ? (serverName === undefined ? {} : { servername: serverName }) : undefined
+export const tlsOptions = ({ serverName, tls, tlsContext }: RedisConnection): ConnectionOptions | undefined =>
+  tls ? { ...tlsContext, ...(serverName === undefined ? {} : { servername: serverName }) } : undefined
+
+/** The same for the Sentinels of a connection. */
+export const sentinelTlsOptions = (
+  connection: Extract<RedisConnection, { readonly kind: "sentinel" }>,
+): ConnectionOptions | undefined =>
+  connection.tls && connection.sentinelTlsContext !== undefined
+    ? { ...connection.sentinelTlsContext }
+    : tlsOptions(connection)
 
 const PROBE_MILLIS = 2_000
 
@@ -17,10 +25,7 @@ const PROBE_MILLIS = 2_000
  *
  * @param tls the options of the gate's TLS (`tlsOptions`); undefined if it uses none
  */
-export const tlsProblem = (
-  { host, port }: HostPort,
-  tls: { readonly servername?: string } | undefined,
-): Promise<string | undefined> =>
+export const tlsProblem = ({ host, port }: HostPort, tls: ConnectionOptions | undefined): Promise<string | undefined> =>
   new Promise((resolve) => {
     const socket = connectTls({ host, port, ...tls, rejectUnauthorized: false })
     let reached = false

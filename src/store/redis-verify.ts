@@ -51,7 +51,7 @@ export const verifyServer = Effect.fnUntraced(function* (
       client instanceof Cluster ? Effect.void : refuseNode(client),
       // on a cluster the node with these keys may be down while others serve
       Effect.catchIf(
-        tryCommands(client, describe),
+        tryCommands(client, describe, connection.keyPrefix),
         (found) => client instanceof Cluster && !found.refused,
         () => Effect.void,
       ),

@@ -20,9 +20,10 @@ const connected = (settings: RedisConnection): Layer.Layer<Store, StoreRefused> 
     Store,
     Effect.gen(function* () {
       const connection = yield* makeConnection(settings)
-      const { check, get, ping, publish, run, set } = yield* makeCommands(connection)
+      const { check, get, ping, publish, run, set } = yield* makeCommands(connection, settings.keyPrefix)
       const listener = yield* makeListener({
         open: connection.openListener,
+        ...(settings.keyPrefix === undefined ? {} : { prefix: settings.keyPrefix }),
         publish,
         onError: connection.onListenerError,
       })
@@ -32,7 +33,7 @@ const connected = (settings: RedisConnection): Layer.Layer<Store, StoreRefused> 
       if (connection.isOpen()) {
         yield* Effect.catch(Effect.timeoutOption(listener.subscribed, COMMAND_TIMEOUT_MILLIS), (error) => {
           const { message, refused } = connection.describe(error)
-          return refused ? Effect.fail(refusalOf(message)) : Effect.void
+          return refused ? Effect.fail(refusalOf(message, settings)) : Effect.void
         })
       }
 

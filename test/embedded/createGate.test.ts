@@ -57,7 +57,7 @@ describe("creating a gate", () => {
     assert.instanceOf(error, TypeError)
     assert.equal(
       error.message,
-      "options.basepath: Expected one of basePath, log, ipIntel, store, platform; did you mean basePath?",
+      "options.basepath: Expected one of basePath, log, ipIntel, store, redis, platform; did you mean basePath?",
     )
     const misspelt = { VoiceAiPlatform: { ...settingsFor(gates.platform).VoiceAiPlatform, MaxConcurency: 3 } }
     assert.include(

@@ -242,3 +242,34 @@ describe("a connection string", () => {
     )
   })
 })
+
+describe("keyPrefix in a connection string", () => {
+  it.each([
+    "redis://:pass@cache/2?keyPrefix=app:",
+    "redis://cache?keyPrefix=app%3A&ssl=true",
+    "redis://cache?keyprefix=app:",
+    "redis+sentinel://cache/main?sentinelPassword=other&keyPrefix=app:",
+    "rediss+cluster://a,b?keyPrefix=app:",
+    "cache:6380,password=pass,ssl=true,keyPrefix=app:",
+    "a,b,KeyPrefix=app:",
+    "a,b,serviceName=main,keyPrefix=app:",
+  ])("is what all keys and channels begin with: %s", (text) => {
+    assert.deepInclude(read(text), { keyPrefix: "app:" })
+    assert.deepStrictEqual(warnings(text), [])
+  })
+
+  it.each(["", "{app}:", "app:*", "a b", "a?", "a[b]", "ä:", "my-vg:", "x".repeat(65)])(
+    "is refused where a Cluster, an ACL or the gate could not tell it apart: %j",
+    (prefix) => {
+      assert.match(
+        String(read(`redis://cache?keyPrefix=${encodeURIComponent(prefix)}`)),
+        /^expected keyPrefix as 1 to 64/,
+      )
+      assert.match(String(read(`cache,keyPrefix=${prefix}`)), /^expected keyPrefix as 1 to 64/)
+    },
+  )
+
+  it("is refused when it is given twice", () => {
+    assert.strictEqual(read("redis://cache?keyPrefix=a:&keyprefix=b:"), "expected keyPrefix once")
+  })
+})

@@ -10,7 +10,7 @@ export interface OwnStore {
   /**
    * Runs a rule in one atomic step, all or nothing: `rule.run` on a `MemoryDb`, or `rule.lua` on a server with Redis' commands, with
    * `ask.keys` and `ask.ownKeys` as keys. Then the arguments are `ask.now`, and `ask.context` and `ask.call` as JSON; the answer is a JSON
-   * list, whose first value `rule.decode` reads. (`Rule.lua` says how several calls are sent, with each of `rule.texts` beside the JSON.)
+   * list, whose first value `rule.decode` reads. (`Rule.lua` says how several calls are sent, with each of `rule.texts` beside the JSON.) Where the host puts a prefix before the keys, the Lua publishes on channels with this prefix.
    */
   readonly run: <Context extends object, Call extends object, Answer>(
     rule: Rule<Context, Call, Answer>,

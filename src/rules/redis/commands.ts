@@ -126,6 +126,9 @@ export const pexpire = (key: string, millis: number): void => {
   call("PEXPIRE", key, millis)
 }
 
+/** The channel has the prefix of the keys: what they have before `vg:`. */
 export const publish = (channel: string, message: string): void => {
-  call("PUBLISH", channel, message)
+  const key = KEYS[0] ?? ""
+  const [own] = string.find(key, "vg:", 1, true)
+  call("PUBLISH", string.sub(key, 1, (own ?? 1) - 1) + channel, message)
 }

@@ -9,9 +9,11 @@ declare const math: { readonly huge: number }
 declare const string: {
   format(this: void, format: string, value: number): string
   gmatch(this: void, text: string, pattern: string): LuaIterable<string>
+  find(this: void, text: string, part: string, from: number, plain: true): LuaMultiReturn<[number | undefined]>
   sub(this: void, text: string, from: number, to?: number): string
 }
 declare const table: { sort(this: void, list: ReadonlyArray<number>): void }
+declare const KEYS: ReadonlyArray<string>
 declare const cjson: { encode(this: void, value: unknown): string; decode(this: void, text: string): unknown }
 declare const redis: {
   call(this: void, ...args: ReadonlyArray<number | string>): unknown
