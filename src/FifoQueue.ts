@@ -20,6 +20,7 @@ import type { Heard, PlatformState } from "./rules/platform-state.ts"
 import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
+import type { EndReporter } from "./rules/queue/end.ts"
 import type { Failed } from "./rules/queue/fail.ts"
 import type { Offered } from "./rules/queue/offer.ts"
 import type { SessionState } from "./rules/queue/session-state.ts"
@@ -34,6 +35,7 @@ export type {
   Admitted,
   CampaignContext,
   Doubt,
+  EndReporter,
   Heard,
   Offered,
   Place,
@@ -176,8 +178,15 @@ export class FifoQueue extends Context.Service<
       sessions: ReadonlyArray<ReadonlyArray<string>>,
       ends?: boolean,
     ) => Step<"running" | "open" | "free" | "stale">
-    /** A session ended; any of its ids. */
-    readonly end: (at: CampaignContext, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
+    /**
+     * A session ended; any of its ids. `by` says what that tells of the platform's reports (`rules/queue/end.ts`); absent if nothing, as when
+     * the gate has ended it.
+     */
+    readonly end: (
+      at: CampaignContext,
+      sessionIds: ReadonlyArray<string>,
+      by?: EndReporter,
+    ) => Step<"released" | "repeat" | "unknown">
     /** Sessions that nobody may have opened within `Queue.OpenSeconds`. Without it, that setting has no effect. */
     readonly unopened?:
       | {

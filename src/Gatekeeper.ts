@@ -157,7 +157,6 @@ export const layer: Layer.Layer<
           campaigns,
           capacity,
           steps,
-          tickets,
           sessionIds,
           doubts,
           watchCall,

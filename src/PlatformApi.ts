@@ -110,6 +110,14 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       sessionsOf: using(
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
+      reportsEnds: (campaign) => {
+        const { WebhookApiToken, WebhookSigningSecret } = settings.Security
+        const isDefault = settings.Campaigns.some(({ name, Platform }) => name === campaign && Platform === "iqra")
+        // the default platform's webhook is the gate's own; without a secret it is for programs of this machine
+        return isDefault
+          ? WebhookApiToken.length + WebhookSigningSecret.length > 0
+          : adapters.get(campaign)?.webhooks !== undefined
+      },
       lengthControl: (campaign) => {
         const adapter = adapters.get(campaign)
         return adapter === undefined ? "unbounded" : lengthControlOf(adapter)

@@ -27,11 +27,18 @@ const PLATFORM: Readonly<Record<PlatformState["state"], string>> = {
   rate_limited: "platform limits the key's requests",
   unavailable: "platform unreachable",
   rejected: "platform refuses the campaign",
+  webhooks_missing: "platform reports no ends of calls",
 }
 
 /** Why the platform serves nobody, with what an operator should check. */
 const platformOf = ({ code, setting, since, state }: PlatformState): string =>
-  `${PLATFORM[state]} since ${iso(since)}${code === "" ? "" : ` (${code})`}${setting === "" ? "" : `: check ${setting}`}`
+  `${PLATFORM[state]} since ${iso(since)}${code === "" ? "" : ` (${code})`}${
+    state === "webhooks_missing"
+      ? ": check the webhook's address and secret at the platform"
+      : setting === ""
+        ? ""
+        : `: check ${setting}`
+  }`
 
 const stateOf = ({ figures }: Pick<Row, "figures">): string => {
   if (figures === null) return "store unavailable"

@@ -3,8 +3,10 @@
  * present and pushes their position, the audit of sessions whose webhook was lost, and the end of calls that last too long.
  */
 import { Effect, Exit, type Scope } from "effect"
+import { boundedCache } from "../bounded-cache.ts"
 import {
   type CampaignContext,
+  type EndReporter,
   FifoQueue,
   type Heartbeat,
   type HeartbeatEntry,
@@ -33,7 +35,6 @@ import type { RemovedCampaigns } from "./removed-campaigns.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
 import { makeStoreOutage } from "./store-outage.ts"
-import type { Tickets } from "./tickets.ts"
 import type { WatchCall } from "./watch-calls.ts"
 
 /** A waiting ticket is called to a free slot within this time, even if a wake-up was lost. */
@@ -43,6 +44,7 @@ const SWEEPS_AT_ONCE = 100
 /** Live leases older than this are checked at the platform, at this interval. */
 export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
+const MAX_SEEN_RUNNING = 10_000
 /** How often the records of a queue are compared with its sets: a gate that has seen a rule fail half-way may have died (ms). */
 export const REPAIR_MILLIS = 10 * 60_000
 /** How long a gate that stops waits at most for the store to know it (ms). */
@@ -72,7 +74,6 @@ export const background = (
   campaigns: Campaigns,
   capacity: Capacity,
   steps: Steps,
-  { sessionEnded }: Tickets,
   ids: SessionIds,
   doubts: Doubts,
   watchCall: WatchCall,
@@ -257,20 +258,31 @@ export const background = (
       },
     )
 
+    /** sessions that an audit here has seen running */
+    const seenRunning = boundedCache<true>(MAX_SEEN_RUNNING)
+    /** What an end that only the audit has found tells of the platform's webhooks: none need come for a session that nobody has opened. */
+    const reporterOf = ({ name }: Campaign, session: string, opened: boolean | undefined): EndReporter | undefined => {
+      const wasSeen = seenRunning.delete(session)
+      if (platform.reportsEnds?.(name) !== true) return "audit_alone"
+      return opened === false && !wasSeen ? undefined : "audit"
+    }
     const auditOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const old = yield* queue.audit(steps.at(campaign), AUDIT_AGE_MILLIS, AUDIT_MILLIS)
         for (const session of old) {
-          const { sessionIds, status } = yield* Effect.catch(platform.sessionStatus(campaign.name, session), () =>
-            Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] }),
+          const { opened, sessionIds, status } = yield* Effect.catch(
+            platform.sessionStatus(campaign.name, session),
+            () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] }),
           )
           if (status === "running") {
+            if (opened !== false) seenRunning.set(session, true)
             yield* ids.keep(steps.at(campaign), session, sessionIds)
             yield* watchCall(steps.at(campaign), campaign.name, session)
           }
           if (status !== "over") continue
           yield* Effect.logWarning("A session has ended without a webhook from the platform; its slot is freed.")
-          yield* sessionEnded([session], { campaigns: [campaign.name] })
+          const reporter = reporterOf(campaign, session, opened)
+          yield* steps.step(steps.at(campaign), queue.end(steps.at(campaign), [session], reporter))
         }
       })
     const checkDoubtsOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
@@ -286,7 +298,9 @@ export const background = (
       Effect.suspend(() =>
         (running.get(campaign.name)?.live ?? 0) === 0
           ? Effect.void
-          : checkOpened(campaign, (session) => sessionEnded([session], { campaigns: [campaign.name] })),
+          : checkOpened(campaign, (session) =>
+              steps.step(steps.at(campaign), queue.end(steps.at(campaign), [session])),
+            ),
       )
 
     // one task a campaign: a platform that answers slowly must not hold up those of the others

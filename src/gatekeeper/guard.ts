@@ -96,7 +96,18 @@ const platform = Layer.effect(
   Effect.gen(function* () {
     const api = yield* PlatformApi
     const states = yield* PlatformStates
-    const { end, lengthControl, limitsCalls, pageEnds, relay, startMillis, watch, webhook, webhookRefusal } = api
+    const {
+      end,
+      lengthControl,
+      limitsCalls,
+      pageEnds,
+      relay,
+      reportsEnds,
+      startMillis,
+      watch,
+      webhook,
+      webhookRefusal,
+    } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     /** A call that failed, perhaps because of its caller, makes the gate read the platform. */
@@ -180,6 +191,7 @@ const platform = Layer.effect(
           }),
       ...(webhook === undefined ? {} : { webhook }),
       ...(webhookRefusal === undefined ? {} : { webhookRefusal }),
+      ...(reportsEnds === undefined ? {} : { reportsEnds }),
       ...(lengthControl === undefined ? {} : { lengthControl }),
       ...(limitsCalls === undefined ? {} : { limitsCalls }),
       ...(startMillis === undefined ? {} : { startMillis }),

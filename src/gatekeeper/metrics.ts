@@ -254,7 +254,7 @@ export const clearGauges = (campaign: string): Effect.Effect<void> =>
   )
 
 /** What the platform of a campaign may be: it works, or why it serves nobody. */
-const PLATFORM_STATES = ["ok", "at_capacity", "rate_limited", "unavailable", "rejected"] as const
+const PLATFORM_STATES = ["ok", "at_capacity", "rate_limited", "unavailable", "rejected", "webhooks_missing"] as const
 
 const platformStateGauge = Metric.gauge("voicegate_platform_state", {
   description: "1 for the state that the campaign's platform is in, 0 for the others",

@@ -34,6 +34,9 @@ const NOTHING: Learned = {}
 
 const seconds = (millis: number): string => `${Math.max(0, Math.round(millis / 1000))} s`
 
+const MEND_WEBHOOKS =
+  "Check the webhook's address and secret at the platform, and Security.WebhookApiToken or the vendor's secret here. Until then slots come free up to 4 minutes late."
+
 const KEEP = "Callers keep their places; one at a time is called to test it."
 
 /** How the beginning of a state is logged. */
@@ -48,6 +51,10 @@ const begun = (campaign: string, { code, setting, since, state }: PlatformState,
       const check = setting === "" ? "the account at the platform" : setting
       return Effect.logError(`The platform refuses campaign ${campaign}${why}: check ${check}. ${KEEP}`)
     }
+    case "webhooks_missing":
+      return Effect.logWarning(
+        `The platform does not report the ends of calls for campaign ${campaign}: several have ended, and no webhook came. ${MEND_WEBHOOKS}`,
+      )
     case "at_capacity":
       return Effect.logWarning(
         `The platform has had no free slot for campaign ${campaign} for ${seconds(now - since)}, so no call starts. ` +
@@ -64,6 +71,8 @@ const begun = (campaign: string, { code, setting, since, state }: PlatformState,
 const ENDED: Readonly<Record<PlatformState["state"], (campaign: string, after: string) => string>> = {
   unavailable: (campaign, after) => `The platform can be reached again for campaign ${campaign}, after ${after}.`,
   rejected: (campaign, after) => `The platform accepts campaign ${campaign} again, after ${after}.`,
+  webhooks_missing: (campaign, after) =>
+    `The platform reports the ends of calls again for campaign ${campaign}, after ${after}.`,
   at_capacity: (campaign, after) => `The platform is no longer at capacity for campaign ${campaign}, after ${after}.`,
   rate_limited: (campaign, after) =>
     `The platform takes the requests of campaign ${campaign}'s key again, after ${after}.`,

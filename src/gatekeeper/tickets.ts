@@ -55,7 +55,7 @@ export interface Tickets {
    */
   readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
   /**
-   * Handles a session's end, reported under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
+   * Handles a session's end that the platform has reported, under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
    * the vendor if it is known.
    */
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
@@ -228,7 +228,9 @@ export const makeTickets = (
       }
     })
     const endIn = (queues: ReadonlyArray<CampaignContext>, sessionIds: ReadonlyArray<string>) =>
-      Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds)), { concurrency: "unbounded" })
+      Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds, "webhook")), {
+        concurrency: "unbounded",
+      })
 
     /** The removed campaigns that may have the session; a campaign's key begins with its platform if that is a vendor. */
     const goneOf = (by: EndSource | undefined): Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable> =>

@@ -49,7 +49,7 @@ export const ReadyAnswer = Schema.Struct({
   platforms: Schema.optionalKey(
     Schema.Record(Schema.String, PlatformTrouble).annotate({
       description:
-        "The campaigns whose platform serves nobody now, and why; absent while all work. Their callers wait at this instance as at any other.",
+        "The campaigns whose platform serves nobody now, and why, or reports no ends of calls (`webhooks_missing`); absent while all work. Their callers wait at this instance as at any other.",
     }),
   ),
 })

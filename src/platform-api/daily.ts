@@ -118,7 +118,8 @@ export const daily = (
     const presence = ask(Presence, "GET", room, "/presence")
     const { total_count } = yield* Effect.catchIf(presence, isNotFound, () => Effect.succeed({ total_count: 0 }))
     if (total_count > 0) return stateOf(room, false)
-    return (yield* isExpired(room)) ? stateOf(room, true) : unknownState
+    // an empty room looks like one that nobody has entered
+    return (yield* isExpired(room)) ? stateOf(room, true, false) : unknownState
   })
 
   /** Ejects the caller and deletes the room, so that no token opens it any more. */

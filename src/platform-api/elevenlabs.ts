@@ -161,7 +161,7 @@ export const elevenlabs = (
       Effect.map((found) => stateOf(conversation, OVER.has(found.status))),
       Effect.catchIf(isNotFound, () =>
         Effect.map(Clock.currentTimeMillis, (now) =>
-          now >= expiryMillis ? stateOf(conversation, true) : unknownState,
+          now >= expiryMillis ? stateOf(conversation, true, false) : unknownState,
         ),
       ),
     )

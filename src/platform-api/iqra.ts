@@ -91,7 +91,7 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
         (data): SessionState => ({
           status: statusOf(data),
           sessionIds: historyIdsOf(data),
-          ...(statusOf(data) === "running" ? openedOf(data) : {}),
+          ...openedOf(data),
         }),
       ),
       Effect.catchIf(cannotBeAsked, () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] })),

@@ -125,7 +125,10 @@ export const livekit = (
   const status = Effect.fnUntraced(function* (room: string): Effect.fn.Return<SessionState, PlatformError> {
     const { rooms = [] } = yield* ask(Rooms, "ListRooms", { names: [room] })
     if (rooms.some(({ name }) => name === room)) return { status: "running", sessionIds: [room] }
-    return { status: (yield* isExpired(room)) ? "over" : "unknown", sessionIds: [] }
+    // a room that is closed looks like one that nobody has entered
+    return (yield* isExpired(room))
+      ? { status: "over", sessionIds: [], opened: false }
+      : { status: "unknown", sessionIds: [] }
   })
 
   const end = Effect.fnUntraced(function* ({ sessionIds: [room = ""] }: WebSession) {

@@ -45,7 +45,10 @@ export interface SessionState {
   readonly status: "running" | "over" | "unknown"
   /** every id in the answer, in no order; may be empty */
   readonly sessionIds: ReadonlyArray<string>
-  /** of a running session, whether somebody has opened it; absent where the platform does not tell */
+  /**
+   * Whether somebody has opened it; absent where the platform does not tell. Of a session that is over, false also where perhaps nobody has:
+   * the platform need not report the end of such a session.
+   */
   readonly opened?: boolean | undefined
 }
 

@@ -126,7 +126,9 @@ export const retell = (
       path: `v2/get-call/${encodeURIComponent(id)}`,
       shownPath: "v2/get-call/:id",
     }).pipe(
-      Effect.map(({ call_status = "" }) => stateOf(id, OVER.has(call_status), call_status !== "registered")),
+      Effect.map(({ call_status = "" }) =>
+        stateOf(id, OVER.has(call_status), call_status !== "registered" && call_status !== "not_connected"),
+      ),
       orUnknown,
     )
 

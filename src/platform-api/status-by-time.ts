@@ -32,8 +32,9 @@ export const makeStatusByTime =
       const calls = yield* Effect.catchIf(recent("", from), cannotList, () => Effect.undefined)
       if (calls === undefined) return unknownState
       const mayBeOurs = calls.map(read).filter(({ isOver }) => !isOver)
-      return stateOf(
-        id,
-        !mayBeOurs.some(({ startedAt }) => startedAt === undefined || (startedAt >= from && startedAt <= until)),
+      const runs = mayBeOurs.some(
+        ({ startedAt }) => startedAt === undefined || (startedAt >= from && startedAt <= until),
       )
+      // one of those that have ended may be ours, or none
+      return runs ? stateOf(id, false) : stateOf(id, true, false)
     })

@@ -87,11 +87,11 @@ export const cannotList = ({ reason }: PlatformError): boolean =>
   (reason._tag === "Refused" && [400, 403, 404, 405, 422].includes(reason.status)) ||
   (reason._tag === "Unavailable" && reason.reason === "malformed")
 
-/** @param opened whether somebody has opened it; undefined where the vendor does not tell */
+/** @param opened whether somebody has opened it, as `SessionState` says; undefined where the vendor does not tell */
 export const stateOf = (sessionId: string, isOver: boolean, opened?: boolean): SessionState => ({
   status: isOver ? "over" : "running",
   sessionIds: [sessionId],
-  ...(isOver || opened === undefined ? {} : { opened }),
+  ...(opened === undefined ? {} : { opened }),
 })
 
 export const unknownState: SessionState = { status: "unknown", sessionIds: [] }

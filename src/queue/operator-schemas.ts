@@ -76,7 +76,7 @@ export const heldSlot = Struct({
 export const waitingTicket = Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite })
 
 /** What is known of the campaign's platform while it serves nobody (`rules/platform-state.ts`). Times in ms since 1970. */
-export const PlatformTrouble = Literals(["at_capacity", "rate_limited", "unavailable", "rejected"])
+export const PlatformTrouble = Literals(["at_capacity", "rate_limited", "unavailable", "rejected", "webhooks_missing"])
 export const platformState = Struct({
   state: PlatformTrouble,
   since: Finite,

@@ -3,6 +3,9 @@
  *
  * - `at_capacity`, `rate_limited`: the platform answers, and starts nothing: it has no free slot, or it limits the key's requests. Ends
  *   with the next session that starts, or when nobody waits any more.
+ * - `webhooks_missing`: it serves callers, and does not report the ends of their calls: the audit has found `UNREPORTED` ended calls in a row
+ *   of which no webhook came, over `UNREPORTED_MILLIS` at least. Ends with the next webhook about a call, or when the gates no longer accept
+ *   any for the campaign and a call has ended. Any other state comes first.
  * - `unavailable`: it gives no usable answer. `rejected`: it refuses what the operator must mend, such as the key. In both, one ticket at
  *   a time is called to probe it (`disrupted` in `meta`, which older gates know). Ends with the next session that starts.
  *
@@ -13,12 +16,12 @@
 import { decode, encode, isNumber, isObject, isText, wordsOf } from "./native.ts"
 import { meta, type Step } from "./step.ts"
 
-/** Why nobody is served; absent while the platform works. */
+/** Why nobody is served; absent while the platform serves callers. */
 export type PlatformTrouble = "at_capacity" | "rate_limited" | "unavailable" | "rejected"
 
 /** Times in ms since 1970. */
 export interface PlatformState {
-  readonly state: PlatformTrouble
+  readonly state: PlatformTrouble | "webhooks_missing"
   readonly since: number
   /** when a start last failed for this; 0 when only reads have shown it */
   readonly startAt: number
@@ -80,7 +83,7 @@ export const isFullNumber = (state: number): boolean =>
 const isTrouble = (state: unknown): state is PlatformTrouble =>
   state === "at_capacity" || state === "rate_limited" || state === "unavailable" || state === "rejected"
 
-const isDisrupting = (state: PlatformTrouble): boolean => state === "unavailable" || state === "rejected"
+const isDisrupting = (state: PlatformState["state"]): boolean => state === "unavailable" || state === "rejected"
 
 /** The stored state; undefined while the platform works. */
 export const platformState = (s: Step): PlatformState | undefined => {
@@ -91,6 +94,33 @@ export const platformState = (s: Step): PlatformState | undefined => {
   return isTrouble(state) && isNumber(since) && isNumber(startAt) && isText(code) && isText(setting)
     ? { state, since, startAt, code, setting }
     : undefined
+}
+
+/** How many ended calls in a row must be unreported, and since when the first (ms), before webhooks are missing: one may only be late. */
+export const UNREPORTED = 3
+export const UNREPORTED_MILLIS = 60_000
+
+/**
+ * A call has ended, and the platform has not reported it.
+ * @lazy
+ */
+export const countUnreported = (s: Step): void => {
+  if (s.db.hincrby(s.keys.meta, "unreported", 1) === 1) s.db.hset(s.keys.meta, "unreportedSince", `${s.now}`)
+}
+
+/** The platform has reported the end of a call. */
+export const clearUnreported = (s: Step): void => {
+  if (meta(s, "unreported") === 0) return
+  s.db.hdel(s.keys.meta, "unreported")
+  s.db.hdel(s.keys.meta, "unreportedSince")
+}
+
+/** The state, also of a platform that serves callers and does not report the ends of their calls; undefined while all is well. */
+export const shownPlatformState = (s: Step, known: PlatformState | undefined): PlatformState | undefined => {
+  if (known !== undefined || meta(s, "unreported") < UNREPORTED) return known
+  const since = meta(s, "unreportedSince")
+  if (s.now - since < UNREPORTED_MILLIS) return undefined
+  return { state: "webhooks_missing", since, startAt: 0, code: "", setting: "" }
 }
 
 /** The platform works, as far as this state says. */
@@ -218,7 +248,8 @@ export interface Watched {
  */
 export const watchPlatform = (s: Step, waiting: number, leases: number, suspect: boolean): Watched => {
   const known = agreedState(s, waiting, leases)
-  const state: Watched = known === undefined ? {} : { platform: known }
+  const shown = shownPlatformState(s, known)
+  const state: Watched = shown === undefined ? {} : { platform: shown }
   let interval = 0
   if (suspect) interval = WATCH_SUSPECT_MILLIS
   else if (known === undefined && waiting > 0 && leases >= s.slots) interval = WATCH_HELD_MILLIS

@@ -52,6 +52,8 @@ export class PlatformApi extends Context.Service<
     readonly limitsCalls?: ((campaign: string) => boolean) | undefined
     /** How long a start may take (ms), at most 25,000; 15,000 where it is undefined. */
     readonly startMillis?: ((campaign: string) => number | undefined) | undefined
+    /** Whether the platform is set up to report the ends of the campaign's calls by webhooks that the gate accepts. Without it, it is not. */
+    readonly reportsEnds?: ((campaign: string) => boolean) | undefined
     /** How far the gate can limit the length of the campaign's calls. Without it, a platform with `end` is `endable`, any other `unbounded`. */
     readonly lengthControl?: ((campaign: string) => LengthControl) | undefined
     /**

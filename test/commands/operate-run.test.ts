@@ -11,6 +11,11 @@ import { showCampaign } from "../../src/commands/operate-run.ts"
 import { storeHealth } from "../../src/operator/Operator.ts"
 import type { Health } from "../../src/operator/shapes.ts"
 
+const NO_VIEW = {
+  ...{ version: 1 as const, now: 0, campaigns: ["default"], campaign: "default", slots: 1, instance: "i" },
+  ...{ health: [], queue: null, instances: [], buckets: [] },
+}
+
 const source = {
   file: undefined,
   envFile: undefined,
@@ -51,6 +56,38 @@ describe("a command of an operator", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
   )
 
+  it.effect("says of a platform that reports no ends of calls what to check there", () =>
+    Effect.gen(function* () {
+      const queue = {
+        ...{
+          waiting: 0,
+          present: 0,
+          held: 0,
+          live: 0,
+          averageMillis: 0,
+          backoffUntil: 0,
+          disrupted: false,
+          probeUntil: 0,
+        },
+        ...{
+          doubts: 0,
+          paused: false,
+          draining: false,
+          accepted: 0,
+          firstAcceptedAt: 0,
+          slotPage: [],
+          waitingPage: [],
+        },
+        platform: { state: "webhooks_missing" as const, since: 1_800_000_000_000, startAt: 0, code: "", setting: "" },
+      }
+      const { lines } = yield* showCampaign({ view: () => Effect.succeed({ ...NO_VIEW, queue }) }, "default")
+      assert.include(
+        lines.map((line) => line.replace(/ +/g, " ")),
+        "platform platform reports no ends of calls since 2027-01-15T08:00:00.000Z: check the webhook's address and secret at the platform",
+      )
+    }),
+  )
+
   it.effect("shows a campaign once the checks are over that the first look has begun", () =>
     Effect.gen(function* () {
       let looks = 0
@@ -60,8 +97,8 @@ describe("a command of an operator", () => {
       ]
       const view = () =>
         Effect.sync(() => ({
-          ...{ version: 1 as const, now: 0, campaigns: ["default"], campaign: "default", slots: 1, instance: "i" },
-          ...{ health: health(), queue: null, instances: [], buckets: [] },
+          ...NO_VIEW,
+          health: health(),
         }))
       const client: Pick<ConsoleClient, "view"> = { view }
       const shown = yield* Effect.forkChild(showCampaign(client, "default"))

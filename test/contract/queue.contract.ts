@@ -25,6 +25,7 @@ import { signals } from "./queue/signals.ts"
 import { silence } from "./queue/silence.ts"
 import { traces } from "./queue/traces.ts"
 import { unopened } from "./queue/unopened.ts"
+import { unreported } from "./queue/unreported.ts"
 import { withdrawal } from "./queue/withdrawal.ts"
 
 export const queueContract = (store: Layer.Layer<Store>): void => {
@@ -52,5 +53,6 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   pauses(test)
   endedLeases(test)
   silence(test)
+  unreported(test)
   registry(store)
 }

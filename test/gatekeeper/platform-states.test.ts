@@ -6,6 +6,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { AUDIT_AGE_MILLIS, AUDIT_MILLIS } from "../../src/gatekeeper/background.ts"
+import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { LASTING_MILLIS } from "../../src/gatekeeper/platform-states.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import type { Finding } from "../../src/PlatformApi.ts"
@@ -289,6 +291,88 @@ describe("a platform that is full all the time", () => {
         expect(log.at("INFO")).toContainEqual(
           expect.stringMatching(/^The platform is no longer at capacity for campaign default, after \d+ s\./),
         )
+      }),
+  )
+})
+
+describe("a platform that does not report the ends of calls", () => {
+  const slots = { VoiceAiPlatform: { MaxConcurrency: 10 } }
+  const webhooksReleased = Effect.map(Metric.value(metrics.webhooks("released")), ({ count }) => count)
+  /** Three calls that begin now, end unreported, and are found by two audits. */
+  const threeUnreported = Effect.fnUntraced(function* (world: World) {
+    world.sessionStatus = () => Effect.succeed("over")
+    yield* begin(caller(1))
+    yield* begin(caller(2))
+    yield* TestClock.adjust(AUDIT_MILLIS)
+    yield* begin(caller(3))
+    yield* TestClock.adjust(AUDIT_AGE_MILLIS + 2 * AUDIT_MILLIS)
+  })
+
+  stateTest(
+    "is told to the operator, in log and metrics, while callers are served, until the next webhook",
+    slots,
+    (world, log) =>
+      Effect.gen(function* () {
+        world.reportsEnds = true
+        const before = yield* webhooksReleased
+        yield* threeUnreported(world)
+        expect(yield* told).toEqual({ default: "webhooks_missing" })
+        expect(yield* platformFor).toMatchObject({ state: "webhooks_missing" })
+        expect(yield* series("voicegate_platform_state")).toMatchObject({
+          "default webhooks_missing": 1,
+          "default ok": 0,
+        })
+        const lines = log.at("WARN").filter((line) => line.includes("does not report the ends of calls"))
+        expect(lines.length).toBe(1)
+        expect(lines[0]).toContain("campaign default")
+        expect(lines[0]).toContain("webhook's address and secret")
+        // what an audit has freed is no webhook
+        expect(yield* webhooksReleased).toBe(before)
+        for (let n = 4; n <= 12; n++) yield* begin(caller(n))
+        expect(world.initiated.length).toBe(12)
+
+        expect(yield* hangUp("web-4")).toBe(true)
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* told).toEqual({})
+        expect(yield* platformFor).toBeUndefined()
+        expect(yield* series("voicegate_platform_state")).toMatchObject({
+          "default webhooks_missing": 0,
+          "default ok": 1,
+        })
+        expect(log.at("INFO")).toContainEqual(
+          expect.stringMatching(/^The platform reports the ends of calls again for campaign default, after \d+ s\./),
+        )
+      }),
+  )
+
+  stateTest("does what is expected when the gate accepts no webhooks", slots, (world) =>
+    Effect.gen(function* () {
+      yield* threeUnreported(world)
+      expect(yield* told).toEqual({})
+    }),
+  )
+
+  stateTest("does what is expected when nobody had opened the sessions", slots, (world) =>
+    Effect.gen(function* () {
+      world.reportsEnds = true
+      world.opened = () => false
+      yield* threeUnreported(world)
+      expect(yield* told).toEqual({})
+    }),
+  )
+
+  stateTest(
+    "is noticed by calls that the audit has seen running, where the platform tells nothing of those that are over",
+    slots,
+    (world) =>
+      Effect.gen(function* () {
+        world.reportsEnds = true
+        for (let n = 1; n <= 3; n++) yield* begin(caller(n))
+        yield* TestClock.adjust(AUDIT_AGE_MILLIS + 2 * AUDIT_MILLIS)
+        world.opened = () => false
+        world.sessionStatus = () => Effect.succeed("over")
+        yield* TestClock.adjust(4 * AUDIT_MILLIS)
+        expect(yield* told).toEqual({ default: "webhooks_missing" })
       }),
   )
 })

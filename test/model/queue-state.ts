@@ -43,6 +43,8 @@ const META = [
   "heardAt",
   "watchedAt",
   "readsContradictedAt",
+  "unreported",
+  "unreportedSince",
   "platformLimit",
   "platformTries",
   "platformTryAt",

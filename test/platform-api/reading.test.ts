@@ -59,7 +59,7 @@ describe("reading", () => {
     [{ joinedAt: "0001-01-01T00:00:00" }, false],
     [{ joinedAt: "2026-11-26T12:00:00Z" }, true],
     [{}, undefined],
-    [{ joinedAt: null, endedAt: "2026-11-26T12:00:00Z" }, undefined],
+    [{ joinedAt: null, endedAt: "2026-11-26T12:00:00Z" }, false],
   ] as const) {
     it.effect(`a session with ${JSON.stringify(fields)} was opened: ${opened}`, () =>
       against(

@@ -145,6 +145,8 @@ export interface World {
     since: number,
     campaign: string,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+  /** the platform is set up to report ends of calls by webhooks */
+  reportsEnds: boolean
   /** ends a session for a caller who has left; undefined on a platform that cannot */
   end: ((session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>) | undefined
   /** the platform itself ends calls at the longest length */
@@ -179,6 +181,7 @@ export const makeWorld = (): World => ({
   opened: () => undefined,
   sessionIds: () => [],
   sessionsOf: () => Effect.succeed([]),
+  reportsEnds: false,
   end: undefined,
   endings: [],
   limitsCalls: false,
@@ -216,6 +219,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         world.endings.push(session.sessionIds[0] ?? "")
         return world.end?.(session) ?? Effect.succeed("unsupported" as const)
       }),
+    reportsEnds: () => world.reportsEnds,
     limitsCalls: () => world.limitsCalls,
     lengthControl: () => world.lengthControl,
     webhook: () => Effect.sync(() => world.webhook),

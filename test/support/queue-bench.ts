@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import {
   type AccountCapacity,
   type CampaignContext,
+  type EndReporter,
   type Heard,
   INSTANCE_CHANNEL,
   type Settlement,
@@ -198,6 +199,8 @@ export const makeBench = Effect.fnUntraced(function* (
       limit: { readonly millis: number; readonly ends: boolean } | undefined,
     ) => step(queue().silence?.(at(), id, silentMillis, limit) ?? Effect.die("the queue hears no silence")),
     end: (...ids: ReadonlyArray<string>) => step(queue().end(at(), ids)),
+    /** The end of a session, as the platform or the audit reports it. */
+    reported: (by: EndReporter, ...ids: ReadonlyArray<string>) => step(queue().end(at(), ids, by)),
     leave: (id: string) => step(queue().leave(at(), id)),
     withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),
     attach: (id: string, connected = true, hidden = false) => step(queue().attach(at(), id, connected, hidden)),

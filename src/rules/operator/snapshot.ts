@@ -6,7 +6,7 @@ import { type AccountFigures, accountFigures } from "../account.ts"
 import { isDisrupted, isPaused } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
 import { allowedByPlatform } from "../platform-limit.ts"
-import { type PlatformState, platformState } from "../platform-state.ts"
+import { type PlatformState, platformState, shownPlatformState } from "../platform-state.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash, type Ticket } from "../ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
@@ -118,7 +118,7 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
 export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots }: Pages): CampaignSnapshot => {
   const { db, keys } = s
   const paused = isPaused(s)
-  const platform = platformState(s)
+  const platform = shownPlatformState(s, platformState(s))
   const pausedUntil = meta(s, "pausedUntil")
   const held = slotPage(s, firstSlot, slots)
   const waiting = waitingPage(s, firstPlace, places)

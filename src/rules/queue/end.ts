@@ -11,6 +11,7 @@ import { missOffer } from "../expiry.ts"
 import { clearBackoff, endSession, isDisrupted } from "../line.ts"
 import { loadBySession } from "../load.ts"
 import { isGracePeriod } from "../outage.ts"
+import { clearUnreported, countUnreported } from "../platform-state.ts"
 import type { Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
 import { FREE_LEAVE_MILLIS } from "./leave.ts"
@@ -30,14 +31,30 @@ export const endReported = (s: Step, id: string, ticket: Ticket): void => {
   endSession(s, id, ticket, "ended", isLate ? "missed" : "release")
 }
 
-/** @param sessions all ids of one session */
-export const endOfSession = (s: Step, { sessions }: { readonly sessions: ReadonlyArray<string> }): SessionEnd => {
+/**
+ * - `webhook`: the platform has reported the end.
+ * - `audit`: a gate has asked the platform, which should have reported the end and has not.
+ * - `audit_alone`: a gate has asked the platform, which is not set up to report ends.
+ */
+export type EndReporter = "webhook" | "audit" | "audit_alone"
+
+export interface ReportedEnd {
+  /** all ids of one session */
+  readonly sessions: ReadonlyArray<string>
+  /** absent if the end tells nothing of the platform's reports */
+  readonly by?: EndReporter
+}
+
+export const endOfSession = (s: Step, { by, sessions }: ReportedEnd): SessionEnd => {
   let found: ReturnType<typeof loadBySession>
   let repeated = false
   for (const session of sessions) {
     if (found === undefined) found = loadBySession(s, session)
     if (s.db.zscore(s.keys.endedSessions, session) !== undefined) repeated = true
   }
+  if (by === "audit" && found !== undefined) countUnreported(s)
+  // a webhook that comes late is a repeat
+  if (by === "audit_alone" || (by === "webhook" && (found !== undefined || repeated))) clearUnreported(s)
   if (found === undefined) {
     for (const session of sessions) {
       if (s.db.zscore(s.keys.endedSessions, session) === undefined) s.db.zadd(s.keys.endedSessions, s.now, session)

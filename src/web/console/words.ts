@@ -72,6 +72,13 @@ export const stateOf = (
   }
   const seconds = Math.ceil((backoffUntil - now) / 1000)
   const again = seconds > 0 ? ` Trying again in ${seconds} s.` : ""
+  if (platform?.state === "webhooks_missing") {
+    return {
+      limited: true,
+      title: "Webhooks missing",
+      meaning: `Calls are taken, but the platform hasn’t reported the end of one for ${duration(now - platform.since)}, so slots come free up to 4 minutes late. Check the webhook’s address and secret at the platform.${again}`,
+    }
+  }
   if (platform !== undefined && now - platform.since >= LASTING_MILLIS) {
     const what =
       platform.state === "rate_limited" ? "The platform limits the key’s requests" : "The platform has no free slot"

@@ -40,8 +40,8 @@ describe("whether somebody has opened a session", () => {
       for (const [call_status, told] of [
         ["registered", ["running", false]],
         ["ongoing", ["running", true]],
-        ["ended", ["over", undefined]],
-        ["not_connected", ["over", undefined]],
+        ["ended", ["over", true]],
+        ["not_connected", ["over", false]],
       ] as const) {
         world.fake.failNext({ status: 200, body: { call_id: "call_1", call_status } })
         assert.deepStrictEqual(yield* openedOf("call_1"), [...told])
@@ -54,7 +54,7 @@ describe("whether somebody has opened a session", () => {
       for (const [fields, told] of [
         [{ joined: null, ended: null }, ["running", false]],
         [{ joined: "2026-11-26T12:00:00Z", ended: null }, ["running", true]],
-        [{ joined: null, ended: "2026-11-26T12:00:00Z" }, ["over", undefined]],
+        [{ joined: null, ended: "2026-11-26T12:00:00Z" }, ["over", false]],
         [{ ended: null }, ["running", undefined]],
       ] as const) {
         world.fake.failNext({ status: 200, body: { callId: "call_1", ...fields } })

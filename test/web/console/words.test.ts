@@ -95,6 +95,12 @@ describe("the state of a campaign", () => {
     )
   })
 
+  it("says that calls are taken although the platform reports no ends of them, with what to check", () => {
+    expect(headline({ platform: { ...platform, state: "webhooks_missing", code: "", setting: "" } })).toBe(
+      "Webhooks missing: Calls are taken, but the platform hasn’t reported the end of one for 1:05, so slots come free up to 4 minutes late. Check the webhook’s address and secret at the platform.",
+    )
+  })
+
   it("says when a pause ends, if it ends by itself", () => {
     const paused = { ...queue, paused: true }
     expect(stateOf(paused, NOW).meaning).toBe("New callers wait; no one is called.")
