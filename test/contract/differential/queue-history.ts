@@ -36,6 +36,8 @@ export const rules = ofTheQueue
 export type Rules = typeof rules
 
 const STEPS = 36
+/** What ends tell of the platform's reports, in turn. */
+const REPORTERS = ["audit", "audit", "audit", "audit", undefined, "webhook", "audit", "audit_alone"] as const
 const CALL_MILLIS = 7_200_000
 const WHO = "192.0.2.9"
 
@@ -92,6 +94,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   // far ahead of the clock of a real server, for which no step seems late then
   let now = 4_000_000_000_000 + random.below(1_000_000)
   let state = EMPTY
+  let ends = 0
 
   const tickets: Array<string> = []
   /** withdrawn before their admission */
@@ -314,7 +317,9 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
           return does(asked.end, { sessions: [before] })
         }
         const id = (random.percent(75) ? random.maybe([...state.sessions.keys()]) : random.maybe(sessions)) ?? "x?"
-        return does(asked.end, { sessions: random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id] })
+        const named = random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id]
+        const by = REPORTERS[ends++ % REPORTERS.length]
+        return does(asked.end, { sessions: named, ...(by === undefined ? {} : { by }) })
       }
       case "sessionState":
         return does(asked.sessionState, { session: random.maybe(sessions) ?? "x?" })
