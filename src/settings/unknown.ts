@@ -4,7 +4,7 @@
  */
 import { Redacted } from "effect"
 import { closestMatch } from "leven"
-import type { Flat, Given } from "./flat.ts"
+import { type Flat, type Given, MAX_LEVELS } from "./flat.ts"
 import { ENDED_VENDORS } from "./groups/vendors.ts"
 import type { SettingProblem } from "./problems.ts"
 import { generalPath, isGateVariable, isKnown, settingAt, settingRows } from "./table.ts"
@@ -101,6 +101,8 @@ const isGroup = (key: string): boolean => {
 
 /** The names of the file's JSON that have no value: null, or an empty text, list or group. They are not in the flat list. */
 function* namesWithoutValue(value: unknown, path: ReadonlyArray<string>): Generator<ReadonlyArray<string>> {
+  // more levels are a problem of their own
+  if (path.length > MAX_LEVELS) return
   if (value === null || (typeof value === "string" && value.trim() === "")) yield path
   else if (typeof value === "object" && !Redacted.isRedacted(value)) {
     const entries = Object.entries(value)

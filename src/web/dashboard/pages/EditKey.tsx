@@ -23,7 +23,7 @@ export const EditKey = ({
       title={`Edit “${of.name}”`}
       start={of}
       startExpiry="keep"
-      keep={of.expiresAt === null ? "Never (unchanged)" : `${words.at(of.expiresAt)} (unchanged)`}
+      keep={of.expiresAt === null ? "Keep: never" : `Keep: ${words.at(of.expiresAt)}`}
       businesses={businesses}
       label="Save"
       busyLabel="Saving…"
