@@ -100,9 +100,14 @@ export const serve = async (
     pid: () => child.pid,
     command: async (...command) => {
       const access = password === undefined ? [] : ["--no-auth-warning", "-a", password]
-      // a program's argument has at most 128 KiB: the last one, which may be a rule's text, is read from stdin
-      const asked = run("redis-cli", ["-p", String(port), ...access, "-x", ...command.slice(0, -1)])
-      asked.child.stdin?.end(command.at(-1))
+      const given = ["-p", String(port), ...access]
+      const last = command.at(-1) ?? ""
+      // a program's argument has at most 128 KiB: a rule's text is read from stdin
+      const asked =
+        last.length > 100_000
+          ? run("redis-cli", [...given, "-x", ...command.slice(0, -1)])
+          : run("redis-cli", [...given, ...command])
+      if (last.length > 100_000) asked.child.stdin?.end(last)
       return (await asked).stdout.trim()
     },
     kill: (signal) => child.kill(signal),

@@ -6,6 +6,7 @@ import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/rules/outage.ts"
 import { isKnownNumber, LEARNED_MILLIS } from "../../src/rules/platform-limit.ts"
+import { STALL_MILLIS } from "../../src/rules/stall.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
@@ -156,17 +157,22 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
 const isUnheard = ({ gates }: QueueState, now: number, self: string, since: number): boolean =>
   [...gates].some(([gate, heardAt]) => gate !== self && heardAt >= now - DEAD_MILLIS && heardAt < since)
 
-/** Whether a waiting ticket is absent that was present until a moment in the past. */
+/**
+ * Whether a waiting ticket is absent that was present until a moment in the past.
+ *
+ * @param seen the gate that counts as seen because it acts; empty when its step took long to arrive
+ */
 export const isAbsent = (
   state: QueueState,
   id: string,
   { now, self = "", shown }: Pick<Change, "now" | "self" | "shown">,
+  seen = self,
 ): boolean => {
   const until = state.presence.get(id) ?? 0
   const gate = state.tickets.get(id)?.instance ?? ""
   if (until >= now) return false
   if (gate === self && shown !== undefined) return until <= shown
-  if (gate === "") return !isUnheard(state, now, self, until)
+  if (gate === "") return !isUnheard(state, now, seen, until)
   return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
 }
 
@@ -324,14 +330,16 @@ const moved = (change: Change): ReadonlyArray<string> => {
 
   // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot while a ticket waits
   if (swept) {
+    // a step that took long to arrive does not show that its gate reaches the store
+    const self = time - now < STALL_MILLIS ? (change.self ?? "") : ""
     for (const [id, deadline] of after.leases) {
-      const isWaitedFor = isCalled(after.tickets.get(id)) && isUnheard(after, now, change.self ?? "", deadline)
+      const isWaitedFor = isCalled(after.tickets.get(id)) && isUnheard(after, now, self, deadline)
       if (deadline < now && !isWaitedFor) wrong.push(`I4: the lease of ${id} is overdue`)
     }
     // after an outage nobody counts as absent for a while
     const merciful = (after.meta.get("graceUntil") ?? 0) > now
     for (const id of after.presence.keys()) {
-      if (!merciful && isAbsent(after, id, change)) wrong.push(`I7: ${id} is absent and waits`)
+      if (!merciful && isAbsent(after, id, change, self)) wrong.push(`I7: ${id} is absent and waits`)
     }
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
     const held = isHeldAt(after, now) || isHeldAt(after, time)
