@@ -169,6 +169,6 @@ export const sockets = (pages: VendorPages): void => {
     await eventually("the caller's voice", () => heard.length > 20)
     await pages.leave(tab)
     const { rawBody } = fake.hangUp("call-1") ?? { rawBody: "{}" }
-    expect(JSON.parse(rawBody)).toMatchObject({ request_id: expect.stringContaining("voicegate-") })
+    expect(JSON.parse(rawBody)).toMatchObject({ call: { id: expect.stringContaining("voicegate-") } })
   })
 }
