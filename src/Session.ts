@@ -208,7 +208,9 @@ export const TicketStatus = Schema.Struct({
   credential: Started.fields.credential,
   sessionId: Schema.optionalKey(Started.fields.sessionId),
   silenceSeconds: Started.fields.silenceSeconds,
-  warning: Schema.optionalKey(Warning),
+  warning: Schema.optionalKey(
+    Warning.annotate({ description: "The call is about to end; only while a warning holds." }),
+  ),
 })
 export type TicketStatus = typeof TicketStatus.Type
 
@@ -263,7 +265,11 @@ export const SilenceReport = Schema.Struct({
 export type SilenceReport = typeof SilenceReport.Type
 
 /** What a report of silence does: when the call ends unless somebody speaks, ISO 8601; null when no end is due. */
-export const SilenceAnswer = Schema.Struct({ endsAt: Schema.NullOr(Warning.fields.endsAt) })
+export const SilenceAnswer = Schema.Struct({
+  endsAt: Schema.NullOr(Schema.String).annotate({
+    description: "When the call ends unless somebody speaks, ISO 8601; null when no end is due.",
+  }),
+})
 export type SilenceAnswer = typeof SilenceAnswer.Type
 
 /** A command that a ticket's holder sends over its connection. */

@@ -84,8 +84,8 @@ export const planted: ReadonlyArray<Planted> = [
     name: "time-measured-once",
     scenario: "gate-suspended",
     file: "src/store/redis-connection.ts",
-    from: "Effect.suspend(() => (verified ? time.measure : Effect.void))",
-    to: "Effect.suspend(() => (verified && !isUsable() ? time.measure : Effect.void))",
+    from: "Effect.suspend(() => (verified ? measure : Effect.void))",
+    to: "Effect.suspend(() => (verified && !isUsable() ? measure : Effect.void))",
     says: /heard of its turn \d+ ms after the end of it/,
   },
 ]

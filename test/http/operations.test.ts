@@ -22,6 +22,7 @@ describe("operations", () => {
         "/api/session/{id}/events",
         "/api/session/{id}/leave",
         "/api/session/{id}/relay",
+        "/api/session/{id}/silence",
         "/api/session/{id}/start",
         "/api/webhook/session-ended",
         "/api/webhook/{platform}",
