@@ -115,35 +115,24 @@ export const makeStore = Effect.fnUntraced(function* (
     }
   }
 
-  /** A command that is no rule; separate from execution, so that no history depends on when it was sent. */
-  const ask = <A>(key: string, onFailure: () => void, read: () => A): Effect.Effect<A, StoreUnavailable> =>
-    Effect.callback((resume) => {
-      const there = 1 + world.chance(`${key} there`, MOST_LATENCY)
-      const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
-      const fault = faultNow()
-      if (fault !== undefined && fault.mode !== "mixed") {
-        onFailure()
-        const millis = fault.mode === "refused" ? there + back : TIMEOUT_MILLIS
-        kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)
-        return
-      }
-      kernel.after(there, () => {
-        const answer = read()
-        kernel.after(back, () => resume(Effect.succeed(answer)), gate.process)
-      })
-    })
-
   let asked = 0
-  /** the server's time */
-  const askTime = Effect.suspend(() =>
-    ask(
-      `${gate.name} time ${asked++}`,
-      () => {
-        gate.unawareUntil = Math.max(gate.unawareUntil, kernel.now + TIMEOUT_MILLIS + MEASURE_EVERY_MILLIS)
-      },
-      () => kernel.now + skew,
-    ),
-  )
+  /** the server's time; separate from execution, so that no history depends on when it was read */
+  const askTime: Effect.Effect<number, StoreUnavailable> = Effect.callback((resume) => {
+    const key = `${gate.name} time ${asked++}`
+    const there = 1 + world.chance(`${key} there`, MOST_LATENCY)
+    const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
+    const fault = faultNow()
+    if (fault !== undefined && fault.mode !== "mixed") {
+      gate.unawareUntil = Math.max(gate.unawareUntil, kernel.now + TIMEOUT_MILLIS + MEASURE_EVERY_MILLIS)
+      const millis = fault.mode === "refused" ? there + back : TIMEOUT_MILLIS
+      kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)
+      return
+    }
+    kernel.after(there, () => {
+      const time = kernel.now + skew
+      kernel.after(back, () => resume(Effect.succeed(time)), gate.process)
+    })
+  })
   const time = makeServerClock(gate.process.clock, askTime)
   yield* Effect.ignore(time.measure)
   if (!world.keepsTime) {
@@ -178,19 +167,8 @@ export const makeStore = Effect.fnUntraced(function* (
       }),
     // as on a cluster: limits and queue are two steps, and more can happen in between
     crossSlot: false,
-    get: (key) =>
-      ask(
-        `${gate.name} get ${world.millis()}`,
-        () => {},
-        () => world.cached.get(key),
-      ),
-    // nothing is kept for less than a history lasts
-    set: (key, value) =>
-      ask(
-        `${gate.name} set ${world.millis()}`,
-        () => {},
-        () => void world.cached.set(key, value),
-      ),
+    get: () => Effect.die("the simulation caches nothing"),
+    set: () => Effect.die("the simulation caches nothing"),
     publish: () => Effect.die("only rules publish"),
     subscribe: (channel, onMessage): Effect.Effect<void, never, Scope.Scope> =>
       Effect.sync(() => {

@@ -32,8 +32,6 @@ export class World {
   readonly kernel: Kernel
   readonly plan: Plan
   readonly base: Base
-  /** the store's cached values */
-  readonly cached = new Map<string, string>()
   readonly platform: Platform
   readonly watch: Watch
   readonly gates: Array<Gate | undefined> = []

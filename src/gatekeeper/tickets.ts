@@ -1,5 +1,5 @@
 /** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
-import { Effect, Metric, Result, Schedule, type Scope } from "effect"
+import { Effect, Metric, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { lengthControl, PlatformApi } from "../PlatformApi.ts"
@@ -26,7 +26,6 @@ import * as outcomes from "./outcomes.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
 import { type NotStarted, type StartSession, startFailed, storedConfigOf } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
-import { makeUnansweredEnds } from "./unanswered-ends.ts"
 import { makeUnknownEnds } from "./unknown-sessions.ts"
 
 export interface Tickets {
@@ -156,14 +155,13 @@ export const makeTickets = (
   startSession: StartSession,
   leave: Leave,
   removed: RemovedCampaigns,
-): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
+): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const store = yield* Store
     const platform = yield* PlatformApi
 
     const noteEnd = makeUnknownEnds()
-    const unanswered = yield* makeUnansweredEnds
 
     const queueOf = (ticket: string): Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable> => {
       const campaign = campaigns.ofTicket(ticket)
@@ -315,13 +313,9 @@ export const makeTickets = (
         Effect.gen(function* () {
           // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
           const named = campaigns.all.filter(({ name }) => by === undefined || by.campaigns.includes(name))
-          const results = yield* Effect.gen(function* () {
-            const own = yield* endIn(named.map(at), sessionIds)
-            return own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), sessionIds))]
-          }).pipe(Effect.tapError((error) => unanswered.note(sessionIds, error)))
-          const first = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
-          // the first time it was answered 503
-          const result = first === "repeat" && (yield* unanswered.take(sessionIds)) ? "released" : first
+          const own = yield* endIn(named.map(at), sessionIds)
+          const results = own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), sessionIds))]
+          const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           yield* noteEnd(result)
           return result === "released"

@@ -3,9 +3,6 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { makeUnansweredEnds } from "../../src/gatekeeper/unanswered-ends.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import * as memory from "../../src/store/memory.ts"
 import {
   ask,
   atCapacity,
@@ -138,35 +135,6 @@ describe("a store that fails once", () => {
         }),
     )
   }
-
-  it.effect("says once that a slot was released when a webhook is repeated whose first answer was lost", () =>
-    withFaults(
-      (_world, faults) =>
-        Effect.gen(function* () {
-          yield* begin()
-          faults.countdown = 1
-          expect((yield* Effect.flip(hangUp("web-1")))._tag).toBe("StoreUnavailable")
-          expect(yield* figures()).toMatchObject({ leases: 0 })
-          expect(yield* hangUp("web-1")).toBe(true)
-          expect(yield* hangUp("web-1")).toBe(false)
-        }),
-      "answer lost",
-    ),
-  )
-
-  it.effect("says so at another instance, and not for an end that the store was never asked for", () =>
-    Effect.gen(function* () {
-      const [here, there] = [yield* makeUnansweredEnds, yield* makeUnansweredEnds]
-      const lost = new StoreUnavailable({ message: "The store is away." })
-      yield* here.note(["lost"], lost)
-      yield* here.note(["never asked"], new StoreUnavailable({ message: "The store is away.", unasked: true }))
-      yield* TestClock.adjust("1 second")
-      expect(yield* there.take(["never asked"])).toBe(false)
-      expect(yield* there.take(["lost"])).toBe(true)
-      yield* TestClock.adjust("1 second")
-      expect(yield* there.take(["lost"])).toBe(false)
-    }).pipe(Effect.provide(memory.layer), Effect.scoped),
-  )
 
   it.effect("keeps a session that was bound although the answer was lost", () =>
     withFaults(
