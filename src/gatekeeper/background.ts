@@ -52,9 +52,6 @@ const UNREGISTER_MILLIS = 2_000
 /** Maximum number of tickets in one heartbeat command; more are sent in further commands. */
 const MAX_TICKETS_PER_HEARTBEAT = 10_000
 
-/** Ticks between two heartbeats of a connected ticket whose call runs: every half minute. */
-const CALL_TICKS = 14
-
 /** The state of the background tasks. */
 export interface BackgroundStatus {
   /** The campaigns whose last sweep failed. */
@@ -198,16 +195,6 @@ export const background = (
         if (event !== undefined) yield [entry.ticket, event]
       }
     }
-    /** connected tickets whose call runs: nothing of them changes but their end, which is pushed */
-    const inCall = new Set<string>()
-    /** ticks until they are asked about again, in case a message was lost */
-    let untilAll = 0
-    const noteStates = ({ tickets }: Heartbeat): void => {
-      for (const { state, ticket } of tickets) {
-        if (state === "live") inCall.add(ticket)
-        else inCall.delete(ticket)
-      }
-    }
     const heartbeatOf = (at: CampaignContext, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         for (let from = 0; from < tickets.length; from += MAX_TICKETS_PER_HEARTBEAT) {
@@ -215,7 +202,6 @@ export const background = (
             at,
             queue.heartbeat(at, tickets.slice(from, from + MAX_TICKETS_PER_HEARTBEAT)),
           )
-          noteStates(answer)
           yield* sendAll(eventsOf(at.slots, answer))
         }
       })
@@ -226,12 +212,7 @@ export const background = (
         const now = yield* store.now
         const tickets = yield* push.tickets
         const moved = storeOutage.tickets()
-        const connected = moved.length === 0 ? tickets : new Set([...tickets, ...moved])
-        if (untilAll-- === 0) {
-          untilAll = CALL_TICKS
-          inCall.clear()
-        }
-        const all = inCall.size === 0 ? connected : [...connected].filter((ticket) => !inCall.has(ticket))
+        const all = moved.length === 0 ? tickets : new Set([...tickets, ...moved])
         const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
         // campaigns without connections send an empty heartbeat, so that none of their tickets waits for this instance
         for (const campaign of campaigns.all) if (!byCampaign.has(campaign)) byCampaign.set(campaign, [])
@@ -247,15 +228,7 @@ export const background = (
         )
       }),
       // after a lost subscription the heartbeat runs at once, to push what was missed
-      {
-        wake:
-          push.missed &&
-          Effect.tap(push.missed, () =>
-            Effect.sync(() => {
-              untilAll = 0
-            }),
-          ),
-      },
+      { wake: push.missed },
     )
 
     /** sessions that an audit here has seen running */
