@@ -11,10 +11,10 @@ import { Cause, Console, Effect, Exit, type FileSystem, Layer, Option, Runtime, 
 import { CliError, Command, Flag } from "effect/cli"
 import { layerStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
+import { VENDORS } from "../settings/groups/vendors.ts"
 import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
-import { DEMO_VENDORS } from "./demo-vendors.ts"
 import { campaign, reload, ticket, withTicketLast } from "./operate.ts"
 import { guardOutputs } from "./outputs.ts"
 import { platform } from "./platform.ts"
@@ -164,7 +164,7 @@ const voicegate = root.pipe(
           ),
           Flag.atLeast(0),
         ),
-        vendor: Flag.Literals("vendor", DEMO_VENDORS).pipe(
+        vendor: Flag.Literals("vendor", VENDORS).pipe(
           Flag.withDescription("an agent of another vendor: a fake of that vendor runs in this process"),
           Flag.optional,
         ),

@@ -10,6 +10,7 @@ import * as Server from "../http/server.ts"
 import { type OpenSideband, Sideband } from "../platform-api/sideband.ts"
 import { Credential } from "../Session.ts"
 import { layerFrom } from "../settings/given.ts"
+import type { Vendor } from "../settings/groups/vendors.ts"
 import { makeFakeAssemblyAI } from "../testing/vendors/FakeAssemblyAI.ts"
 import { makeFakeCartesia } from "../testing/vendors/FakeCartesia.ts"
 import { makeFakeDaily } from "../testing/vendors/FakeDaily.ts"
@@ -24,12 +25,11 @@ import { makeFakeUltravox } from "../testing/vendors/FakeUltravox.ts"
 import { makeFakeVapi } from "../testing/vendors/FakeVapi.ts"
 import type { FakeVendor } from "../testing/vendors/fake-vendor.ts"
 import { demoSettings, freePort, PAGE_HEADERS, pages, SLOTS } from "./demo.ts"
-import type { DemoVendor } from "./demo-vendors.ts"
 import { server } from "./serve.ts"
 
 type Fake = FakeVendor & { readonly sideband?: OpenSideband }
 
-const FAKES: { readonly [Vendor in DemoVendor]: (now: () => number) => Fake } = {
+const FAKES: { readonly [V in Vendor]: (now: () => number) => Fake } = {
   assemblyai: makeFakeAssemblyAI,
   cartesia: makeFakeCartesia,
   daily: makeFakeDaily,
@@ -55,7 +55,7 @@ const indexWithAgent = (directory: URL) =>
   )
 
 /** What the demo's agent asks of the vendor's fake: `join` with a credential, and `leave` with the call's id. */
-const vendorRoutes = (vendor: DemoVendor, fake: FakeVendor, gate: string, directory: URL) =>
+const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory: URL) =>
   HttpRouter.use((router) =>
     Effect.gen(function* () {
       const html = yield* indexWithAgent(directory)
@@ -81,7 +81,7 @@ const vendorRoutes = (vendor: DemoVendor, fake: FakeVendor, gate: string, direct
     }),
   )
 
-const announce = (vendor: DemoVendor, consoleToken: string) =>
+const announce = (vendor: Vendor, consoleToken: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { url } = yield* Server.GateServer
@@ -106,7 +106,7 @@ const announce = (vendor: DemoVendor, consoleToken: string) =>
 
 /** Runs the demo until it is stopped; the parameters are those of `demo`. */
 export const vendorDemo = (
-  vendor: DemoVendor,
+  vendor: Vendor,
   wanted: number,
   allowedOrigins: ReadonlyArray<string> = [],
   directory = new URL("../web/demo", import.meta.url),

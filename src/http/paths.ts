@@ -30,7 +30,7 @@ export const normalise = (path: string): string =>
 
 /** The paths without parameters that no router matches, by their lower-case form. */
 const STATIC = new Map([REQUEST_PATH, HUB_PATH, NEGOTIATE_PATH].map((path) => [path.toLowerCase(), path]))
-const TICKET_FORM = /^\/api\/session\/([^/]+)(\/(?:events|start|relay|leave))?$/i
+const TICKET_FORM = /^\/api\/session\/([^/]+)(\/(?:events|start|relay|silence|leave))?$/i
 
 /**
  * The one form of a path below `/api`, `/health` and the hub, as the router takes them: letter case, doubled slashes, a slash at the end and

@@ -15,7 +15,7 @@ import { expiryOf, newSessionId } from "./own-session.ts"
 import { makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { makeStatusByTime } from "./status-by-time.ts"
 import type { Call } from "./transport.ts"
-import { checkAgent, millisOf, saysConcurrency, startsNothing, vendorEndpoint } from "./vendor.ts"
+import { checkAgent, maybe, millisOf, saysConcurrency, startsNothing, vendorEndpoint } from "./vendor.ts"
 
 /** AssemblyAI's bounds of a session's length (s). */
 const SHORTEST_SESSION_SECONDS = 60
@@ -23,7 +23,6 @@ const LONGEST_SESSION_SECONDS = 3 * 60 * 60
 
 const Token = Schema.Struct({ token: Schema.NonEmptyString })
 
-const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const Sessions = Schema.Struct({
   sessions: Schema.Array(Schema.Struct({ status: maybe(Schema.String), created_at: maybe(Schema.String) })),
   has_more: maybe(Schema.Boolean),

@@ -16,6 +16,7 @@ import type { Call } from "./transport.ts"
 import {
   cannotList,
   checkAgent,
+  maybe,
   millisOf,
   saysConcurrency,
   startsNothing,
@@ -28,8 +29,6 @@ import {
 const VERSION = "2026-08-14"
 /** The version of the agents' WebSocket, which Cartesia runs beside the API's. */
 const STREAM_VERSION = "2025-04-16"
-
-const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Token = Schema.Struct({ token: Schema.NonEmptyString })
 const decodeWebhook = Schema.decodeUnknownOption(

@@ -19,6 +19,7 @@ import type { Call } from "./transport.ts"
 import {
   checkAgent,
   isNotFound,
+  maybe,
   SessionId,
   saysConcurrency,
   startsNothing,
@@ -31,8 +32,6 @@ import {
 const ADDRESS_SECONDS = 15 * 60
 /** How far a webhook's time may differ (s). */
 const TOLERANCE_SECONDS = 30 * 60
-
-const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Signed = Schema.Struct({ signed_url: Schema.NonEmptyString })
 const Conversation = Schema.Struct({ status: Schema.String })

@@ -18,6 +18,7 @@ import {
   chosenIn,
   correlationIn,
   isNotFound,
+  maybe,
   metadataOf,
   millisOf,
   orUnknown,
@@ -37,8 +38,6 @@ const LONGEST_JOIN_SECONDS = 60
 
 /** The states in which a call is over: one that is not there, or could not be deleted, does not run either. */
 const OVER: ReadonlySet<unknown> = new Set(["ended", "not-found", "deletion-failed"])
-
-const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Started = Schema.Struct({
   id: SessionId,

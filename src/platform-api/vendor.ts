@@ -87,6 +87,9 @@ export const cannotList = ({ reason }: PlatformError): boolean =>
   (reason._tag === "Refused" && [400, 403, 404, 405, 422].includes(reason.status)) ||
   (reason._tag === "Unavailable" && reason.reason === "malformed")
 
+/** A field that a vendor may leave out, or send as null. */
+export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
 /** @param opened whether somebody has opened it, as `SessionState` says; undefined where the vendor does not tell */
 export const stateOf = (sessionId: string, isOver: boolean, opened?: boolean): SessionState => ({
   status: isOver ? "over" : "running",

@@ -83,8 +83,7 @@ const show = (row: Row): User => ({
 })
 
 const noSuchUser = () => refuse("not_found", "USER_NOT_FOUND", "no such user")
-/** E-mail addresses are case-insensitive. */
-/** One form of an address: of its letters, and of its domain, which has two (`xn--bcher-kva.example` is `bücher.example`). */
+/** The one form of an e-mail address: in lower case, in NFC, and with its domain as people write it (`xn--bcher-kva.example` is `bücher.example`). */
 const normalizeEmail = (email: string): string => {
   const text = oneForm(email.trim()).toLowerCase()
   const [name, domain, ...more] = text.split("@")

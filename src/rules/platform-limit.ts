@@ -7,7 +7,6 @@
  *   last refusal leaves what the platform has let start. Whoever was refused keeps the place and waits.
  * - After the refusal's backoff one caller more is tried, and twice as many after each try that starts, so that calls of others that
  *   have ended at the platform are noticed. A try that is refused sets the limit again.
- *
  * - Where the number of slots is known, whatever ends the backoff lets one caller more be tried, and the limit is forgotten when nothing
  *   was refused for `LEARNED_MILLIS`.
  * - A start in doubt, which may hold its slot for minutes, does not keep the next try from being made.

@@ -235,7 +235,9 @@ export const makeConnection = Effect.fnUntraced(function* (
         Deferred.doneUnsafe(first, Effect.void)
         Deferred.doneUnsafe(connectedAgain, Effect.void)
         connectedAgain = Deferred.makeUnsafe()
-        return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
+        return Effect.logInfo(
+          `The store is connected; its clock is ${Math.abs(ahead)} ms ${ahead < 0 ? "behind" : "ahead of"} this process's.`,
+        )
       }),
       Effect.tapError((found) => {
         reportFailure(found)

@@ -4,6 +4,7 @@
  */
 import { Effect, Metric, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
+import { monotonicMillis } from "../age.ts"
 import { sendCommand } from "./redis-send.ts"
 
 const READ_EVERY = "5 seconds"
@@ -81,7 +82,7 @@ export const watchEviction = Effect.fnUntraced(function* (
     policy = problem === "" ? "" : (found.find((each) => each.policy !== "noeviction")?.policy ?? "")
     yield* Metric.update(evictedKeys, evicted)
     yield* Metric.update(mayEvict, problem === "" ? 0 : 1)
-    const now = performance.now()
+    const now = yield* monotonicMillis
     if (policy !== was && problem === "") yield* Effect.logInfo("Redis throws no keys away any more.")
     if (problem === "" || (policy === was && (evicted <= before || now - loggedAt < LOG_EVERY_MILLIS))) return
     loggedAt = now

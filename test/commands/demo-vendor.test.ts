@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { eventually, freePort } from "../../scripts/harness/process.ts"
 import { vendorDemo } from "../../src/commands/demo-vendor.ts"
-import { DEMO_VENDORS } from "../../src/commands/demo-vendors.ts"
+import { VENDORS } from "../../src/settings/groups/vendors.ts"
 
 /** Its page joins through the gate, which `test/web/vendors/demo-vendor.test.ts` shows. */
 const RELAYED = "openai"
@@ -29,7 +29,7 @@ const isUp = async (url: string): Promise<boolean> => {
 }
 
 describe("the demo of a vendor", () => {
-  for (const vendor of DEMO_VENDORS.filter((each) => each !== RELAYED)) {
+  for (const vendor of VENDORS.filter((each) => each !== RELAYED)) {
     it(`lets two pages join and leave the fake of ${vendor}, and queues the third`, async () => {
       const port = await freePort()
       const url = `http://127.0.0.1:${port}`

@@ -12,6 +12,7 @@ const FORMS = [
   [400, "invalid_request", [`${REQUEST}?v=1&v=2`, `${REQUEST}/?api-version=2`]],
   [400, "invalid_request", ["/api/webhook/session-ended", "/api/webhook/session-ended/", "/API/webhook/Session-Ended"]],
   [404, "ticket_unknown", [`${NOBODY}/start`, `${NOBODY}/start/`, `${NOBODY}//Start`, `/API${NOBODY.slice(4)}/start`]],
+  [400, "invalid_request", [`${NOBODY}/silence`, `${NOBODY}/silence/`, `/API${NOBODY.slice(4)}/Silence`]],
   [200, "", ["/sessionHub/negotiate", "/sessionhub/negotiate/", "/SessionHub//Negotiate?negotiateVersion=1"]],
   // a version that no path has, and an encoded slash
   [404, "not_found", ["/v2/api/session/request", "/api/v2/session/request", "/api%2fsession/request"]],

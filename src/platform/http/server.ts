@@ -7,6 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Effect, Layer } from "effect"
+import { ageOf } from "../../age.ts"
 import { makeAddressWatch } from "../../serving/address-watch.ts"
 import { drainBody } from "../../serving/compact-body.ts"
 import { limitConnections } from "../../serving/connection-limit.ts"
@@ -150,7 +151,7 @@ const logRefused = (max: number) =>
     return (address: string): void => {
       count++
       const now = clock.currentTimeMillisUnsafe()
-      if (now - loggedAt < REFUSED_LOG_MILLIS) return
+      if (ageOf(loggedAt, now) < REFUSED_LOG_MILLIS) return
       loggedAt = now
       run(
         Effect.logWarning(

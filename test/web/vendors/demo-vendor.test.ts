@@ -5,7 +5,7 @@ import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { program } from "../../../scripts/harness/build.ts"
 import { eventually, start } from "../../../scripts/harness/process.ts"
-import { DEMO_VENDORS } from "../../../src/commands/demo-vendors.ts"
+import { VENDORS } from "../../../src/settings/groups/vendors.ts"
 import { launchBrowser } from "../../support/browser.ts"
 import { whenWebBuilt } from "../rig.ts"
 import { click, level, screen, see, visit } from "../visitor.ts"
@@ -66,9 +66,9 @@ describe("the demo of a vendor", () => {
       (error: { readonly code: number; readonly stderr: string; readonly stdout: string }) => error,
     )
     expect(refused.code).toBe(2)
-    for (const vendor of DEMO_VENDORS) expect(refused.stderr + refused.stdout).toContain(vendor)
+    for (const vendor of VENDORS) expect(refused.stderr + refused.stdout).toContain(vendor)
     const help = await run(process.execPath, [program, "demo", "--help"])
     expect(help.stdout).toContain("--vendor")
-    for (const vendor of DEMO_VENDORS) expect(help.stdout).toContain(vendor)
+    for (const vendor of VENDORS) expect(help.stdout).toContain(vendor)
   })
 })

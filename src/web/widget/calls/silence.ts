@@ -1,6 +1,6 @@
 /**
- * `calls/silence.js`, loaded when such a call begins. A call whose campaign ends silent calls (`SilenceSeconds`): the page hears whether anybody speaks, tells the gate when the time is nearly
- * over, and when somebody speaks again. Nothing is sent in a conversation. The gate answers when the call ends; the page warns the caller, and hangs
+ * A call whose campaign ends silent calls (`SilenceSeconds`); this script, `calls/silence.js`, is loaded when such a call begins. The page
+ * hears whether anybody speaks, tells the gate when the time is nearly over, and when somebody speaks again. Nothing is sent in a conversation. The gate answers when the call ends; the page warns the caller, and hangs
  * up itself if nobody speaks by then, because not every platform can be asked to end a call.
  *
  * The ticket's events stay connected meanwhile. Where they cannot be, reports are requests.
@@ -135,9 +135,10 @@ export const watchSilence = (
   return {
     level: (loudness) => {
       if (loudness < VOICE) return
-      const since = Date.now() - lastSound
+      const now = Date.now()
+      const since = now - lastSound
       if (since >= AGAIN_AFTER && since <= AGAIN_WITHIN) spoke()
-      if (since >= AGAIN_AFTER) lastSound += since
+      if (since >= AGAIN_AFTER || since < 0) lastSound = now
     },
     spoke,
   }
