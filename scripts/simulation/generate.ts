@@ -227,6 +227,11 @@ export const planOf = (seed: number): Plan => {
     const lasting = pickBy(keyed(seed, "remove for"), [15_000, 100_000, 250_000, 900_000])
     actions.push({ kind: "remove", at: keyed(seed, "remove at") % millis, millis: lasting })
   }
+  if (keyed(seed, "unheard starts") % 3 === 0) {
+    // the starts of a gate fail, whether the store has taken them or not; the page starts again elsewhere while the gate reports
+    const gate = keyed(seed, "unheard starts of") % gates
+    actions.push({ kind: "store", at: keyed(seed, "unheard starts at") % millis, gate, millis: 15_000, mode: "starts" })
+  }
   const account = accountOf(seed, slotsFromPlatform)
   return {
     seed,

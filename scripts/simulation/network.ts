@@ -10,6 +10,7 @@ import type { Ask, Rule, Store } from "../../src/Store.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
 import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
+import type { Action } from "./plan.ts"
 import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"
 
@@ -20,6 +21,11 @@ const TIMEOUT_MILLIS = 500
 const LATE_MILLIS = 900
 
 type Outcome = "done" | "refused" | "unheard" | "late" | "swallowed"
+
+type Mode = Extract<Action, { readonly kind: "store" }>["mode"]
+
+/** Whether no call of the gate is answered meanwhile. */
+const stopsEverything = (mode: Mode): boolean => mode !== "mixed" && mode !== "starts"
 
 const unavailable = (): StoreUnavailable => stackless(() => new StoreUnavailable({ message: "simulated" }))
 
@@ -42,9 +48,14 @@ export const makeStore = Effect.fnUntraced(function* (
     )
     return fault?.kind === "store" ? fault : undefined
   }
-  const outcomeOf = (key: string): Outcome => {
+  const outcomeOfStarts = (key: string, name: string): Outcome => {
+    if (name === "queue.start") return world.chance(`${key} outcome`, 2) === 0 ? "refused" : "unheard"
+    return name === "queue.reportOutage" ? "unheard" : "done"
+  }
+  const outcomeOf = (key: string, name: string): Outcome => {
     const fault = faultNow()
     if (fault === undefined) return "done"
+    if (fault.mode === "starts") return outcomeOfStarts(key, name)
     if (fault.mode !== "mixed") return fault.mode
     return (["done", "refused", "unheard", "late"] as const)[world.chance(`${key} outcome`, 4)] ?? "done"
   }
@@ -58,7 +69,7 @@ export const makeStore = Effect.fnUntraced(function* (
     Effect.callback<A, StoreUnavailable>((resume) => {
       const key = `${gate.name} ${world.millis()} ${name} ${calls++ % 4}`
       if (gate.dies("before")) return
-      const outcome = outcomeOf(key)
+      const outcome = outcomeOf(key, name)
       const there = Math.max(arrived - kernel.now, 1 + world.chance(`${key} there`, MOST_LATENCY))
       const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
       const sentAt = kernel.now
@@ -69,7 +80,7 @@ export const makeStore = Effect.fnUntraced(function* (
           () => {
             // nothing else can have come through meanwhile if the outage still lasts and affects everything
             const fault = faultNow()
-            const all = fault !== undefined && fault.mode !== "mixed"
+            const all = fault !== undefined && stopsEverything(fault.mode)
             if (campaign !== undefined) gate.hindered(all ? sentAt : kernel.now, kernel.now, campaign)
             resume(Effect.fail(unavailable()))
           },
@@ -122,7 +133,7 @@ export const makeStore = Effect.fnUntraced(function* (
     const there = 1 + world.chance(`${key} there`, MOST_LATENCY)
     const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
     const fault = faultNow()
-    if (fault !== undefined && fault.mode !== "mixed") {
+    if (fault !== undefined && stopsEverything(fault.mode)) {
       gate.unawareUntil = Math.max(gate.unawareUntil, kernel.now + TIMEOUT_MILLIS + MEASURE_EVERY_MILLIS)
       const millis = fault.mode === "refused" ? there + back : TIMEOUT_MILLIS
       kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)

@@ -96,7 +96,8 @@ export type Action =
     }
   /**
    * A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed: soon, or all at once when
-   * the path is whole again.
+   * the path is whole again. In mode `starts` only the starts of called tickets fail, and the reports
+   * of such an outage are carried out unheard.
    */
   | {
       readonly kind: "store"
@@ -104,7 +105,7 @@ export type Action =
       /** -1 is all of them */
       readonly gate: number
       readonly millis: number
-      readonly mode: "refused" | "unheard" | "late" | "swallowed" | "mixed"
+      readonly mode: "refused" | "unheard" | "late" | "swallowed" | "mixed" | "starts"
     }
   | {
       readonly kind: "bus"
