@@ -91,5 +91,10 @@ export class Store extends Context.Service<
     readonly ping: Effect.Effect<void, StoreUnavailable>
     /** The time all instances agree on, in milliseconds since 1970. */
     readonly now: Effect.Effect<number>
+    /**
+     * How far the time of day is ahead of `now` (ms): to be added to a time that is told as a time of day, and subtracted from one that was
+     * given. Absent for a store whose `now` is the time of day.
+     */
+    readonly aheadMillis?: () => number
   }
 >()("voicegate/Store") {}

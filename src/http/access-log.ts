@@ -52,6 +52,7 @@ const jsonPath = (path: string): string =>
   path === REQUEST_PATH ? REQUEST_PATH_JSON : JSON.stringify(maskedPath(path))
 
 export interface AccessLogService {
+  /** The monotonic time in whole milliseconds, for `millis` of an entry. */
   readonly now: () => number
   readonly write: (entry: Entry) => void
 }
@@ -135,7 +136,7 @@ export const layer = (sink: (lines: string) => void, form: Format = "json", comm
       yield* Effect.sync(logOmitted).pipe(Effect.schedule(Schedule.spaced(COUNT_MILLIS)), Effect.forkScoped)
       yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(logOmitted), flush))
       return {
-        now: () => clock.currentTimeMillisUnsafe(),
+        now: () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n),
         write: (entry) => {
           if (isPolled(entry)) return
           const { address, campaign, id, method, millis, outcome, path, status, ticket, trace } = entry

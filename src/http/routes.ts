@@ -169,7 +169,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
                 socketAddress: request.socket.remoteAddress,
                 forwarded: isForwarded(request),
               },
-              yield* store.now,
+              // a signature has the time of day
+              (yield* store.now) + (store.aheadMillis?.() ?? 0),
               hasDefaultPlatform(tree),
             )
             if (refusal !== undefined) {

@@ -4,7 +4,8 @@
  *
  * While the store is unavailable, a view contains what is known without it.
  */
-import { Clock, Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
+import { monotonicMillis } from "../age.ts"
 import { FifoQueue } from "../FifoQueue.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { IpIntel } from "../IpIntel.ts"
@@ -98,12 +99,12 @@ export const layer: Layer.Layer<
     })
 
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
-      const began = yield* Clock.currentTimeMillis
+      const began = yield* monotonicMillis
       const stored = yield* Effect.all(
         { queue: step(campaign, (at) => queue.snapshot(at, pages)), activity: registry.activity(since) },
         { concurrency: "unbounded" },
       ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(STORE_UNAVAILABLE)))
-      const took = (yield* Clock.currentTimeMillis) - began
+      const took = Math.round((yield* monotonicMillis) - began)
       const now = yield* store.now
       const listens = yield* store.listens ?? Effect.succeed(true)
       const problem = yield* store.problem ?? Effect.succeed("")

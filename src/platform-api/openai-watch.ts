@@ -6,6 +6,7 @@
  * another way, as by a proxy without WebSockets, would be watched forever.
  */
 import { Clock, Effect, Schedule } from "effect"
+import { monotonicMillis } from "../age.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import { Sideband, type SidebandConnection } from "./sideband.ts"
 
@@ -73,13 +74,13 @@ export const makeCallWatch = ({ ending, headers, url }: WatchedCalls) => {
     Effect.scoped(
       Effect.gen(function* () {
         const connection = yield* attach(call)
-        const from = yield* Clock.currentTimeMillis
+        const from = yield* monotonicMillis
         held.set(call, connection)
         const isOver = yield* Effect.ensuring(
           connection.closed,
           Effect.sync(() => void held.delete(call)),
         )
-        return { millis: (yield* Clock.currentTimeMillis) - from, isOver }
+        return { millis: (yield* monotonicMillis) - from, isOver }
       }),
     )
 

@@ -1,6 +1,9 @@
 /**
  * Ids of sessions that the gate names itself, because the vendor names none at the start: an unguessable part, and the time at which the
  * credential expires. A credential may be used again until then, so only afterwards can a call prove to be over.
+ *
+ * That time is a time of day, because the vendor judges the credential by its own clock and the id outlives this process. While this
+ * machine's clock is behind, such a call proves to be over later; its lease, which the store's clock ends, holds the slot no longer.
  */
 import { randomBytes } from "node:crypto"
 

@@ -4,7 +4,8 @@
  *
  * A joined session is alive while its process renews it. When that process dies, its sessions end within
  * `LIVENESS_TIMEOUT_MILLIS`, so a crash does not leak a slot. A session also ends when its campaign's maximum length of a call
- * is reached. The clocks of processes on one database must agree to within seconds.
+ * is reached. The clocks of processes on one database must agree to within seconds: what they share is a time of day, so a clock that is
+ * set ahead by more than that ends the running sessions.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"

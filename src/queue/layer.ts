@@ -33,6 +33,7 @@ import { makeOperatorQueue } from "./operator.ts"
 import { makeOutageReporting } from "./reach.ts"
 import { rules } from "./rules.ts"
 import { type AccountCapacity, stepResultOf } from "./step.ts"
+import { movedBy, resultMovedBy } from "./time-of-day.ts"
 
 const identity = <A>(result: A): A => result
 
@@ -188,8 +189,11 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     const outages = yield* makeOutageReporting(store.now)
     const closed = makeClosedCampaigns()
-    const reportAnd: AdmissionPort["reportFirst"] = (at, step) =>
-      outages.reportFirst(at.campaign, (since) => report(at, since), step)
+    const { aheadMillis } = store
+    const reportAnd: AdmissionPort["reportFirst"] = (at, step) => {
+      const answered = outages.reportFirst(at.campaign, (since) => report(at, since), step)
+      return aheadMillis === undefined ? answered : Effect.map(answered, (each) => resultMovedBy(each, aheadMillis()))
+    }
     const reportFirst: AdmissionPort["reportFirst"] = (at, step) =>
       closed.unlessClosed(at.campaign, reportAnd(at, step))
 
@@ -280,7 +284,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       heartbeat: (at, ids) =>
         step(rules.heartbeat, at, { ids }, ({ tickets = [], ...queue }) => ({
           ...queue,
-          tickets: ids.map((id, i) => heartbeatEntryOf(id, tickets[i] ?? {})),
+          tickets: ids.map((id, i) => movedBy(heartbeatEntryOf(id, tickets[i] ?? {}), aheadMillis?.() ?? 0)),
         })),
       sweep: (at, heartbeatAt, learned = {}) => {
         const swept = reportAnd(at, (now) =>
@@ -351,7 +355,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           },
           identity,
         ),
-      operator: makeOperatorQueue(step),
+      operator: makeOperatorQueue(step, () => aheadMillis?.() ?? 0),
     })
     registerAdmissionPort(queue, {
       store,

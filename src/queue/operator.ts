@@ -47,15 +47,16 @@ export type RunStep = <Call extends object, R, A>(
   read: (result: R) => A,
 ) => Step<A>
 
-/** Adds the text for the audit log, because rules do not format times. */
-const readable = (action: Action): Action =>
+/** Adds the text for the audit log, because rules do not format times, and gives the rule the end of a pause in the store's time. */
+const readable = (action: Action, aheadMillis: number): Action =>
   action.type === "pause" && action.until !== undefined
-    ? { ...action, untilText: `until ${isoTime(action.until)}` }
+    ? { ...action, until: action.until - aheadMillis, untilText: `until ${isoTime(action.until)}` }
     : action
 
 const rowsOf = (count: number): number => Math.max(0, Math.min(PAGE_MAX, count))
 
-export const makeOperatorQueue = (step: RunStep): OperatorQueue => ({
+/** @param aheadMillis how far the time of day is ahead of the store's time (ms) */
+export const makeOperatorQueue = (step: RunStep, aheadMillis: () => number): OperatorQueue => ({
   snapshot: (at, { firstPlace, firstSlot, places, slots }) =>
     step(
       rules.campaignSnapshot,
@@ -68,9 +69,12 @@ export const makeOperatorQueue = (step: RunStep): OperatorQueue => ({
     step(
       rules.act,
       at,
-      { who: who.slice(0, WHO_MAX) || "-", action: readable(action) },
+      { who: who.slice(0, WHO_MAX) || "-", action: readable(action, aheadMillis()) },
       (performed: Performed) => performed,
     ),
   auditLog: (at, first, count) =>
-    step(rules.auditLog, at, { first, count: rowsOf(count) }, ({ lines = [], total }) => ({ total, lines })),
+    step(rules.auditLog, at, { first, count: rowsOf(count) }, ({ lines = [], total }) => {
+      const ahead = aheadMillis()
+      return { total, lines: ahead === 0 ? lines : lines.map((line) => ({ ...line, at: line.at + ahead })) }
+    }),
 })

@@ -1,15 +1,32 @@
-/** The embedded store: all data is in this process and is lost when it ends. For one instance; several need Redis. */
+/**
+ * The embedded store: all data is in this process and is lost when it ends. For one instance; several need Redis.
+ *
+ * Its time begins with the wall clock's and advances by the monotonic clock, so that a wall clock which is set moves no deadline. From
+ * then on it is no time of day: `aheadMillis` says how far that is ahead.
+ */
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { Store } from "../Store.ts"
 import { MemoryDb } from "./MemoryDb.ts"
 import { withSpans } from "./spans.ts"
 
 const EVICT_EVERY_MILLIS = 60_000
+/** By how much the wall clock differs when it was set or the machine slept; two clocks of a machine do not drift so far apart (ms). */
+const MIN_STEP_MILLIS = 1_000
 
 export const layer: Layer.Layer<Store> = Layer.effect(
   Store,
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
+    const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+    const origin = clock.currentTimeMillisUnsafe() - steady()
+    const now = (): number => origin + steady()
+    let ahead = 0
+    // the same number until the next step, so that a time which is given and told again is the same
+    const aheadMillis = (): number => {
+      const difference = clock.currentTimeMillisUnsafe() - now()
+      if (Math.abs(difference - ahead) >= MIN_STEP_MILLIS) ahead = difference
+      return ahead
+    }
     const listeners = new Map<string, Set<(message: string) => void>>()
     // delivered after the step, so that a listener never runs in the middle of a rule
     let outgoing: Array<readonly [channel: string, message: string]> = []
@@ -24,7 +41,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
     }
     const at = <A>(step: () => A): Effect.Effect<A> =>
       Effect.sync(() => {
-        db.now = clock.currentTimeMillisUnsafe()
+        db.now = now()
         const reply = step()
         deliver()
         return reply
@@ -33,9 +50,9 @@ export const layer: Layer.Layer<Store> = Layer.effect(
     yield* at(() => db.evict()).pipe(Effect.schedule(Schedule.spaced(EVICT_EVERY_MILLIS)), Effect.forkScoped)
 
     return yield* withSpans({
-      run: (rule, { call, context, keys, now, ownKeys }) =>
+      run: (rule, { call, context, keys, now: askedAt, ownKeys }) =>
         at(() => {
-          const [answer] = rule.run(db, ownKeys === undefined ? keys : [...keys, ...ownKeys], now, context, [call])
+          const [answer] = rule.run(db, ownKeys === undefined ? keys : [...keys, ...ownKeys], askedAt, context, [call])
           if (answer === undefined) throw new TypeError(`the rule ${rule.name} returned no answer`)
           return answer
         }),
@@ -57,7 +74,8 @@ export const layer: Layer.Layer<Store> = Layer.effect(
             }),
         ),
       ping: Effect.void,
-      now: Effect.sync(() => clock.currentTimeMillisUnsafe()),
+      now: Effect.sync(now),
+      aheadMillis,
     })
   }),
 )

@@ -66,6 +66,7 @@ export const ownStore = (own: OwnStore): Layer.Layer<Store> => {
   })
   const listens = own.listens?.bind(own)
   const now = own.now?.bind(own)
+  // The host's data outlives this process, so a clock that begins with the process is none that its instances agree on.
   const clock = Clock.currentTimeMillis
   return Layer.effect(
     Store,

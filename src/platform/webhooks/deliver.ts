@@ -5,6 +5,7 @@
  */
 import { Clock, Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { monotonicMillis } from "../../age.ts"
 import { retryAfterSeconds } from "../../retry-after.ts"
 import type { WebhookTarget } from "../model.ts"
 import { WebCampaigns } from "../WebCampaigns.ts"
@@ -103,6 +104,7 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
 
     const attempt = Effect.fnUntraced(function* (target: WebhookTarget, delivery: Delivery) {
       const at = yield* Clock.currentTimeMillis
+      const began = yield* monotonicMillis
       const own = ownHeaders(target, delivery, Math.floor(at / 1000))
       const answered = yield* client.execute(requestOf(target, delivery, own)).pipe(
         Effect.flatMap(readAnswer),
@@ -114,7 +116,7 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
       )
       const kept = {
         at,
-        durationMillis: (yield* Clock.currentTimeMillis) - at,
+        durationMillis: Math.round((yield* monotonicMillis) - began),
         url: target.url,
         headers: keptHeaders(target, own),
       }
