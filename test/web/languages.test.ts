@@ -7,9 +7,8 @@ import { TicketState } from "../../src/Session.ts"
 import { extraStrings } from "../../src/web/widget/extra-strings.ts"
 import { match, NAMES } from "../../src/web/widget/language-tags.ts"
 import { createSay, defaultStrings, type Text } from "../../src/web/widget/strings.ts"
-import { visitStrings } from "../../src/web/widget/visit-strings.ts"
 
-const allStrings = { ...defaultStrings, ...extraStrings, ...visitStrings }
+const allStrings = { ...defaultStrings, ...extraStrings }
 
 const directory = new URL("../../src/web/widget/languages/", import.meta.url)
 const files = readdirSync(directory).map((file) => file.replace(/\.json$/, ""))
@@ -104,6 +103,12 @@ describe("the languages of the widget", () => {
           for (const [form, text] of forms.filter(([, text]) => !text.includes("{n}")))
             expect(numbers.filter((n) => rules.select(n) === form).length, `${key}: ${text}`).toBeLessThanOrEqual(1)
         }
+      })
+
+      it("names the agent where it or the connection to it fails, because the visitor's network may be well", () => {
+        const agent = String(texts["in-call.agent"]).toLowerCase()
+        for (const key of ["in-call.agent-lost", "ended.lost"])
+          expect(String(texts[key]).toLowerCase()).toContain(agent)
       })
 
       it("fills in what English does", () => {

@@ -17,7 +17,7 @@ const firstDown = async (
     network.pass(now)
     await settled()
     each(now)
-    if (liveness.isDown(now)) return now
+    if (liveness.down(now, 0) !== undefined) return now
   }
   return undefined
 }
@@ -91,6 +91,40 @@ describe("a line to a platform that answers pings", () => {
     liveness.pong(8_000)
     expect(liveness.isDelayed(8_001)).toBe(false)
   })
+
+  it("is down because of the agent's service while the gate answers, and asks the gate once in each outage", async () => {
+    const { each, liveness } = pinging(10_000)
+    const down = await firstDown(liveness, 20_000, each)
+    expect(down).toBeLessThanOrEqual(14_000)
+    expect(liveness.down(20_000, 0)).toBe("agent")
+    for (let now = 20_000; now <= 40_000; now += 250) liveness.down(now, 0)
+    expect(network.asked).toBe(1)
+    liveness.pong(40_000)
+    expect(liveness.down(40_000, 0)).toBeUndefined()
+    expect(liveness.ping(41_000)).toBe(true)
+    liveness.down(43_000, 0)
+    expect(network.asked).toBe(2)
+  })
+
+  it("is down because of the network within 5 s where the gate does not answer either", async () => {
+    const { each, liveness } = pinging(10_000)
+    const down = await firstDown(liveness, 20_000, (now) => {
+      network.answers = now < 10_000
+      each(now)
+    })
+    expect(down).toBeLessThanOrEqual(15_000)
+    expect(liveness.down(20_000, 0)).toBe("network")
+  })
+
+  it("says nothing of either side before the gate was asked", async () => {
+    network.answers = false
+    const { each, liveness } = pinging(10_000)
+    await firstDown(liveness, 11_500, each)
+    for (let now = 11_750; now <= 20_000; now += 250) expect(liveness.down(now, 0)).toBeUndefined()
+    network.pass(20_000)
+    await settled()
+    expect(liveness.down(20_000, 0)).toBe("network")
+  })
 })
 
 describe("a line to any other platform", () => {
@@ -103,7 +137,7 @@ describe("a line to any other platform", () => {
     expect(down).toBeGreaterThan(10_000)
     expect(down).toBeLessThanOrEqual(15_000)
     liveness.heard(20_000)
-    expect(liveness.isDown(20_000)).toBe(false)
+    expect(liveness.down(20_000, 0)).toBeUndefined()
   })
 
   it("is not down while the agent listens: the network answers", async () => {
@@ -116,6 +150,56 @@ describe("a line to any other platform", () => {
     const liveness = createLiveness(network)
     expect(await firstDown(liveness, 60_000, (now) => liveness.heard(now))).toBeUndefined()
     expect(network.asked).toBe(0)
+  })
+
+  it("is down because of the network where it is silent and the gate does not answer, and up when the gate answers", async () => {
+    const liveness = createLiveness(network)
+    network.answers = false
+    const down = await firstDown(liveness, 20_000, () => {})
+    expect(down).toBeLessThanOrEqual(6_000)
+    network.answers = true
+    expect(liveness.down(20_000, 0)).toBe("network")
+    await settled()
+    expect(liveness.down(20_250, 0)).toBeUndefined()
+  })
+
+  it("is down because of the agent's service where the gate answers and nothing is sent for 3 s of what waits", async () => {
+    const liveness = createLiveness(network)
+    const seen: Array<string | undefined> = []
+    for (let now = 250; now <= 20_000; now += 250) {
+      await settled()
+      // from 10 s on the same bytes wait; before, each time others
+      seen.push(liveness.down(now, now < 10_000 ? 5_000 + now : 4_000))
+    }
+    expect(seen.indexOf("agent")).toBeGreaterThan(13_000 / 250 - 1)
+    expect(seen.indexOf("agent")).toBeLessThanOrEqual(14_000 / 250)
+    expect(seen).not.toContain("network")
+  })
+
+  it("stays down because of the network, which had cut it off, when the gate answers again before it", async () => {
+    const liveness = createLiveness(network)
+    network.answers = false
+    for (let now = 250; now <= 10_000; now += 250) {
+      network.pass(now)
+      await settled()
+      liveness.down(now, 4_000)
+    }
+    expect(liveness.down(10_000, 4_000)).toBe("network")
+    network.answers = true
+    for (let now = 10_000; now <= 20_000; now += 250) {
+      network.pass(now)
+      await settled()
+      expect(liveness.down(now, 4_000)).toBe("network")
+    }
+    liveness.heard(20_000)
+    expect(liveness.down(20_250, 0)).toBeUndefined()
+  })
+
+  it("is not down on an offline machine whose gate answers, as on localhost", async () => {
+    const liveness = createLiveness(network)
+    await firstDown(liveness, 5_000, () => {})
+    network.online = false
+    expect(liveness.down(5_250, 0)).toBeUndefined()
   })
 
   it("is down 2 s after an online machine goes offline, but not where it was offline before", async () => {

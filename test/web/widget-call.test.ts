@@ -177,15 +177,35 @@ describe("a call", () => {
     await screen(tab, "In call")
   })
 
-  it("shows a dead line by itself, and goes on when the line recovers", async () => {
+  const down = (tab: Page) =>
+    tab.evaluate<unknown>('(({ link, down }) => ({ link, down }))(document.querySelector("voice-agent").agent.state)')
+
+  it("says that the agent's service does not answer where only the platform is dead, and goes on when it recovers", async () => {
     await widget.begin()
     const tab = await talk()
     await eventually("speech", async () => (await level(tab, "You")) > 0.3)
     widget.rig.callLine.set("frozen")
-    await see(tab, /^Your connection is down/)
+    await see(tab, /^The agent’s service isn’t answering/)
+    await announced(tab, /^The agent’s service isn’t answering/)
+    expect(await down(tab)).toEqual({ link: false, down: "agent" })
     widget.rig.callLine.set("open")
     await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
-    await announced(tab, /^Your connection is back/)
+    await announced(tab, /^The connection is back/)
+    expect(await down(tab)).toEqual({ link: true, down: undefined })
+  })
+
+  it("says that the visitor's connection is down where the gate does not answer either, though the machine is online", async () => {
+    await widget.begin()
+    const tab = await talk()
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+    widget.rig.gateLine.set("frozen")
+    widget.rig.callLine.set("frozen")
+    await see(tab, /^Your connection is down/)
+    expect(await down(tab)).toEqual({ link: false, down: "network" })
+    widget.rig.gateLine.set("open")
+    widget.rig.callLine.set("open")
+    await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
+    await announced(tab, /^The connection is back/)
   })
 
   for (const [how, hangUp] of [

@@ -9,3 +9,6 @@ export const answers = (address: URL | string, request: RequestInit): Promise<bo
     () => true,
     () => false,
   )
+
+/** Whether a file of the gate can be reached, which the gate serves to any page. */
+export const reaches = (file: URL | string): Promise<boolean> => answers(file, { method: "HEAD", mode: "no-cors" })

@@ -5,6 +5,7 @@
 import type { Sound, SoundListener, Source } from "./audio.ts"
 import { list, parse, text } from "./json.ts"
 import type { LineEnd, LineEvent } from "./line.ts"
+import type { Down } from "./liveness.ts"
 import { tellOwner } from "./owner.ts"
 import type { Turn } from "./transcript.ts"
 
@@ -17,8 +18,8 @@ export interface CallListener extends SoundListener {
   readonly turn: (turn: Turn) => void
   /** The platform says that the agent takes text. */
   readonly takesText: () => void
-  /** Whether captured audio currently gets through. */
-  readonly link: (open: boolean) => void
+  /** Whether captured audio currently gets through, and what is down if not; undefined if it was not looked for. */
+  readonly link: (open: boolean, down?: Down) => void
   readonly ended: (how: CallEnd) => void
   /** Whether the platform knows that the call is over. */
   readonly closed: (clean: boolean) => void
@@ -62,7 +63,7 @@ export const openCall = (webSocketUrl: string, probe: string, sound: Sound, list
         listener.turn(turnOf(event.text))
         return
       case "link":
-        listener.link(event.open)
+        listener.link(event.down === undefined, event.down)
         return
       case "blocked":
         // For the site's owner: the visitor cannot change it, and reads that the call did not connect.

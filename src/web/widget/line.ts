@@ -5,10 +5,10 @@
  * The protocol of a session is binary audio frames and text messages. A platform that answers `{"type":"ping"}` with
  * `{"type":"pong"}` says so by a text message with `"capabilities":["ping"]`, such as its greeting; others get no ping.
  */
-import { answers } from "./answers.ts"
+import { reaches } from "./answers.ts"
 import type { Captured, Played } from "./frames.ts"
 import { list, parse } from "./json.ts"
-import { createLiveness } from "./liveness.ts"
+import { createLiveness, type Down } from "./liveness.ts"
 import { hold } from "./outbox.ts"
 
 /** `unreached`: it never opened; `remote`: the other side closed it; `lost`: the connection broke */
@@ -28,8 +28,8 @@ export interface LineRequest {
 export type LineEvent =
   | { readonly type: "opened" }
   | { readonly type: "text"; readonly text: string }
-  /** whether captured audio currently gets through */
-  | { readonly type: "link"; readonly open: boolean }
+  /** what keeps captured audio from getting through now; undefined if nothing does */
+  | { readonly type: "link"; readonly down: Down | undefined }
   /** the page's content security policy blocks the WebSocket (`connect-src`) */
   | { readonly type: "blocked" }
   | { readonly type: "ended"; readonly how: LineEnd }
@@ -61,10 +61,11 @@ export const openLine = (request: LineRequest, report: (event: LineEvent) => voi
   socket.binaryType = "arraybuffer"
   const liveness = createLiveness({
     isOnline: () => navigator.onLine,
-    reachesGate: () => answers(probe, { method: "HEAD", mode: "no-cors" }),
+    reachesGate: () => reaches(probe),
   })
   let held: Array<Captured> = []
-  let [opened, ended, closed, link] = [false, false, false, true]
+  let [opened, ended, closed] = [false, false, false]
+  let down: Down | undefined
   let downSince = 0
 
   const end = (how: LineEnd): void => {
@@ -87,18 +88,17 @@ export const openLine = (request: LineRequest, report: (event: LineEvent) => voi
   const check = (): void => {
     const now = performance.now()
     if (liveness.ping(now)) socket.send('{"type":"ping"}')
-    const down = socket.bufferedAmount > bytesPerSecond || liveness.isDown(now)
-    if (down === link) {
-      link = !down
-      downSince = now
-      report({ type: "link", open: link })
-    }
-    if (!link && now - downSince >= LOST_AFTER) end("lost")
+    const before = down
+    down = liveness.down(now, isFull() ? socket.bufferedAmount : 0)
+    if (before === undefined) downSince = now
+    if (down !== before) report({ type: "link", down })
+    if (down !== undefined && now - downSince >= LOST_AFTER) end("lost")
   }
+  const isFull = (): boolean => socket.bufferedAmount > MAX_UNSENT * bytesPerSecond
 
   const sendAudio = ({ data }: MessageEvent<Captured>): void => {
     hold(held, data)
-    const stuck = !link || socket.bufferedAmount > MAX_UNSENT * bytesPerSecond || liveness.isDelayed(performance.now())
+    const stuck = down !== undefined || isFull() || liveness.isDelayed(performance.now())
     if (socket.readyState !== WebSocket.OPEN || stuck) return
     for (const { frame } of held) socket.send(frame)
     held = []

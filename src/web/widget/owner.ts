@@ -2,7 +2,7 @@
  * What keeps a page from calling and only the site's owner can change: one message in the browser's console names the setting. The
  * visitor reads neutral words instead.
  */
-import { answers } from "./answers.ts"
+import { answers, reaches } from "./answers.ts"
 import type { Refusal } from "./gate-client.ts"
 import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 
@@ -43,9 +43,9 @@ export const isShutOut = async (options: VoiceAgentOptions): Promise<boolean> =>
     return true
   }
   if (origin === location.origin || !navigator.onLine) return false
-  const reached = (): Promise<boolean> => answers(script, { mode: "no-cors" })
   // Before and after, so that a network that comes back in between proves nothing.
-  if (!(await reached()) || (await answers(gateUrl(options, "api/session/-"), {})) || !(await reached())) return false
+  if (!(await reaches(script)) || (await answers(gateUrl(options, "api/session/-"), {})) || !(await reaches(script)))
+    return false
   tellOwner(
     `the gate at ${host} does not allow this page: add ${location.origin} to its setting Security.AllowedOrigins`,
   )

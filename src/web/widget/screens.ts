@@ -13,7 +13,6 @@ import css from "./screens.css?inline"
 import type { VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 import { createTranscript, type Transcript, type Turn } from "./transcript.ts"
-import { withVisitStrings } from "./visit-say.ts"
 import * as words from "./visit-words.ts"
 import { clock, countdown, ended, notice as noticeOf } from "./words.ts"
 
@@ -32,8 +31,7 @@ export interface Screens {
   readonly check: () => CheckScreen
 }
 
-export const createScreens = (given: Tools): Screens => {
-  const tools = withVisitStrings(given)
+export const createScreens = (tools: Tools): Screens => {
   /** What was said in the call, kept after it until the next one. */
   let transcript = createTranscript(tools.say)
   const settings: CallSettings = { captions: tools.captions() }

@@ -1,10 +1,11 @@
 /** The call of a visit, from its session to its end: by the platform's WebSocket, or by the SDK of its vendor. */
-import { audioScriptUrl } from "./audio-script.ts"
+import { reaches } from "./answers.ts"
 import { type Call, type CallListener, openCall } from "./call.ts"
 import type { SilenceWatch } from "./calls/silence.ts"
 import type { Equipment } from "./equipment.ts"
 import type { Gate, Session } from "./gate-client.ts"
-import type { VoiceAgentOptions } from "./options.ts"
+import type { Down } from "./liveness.ts"
+import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { VoiceAgentState } from "./state.ts"
 import type { OpenVendorCall } from "./vendors.ts"
 import type { Visitor } from "./visitor.ts"
@@ -34,10 +35,12 @@ export interface CallOwner {
   readonly isContested: (ticket: string | undefined) => boolean
 }
 
+/** A small file of the gate, which answers if the network does. */
+const probeOf = ({ options }: CallOwner): URL => gateUrl(options, "widget/audio.js")
+
 /** What opens the call of a session; undefined if the page cannot call, and the visit is over. */
 const prepare = async ({ access }: Session, owner: CallOwner): Promise<OpenVendorCall | undefined> => {
-  if (typeof access === "string")
-    return ({ sound }, listener) => openCall(access, audioScriptUrl(owner.options).href, sound, listener)
+  if (typeof access === "string") return ({ sound }, listener) => openCall(access, probeOf(owner).href, sound, listener)
   try {
     const open = await (await owner.visitor.vendors?.())?.prepareCall(access, owner.options)
     if (open === undefined) owner.shutOut()
@@ -80,6 +83,15 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
   }
   /** A session can be opened once: what could not be opened may be open on the other device, which was faster. */
   const isOthers = (): boolean => since === undefined && owner.isContested(ticket)
+  let isOpen = true
+  /** A vendor's SDK does not say what is down: then the gate is asked, before the caller is told. */
+  const showLink = async (link: boolean, down?: Down): Promise<void> => {
+    isOpen = link
+    owner.changeCall({ link, down })
+    if (link || down !== undefined) return
+    const found = (await reaches(probeOf(owner))) ? "agent" : "network"
+    if (!isOpen) owner.changeCall({ down: found })
+  }
   const listener: CallListener = {
     said: (loudness) => {
       owner.visitor.said(loudness)
@@ -109,7 +121,7 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
       owner.show({ name: "connecting", to: "held" })
     },
     takesText: () => owner.changeCall({ takesText: owner.options.textInput !== false }),
-    link: (link) => owner.changeCall({ link }),
+    link: showLink,
     audio: (audio) => owner.changeCall({ audio }),
     deaf: () => owner.equipment.lose(),
     failed: () => {

@@ -1,5 +1,7 @@
 /** The states of a visit, each of which the widget shows. Times are milliseconds of this machine's clock. */
 
+import type { Down } from "./liveness.ts"
+
 /** A place in the queue. */
 export interface Place {
   /** 1 is next */
@@ -60,6 +62,11 @@ export type VoiceAgentState =
       readonly muted: boolean
       /** Whether captured audio currently gets through. */
       readonly link: boolean
+      /**
+       * What does not answer while `link` is false: only the agent's service, or the gate neither. Undefined until that is known, which
+       * takes up to two seconds.
+       */
+      readonly down?: Down | undefined
       /** Whether the browser plays and captures. If it does not for four seconds, the call ends as `no-sound`. */
       readonly audio: boolean
       /** False while the microphone is lost, or muted by its device or the system. */

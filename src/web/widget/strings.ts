@@ -6,7 +6,6 @@
 import type { extraStrings } from "./extra-strings.ts"
 import { fill, isText, type Text } from "./fill.ts"
 import type { Language } from "./language-tags.ts"
-import type { visitStrings } from "./visit-strings.ts"
 
 export type { Text } from "./fill.ts"
 
@@ -64,8 +63,10 @@ export const defaultStrings = {
   "in-call.hang-up": "Hang up",
   "in-call.messages": "Messages",
   "in-call.link-lost": "Your connection is down. The call will continue if it comes back soon.",
+  "in-call.agent-lost": "The agent’s service isn’t answering. The call will continue if it comes back soon.",
   "in-call.no-audio": "The audio has stopped. Tap the page to turn it on again.",
   "in-call.no-microphone": "Your microphone was disconnected or muted. The agent can’t hear you.",
+  "in-call.silent": "Nobody has spoken for a while. Say something to stay – the call ends in {time}.",
   "in-call.quiet": "We haven’t heard from the agent yet.",
   "ended.again": "Talk again",
   "ended.lasted": "The call lasted {time}.",
@@ -93,6 +94,7 @@ export const defaultStrings = {
   "ended.other": "You can start another call.",
   "ended.removed": "You were removed from the queue.",
   "ended.reclaimed": "The call reached its time limit.",
+  "ended.silent": "The call ended because nobody spoke.",
   "ended.stopped": "The operator ended the call.",
   "refused.blocked.title": "Calls aren’t available on this network",
   "refused.rate_limited.title": "Too many calls for now",
@@ -105,6 +107,7 @@ export const defaultStrings = {
   "refused.blocked": "Calls don’t work over a VPN, a proxy, Tor and some networks. Turn it off or use another network.",
   "refused.rate_limited": "You’ve reached your limit of calls for now.",
   "refused.queue_full": "Too many people are waiting right now. Please try again later.",
+  "refused.field": "This value isn’t accepted.",
   "refused.retry-in": "You can try again in {time}.",
   "refused.retry-now": "You can try again now.",
   "offline.title": "No connection",
@@ -122,7 +125,7 @@ export const defaultStrings = {
   "announce.offline": "No connection. Trying again automatically.",
   "announce.in-call": "You’re in the call.",
   "announce.unmuted": "Microphone on",
-  "announce.link-back": "Your connection is back.",
+  "announce.link-back": "The connection is back.",
   "floating.idle": "Talk to us",
   "floating.connecting": "Connecting",
   "floating.waiting": "Number {n} in the queue",
@@ -154,7 +157,7 @@ export const defaultStrings = {
   language: "Language",
 } as const satisfies Readonly<Record<string, Text>>
 
-export type StringKey = keyof typeof defaultStrings | keyof typeof extraStrings | keyof typeof visitStrings
+export type StringKey = keyof typeof defaultStrings | keyof typeof extraStrings
 
 /** Replacements; also of texts of the gate, by code: `refused.{code}`, `refused.{code}.title`, `notice.{code}`. */
 export type Strings = { readonly [Key in StringKey]?: Text } & {

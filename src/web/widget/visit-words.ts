@@ -48,9 +48,9 @@ export const refused = ({ code, message }: State<"refused">, say: Say): readonly
 export const wrongField = (issue: string, say: Say): string => `${issue.split(":", 1)[0]}: ${say("refused.field")}`
 
 /** The text that says why nobody is heard in a call; empty if all is well. What hinders both sides comes first. */
-export const troubleOf = ({ audio, link, microphone }: State<"in-call">): string => {
+export const troubleOf = ({ audio, down, link, microphone }: State<"in-call">): string => {
   if (!audio) return "in-call.no-audio"
-  if (!link) return "in-call.link-lost"
+  if (!link && down) return down === "agent" ? "in-call.agent-lost" : "in-call.link-lost"
   return microphone ? "" : "in-call.no-microphone"
 }
 

@@ -209,8 +209,15 @@ describe("the widget in front of another vendor", () => {
     await tab.locator("voice-agent[state=in-call]").waitFor()
     const state = (): Promise<unknown> => tab.evaluate('document.querySelector("voice-agent").agent.state.link')
     expect(await state()).toBe(false)
+    // the gate answers this page, so it is not the visitor's connection
+    await see(tab, /^The agent’s service isn’t answering/)
     await agent(tab, "link(true)")
     expect(await state()).toBe(true)
+    await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
+    await tab.context().setOffline(true)
+    await agent(tab, "link(false)")
+    await see(tab, /^Your connection is down/)
+    await tab.context().setOffline(false)
   })
 
   it("takes a function that imports the SDK, also one of the page's own for a vendor that the widget knows", async () => {
