@@ -174,20 +174,6 @@ const urlOf = (host: string, port: number): string => {
   return `http://${shown}:${port}`
 }
 
-/** Serves the private documents on their own port, if there are any, until the scope closes. */
-const servePrivate = Effect.fnUntraced(function* (listeners: Listeners["Service"], settings: SettingsTree["Server"]) {
-  if (settings.Docs !== "private" && settings.Metrics !== "private") return undefined
-  const { PrivateHost, PrivatePort } = settings
-  const server = makePrivateServer(listeners, settings)
-  yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      server.close()
-      server.closeAllConnections()
-    }),
-  )
-  return urlOf(PrivateHost, yield* listen(server, PrivateHost, PrivatePort, "Server.PrivateHost, Server.PrivatePort"))
-})
-
 /** Limits the connections of an address; each refused one is logged and counted. */
 const limitConnectionsPerAddress = Effect.fnUntraced(function* (
   server: Server,
@@ -206,6 +192,28 @@ const limitConnectionsPerAddress = Effect.fnUntraced(function* (
       logRefusal({ address, status: 0, outcome: "too_many_open_connections" })
     },
   })
+})
+
+/**
+ * Serves the private documents on their own port, if there are any, until the scope closes. An address may have as many connections there
+ * as on the public port.
+ */
+const servePrivate = Effect.fnUntraced(function* (
+  listeners: Listeners["Service"],
+  settings: SettingsTree["Server"],
+  trusted: () => TrustedProxies,
+) {
+  if (settings.Docs !== "private" && settings.Metrics !== "private") return undefined
+  const { PrivateHost, PrivatePort } = settings
+  const server = makePrivateServer(listeners, settings)
+  yield* limitConnectionsPerAddress(server, listeners, settings.MaxConnectionsPerAddress, trusted)
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      server.close()
+      server.closeAllConnections()
+    }),
+  )
+  return urlOf(PrivateHost, yield* listen(server, PrivateHost, PrivatePort, "Server.PrivateHost, Server.PrivatePort"))
 })
 
 /** How often connections that could not be accepted are logged (ms). */
@@ -234,7 +242,7 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
     yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, trusted)
     const drainSeconds = derived(yield* currentSettings, (settings) => settings.Server.DrainSeconds)
     const hurry = yield* Hurry
-    const privateUrl = yield* servePrivate(listeners, Server)
+    const privateUrl = yield* servePrivate(listeners, Server, trusted)
     // added after the private port's, so it runs first: operators read the private port until this one is closed
     yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds(), hurry))
     const port = yield* listen(server, Server.Host, Server.Port, undefined, yield* logAcceptErrors)

@@ -149,6 +149,36 @@ describe.concurrent("open connections of one address", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("are limited on the private port as well, and counted there apart", () =>
+    Effect.gen(function* () {
+      const { log, port, privateUrl } = yield* running({
+        MaxConnectionsPerAddress: 2,
+        Metrics: "private",
+        PrivatePort: 0,
+      })
+      const privatePort = Number(new URL(privateUrl ?? "").port)
+      const ofPublic = yield* Effect.promise(() => Promise.all([open(port), open(port)]))
+      const held = yield* Effect.promise(() => Promise.all([open(privatePort), open(privatePort)]))
+      const tooMany = yield* Effect.promise(() => open(privatePort))
+      yield* Effect.promise(() => once(tooMany, "close"))
+      assert.isTrue([...ofPublic, ...held].every((socket) => !socket.destroyed))
+      yield* Effect.promise(() =>
+        eventually("it is logged", () => log().includes('"outcome":"too_many_open_connections"')),
+      )
+      held[0]?.destroy()
+      let text = ""
+      yield* Effect.promise(() =>
+        eventually("there is room", async () => {
+          const response = await fetch(`${privateUrl}/metrics`).catch(() => undefined)
+          text = (await response?.text()) ?? ""
+          return response?.status === 200
+        }),
+      )
+      assert.match(text, /^voicegate_connections_refused_total [1-9]/m)
+      for (const socket of [...ofPublic, ...held]) socket.destroy()
+    }).pipe(Effect.scoped),
+  )
+
   it.live("of a trusted proxy are not limited", () =>
     Effect.gen(function* () {
       const { port } = yield* running(
