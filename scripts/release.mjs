@@ -1,7 +1,7 @@
 /**
  * Prepares a release in `--out` (default: a new directory below the system's temporary one): the packed tarballs of the gate and of its
  * widget, an SBOM in CycloneDX, and SHA-256 checksums. Prints what to publish, and publishes nothing itself. The tree must be clean and `npm test` must pass, with the
- * upgrade from the last release, whose commit `scripts/harness/last-release.json` names.
+ * upgrade from the last release, whose commit `test/harness/last-release.json` names.
  * `--dry-run` skips both conditions and says so: for trying out, not for publishing.
  */
 import { execFileSync, spawnSync } from "node:child_process"
@@ -26,8 +26,8 @@ const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "u
 if (!readFileSync(join(root, ".github/CHANGELOG.md"), "utf8").includes(version)) {
   fail(`.github/CHANGELOG.md does not name version ${version}.`)
 }
-const last = JSON.parse(readFileSync(join(root, "scripts/harness/last-release.json"), "utf8"))
-if (last.version === version) fail(`scripts/harness/last-release.json names ${version}, which is not released yet.`)
+const last = JSON.parse(readFileSync(join(root, "test/harness/last-release.json"), "utf8"))
+if (last.version === version) fail(`test/harness/last-release.json names ${version}, which is not released yet.`)
 if (dryRun) {
   console.log("Dry run: the tree may have changes, and no test was run.")
 } else {
@@ -82,4 +82,4 @@ To publish:
   git tag v${version} && git push origin v${version}
   docker buildx build --sbom=true --provenance=true -f scripts/deploy/Dockerfile -t ${name}:${version} .
 Attach the tarballs, ${sbom} and SHA256SUMS to the release. Then name the released commit in
-scripts/harness/last-release.json: {"version":"${version}","commit":"${output("git", "rev-parse", "HEAD").trim()}"}`)
+test/harness/last-release.json: {"version":"${version}","commit":"${output("git", "rev-parse", "HEAD").trim()}"}`)

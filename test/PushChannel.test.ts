@@ -2,7 +2,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { settingsWith } from "../scripts/harness/settings.ts"
 import { BACKLOG_BYTES, CONNECTIONS_PER_CALLER, CONNECTIONS_PER_TICKET } from "../src/connection-table.ts"
 import { FifoQueue, INSTANCE_CHANNEL } from "../src/FifoQueue.ts"
 import {
@@ -17,6 +16,7 @@ import { layer as queueLayer } from "../src/queue/layer.ts"
 import type { PushEvent } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
 import * as memory from "../src/store/memory.ts"
+import { settingsWith } from "./harness/settings.ts"
 
 const position = (n: number): PushEvent => ({
   type: "position",

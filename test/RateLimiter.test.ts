@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { settingsWith } from "../scripts/harness/settings.ts"
-import { memoryStore } from "../scripts/harness/stores.ts"
 import { keysOf, layer as limiterLayer, RateLimiter } from "../src/RateLimiter.ts"
 import { StoreUnavailable } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
+import { settingsWith } from "./harness/settings.ts"
+import { memoryStore } from "./harness/stores.ts"
 
 /** A store that is unavailable. */
 const unavailable = Layer.effect(

@@ -7,7 +7,7 @@
  * equally. Each round starts them anew.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
 import { load, type Measured, type Mode, mean } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
 import { type Figures, type Found, type Goal, type Ratio, ratio } from "./support/report.ts"

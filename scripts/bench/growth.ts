@@ -4,7 +4,7 @@
  * because the speed of a machine changes within a round. A turn adds some ten thousand tickets; the short queue is made anew before each
  * turn, and the long one has at least 1,000,000.
  */
-import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
 import { fill } from "./support/fill.ts"
 import { load, type Measured, mean } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"

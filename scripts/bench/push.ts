@@ -3,7 +3,7 @@
  * to the start call, compared with bare `ws` with as many connections and a bare publish-and-send.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
 import { type Crowd, makeCrowd, steadyNow } from "./support/crowd.ts"
 import { collecting, residentOf } from "./support/memory.ts"
 import { startPlatform } from "./support/platform.ts"

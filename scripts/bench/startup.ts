@@ -1,6 +1,6 @@
 /** Time from the start to readiness (with a connected store), compared with a bare server's first answer. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { startRedis } from "../harness/redis.ts"
+import { startRedis } from "../../test/harness/redis.ts"
 import { startPlatform } from "./support/platform.ts"
 import { type Found, ratio } from "./support/report.ts"
 import { type Server, startGate, startYardstick } from "./support/servers.ts"

@@ -3,7 +3,7 @@
  * time in alternation.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
 import { type Crowd, makeCrowd, steadyNow } from "./support/crowd.ts"
 import { fill } from "./support/fill.ts"
 import { startPlatform } from "./support/platform.ts"

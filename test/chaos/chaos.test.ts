@@ -1,11 +1,11 @@
 /**
  * Chaos tests at a size for every run: real gates on a real Redis, a fault in the middle, and the invariants checked
- * from outside and in the store afterwards. All scenarios, larger: `node scripts/chaos.ts`. `CHAOS_SEED` repeats what a
+ * from outside and in the store afterwards. All scenarios, larger: `npm run verify -- chaos`. `CHAOS_SEED` repeats what a
  * seed decides.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { scenarios } from "../../scripts/chaos/index.ts"
-import { carryOut } from "../../scripts/chaos/support/scenario.ts"
+import { scenarios } from "./index.ts"
+import { carryOut } from "./support/scenario.ts"
 
 /** Scenarios that recover within seconds; they mostly wait, so they run concurrently. */
 const SMALL = [

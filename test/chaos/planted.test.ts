@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { scenarios } from "../../scripts/chaos/index.ts"
-import { planted } from "../../scripts/chaos/planted.ts"
+import { scenarios } from "./index.ts"
+import { planted } from "./planted.ts"
 
 const root = join(import.meta.dirname, "../..")
 

@@ -1,9 +1,9 @@
 /** The demo with an agent of each vendor, asked what its page asks. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
 import { vendorDemo } from "../../src/commands/demo-vendor.ts"
 import { VENDORS } from "../../src/settings/groups/vendors.ts"
+import { eventually, freePort } from "../harness/process.ts"
 
 /** Its page joins through the gate, which `test/web/vendors/demo-vendor.test.ts` shows. */
 const RELAYED = "openai"

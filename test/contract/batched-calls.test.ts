@@ -5,9 +5,6 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
-import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import { memoryStore, redisStore } from "../../scripts/harness/stores.ts"
-import { limitsProbe } from "../../scripts/simulation/limits.ts"
 import { keysOf as campaignKeys } from "../../src/queue/keys.ts"
 import { newcomerCall } from "../../src/queue/newcomer.ts"
 import { rules as queueRules } from "../../src/queue/rules.ts"
@@ -16,7 +13,10 @@ import type { Newcomer } from "../../src/rules/queue/admit.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
 import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { memoryStore, redisStore } from "../harness/stores.ts"
 import { probe } from "../model/queue-state.ts"
+import { limitsProbe } from "../simulation/limits.ts"
 import { makeRandom, type Random } from "./differential/random.ts"
 
 const SEEDS = 60

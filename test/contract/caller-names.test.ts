@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { settingsWith } from "../../scripts/harness/settings.ts"
-import { onEveryStore } from "../../scripts/harness/stores.ts"
 import { CallerNames, KEY_MILLIS } from "../../src/CallerNames.ts"
 import { Store } from "../../src/Store.ts"
+import { settingsWith } from "../harness/settings.ts"
+import { onEveryStore } from "../harness/stores.ts"
 
 /** Another instance on the same store. */
 const instance = (addresses: "plain" | "hashed") =>

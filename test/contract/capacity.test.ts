@@ -1,9 +1,9 @@
 /** What instances share about the platform's concurrency, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { onEveryStore } from "../../scripts/harness/stores.ts"
 import { type CapacityShared, makeCapacityShared, shareable } from "../../src/gatekeeper/capacity-shared.ts"
 import { Store } from "../../src/Store.ts"
+import { onEveryStore } from "../harness/stores.ts"
 
 const PERIOD = 10_000
 const NOW = 1_800_000_000_000

@@ -1,8 +1,6 @@
 /** What gates on one store share, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Schema } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
-import { onEveryStore } from "../../scripts/harness/stores.ts"
 import {
   ANNOUNCE_CHANNEL,
   type GateSays,
@@ -13,6 +11,8 @@ import {
 } from "../../src/gatekeeper/gates-shared.ts"
 import { type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { eventually } from "../harness/process.ts"
+import { onEveryStore } from "../harness/stores.ts"
 
 const NOW = 1_800_000_000_000
 let tests = 0

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { onEveryStore } from "../../scripts/harness/stores.ts"
 import { makeHubMemory } from "../../src/http/hub/memory.ts"
+import { onEveryStore } from "../harness/stores.ts"
 
 const VISITOR = "AAAAAAAAAAAAAAAAAAAAAA"
 const SHOP = "https://shop.example"

@@ -1,5 +1,5 @@
 import { describe } from "@effect/vitest"
-import { onEveryStore } from "../../scripts/harness/stores.ts"
+import { onEveryStore } from "../harness/stores.ts"
 import { limiterContract } from "./limiter.contract.ts"
 
 describe("RateLimiter", () => onEveryStore(limiterContract))

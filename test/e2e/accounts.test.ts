@@ -1,14 +1,14 @@
 /** Campaigns of one account, whose callers call through two processes: on a Redis, and on a Redis Cluster. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import { makeCaller, runCaller } from "../../scripts/chaos/support/caller.ts"
-import { type ChaosPlatform, startChaosPlatform } from "../../scripts/chaos/support/platform.ts"
-import { type Bench, type Gate, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startCluster } from "../../scripts/harness/redis-topologies.ts"
-import { Chance } from "../../scripts/simulation/chance.ts"
+import { makeCaller, runCaller } from "../chaos/support/caller.ts"
+import { type ChaosPlatform, startChaosPlatform } from "../chaos/support/platform.ts"
+import { type Bench, type Gate, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startCluster } from "../harness/redis-topologies.ts"
+import { Chance } from "../simulation/chance.ts"
 import { reload, settings, settingsFile } from "./support/reload.ts"
 
 const CAMPAIGNS = ["campaign-1", "campaign-2"]

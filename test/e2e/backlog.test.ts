@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs"
 import { createConnection } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { settingsFor, withBench } from "../harness/gate.ts"
+import { eventually } from "../harness/process.ts"
+import { startPlatform } from "../harness/servers.ts"
 
 /** More than Node's own 511, fewer than the 4096 that Linux allows a process by default. */
 const CONNECTIONS = 1_500

@@ -3,11 +3,11 @@
  * back, and gates that notice each other's other slots and other database. What lasts takes a minute, for all of them at once.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Environment, type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { type Environment, type Gate, makeBench, settingsFor } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket, type Socket } from "./support/push.ts"
 

@@ -5,12 +5,12 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import packageJson from "../../package.json" with { type: "json" }
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
-import { makeBench, settingsFor } from "../../scripts/harness/gate.ts"
-import { eventually, start } from "../../scripts/harness/process.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
 import { jsonSchema } from "../../src/settings/json-schema.ts"
 import { settingRows } from "../../src/settings/table.ts"
+import { program, whenBuilt } from "../harness/build.ts"
+import { makeBench, settingsFor } from "../harness/gate.ts"
+import { eventually, start } from "../harness/process.ts"
 import { run } from "./support/run-noted.ts"
 
 describe("voicegate", () => {

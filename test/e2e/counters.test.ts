@@ -3,11 +3,11 @@
  * reach another gate of two, or any process of several, the sum of all is what the callers and the platform saw.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { type Bench, type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
+import { type Bench, type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

@@ -1,12 +1,12 @@
 /** Recovery by deadlines, in real time: the slots of a dead instance, and a platform that never answers. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { type Scripted, startPlatform } from "../../scripts/harness/servers.ts"
 import { DOUBT_AGE_MILLIS } from "../../src/gatekeeper/doubts.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
+import { type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually, freePort } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { type Scripted, startPlatform } from "../harness/servers.ts"
 import { note, noted } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { eventually, freePort, start } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { settingsFor, withBench } from "../harness/gate.ts"
+import { eventually, freePort, start } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { openEvents, openSocket } from "./support/push.ts"
 
 const DIRECTORY = join(import.meta.dirname, "../../scripts/deploy")

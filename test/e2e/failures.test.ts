@@ -1,9 +1,9 @@
 /** Answers to callers while the platform or the provider of IP intelligence fails, in every way. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Gate, makeBench, PROVIDER_KEY, settingsFor } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
+import { type Gate, makeBench, PROVIDER_KEY, settingsFor } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
 import {
   clean,
   type FakePlatform,
@@ -11,7 +11,7 @@ import {
   type Scripted,
   startPlatform,
   startProvider,
-} from "../../scripts/harness/servers.ts"
+} from "../harness/servers.ts"
 import { noted } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

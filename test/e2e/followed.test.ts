@@ -1,11 +1,11 @@
 /** A caller is followed through the logs of two instances by the ticket's hash, from the request to the end of the call. */
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { openSocket } from "./support/push.ts"
 
 interface Line {

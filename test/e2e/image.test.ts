@@ -7,12 +7,12 @@ import { promisify } from "node:util"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Yaml from "effect/encoding/Yaml"
-import { whenBuilt } from "../../scripts/harness/build.ts"
-import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
 import { parseConnectionString } from "../../src/settings/connection-string.ts"
 import { isKnown, settingRows } from "../../src/settings/table.ts"
+import { whenBuilt } from "../harness/build.ts"
+import { settingsFor, withBench } from "../harness/gate.ts"
+import { eventually, freePort } from "../harness/process.ts"
+import { startPlatform } from "../harness/servers.ts"
 
 const root = join(import.meta.dirname, "../..")
 const text = (name: string): string => readFileSync(join(root, "scripts/deploy", name), "utf8")

@@ -3,12 +3,12 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { openSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
-import { type Bench, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { ask } from "../../scripts/harness/http.ts"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { program, whenBuilt } from "../harness/build.ts"
+import { type Bench, settingsFor, withBench } from "../harness/gate.ts"
+import { ask } from "../harness/http.ts"
+import { eventually, freePort } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 
 /** Starts a gate whose output goes to this descriptor, or to a pipe that is not read. */
 const startGate = async (bench: Bench, stdout: number | "pipe", args: ReadonlyArray<string> = []) => {

@@ -1,9 +1,9 @@
 /** One slot and four callers, from the first request to the second call, however they follow their place. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { type Bench, type Gate, makeBench, PLATFORM_KEY, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { type Bench, type Gate, makeBench, PLATFORM_KEY, settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { note, noted } from "./support/evidence.ts"
 import { type Listener, openEvents, openSocket } from "./support/push.ts"
 

@@ -2,18 +2,11 @@
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import {
-  type Environment,
-  type Gate,
-  makeBench,
-  runProgram,
-  settingsFor,
-  WEBHOOK_TOKEN,
-} from "../../scripts/harness/gate.ts"
-import { field } from "../../scripts/harness/http.ts"
-import { freePort } from "../../scripts/harness/process.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
+import { type Environment, type Gate, makeBench, runProgram, settingsFor, WEBHOOK_TOKEN } from "../harness/gate.ts"
+import { field } from "../harness/http.ts"
+import { freePort } from "../harness/process.ts"
+import { startPlatform } from "../harness/servers.ts"
 
 const TOKEN = "e2e-console-token-0123456789"
 const hashOf = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)

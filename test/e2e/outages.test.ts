@@ -1,18 +1,18 @@
 /** Callers lose nothing while a gate cannot reach the store or is suspended. Two gates on one Redis. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import { type Cutter, startCutter } from "../../scripts/chaos/support/cutter.ts"
-import { type Bench, type Environment, type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { field, textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
-import { Chance } from "../../scripts/simulation/chance.ts"
+import { type Cutter, startCutter } from "../chaos/support/cutter.ts"
+import { type Bench, type Environment, type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { field, textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
+import { Chance } from "../simulation/chance.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 
 const TOPIC = "13-outages"
-const preload = new URL("../../scripts/chaos/support/stand-still.ts", import.meta.url).href
+const preload = new URL("../chaos/support/stand-still.ts", import.meta.url).href
 
 /** A gate whose path to Redis can be broken, and one whose path is not. */
 const twoGates = async (bench: Bench, settings: Environment, ofBroken: Environment = {}) => {

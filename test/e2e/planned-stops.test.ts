@@ -1,11 +1,11 @@
 /** A gate that is told to stop says so to the store, so that no other gate waits for it as for a dead one. Two gates on one Redis. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { field } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
-import { stopping } from "../../scripts/harness/stopping.ts"
+import { type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { field } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
+import { stopping } from "../harness/stopping.ts"
 import { note } from "./support/evidence.ts"
 
 const TOPIC = "17-planned-stops"

@@ -1,11 +1,11 @@
 /**
  * The platform dies, hangs, refuses the key or is full while every slot is held and callers wait: everybody is told, and nobody loses a
- * place. `node scripts/outages.ts` shows more cases for longer.
+ * place. `npm run verify -- outages` shows more cases for longer.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { makeBench } from "../../scripts/harness/gate.ts"
-import type { Trouble } from "../../scripts/outages/mortal-platform.ts"
-import { type Told, watchOutage } from "../../scripts/outages/observe.ts"
+import { makeBench } from "../harness/gate.ts"
+import type { Trouble } from "../outages/mortal-platform.ts"
+import { type Told, watchOutage } from "../outages/observe.ts"
 
 const CALLERS = 10
 /** A platform that hangs is read after ten seconds at most, and twice for five. The machine is busy. */

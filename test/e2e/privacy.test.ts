@@ -1,9 +1,9 @@
 /** `Privacy.Addresses: hashed`: no address of a caller is in Redis, in the log, in the console or in the figures. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { makeBench, PROVIDER_KEY, settingsFor } from "../../scripts/harness/gate.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform, startProvider } from "../../scripts/harness/servers.ts"
+import { makeBench, PROVIDER_KEY, settingsFor } from "../harness/gate.ts"
+import { eventually } from "../harness/process.ts"
+import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { startPlatform, startProvider } from "../harness/servers.ts"
 
 const CONSOLE = "console-token-of-the-test"
 const ADDRESSES = ["198.18.7.41", "8.8.4.77", "2a02:26f7:c1:42::77"]

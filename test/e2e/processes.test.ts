@@ -1,10 +1,10 @@
 /** A gate with several processes that share its port (`--processes`). */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { runProgram, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { runProgram, settingsFor, withBench } from "../harness/gate.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 
 /** The running child processes of a process. */
 const childrenOf = (pid: number): ReadonlyArray<number> =>

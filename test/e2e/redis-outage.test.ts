@@ -1,11 +1,11 @@
 /** The gate without its Redis: at the start, and while callers wait. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { type Answer, textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
 import { keysOf } from "../../src/queue/keys.ts"
+import { type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { type Answer, textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { note, noted } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

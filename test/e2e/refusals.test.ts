@@ -1,10 +1,10 @@
 /** Every refusal of the gate as it goes over the wire: status, code, the field it names, headers. */
 import { createHmac } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Gate, makeBench, SIGNING_SECRET, settingsFor, WEBHOOK_TOKEN } from "../../scripts/harness/gate.ts"
-import { type Answer, type Ask, field, namedFields, textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
+import { type Gate, makeBench, SIGNING_SECRET, settingsFor, WEBHOOK_TOKEN } from "../harness/gate.ts"
+import { type Answer, type Ask, field, namedFields, textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { noted } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, beforeAll, it } from "@effect/vitest"
 import packageJson from "../../package.json" with { type: "json" }
-import { whenBuilt } from "../../scripts/harness/build.ts"
+import { whenBuilt } from "../harness/build.ts"
 
 beforeAll(whenBuilt, 180_000)
 

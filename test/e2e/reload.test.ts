@@ -1,10 +1,10 @@
 /** A running gate that reads its settings again: on SIGHUP, alone and with several processes, and through the operator's console. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Gate, WEBHOOK_TOKEN, withBench } from "../../scripts/harness/gate.ts"
-import type { Answer } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { type Gate, WEBHOOK_TOKEN, withBench } from "../harness/gate.ts"
+import type { Answer } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { consoleAsks, reload, reloads, settings, settingsFile } from "./support/reload.ts"
 
 const NEW_WEBHOOK_TOKEN = "e2e-new-webhook-token-0123"

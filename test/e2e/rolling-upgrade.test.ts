@@ -3,12 +3,12 @@
  * version calls callers whose page is at the other, and starts and ends calls of the other.
  */
 import { assert, it } from "@effect/vitest"
-import { type Gate, makeBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { lastRelease, noLastRelease } from "../../scripts/harness/last-release.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { type Gate, makeBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { lastRelease, noLastRelease } from "../harness/last-release.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { load, startBalancer } from "./support/load.ts"
 import { allAwayFrom, openPage, type Page } from "./support/page.ts"

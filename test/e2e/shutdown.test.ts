@@ -1,12 +1,12 @@
 /** Shutdown: the gate turns unready, finishes requests in progress, and exits within ten seconds. */
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
-import { GONE_WITHIN_MILLIS, stopping } from "../../scripts/harness/stopping.ts"
+import { type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
+import { GONE_WITHIN_MILLIS, stopping } from "../harness/stopping.ts"
 import { note } from "./support/evidence.ts"
 import { openEvents, openSocket } from "./support/push.ts"
 

@@ -1,11 +1,11 @@
 /** A slow drain (`Server.DrainSeconds`): a reload meanwhile is refused, and a further signal ends it at once. */
 import { assert, describe, it } from "@effect/vitest"
-import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
-import { GONE_WITHIN_MILLIS } from "../../scripts/harness/stopping.ts"
+import { settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
+import { GONE_WITHIN_MILLIS } from "../harness/stopping.ts"
 import { openSocket } from "./support/push.ts"
 
 /** One connection every ten seconds. */

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { type Bench, PLATFORM_KEY, PROVIDER_KEY, runProgram, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform, startProvider } from "../../scripts/harness/servers.ts"
+import { type Bench, PLATFORM_KEY, PROVIDER_KEY, runProgram, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform, startProvider } from "../harness/servers.ts"
 
 /** The specification's tree, with the addresses of this test's servers. */
 const writeFile = async (bench: Bench, StoreConnectionString: string) => {

@@ -1,11 +1,11 @@
 /** Two gates, one of which loses its store: its packets are dropped without an error. */
 import { assert, it } from "@effect/vitest"
-import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
-import { startSwallower } from "../../scripts/harness/swallower.ts"
+import { settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform } from "../harness/servers.ts"
+import { startSwallower } from "../harness/swallower.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

@@ -1,11 +1,11 @@
 /** Two gates with several campaigns on every kind of Redis. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Bench, type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startCluster, startSentinel } from "../../scripts/harness/redis-topologies.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { type Bench, type Gate, settingsFor, withBench } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startCluster, startSentinel } from "../harness/redis-topologies.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 

@@ -1,10 +1,10 @@
 /** One caller is one trace from the request to hang-up, whichever of two instances serves each step. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
+import { type Gate, makeBench, settingsFor } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { type SentSpan, startCollector, tracedTo } from "./support/collector.ts"
 import { openSocket } from "./support/push.ts"
 

@@ -1,17 +1,10 @@
 /** A gate with `OTEL_TRACES_EXPORTER=otlp` sends its spans to the collector, and nothing in them is secret. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import {
-  makeBench,
-  PLATFORM_KEY,
-  PROVIDER_KEY,
-  runProgram,
-  settingsFor,
-  WEBHOOK_TOKEN,
-} from "../../scripts/harness/gate.ts"
-import { field } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { startPlatform, startProvider } from "../../scripts/harness/servers.ts"
+import { makeBench, PLATFORM_KEY, PROVIDER_KEY, runProgram, settingsFor, WEBHOOK_TOKEN } from "../harness/gate.ts"
+import { field } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { startPlatform, startProvider } from "../harness/servers.ts"
 import { startCollector, tracedTo } from "./support/collector.ts"
 
 const QUOTED = "wss://platform.test/session/1?token=quoted-secret"

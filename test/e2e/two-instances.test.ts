@@ -1,10 +1,10 @@
 /** Two gates on one Redis: one queue, whichever instance admits, holds the connection, or dies. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
-import { textOf } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startRedis } from "../../scripts/harness/redis.ts"
-import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
+import { type Gate, makeBench, settingsFor } from "../harness/gate.ts"
+import { textOf } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { startRedis } from "../harness/redis.ts"
+import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket, type Socket } from "./support/push.ts"
 

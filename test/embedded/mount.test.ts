@@ -5,8 +5,8 @@ import { connect } from "node:net"
 import express, { type Express, type NextFunction, type Request, type Response } from "express"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { WebSocket, WebSocketServer } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
 import type { Gate, GateSettings } from "../../src/index.ts"
+import { eventually } from "../harness/process.ts"
 import { type FakePlatform, gateOn, type Running, serve, startPlatform, WEBHOOK_TOKEN } from "./support.ts"
 
 let platform: FakePlatform

@@ -1,8 +1,8 @@
 /** What a host sees of its gate: readiness, a ticket's events, outcomes and calls. */
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { assert, describe, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
 import type { CallEvent, Gate, OutcomeEvent, PushEvent } from "../../src/index.ts"
+import { eventually } from "../harness/process.ts"
 import { rejection, useGates } from "./support.ts"
 
 const gates = useGates()

@@ -1,10 +1,10 @@
 /** A gate on the Redis of the host's own client of ioredis: a single server, a Cluster, and a master behind Sentinels. */
 import { Cluster, Redis } from "ioredis"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import { startCluster, startSentinel } from "../../scripts/harness/redis-topologies.ts"
 import { createGate, type Gate, type GateSettings, type RedisClient } from "../../src/index.ts"
+import { eventually } from "../harness/process.ts"
+import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { startCluster, startSentinel } from "../harness/redis-topologies.ts"
 import { rejection, settingsFor, useGates } from "./support.ts"
 
 const gates = useGates()

@@ -6,8 +6,6 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Redacted, Result } from "effect"
-import { spoil, spoilText } from "../../scripts/fuzz/mutate.ts"
-import { Chance } from "../../scripts/simulation/chance.ts"
 import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
 import { type Validated, validate } from "../../src/gatekeeper/validate.ts"
 import { readRecord, records, refuseHandshake } from "../../src/http/hub/protocol.ts"
@@ -16,6 +14,8 @@ import { canonicalAddress } from "../../src/ip-intel/address.ts"
 import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address.ts"
 import { readAnswer } from "../../src/platform-api/answer.ts"
 import { type InvalidRequest, SessionRequest } from "../../src/Session.ts"
+import { Chance } from "../simulation/chance.ts"
+import { spoil, spoilText } from "./mutate.ts"
 
 const CASES = Number(process.env.FUZZ_CASES ?? 20_000)
 const SEED = Number(process.env.FUZZ_SEED ?? 1)

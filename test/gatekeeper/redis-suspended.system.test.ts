@@ -1,14 +1,14 @@
 /** A Redis that is suspended with requests in flight, and applies them when it resumes. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
-import { redisCluster } from "../../scripts/harness/redis-topologies.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { keysOf } from "../../src/queue/keys.ts"
 import { Store } from "../../src/Store.ts"
 import * as redis from "../../src/store/redis.ts"
+import { eventually } from "../harness/process.ts"
+import { type RedisServer, redisServer } from "../harness/redis.ts"
+import { redisCluster } from "../harness/redis-topologies.ts"
+import { answering, connectionTo } from "../harness/stores.ts"
 import { type GateServices, gateLayer, hangUp, makeWorld, outcomeOf } from "../support/gate.ts"
 
 const SLOTS = 3

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
-import { redisServer } from "../../scripts/harness/redis.ts"
-import { redisCluster, redisSentinels } from "../../scripts/harness/redis-topologies.ts"
+import { eventually } from "./process.ts"
+import { redisServer } from "./redis.ts"
+import { redisCluster, redisSentinels } from "./redis-topologies.ts"
 
 const command = (server: { command: (...args: Array<string>) => Promise<string> }, ...args: Array<string>) =>
   Effect.promise(() => server.command(...args))

@@ -1,7 +1,7 @@
 /** What the access log has, and what not. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { rawCall, servedTest } from "../support/gate-server.ts"
 
 const TICKET = "7vQkT2mXq9ZbR4wYcL8sHd"

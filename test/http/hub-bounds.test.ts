@@ -3,8 +3,8 @@ import { once } from "node:events"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
 import { MAX_MESSAGES } from "../../src/http/hub/connections.ts"
+import { eventually } from "../harness/process.ts"
 import { post, refusedUpgrade, servedTest } from "../support/gate-server.ts"
 
 const record = (content: object): string => `${JSON.stringify(content)}\u001e`

@@ -4,7 +4,7 @@ import { assert, describe } from "@effect/vitest"
 import { DefaultHttpClient, type HubConnection, HubConnectionBuilder, LogLevel, NullLogger } from "@microsoft/signalr"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { begin, enqueue } from "../support/gate.ts"
 import { call, rawCall, type Served, servedTest } from "../support/gate-server.ts"
 

@@ -1,7 +1,7 @@
 /** Validates every answer of a running gate against the gate's own `/openapi.json`. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Answered, readWireDocument, type WireDocument } from "../../scripts/harness/wire-document.ts"
+import { type Answered, readWireDocument, type WireDocument } from "../harness/wire-document.ts"
 import { type Reply, rawCall } from "../support/gate-server.ts"
 import { REQUEST, token, WEBHOOK } from "./support.ts"
 

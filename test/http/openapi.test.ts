@@ -9,8 +9,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
-import type { Answered } from "../../scripts/harness/wire-document.ts"
 import { CONNECTIONS_PER_CALLER } from "../../src/connection-table.ts"
 import { MAX_BODY_BYTES, MAX_WEBHOOK_BYTES } from "../../src/http/answer.ts"
 import { listen } from "../../src/http/server.ts"
@@ -24,6 +22,8 @@ import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { settingsFor, startPlatform } from "../embedded/support.ts"
+import { eventually } from "../harness/process.ts"
+import type { Answered } from "../harness/wire-document.ts"
 import {
   atCapacity,
   awaitedSession,

@@ -1,7 +1,7 @@
 /** Health, metrics, documents, the access log, and a gate that drains, over a real server. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { begin, enqueue, hangUp } from "../support/gate.ts"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
 import { REQUEST } from "./support.ts"

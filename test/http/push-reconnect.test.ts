@@ -1,8 +1,8 @@
 /** Push connections that are told to reconnect, and starts that are in progress then. */
 import { expect } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
+import { eventually } from "../harness/process.ts"
 import { hangUp, session } from "../support/gate.ts"
 import { call, eventStream, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, START, waiting } from "./push-support.ts"

@@ -1,7 +1,7 @@
 /** Both push channels: a page that returns during its start, and a gate that is mounted below a path. */
 import { describe, expect } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { hangUp, session, type World } from "../support/gate.ts"
 import { eventStream, post, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, waiting } from "./push-support.ts"

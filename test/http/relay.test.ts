@@ -2,7 +2,7 @@
 import { createConnection } from "node:net"
 import { describe, expect } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { awaitedSession, relayedSession, type World } from "../support/gate.ts"
 import { call, post, servedTest } from "../support/gate-server.ts"
 import { REQUEST, shop } from "./support.ts"

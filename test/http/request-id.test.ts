@@ -1,6 +1,6 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { call, post, servedTest } from "../support/gate-server.ts"
 import { REQUEST } from "./support.ts"
 

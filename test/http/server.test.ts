@@ -2,11 +2,11 @@
 import { createServer } from "node:http"
 import { expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
 import * as Listeners from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal } from "../../src/PushChannel.ts"
 import { Settings } from "../../src/Settings.ts"
+import { eventually } from "../harness/process.ts"
 import { enqueue, gateLayer, makeWorld, session } from "../support/gate.ts"
 import { post, webSocket } from "../support/gate-server.ts"
 

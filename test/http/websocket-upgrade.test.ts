@@ -2,7 +2,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventsOf, has, waiting } from "./push-support.ts"
 

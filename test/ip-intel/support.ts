@@ -2,11 +2,11 @@
 import { Effect, Layer, Redacted } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
-import { DEFAULTS } from "../../scripts/harness/settings.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
+import { DEFAULTS } from "../harness/settings.ts"
 
 export const KEY = "k3y-that-must-not-leak"
 

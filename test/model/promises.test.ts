@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { PROMISES } from "./promises.ts"
 
 const root = join(import.meta.dirname, "../..")
-const JUDGES = ["test/model", "scripts/simulation", "scripts/chaos", "scripts/soak"]
+const JUDGES = ["test/model", "test/simulation", "test/chaos", "test/soak"]
 
 const sources = JUDGES.flatMap((directory) =>
   readdirSync(join(root, directory), { recursive: true, encoding: "utf8" })

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
 import { Sideband } from "../../src/platform-api/sideband.ts"
+import { eventually } from "../harness/process.ts"
 
 /** A vendor's server; `refuse` is the status with which it refuses. */
 const serve = Effect.acquireRelease(

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { eventually, freePort, start } from "../../scripts/harness/process.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { KEEP_ALIVE_MILLIS } from "../../src/platform/http/server.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { eventually, freePort, start } from "../harness/process.ts"
 import { prepare } from "./support.ts"
 
 /** How long nginx keeps an idle connection to what is behind it unless it is told otherwise, in milliseconds. */

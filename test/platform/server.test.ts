@@ -3,8 +3,8 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { eventually } from "../harness/process.ts"
 import { rawCall, refusedUpgrade } from "../support/gate-server.ts"
 
 const portOf = (options: Platform.Options = {}) =>

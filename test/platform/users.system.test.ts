@@ -2,11 +2,11 @@
 import { execFile } from "node:child_process"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { Audit } from "../../src/platform/Audit.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
+import { program, whenBuilt } from "../harness/build.ts"
 import { onEachEngine, vaultKey } from "./engines.ts"
 
 const EMAIL = "ada@example.test"

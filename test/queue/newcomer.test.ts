@@ -1,7 +1,7 @@
 /** What the rules of the queue get of a newcomer. */
 import { assert, describe, it } from "@effect/vitest"
-import { originOf } from "../../scripts/harness/newcomers.ts"
 import { newcomerCall } from "../../src/queue/newcomer.ts"
+import { originOf } from "../harness/newcomers.ts"
 
 const nobody = { id: "ticket", caller: "", network: "", holds: true, data: "{}" }
 

@@ -2,9 +2,9 @@
 import { gzipSync } from "node:zlib"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { SMUGGLED, SMUGGLING } from "../../scripts/fuzz/broken.ts"
-import { http } from "../../scripts/fuzz/wire.ts"
-import { eventually } from "../../scripts/harness/process.ts"
+import { SMUGGLED, SMUGGLING } from "../fuzz/broken.ts"
+import { http } from "../fuzz/wire.ts"
+import { eventually } from "../harness/process.ts"
 import { call, post, rawCall, servedTest } from "../support/gate-server.ts"
 import { exchange, statusesOf } from "./raw.ts"
 

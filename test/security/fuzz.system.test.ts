@@ -1,12 +1,12 @@
 /**
- * A short run of `scripts/fuzz.ts`: the built gate and the built platform under generated requests, while some clients take their
+ * A short run of `test/fuzz/long-run.ts`: the built gate and the built platform under generated requests, while some clients take their
  * time. `FUZZ_REQUESTS=n` sends more, `FUZZ_SEED=n` others.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { describe as inWords } from "../../scripts/fuzz/describe.ts"
-import { openPatient } from "../../scripts/fuzz/patient.ts"
-import { run } from "../../scripts/fuzz/run.ts"
-import { eventually } from "../../scripts/harness/process.ts"
+import { describe as inWords } from "../fuzz/describe.ts"
+import { openPatient } from "../fuzz/patient.ts"
+import { run } from "../fuzz/run.ts"
+import { eventually } from "../harness/process.ts"
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 6_000)
 const SEED = Number(process.env.FUZZ_SEED ?? 1)

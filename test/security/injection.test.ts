@@ -1,11 +1,11 @@
 /** Callers' input is only text wherever it is used: in the log, in headers, in objects. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { type Header, http } from "../../scripts/fuzz/wire.ts"
-import { eventually } from "../../scripts/harness/process.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
 import { resolveSettings } from "../../src/settings/resolve.ts"
 import { variablesOf } from "../../src/settings/variables.ts"
+import { type Header, http } from "../fuzz/wire.ts"
+import { eventually } from "../harness/process.ts"
 import { rawCall, servedTest } from "../support/gate-server.ts"
 import { exchange } from "./raw.ts"
 

@@ -1,7 +1,7 @@
 /** The fuzzer's oracle: what it must report, and what it must accept. */
 import { assert, describe, it } from "@effect/vitest"
-import { wrongAnswer, wrongLine } from "../../scripts/fuzz/judge.ts"
-import { Reader } from "../../scripts/fuzz/reader.ts"
+import { wrongAnswer, wrongLine } from "../fuzz/judge.ts"
+import { Reader } from "../fuzz/reader.ts"
 
 const secrets = ["the-secret-0123456789"]
 const credentials = {

@@ -1,8 +1,8 @@
 /** External text in the gate's log: the platform's message when it refuses. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { makeBench, runProgram, settingsFor } from "../../scripts/harness/gate.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { makeBench, runProgram, settingsFor } from "../harness/gate.ts"
+import { eventually } from "../harness/process.ts"
+import { startPlatform } from "../harness/servers.ts"
 
 const FORGED = '{"time":"2026-01-01T00:00:00.000Z","method":"GET","path":"/forged","status":200,"outcome":"forged"}'
 

@@ -1,10 +1,10 @@
 /** The pages of gate and platform in a browser: what they may load, who may frame them, and caching. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
-import { startInspected } from "../../scripts/fuzz/inspected.ts"
-import { type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
-import { ask } from "../../scripts/harness/http.ts"
-import { startPlatform } from "../../scripts/harness/servers.ts"
+import { startInspected } from "../fuzz/inspected.ts"
+import { type Gate, makeBench, settingsFor } from "../harness/gate.ts"
+import { ask } from "../harness/http.ts"
+import { startPlatform } from "../harness/servers.ts"
 import { launchBrowser } from "../support/browser.ts"
 
 describe("a page", () => {

@@ -5,8 +5,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Endpoint, surfaceOf } from "../../scripts/fuzz/surface.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { type Endpoint, surfaceOf } from "../fuzz/surface.ts"
 import { prepare } from "../platform/support.ts"
 
 const running = Effect.gen(function* () {

@@ -1,9 +1,9 @@
 /** Limits of one client: connections, their duration, and the memory they hold. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { openPatient, SHAPE_NAMES } from "../../scripts/fuzz/patient.ts"
-import { eventually } from "../../scripts/harness/process.ts"
 import { CONNECTIONS_PER_CALLER } from "../../src/connection-table.ts"
+import { openPatient, SHAPE_NAMES } from "../fuzz/patient.ts"
+import { eventually } from "../harness/process.ts"
 import { rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 
 /** Clients whose upgrade is refused, and who stay all the same. */

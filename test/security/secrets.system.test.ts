@@ -4,18 +4,12 @@
  * `check` says, or why the gate did not start.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../../scripts/harness/gate.ts"
-import { ask, field } from "../../scripts/harness/http.ts"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import {
-  type FakePlatform,
-  type Scripted,
-  startEcho,
-  startPlatform,
-  startProvider,
-} from "../../scripts/harness/servers.ts"
 import { settingRows } from "../../src/settings/table.ts"
+import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../harness/gate.ts"
+import { ask, field } from "../harness/http.ts"
+import { eventually } from "../harness/process.ts"
+import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { type FakePlatform, type Scripted, startEcho, startPlatform, startProvider } from "../harness/servers.ts"
 
 const base64 = (byte: number): string => `whsec_${Buffer.alloc(24, byte).toString("base64")}`
 

@@ -4,15 +4,15 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Scope } from "effect"
-import { redisServer } from "../../scripts/harness/redis.ts"
-import { redisStore } from "../../scripts/harness/stores.ts"
-import { redisBase } from "../../scripts/simulation/base.ts"
-import type { Name } from "../../scripts/simulation/did.ts"
-import { planOf } from "../../scripts/simulation/generate.ts"
-import { type Played, play, playAsync } from "../../scripts/simulation/play.ts"
-import { everywhere, tampered } from "../../scripts/simulation/tampering.ts"
-import type { Planted } from "../../scripts/simulation/world.ts"
 import { Store } from "../../src/Store.ts"
+import { redisServer } from "../harness/redis.ts"
+import { redisStore } from "../harness/stores.ts"
+import { redisBase } from "./base.ts"
+import type { Name } from "./did.ts"
+import { planOf } from "./generate.ts"
+import { type Played, play, playAsync } from "./play.ts"
+import { everywhere, tampered } from "./tampering.ts"
+import type { Planted } from "./world.ts"
 
 /** The server's clock is far behind a history's, so that no step seems delayed there. In memory it must not seem so either. */
 const timeless = (name: Name) => tampered(name, () => ({ time: () => 0 }))

@@ -3,13 +3,13 @@
  * failing store, a lossy bus and every kind of platform behaviour. All invariants are checked after every step of the
  * store, and at the end of every history everything must be at rest.
  *
- * `SIMULATION_SEED=n` runs one history and prints its course; `node scripts/simulate.ts` runs any number.
+ * `SIMULATION_SEED=n` runs one history and prints its course; `npm run verify -- simulation` runs any number.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { crowdOf, planOf } from "../../scripts/simulation/generate.ts"
-import { type Played, play } from "../../scripts/simulation/play.ts"
-import { report } from "../../scripts/simulation/report.ts"
-import { withSignals } from "../../scripts/simulation/signals.ts"
+import { crowdOf, planOf } from "./generate.ts"
+import { type Played, play } from "./play.ts"
+import { report } from "./report.ts"
+import { withSignals } from "./signals.ts"
 
 const STEPS = 200_000
 const given = process.env.SIMULATION_SEED

@@ -1,11 +1,11 @@
 /** The soak's checks: each kind of leak is found on its own, and noise is not. */
 import { assert, describe, it } from "@effect/vitest"
-import { judgeAll } from "../../scripts/soak/checks.ts"
-import type { GateFigures } from "../../scripts/soak/gate-process.ts"
-import { Ledger } from "../../scripts/soak/ledger.ts"
-import type { Measured, Sample } from "../../scripts/soak/measured.ts"
-import type { KeyAudit, StoreFigures } from "../../scripts/soak/store-figures.ts"
-import { judge, judgeTrend, type Point, slope } from "../../scripts/soak/verdict.ts"
+import { judgeAll } from "./checks.ts"
+import type { GateFigures } from "./gate-process.ts"
+import { Ledger } from "./ledger.ts"
+import type { Measured, Sample } from "./measured.ts"
+import type { KeyAudit, StoreFigures } from "./store-figures.ts"
+import { judge, judgeTrend, type Point, slope } from "./verdict.ts"
 
 const MB = 2 ** 20
 

@@ -1,6 +1,6 @@
 /** The soak's check of order: which tickets may be overtaken. */
 import { assert, describe, it } from "@effect/vitest"
-import { type GrantedSlot, orderViolations } from "../../scripts/soak/order.ts"
+import { type GrantedSlot, orderViolations } from "./order.ts"
 
 const MOST = 2
 /** A ticket accepted as number `seq` that got slot number `lease` and held it for ten seconds from `from`. */

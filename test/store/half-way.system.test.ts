@@ -5,9 +5,6 @@
 import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, type Scope } from "effect"
-import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
-import { settingsWith } from "../../scripts/harness/settings.ts"
-import { connectionTo } from "../../scripts/harness/stores.ts"
 import { type CampaignContext, FifoQueue } from "../../src/FifoQueue.ts"
 import { keysOf } from "../../src/queue/keys.ts"
 import { layer as queueLayer } from "../../src/queue/layer.ts"
@@ -15,6 +12,9 @@ import { queueKeys } from "../../src/rules/keys.ts"
 import { HASHES, SETS } from "../../src/rules/queue/check-keys.ts"
 import { layer } from "../../src/store/redis.ts"
 import { TRIED } from "../../src/store/redis-probe.ts"
+import { type RedisServer, redisServer } from "../harness/redis.ts"
+import { settingsWith } from "../harness/settings.ts"
+import { connectionTo } from "../harness/stores.ts"
 
 const WAITING = 30
 const callers = Array.from({ length: WAITING }, (_, i) => `t${String(i).padStart(2, "0")}`)

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { Redis } from "ioredis"
-import { redisServer } from "../../scripts/harness/redis.ts"
 import { makeCommands } from "../../src/store/redis-commands.ts"
 import type { VerifiedConnection } from "../../src/store/redis-connection.ts"
+import { redisServer } from "../harness/redis.ts"
 import { add, adding } from "./redis-support.ts"
 
 /** The series of a command in the histogram of the store's commands. */

@@ -1,11 +1,11 @@
 /** The Redis store when another server becomes the primary while the old one keeps running, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, type Scope } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
-import { redisSentinels, replicated } from "../../scripts/harness/redis-topologies.ts"
-import { answering } from "../../scripts/harness/stores.ts"
 import type { Store } from "../../src/Store.ts"
+import { eventually } from "../harness/process.ts"
+import { type RedisServer, redisServer } from "../harness/redis.ts"
+import { redisSentinels, replicated } from "../harness/redis-topologies.ts"
+import { answering } from "../harness/stores.ts"
 import { add, adding, KEY, opened } from "./redis-support.ts"
 
 const replicaOf = Effect.fnUntraced(function* (primary: RedisServer) {

@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { eventually } from "../../scripts/harness/process.ts"
-import { redisServer } from "../../scripts/harness/redis.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
 import { Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { eventually } from "../harness/process.ts"
+import { redisServer } from "../harness/redis.ts"
+import { answering, connectionTo } from "../harness/stores.ts"
 import { add, adding, KEY } from "./redis-support.ts"
 
 type Command = ReadonlyArray<string>

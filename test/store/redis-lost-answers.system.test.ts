@@ -4,11 +4,11 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Logger, type Scope } from "effect"
-import { startCutter } from "../../scripts/chaos/support/cutter.ts"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
-import { type RedisServer, redisServer, serve } from "../../scripts/harness/redis.ts"
-import { answering } from "../../scripts/harness/stores.ts"
-import { Chance } from "../../scripts/simulation/chance.ts"
+import { startCutter } from "../chaos/support/cutter.ts"
+import { eventually, freePort } from "../harness/process.ts"
+import { type RedisServer, redisServer, serve } from "../harness/redis.ts"
+import { answering } from "../harness/stores.ts"
+import { Chance } from "../simulation/chance.ts"
 import { count, on, opened } from "./redis-support.ts"
 
 const cutter = (port: number) =>

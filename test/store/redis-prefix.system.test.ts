@@ -1,12 +1,12 @@
 /** A key prefix in the connection string: what it keeps apart on one Redis, and which permissions it needs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted, type Scope } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
 import { checkStore } from "../../src/commands/check-store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { StoreRefused } from "../../src/store/redis-problems.ts"
+import { eventually } from "../harness/process.ts"
+import { type RedisServer, startRedis } from "../harness/redis.ts"
+import { answering, connectionTo } from "../harness/stores.ts"
 import { count, on, opened } from "./redis-support.ts"
 
 const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) =>

@@ -1,10 +1,10 @@
 /** An instance's subscription when its connection is dead but was never closed. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, type Scope } from "effect"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
-import { redisServer, serve } from "../../scripts/harness/redis.ts"
-import { answering } from "../../scripts/harness/stores.ts"
-import { type Swallower, swallower } from "../../scripts/harness/swallower.ts"
+import { eventually, freePort } from "../harness/process.ts"
+import { redisServer, serve } from "../harness/redis.ts"
+import { answering } from "../harness/stores.ts"
+import { type Swallower, swallower } from "../harness/swallower.ts"
 import { opened } from "./redis-support.ts"
 
 /** What the probe reported. */

@@ -9,10 +9,10 @@ import { createServer, getCACertificates, setDefaultCACertificates, type TLSSock
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import { redisServer } from "../../scripts/harness/redis.ts"
-import { connectionTo } from "../../scripts/harness/stores.ts"
 import { Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { redisServer } from "../harness/redis.ts"
+import { connectionTo } from "../harness/stores.ts"
 
 interface Identity {
   readonly key: Buffer

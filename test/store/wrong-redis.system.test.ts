@@ -7,14 +7,14 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls"
 import { promisify } from "node:util"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, Redacted, type Scope } from "effect"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
-import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
-import { redisCluster } from "../../scripts/harness/redis-topologies.ts"
-import { connectionTo } from "../../scripts/harness/stores.ts"
 import { checkStore } from "../../src/commands/check-store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { TRIED } from "../../src/store/redis-probe.ts"
 import { StoreRefused } from "../../src/store/redis-problems.ts"
+import { eventually, freePort } from "../harness/process.ts"
+import { type RedisServer, redisServer } from "../harness/redis.ts"
+import { redisCluster } from "../harness/redis-topologies.ts"
+import { connectionTo } from "../harness/stores.ts"
 
 const table: Array<string> = []
 

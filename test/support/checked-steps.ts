@@ -4,7 +4,6 @@
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { eventually } from "../../scripts/harness/process.ts"
 import {
   type CampaignContext,
   INSTANCE_CHANNEL,
@@ -18,6 +17,7 @@ import type { QueueContext } from "../../src/rules/step.ts"
 import type { StoreUnavailable } from "../../src/Session.ts"
 import { type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { eventually } from "../harness/process.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
 import type { Change } from "../model/change.ts"
 import { violations } from "../model/invariants.ts"

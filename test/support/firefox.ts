@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Browser } from "puppeteer-core"
-import { type Child, eventually, start } from "../../scripts/harness/process.ts"
+import { type Child, eventually, start } from "../harness/process.ts"
 
 const existing = (paths: ReadonlyArray<string | undefined>): string | undefined =>
   paths.find((path) => path !== undefined && existsSync(path))

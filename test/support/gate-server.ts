@@ -5,12 +5,12 @@ import type { Socket as NetSocket } from "node:net"
 import { it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { WebSocket } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
 import * as AccessLog from "../../src/http/access-log.ts"
 import * as Listeners from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal, PushChannel } from "../../src/PushChannel.ts"
 import type { PushEvent } from "../../src/Session.ts"
+import { eventually } from "../harness/process.ts"
 import { type GateServices, type Given, gateLayer, makeWorld, type Wiring, type World } from "./gate.ts"
 
 export interface Served {

@@ -8,7 +8,7 @@ import { chmod, chown, mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { type Child, eventually, freePort, start } from "../../scripts/harness/process.ts"
+import { type Child, eventually, freePort, start } from "../harness/process.ts"
 
 const run = promisify(execFile)
 

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { eventually, freePort, start } from "../../scripts/harness/process.ts"
+import { eventually, freePort, start } from "../harness/process.ts"
 
 /** Debian's packages `webkit2gtk-driver` and `xvfb`. */
 const PARTS = {

@@ -1,7 +1,7 @@
 /** The built dashboard in a real browser, against an API with nothing behind it: its frame, and how all pages look. */
 import axe from "axe-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { BAKERY, click, dialog, heading, later, useDashboard, visit } from "./dashboard-rig.ts"
 import { focusOn } from "./focus.ts"
 import { layoutShifts } from "./layout-shift.ts"

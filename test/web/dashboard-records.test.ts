@@ -1,8 +1,8 @@
 /** The built dashboard in a real browser, against an API with nothing behind it: businesses, conversations, sessions and webhook deliveries. */
 import axe from "axe-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
 import type { DeliveryDetail, Transcript } from "../../src/platform/http/dashboard/shapes.ts"
+import { eventually } from "../harness/process.ts"
 import {
   announced,
   BAKERY,

@@ -2,9 +2,9 @@
 import { dirname, join } from "node:path"
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest"
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
-import { eventually } from "../../scripts/harness/process.ts"
 import type { Business } from "../../src/platform/http/dashboard/shapes.ts"
+import { program, whenBuilt } from "../harness/build.ts"
+import { eventually } from "../harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { type FakeDashboard, startFakeDashboard } from "./fake-dashboard.ts"
 

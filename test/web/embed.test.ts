@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { useSite } from "./embed-rig.ts"
 import { click, level, screen } from "./visitor.ts"
 

@@ -4,8 +4,8 @@
  */
 import type { Page } from "puppeteer-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
-import { type Child, eventually, start } from "../../scripts/harness/process.ts"
+import { program, whenBuilt } from "../harness/build.ts"
+import { type Child, eventually, start } from "../harness/process.ts"
 import { type Firefox, firefox, launchFirefox, pulseaudio } from "../support/firefox.ts"
 import { holdSlot } from "../support/other-caller.ts"
 

@@ -1,6 +1,6 @@
 /** The element that has the keyboard focus in a tab. A page moves it after it has drawn, so tests wait for it. */
 import type { Page } from "playwright-core"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 
 /** What assistive technology would read of the element with the focus: its label, or its text. */
 const FOCUSED = `(() => {

@@ -9,7 +9,6 @@ import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { WebSocket } from "ws"
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { pages } from "../../src/commands/demo.ts"
 import * as Gate from "../../src/Gate.ts"
 import * as Listeners from "../../src/http/listeners.ts"
@@ -17,6 +16,7 @@ import { WidgetFiles } from "../../src/http/static.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
 import { layerFrom } from "../../src/settings/given.ts"
+import { program, whenBuilt } from "../harness/build.ts"
 
 export interface Built {
   readonly widget: string

@@ -11,7 +11,7 @@ import { connect, createServer as createTcpServer, type Socket } from "node:net"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { WebSocketServer } from "ws"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { pitch } from "./pitch.ts"
 
 const FROM = 300

@@ -7,7 +7,7 @@
  */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { whenWebBuilt } from "./rig.ts"
 import { beginCall, type LateLine, type Measured, typical, worst } from "./sound-rig.ts"

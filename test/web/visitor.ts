@@ -1,6 +1,6 @@
 /** A visitor at a widget: tabs that record errors, and helpers to find and use the widget's elements. */
 import type { Browser, BrowserContext, Page } from "playwright-core"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 
 export interface Visitor {
   readonly context: BrowserContext

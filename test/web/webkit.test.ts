@@ -1,7 +1,7 @@
 /** The demo in WebKitGTK: the built program and its widget. Skipped where Debian's `webkit2gtk-driver` or `xvfb` is not installed. */
 import { afterAll, beforeAll, describe, it } from "vitest"
-import { program, whenBuilt } from "../../scripts/harness/build.ts"
-import { type Child, eventually, start } from "../../scripts/harness/process.ts"
+import { program, whenBuilt } from "../harness/build.ts"
+import { type Child, eventually, start } from "../harness/process.ts"
 import { holdSlot } from "../support/other-caller.ts"
 import { launchWebKit, missing, type WebKit } from "../support/webkit.ts"
 

@@ -5,7 +5,7 @@
 import axe from "axe-core"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { layoutShifts } from "./layout-shift.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"

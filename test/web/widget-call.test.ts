@@ -1,8 +1,8 @@
 /** A call by the built widget in a real browser, on the demo's page, against the real gate and the local platform. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
 import { Resampler } from "../../src/web/widget/resample.ts"
+import { eventually } from "../harness/process.ts"
 import { focusOn, tabTo } from "./focus.ts"
 import { announced, click, level, screen, see } from "./visitor.ts"
 import { useWidget } from "./widget-rig.ts"

@@ -1,7 +1,7 @@
 /** The conversation of a call: the transcript of both sides, text input, captions, push to talk, the orb, and the check of the microphone. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { focusOn, tabTo } from "./focus.ts"
 import { useShop, violations } from "./shop.ts"
 import { click, level, place, screen, see } from "./visitor.ts"

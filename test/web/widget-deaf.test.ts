@@ -2,7 +2,7 @@
 import axe from "axe-core"
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { check } from "./extras-check.ts"
 import { announced, click, level, screen, see } from "./visitor.ts"
 import { useWidget } from "./widget-rig.ts"

@@ -1,7 +1,7 @@
 /** The floating form of the widget, on a shop's page: a launcher in a corner that opens the panel above the page. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { focusOn, tabTo } from "./focus.ts"
 import { HOSTILE, useShop, violations } from "./shop.ts"
 import { announced, click, level, place, screen } from "./visitor.ts"

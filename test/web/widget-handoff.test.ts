@@ -1,7 +1,7 @@
 /** Continuing on another device by a link, where a page switches it on. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { check } from "./extras-check.ts"
 import { useShop } from "./shop.ts"

@@ -1,7 +1,7 @@
 /** The widget in a narrow column, and in low windows: everything is inside of its card, and nothing lies over anything else. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { shots } from "./extras-check.ts"
 import { useShop } from "./shop.ts"
 import { click, screen } from "./visitor.ts"

@@ -1,7 +1,7 @@
 /** The queue as the built widget shows it in a real browser, against the real gate and the local platform. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { announced, click, level, place, screen, see, titled } from "./visitor.ts"
 import { useWidget } from "./widget-rig.ts"
 

@@ -1,7 +1,7 @@
 /** The widget when there is no call to be had: refusals of the real gate, no microphone, no network, no permission. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import type { Options } from "./rig.ts"
 import { click, screen, see } from "./visitor.ts"
 import { type Browsing, useWidget } from "./widget-rig.ts"

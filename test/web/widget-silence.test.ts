@@ -1,6 +1,6 @@
 /** A silent call by the built widget in a real browser: the gate's limit, the warning, and what keeps the call. */
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { announced, click, screen, see } from "./visitor.ts"
 import { useWidget } from "./widget-rig.ts"
 

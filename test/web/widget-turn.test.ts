@@ -1,7 +1,7 @@
 /** How the built widget tells a caller that it is their turn, in a real browser, against the real gate and the local platform. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../scripts/harness/process.ts"
+import { eventually } from "../harness/process.ts"
 import { click, level, place, screen, see } from "./visitor.ts"
 import { useWidget } from "./widget-rig.ts"
 

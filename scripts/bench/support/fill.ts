@@ -6,7 +6,7 @@ import { rules } from "../../../src/queue/rules.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
 import type { QueueContext } from "../../../src/rules/step.ts"
 import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/batch.ts"
-import type { RedisServer } from "../../harness/redis.ts"
+import type { RedisServer } from "../../../test/harness/redis.ts"
 
 const data = JSON.stringify({
   campaign: "default",

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { eventually } from "../../harness/process.ts"
+import { eventually } from "../../../test/harness/process.ts"
 import { limits } from "./limits.ts"
 
 /** The child processes of a process. */

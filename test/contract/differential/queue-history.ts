@@ -3,7 +3,6 @@
  * slots and instances change, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
 
-import { originOf } from "../../../scripts/harness/newcomers.ts"
 import { keysOf } from "../../../src/queue/keys.ts"
 import { newcomerCall } from "../../../src/queue/newcomer.ts"
 import { rules as queueRules } from "../../../src/queue/rules.ts"
@@ -18,6 +17,7 @@ import type { QueueContext, Settlement, StepAnswer } from "../../../src/rules/st
 import type { State } from "../../../src/rules/ticket.ts"
 import type { Rule } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { originOf } from "../../harness/newcomers.ts"
 import type { Change } from "../../model/change.ts"
 import { violations } from "../../model/invariants.ts"
 import {

@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll } from "@effect/vitest"
 import { Redis } from "ioredis"
-import { eventually } from "../../../scripts/harness/process.ts"
-import { type RedisServer, startRedis } from "../../../scripts/harness/redis.ts"
 import { argumentsOf } from "../../../src/store/batch.ts"
+import { eventually } from "../../harness/process.ts"
+import { type RedisServer, startRedis } from "../../harness/redis.ts"
 import { type AnyRule, describeStep, type History, type Message } from "./history.ts"
 
 export interface Mismatch {

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Result, type Scope } from "effect"
-import { settingsWith } from "../../../scripts/harness/settings.ts"
 import type { SettlementKind } from "../../../src/FifoQueue.ts"
 import { layer as limiterLayer, RateLimiter } from "../../../src/RateLimiter.ts"
 import type { Store } from "../../../src/Store.ts"
+import { settingsWith } from "../../harness/settings.ts"
 import type { Limits } from "../../support/limiter-model.ts"
 
 export const HOUR = 3_600_000

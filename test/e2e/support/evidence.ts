@@ -4,7 +4,7 @@
  */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { type Answer, field } from "../../../scripts/harness/http.ts"
+import { type Answer, field } from "../../harness/http.ts"
 
 const directory = process.env.EVIDENCE
 

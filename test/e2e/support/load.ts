@@ -1,7 +1,7 @@
 /** Requests to several gates, distributed as a load balancer does that looks at their readiness. */
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Gate } from "../../../scripts/harness/gate.ts"
-import { eventually } from "../../../scripts/harness/process.ts"
+import type { Gate } from "../../harness/gate.ts"
+import { eventually } from "../../harness/process.ts"
 
 /** How often the balancer looks at each gate (ms). Real ones look about once a second. */
 const PROBE_MILLIS = 250

@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createConnection } from "node:net"
-import { eventually } from "../../../scripts/harness/process.ts"
-import type { RedisServer } from "../../../scripts/harness/redis.ts"
 import { lua } from "../../../src/rules/lua.generated.ts"
 import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
+import { eventually } from "../../harness/process.ts"
+import type { RedisServer } from "../../harness/redis.ts"
 
 /** Commands of background tasks: the sweep, the ends of long calls, connection checks and the clock. */
 const BACKGROUND =

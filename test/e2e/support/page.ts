@@ -1,5 +1,5 @@
 /** The page of a waiting caller, which reconnects to a gate that is ready whenever its connection is closed. */
-import { eventually } from "../../../scripts/harness/process.ts"
+import { eventually } from "../../harness/process.ts"
 import type { Balancer } from "./load.ts"
 import { openSocket, type Socket } from "./push.ts"
 

@@ -2,8 +2,8 @@
 import { once } from "node:events"
 import { get } from "node:http"
 import { WebSocket } from "ws"
-import { judgeEvent } from "../../../scripts/harness/http.ts"
-import { eventually } from "../../../scripts/harness/process.ts"
+import { judgeEvent } from "../../harness/http.ts"
+import { eventually } from "../../harness/process.ts"
 
 export type PushedEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 

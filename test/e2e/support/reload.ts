@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Bench, type Gate, settingsFor, WEBHOOK_TOKEN } from "../../../scripts/harness/gate.ts"
-import type { Answer } from "../../../scripts/harness/http.ts"
-import { eventually } from "../../../scripts/harness/process.ts"
-import type { FakePlatform } from "../../../scripts/harness/servers.ts"
+import { type Bench, type Gate, settingsFor, WEBHOOK_TOKEN } from "../../harness/gate.ts"
+import type { Answer } from "../../harness/http.ts"
+import { eventually } from "../../harness/process.ts"
+import type { FakePlatform } from "../../harness/servers.ts"
 
 const CONSOLE_TOKEN = "e2e-console-token-0123456789"
 

@@ -1,5 +1,5 @@
 /** Runs the built program and notes its output as evidence. */
-import { type Environment, runProgram } from "../../../scripts/harness/gate.ts"
+import { type Environment, runProgram } from "../../harness/gate.ts"
 import { note } from "./evidence.ts"
 
 const TOPIC = "5-command-line"

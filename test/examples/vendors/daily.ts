@@ -4,10 +4,10 @@
  */
 import type { Page } from "playwright-core"
 import { expect, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
 import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { eventually } from "../../harness/process.ts"
 import type { Visitor } from "../../web/visitor.ts"
 import { microphones, NOTES_MICROPHONES, state, type VendorPages } from "./pages.ts"
 

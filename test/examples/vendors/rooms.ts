@@ -2,10 +2,10 @@
 import { once } from "node:events"
 import { expect, it } from "vitest"
 import { WebSocketServer } from "ws"
-import { eventually } from "../../../scripts/harness/process.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
+import { eventually } from "../../harness/process.ts"
 import { state, type VendorPages } from "./pages.ts"
 
 export const rooms = (pages: VendorPages): void => {

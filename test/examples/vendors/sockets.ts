@@ -1,11 +1,11 @@
 /** Vendors whose calls are a WebSocket of the page, by the vendor's SDK or by the widget where no SDK has one. */
 import type { Page } from "playwright-core"
 import { expect, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
 import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
+import { eventually } from "../../harness/process.ts"
 import { sender, state, type VendorPages } from "./pages.ts"
 
 /** A second of a tone: PCM of 16 bits. */

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
-import { readWireDocument } from "../../../scripts/harness/wire-document.ts"
 import { Api } from "../../../src/http/console/Api.ts"
 import { DocumentedConsole } from "../../../src/http/console/Documented.ts"
+import { readWireDocument } from "../../harness/wire-document.ts"
 import { type Answered, ask, gateTest, operating, request, withToken } from "./asking.ts"
 import { type GateUnderTest, startGate, TOKEN } from "./support.ts"
 

@@ -1,8 +1,8 @@
 /** The charts of the console: what is seen of them, not what the page holds. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
 import { noFacts } from "../../../src/IpIntel.ts"
+import { eventually } from "../../harness/process.ts"
 import { heading, prepareVisits, shows, visiting } from "./visit.ts"
 
 const legendOf = async (tab: Page, name: string): Promise<string> =>

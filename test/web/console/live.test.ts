@@ -1,7 +1,7 @@
 /** The console as it goes on: what it shows while something is away, and where the focus stays. */
 import { describe, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
+import { eventually } from "../../harness/process.ts"
 import { focused, focusOn } from "../focus.ts"
 import { heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
 

@@ -1,7 +1,7 @@
 /** The console by itself: what is counted is counted for the process, and time is measured, so one test follows the other. */
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
 import { unavailable } from "../../../src/platform-api/errors.ts"
+import { eventually } from "../../harness/process.ts"
 import { violations } from "./axe.ts"
 import { button, confirm, hash, heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
 

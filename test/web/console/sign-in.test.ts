@@ -1,6 +1,6 @@
 /** Signing in to the console, and out of it. */
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
+import { eventually } from "../../harness/process.ts"
 import { focusOn } from "../focus.ts"
 import { TOKEN } from "./support.ts"
 import { button, heading, prepareVisits, visiting } from "./visit.ts"

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, expect } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
+import { eventually } from "../../harness/process.ts"
 import type { Options } from "../../http/console/support.ts"
 import { launchBrowser } from "../../support/browser.ts"
 import { buildPage, type RunningGate, runGate, TOKEN } from "./support.ts"

@@ -3,7 +3,7 @@
  * promise for them: nobody misses a turn or loses a place because of one.
  */
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
-import type { QueueState } from "../../test/model/queue-state.ts"
+import type { QueueState } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"

@@ -66,7 +66,7 @@ export const findPlanted = async (
       (await run(join(copy, "scripts/rules.ts"))) === 0 && (await run(join(copy, "scripts/build.mjs"))) === 0
     if (!built) throw new Error(`the checkout with the fault ${planted.name} cannot be built`)
     rmSync(json, { force: true })
-    await run(join(root, "scripts/chaos.ts"), [
+    await run(join(root, "test/chaos/long-run.ts"), [
       ...["--only", planted.scenario, "--root", copy, "--json", json],
       ...["--seed", String(seed), "--size", size],
     ])

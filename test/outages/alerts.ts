@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
-const rules = readFileSync(join(import.meta.dirname, "../deploy/prometheus-rules.yaml"), "utf8")
+const rules = readFileSync(join(import.meta.dirname, "../../scripts/deploy/prometheus-rules.yaml"), "utf8")
 
 /** For how many seconds the condition of an alert must hold, by the rules. */
 const forOf = (alert: string): number => {

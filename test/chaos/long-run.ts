@@ -1,27 +1,28 @@
 /**
  * Chaos tests: breaks the gate's dependencies, at full size, and prints the promises and the observations:
  *
- *     node scripts/chaos.ts [--only NAME[,NAME…]] [--seed N] [--size full|small] [--json FILE] [--root DIR]
- *     node scripts/chaos.ts --planted [NAME…] [--seed N] [--size full|small]
+ *     npm run verify -- chaos [--only NAME[,NAME…]] [--seed N] [--size full|small] [--json FILE] [--root DIR]
+ *     npm run verify -- chaos --planted [NAME…] [--seed N] [--size full|small]
  *
  * Exit code 1 when a promise did not hold. The seed determines all choices of the scenarios, but not the timing of processes. With
  * `--root` gates run from the build of another checkout, such as an older commit. With `--planted` it plants faults in a copy of this
- * checkout (`scripts/chaos/planted.ts`; by default all) and exits with 1 when a fault's scenario does not find it; the default size is then
+ * checkout (`test/chaos/planted.ts`; by default all) and exits with 1 when a fault's scenario does not find it; the default size is then
  * small.
  */
 import { existsSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { findPlanted, tableOfSearches } from "./chaos/find-planted.ts"
-import { scenarios } from "./chaos/index.ts"
-import { planted } from "./chaos/planted.ts"
-import { carryOut, type Row, tableOf } from "./chaos/support/scenario.ts"
+import { SHARED_FLAGS, seedOf } from "../harness/long-run.ts"
+import { findPlanted, tableOfSearches } from "./find-planted.ts"
+import { scenarios } from "./index.ts"
+import { planted } from "./planted.ts"
+import { carryOut, type Row, tableOf } from "./support/scenario.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: "string" },
-    seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
+    seed: SHARED_FLAGS.seed,
     size: { type: "string" },
     json: { type: "string" },
     root: { type: "string" },
@@ -33,8 +34,7 @@ const refuse = (why: string, names: ReadonlyArray<string> = []): never => {
   console.error([why, ...names.map((name) => `  ${name}`)].join("\n"))
   process.exit(2)
 }
-const seed = Number(values.seed)
-if (!Number.isInteger(seed)) refuse(`no seed: ${values.seed}`)
+const seed = seedOf(values.seed)
 const size = (values.size ?? (values.planted ? "small" : "full")) === "small" ? "small" : "full"
 
 if (values.planted) {
@@ -45,7 +45,7 @@ if (values.planted) {
       `unknown fault: ${unknown}; known faults:`,
       planted.map(({ name }) => name),
     )
-  console.error(`seed ${seed}, ${size}`)
+  console.error(size)
   const chosen = planted.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
   const searches = await findPlanted(chosen, seed, size)
   console.log(tableOfSearches(searches))
@@ -71,7 +71,7 @@ const describe = (error: unknown): string => {
   return error.cause === undefined ? error.message : `${error.message}: ${describe(error.cause)}`
 }
 
-console.error(`seed ${seed}, ${size}`)
+console.error(size)
 const rows: Array<Row & { readonly scenario: string; readonly seconds: number }> = []
 for (const scenario of chosen) {
   const began = performance.now()

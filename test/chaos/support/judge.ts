@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { CIRCUIT_OPEN_MILLIS } from "../../../src/PlatformApi.ts"
-import { type QueueState, TERMINAL } from "../../../test/model/queue-state.ts"
 import { ask, field } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
+import { type QueueState, TERMINAL } from "../../model/queue-state.ts"
 import { type Caller, sessionOf } from "./caller.ts"
 import type { Rig } from "./rig.ts"
 

@@ -2,7 +2,7 @@
  * Measures the memory that bodies of requests cost, at every route of the gate, its console, the local platform and its dashboard, and on
  * the gate's WebSockets. The routes are those of the OpenAPI documents that the programs serve, and of the dashboard's definition. Prints a Markdown table.
  *
- *     npm run build && node scripts/attacks/body-memory.ts [--connections 200] [--route TEXT]
+ *     npm run build && node test/abuse/body-memory.ts [--connections 200] [--route TEXT]
  *
  * Each connection sends a body in chunks of one byte and does not end it. At the gate, twelve bodies that are complete come before it, behind an event stream
  * that nobody reads. "held" is the heap and the buffers after a collection, less what the same connections hold with their headers alone;

@@ -2,7 +2,7 @@
  * Measures the cost for others of a client that pipelines requests and never reads: the slowest honest answer, in milliseconds.
  * Run it against your own server on loopback:
  *
- *   node scripts/attacks/pipelining.ts --url http://127.0.0.1:8080 --path /docs [--seconds 15]
+ *   node test/abuse/pipelining.ts --url http://127.0.0.1:8080 --path /docs [--seconds 15]
  */
 import { connect, type Socket } from "node:net"
 import { parseArgs } from "node:util"

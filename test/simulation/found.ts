@@ -1,7 +1,8 @@
 /**
  * Which history finds a planted fault. `found.json` records one for each, so that a test plays this one first; when the program
- * has changed so that it no longer finds its fault, all are tried. `node scripts/simulate.ts --record` brings the table up to date.
+ * has changed so that it no longer finds its fault, all are tried. `npm run verify -- simulation --record` brings the table up to date.
  */
+import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import table from "./found.json" with { type: "json" }
@@ -68,13 +69,22 @@ export const find = (planted: Planted): (Found & { readonly isRecorded: boolean 
   return found && { ...found, isRecorded: false }
 }
 
-/** Writes the table anew: a fault keeps its entry as long as that finds it. */
-export const record = (faults: ReadonlyArray<Planted>): void => {
-  const lines = faults.flatMap((planted) => {
-    const found = find(planted)
-    console.log(`${found === undefined ? "not found" : `seed ${found.seed}`}: ${planted.name}`)
-    if (found === undefined) return []
-    return [`  ${JSON.stringify(planted.name)}: { "seed": ${found.seed}, "actions": [${found.actions.join(", ")}] }`]
-  })
-  writeFileSync(join(import.meta.dirname, "found.json"), `{\n${lines.join(",\n")}\n}\n`)
+/** Finds the fault and prints what found it; undefined when nothing did. */
+export const search = (planted: Planted): (Found & { readonly isRecorded: boolean }) | undefined => {
+  const found = find(planted)
+  console.log(`${found === undefined ? "not found" : `seed ${found.seed}`}: ${planted.name}`)
+  return found
+}
+
+/** Writes the table anew: a fault keeps its entry as long as that finds it. Answers whether all were found. */
+export const record = (faults: ReadonlyArray<Planted>): boolean => {
+  const table: Record<string, Recorded> = {}
+  for (const planted of faults) {
+    const found = search(planted)
+    if (found !== undefined) table[planted.name] = { seed: found.seed, actions: found.actions }
+  }
+  const file = join(import.meta.dirname, "found.json")
+  writeFileSync(file, JSON.stringify(table))
+  execFileSync("npx", ["biome", "format", "--write", file], { stdio: "ignore" })
+  return Object.keys(table).length === faults.length
 }

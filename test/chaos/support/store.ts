@@ -4,9 +4,9 @@ import { keysOf } from "../../../src/queue/keys.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
 import * as redis from "../../../src/store/redis.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
-import { contradictions } from "../../../test/model/invariants.ts"
-import { type QueueState, recordOf } from "../../../test/model/queue-state.ts"
 import { connectionTo } from "../../harness/stores.ts"
+import { contradictions } from "../../model/invariants.ts"
+import { type QueueState, recordOf } from "../../model/queue-state.ts"
 
 /** A hash or a sorted set: names and values. */
 type Pairs = ReadonlyArray<readonly [name: string, value: string]>

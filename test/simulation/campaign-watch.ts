@@ -13,8 +13,9 @@ import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { FailedStart } from "../../src/rules/queue/fail.ts"
 import type { OutageReport } from "../../src/rules/queue/gates.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
-import { violations } from "../../test/model/invariants.ts"
-import { expectedSettlements, expectedSignals } from "../../test/model/obligations.ts"
+import { originOf } from "../harness/newcomers.ts"
+import { violations } from "../model/invariants.ts"
+import { expectedSettlements, expectedSignals } from "../model/obligations.ts"
 import {
   doubtIds,
   EMPTY,
@@ -24,8 +25,7 @@ import {
   type QueueState,
   readState,
   TERMINAL,
-} from "../../test/model/queue-state.ts"
-import { originOf } from "../harness/newcomers.ts"
+} from "../model/queue-state.ts"
 import type { AccountWatch } from "./account-watch.ts"
 import { type Carried, left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"

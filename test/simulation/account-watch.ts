@@ -4,15 +4,9 @@
  */
 import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import type { QueueContext } from "../../src/rules/step.ts"
-import {
-  type AccountState,
-  accountViolations,
-  type Bounds,
-  type Member,
-  slotsWithin,
-} from "../../test/model/accounts.ts"
-import type { Change } from "../../test/model/change.ts"
-import type { QueueState } from "../../test/model/queue-state.ts"
+import { type AccountState, accountViolations, type Bounds, type Member, slotsWithin } from "../model/accounts.ts"
+import type { Change } from "../model/change.ts"
+import type { QueueState } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import type { AccountPlan, Plan } from "./plan.ts"
 import { CAMPAIGNS, type CampaignName, idOf } from "./settings.ts"

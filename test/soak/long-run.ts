@@ -2,7 +2,7 @@
  * A soak test: two built gates on one Redis under load around their capacity. Compares their resources afterwards with those before,
  * and their answers with the expected ones.
  *
- *     node scripts/soak.ts [--minutes 60] [--seed N] [--out FILE.json] [--no-forget]
+ *     npm run verify -- soak [--minutes 60] [--seed N] [--out FILE.json] [--no-forget]
  *
  * About three minutes of warm-up precede the load, and up to 16 minutes follow it: lost ends of calls are detected, and tickets are
  * deleted ten minutes after their end (`--no-forget` skips that). Exit code 1 when a figure is not ok.
@@ -13,26 +13,26 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { Redis } from "ioredis"
-import { shareOf } from "../src/rules/ticket.ts"
-import { whenBuilt } from "./harness/build.ts"
-import { startRedis } from "./harness/redis.ts"
-import { judgeAll } from "./soak/checks.ts"
-import { cpuSince } from "./soak/cpu.ts"
-import { type GateProcess, startGate } from "./soak/gate-process.ts"
-import { Ledger } from "./soak/ledger.ts"
-import { checkLimits } from "./soak/limits.ts"
-import { introduceAddresses, makeLoad } from "./soak/load.ts"
-import type { Measured, Sample } from "./soak/measured.ts"
-import { makeMeasuring } from "./soak/measuring.ts"
-import { startOperator, switchCampaign } from "./soak/operator.ts"
-import { NETWORK_SHARE, SLOTS } from "./soak/plan.ts"
-import { startPlatform } from "./soak/platform.ts"
-import { countsTable, figuresTable, problemsText, seriesTable } from "./soak/report.ts"
-import { Sessions } from "./soak/sessions.ts"
-import { gateSettings } from "./soak/settings.ts"
-import { FORGOTTEN_MILLIS } from "./soak/store-figures.ts"
-import { makeTicketAudit, READ_INTERVAL_MILLIS } from "./soak/ticket-audit.ts"
-import type { World } from "./soak/world.ts"
+import { shareOf } from "../../src/rules/ticket.ts"
+import { whenBuilt } from "../harness/build.ts"
+import { startRedis } from "../harness/redis.ts"
+import { judgeAll } from "./checks.ts"
+import { cpuSince } from "./cpu.ts"
+import { type GateProcess, startGate } from "./gate-process.ts"
+import { Ledger } from "./ledger.ts"
+import { checkLimits } from "./limits.ts"
+import { introduceAddresses, makeLoad } from "./load.ts"
+import type { Measured, Sample } from "./measured.ts"
+import { makeMeasuring } from "./measuring.ts"
+import { startOperator, switchCampaign } from "./operator.ts"
+import { NETWORK_SHARE, SLOTS } from "./plan.ts"
+import { startPlatform } from "./platform.ts"
+import { countsTable, figuresTable, problemsText, seriesTable } from "./report.ts"
+import { Sessions } from "./sessions.ts"
+import { gateSettings } from "./settings.ts"
+import { FORGOTTEN_MILLIS } from "./store-figures.ts"
+import { makeTicketAudit, READ_INTERVAL_MILLIS } from "./ticket-audit.ts"
+import type { World } from "./world.ts"
 
 const MINUTE = 60_000
 const WARM_MINUTES = 1

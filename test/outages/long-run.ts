@@ -1,15 +1,15 @@
 /**
  * Prints what callers and operators of the built gate are told while its platform is in trouble, as a table:
  *
- *     node scripts/outages.ts [--only WORD] [--callers 30] [--moments 5,30,120]
+ *     npm run verify -- outages [--only WORD] [--callers 30] [--moments 5,30,120]
  *
  * In each case three callers are in a call, so that every slot is held, and the others wait. The case *full* lasts ten minutes.
  */
 import { parseArgs } from "node:util"
-import { makeBench } from "./harness/gate.ts"
-import { alertsAt } from "./outages/alerts.ts"
-import type { Trouble } from "./outages/mortal-platform.ts"
-import { type Told, watchOutage } from "./outages/observe.ts"
+import { makeBench } from "../harness/gate.ts"
+import { alertsAt } from "./alerts.ts"
+import type { Trouble } from "./mortal-platform.ts"
+import { type Told, watchOutage } from "./observe.ts"
 
 const { values } = parseArgs({
   options: {

@@ -4,7 +4,7 @@ import { readSignal } from "../../src/queue/signals.ts"
 import type { StepAnswer } from "../../src/rules/step.ts"
 import type { State } from "../../src/rules/ticket.ts"
 import type { Ask, Rule } from "../../src/Store.ts"
-import { signalText } from "../../test/model/obligations.ts"
+import { signalText } from "../model/obligations.ts"
 
 /** Any rule, and any input of it. */
 export type AnyRule = Rule<object, object, unknown>

@@ -2,7 +2,7 @@
  * Measures what one session socket of the local platform can cost: starts the built platform on a free port and attacks it for some
  * seconds. Prints the platform's resident memory and the latency of an honest request, each second.
  *
- *     node scripts/attacks/platform-sockets.ts --attack unread|text|ping|empty|none [--seconds 20] [--sockets 1] [--dist dist]
+ *     node test/abuse/platform-sockets.ts --attack unread|text|ping|empty|none [--seconds 20] [--sockets 1] [--dist dist]
  *
  * unread: 64 KiB audio frames without reading. text: text frames of 10 bytes. ping: pings. empty: empty audio frames. All are sent
  * as fast as the platform accepts them. Everything is stopped and deleted at the end.

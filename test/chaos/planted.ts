@@ -1,6 +1,6 @@
 /**
  * Faults planted on purpose in the program that gates run from: each is a plausible mistake, and its scenario must find
- * it (`node scripts/chaos.ts --planted`). The Lua of a changed rule is recompiled when the copy is built.
+ * it (`npm run verify -- chaos --planted`). The Lua of a changed rule is recompiled when the copy is built.
  */
 
 export interface Planted {

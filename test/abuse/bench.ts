@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { Agent, createServer, request } from "node:http"
 import { createServer as createTcpServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { type Server, startServer } from "../bench/support/servers.ts"
+import { type Server, startServer } from "../../scripts/bench/support/servers.ts"
 
 const WEBHOOK_TOKEN = "abuse-webhook-token-0123456789"
 export const SLOTS = 10

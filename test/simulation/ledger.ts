@@ -4,9 +4,9 @@
  */
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import type { Newcomer } from "../../src/rules/queue/admit.ts"
-import type { Change } from "../../test/model/change.ts"
-import { leftLate, leftToDoubt } from "../../test/model/obligations.ts"
-import { type QueueState, TERMINAL } from "../../test/model/queue-state.ts"
+import type { Change } from "../model/change.ts"
+import { leftLate, leftToDoubt } from "../model/obligations.ts"
+import { type QueueState, TERMINAL } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import { limitsProbe, type Units } from "./limits.ts"
 import type { Session } from "./platform.ts"
