@@ -258,12 +258,14 @@ export class FifoQueue extends Context.Service<
     /**
      * The data bound to each running session that is to be ended at the platform now: those without a caller, those that an operator ends,
      * silent ones and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: for so long no other instance is given it;
-     * afterwards any instance is, if it still runs.
+     * afterwards any instance is, if it still runs. `silenceMillis` is how long nobody may speak in a call now, whatever the limit was when
+     * silence was reported; undefined: no call ends because of it.
      */
     readonly dueEnds: (
       at: CampaignContext,
       which: "all" | "at_once",
       claimMillis: number,
+      silenceMillis?: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /**
      * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. With a limit (ms), a silent call ends

@@ -238,7 +238,14 @@ export const PushEvent = Schema.Union([
     sessionId: Started.fields.sessionId,
     silenceSeconds: Started.fields.silenceSeconds,
   }),
-  Schema.Struct({ type: eventType("warning", "The call is about to end."), ...Warning.fields }),
+  Schema.Struct({
+    type: eventType("warning", "The call is about to end, or no more: the answer to a report of silence."),
+    reason: Warning.fields.reason,
+    endsAt: Schema.NullOr(Warning.fields.endsAt).annotate({
+      description:
+        "When the call ends unless somebody speaks, ISO 8601; null when no end is due, as when somebody speaks, or a call may be silent.",
+    }),
+  }),
   Schema.Struct({
     type: eventType("ended", "The ticket is over."),
     reason: Schema.String.annotate({ description: "The final state of the ticket." }),

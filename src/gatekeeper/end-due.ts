@@ -47,7 +47,9 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
 
     return Effect.fnUntraced(function* (campaign) {
       const which = platform.limitsCalls?.(campaign.name) === true ? "at_once" : "all"
-      const due = yield* queue.dueEnds(at(campaign), which, CLAIM_MILLIS)
+      const { SilenceSeconds } = campaign
+      const silenceMillis = SilenceSeconds === undefined ? undefined : SilenceSeconds * 1000
+      const due = yield* queue.dueEnds(at(campaign), which, CLAIM_MILLIS, silenceMillis)
       yield* Effect.forEach(
         due.filter((data) => data !== ""),
         (data) => endOne(campaign, data),

@@ -124,7 +124,9 @@ const statusOf = (
       return {
         state: "live",
         ...outcomes.startedOf(ticket, standing.data, limits),
-        ...(standing.silentUntil === undefined ? {} : { warning: outcomes.warningOf(standing.silentUntil) }),
+        ...(standing.silentUntil === undefined || limits?.SilenceSeconds === undefined
+          ? {}
+          : { warning: outcomes.warningOf(standing.silentUntil) }),
       }
     case "ended":
       return { uniqueRequestId: ticket, state: standing.state }

@@ -134,7 +134,10 @@ export const makePush = (
             return refuse(code, detail)
           },
           onSuccess: (endsAt) =>
-            endsAt === undefined ? Effect.void : answer({ type: "warning", ...warningOf(endsAt) }),
+            answer({
+              type: "warning",
+              ...(endsAt === undefined ? ({ reason: "silence", endsAt: null } as const) : warningOf(endsAt)),
+            }),
         })
       }
       return refuse(

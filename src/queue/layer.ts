@@ -333,12 +333,16 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         note: (at, session, opened) => step(rules.noteOpening, at, { session, opened }, identity),
       },
       traceOf: (at, subject) => step(rules.traceOf, at, subject, identity),
-      dueEnds: (at, which, claimMillis) =>
+      dueEnds: (at, which, claimMillis, silenceMillis) =>
         Effect.map(
           step(
             rules.dueEnds,
             at,
-            which === "at_once" ? { claimMillis, atOnceOnly: true } : { claimMillis },
+            {
+              claimMillis,
+              ...(which === "at_once" ? { atOnceOnly: true as const } : {}),
+              ...(silenceMillis === undefined ? {} : { silenceMillis }),
+            },
             ({ sessions = [] }) => sessions,
           ),
           ({ result }) => result,

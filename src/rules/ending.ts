@@ -54,6 +54,20 @@ export const mustEnd = (ticket: Ticket): boolean =>
 /** Whether nobody has spoken in the call for as long as a call may be silent (`queue/silence.ts`). */
 const isSilent = (s: Step, { silentUntil }: Ticket): boolean => silentUntil !== undefined && silentUntil <= s.now
 
+/**
+ * Applies the campaign's present limit to a call in which nobody speaks, since a reload may have changed it.
+ *
+ * @param silenceMillis how long nobody may speak now; undefined: a call may be silent
+ */
+export const applySilenceLimit = (s: Step, id: string, ticket: Ticket, silenceMillis: number | undefined): void => {
+  const { silentSince, silentUntil } = ticket
+  if (silentUntil === undefined) return
+  const until = silenceMillis === undefined ? undefined : Math.max(silentUntil, (silentSince ?? 0) + silenceMillis)
+  if (until === silentUntil) return
+  ticket.silentUntil = until
+  save(s, id, ticket)
+}
+
 /** Whether the session is to be ended at once, not only shortly before its lease ends. */
 export const endsAtOnce = (s: Step, ticket: Ticket): boolean => mustEnd(ticket) || isSilent(s, ticket)
 

@@ -33,14 +33,24 @@ export const quarantine = (s: Step, key: string, id: string, record: string): vo
   s.db.zkeepLast(s.keys.quarantine, MAX_QUARANTINED)
 }
 
-export const save = (s: Step, id: string, ticket: Ticket): void => s.db.hset(s.keys.tickets, id, encode(ticket))
+export const save = (s: Step, id: string, ticket: Ticket): void => {
+  const { state } = ticket
+  if (state === "stopped" || state === "silent") {
+    s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "ended", ended: state }))
+  } else {
+    s.db.hset(s.keys.tickets, id, encode(ticket))
+  }
+}
 
 /** A ticket's record; undefined when there is none or it is invalid. */
 export const load = (s: Step, id: string): Ticket | undefined => {
   const record = s.db.hget(s.keys.tickets, id)
   if (record === undefined) return undefined
   const ticket = decode(record)
-  if (isTicket(ticket)) return ticket
+  if (isTicket(ticket)) {
+    if (ticket.ended !== undefined && ticket.state === "ended") ticket.state = ticket.ended
+    return ticket
+  }
   s.db.hdel(s.keys.tickets, id)
   s.db.hdel(s.keys.data, id)
   quarantine(s, "tickets", id, record)

@@ -68,8 +68,15 @@ export interface Ticket {
   unopened?: true
   /** the operator who has ended the live session; the platform has not confirmed it */
   stoppedBy?: string | undefined
-  /** of a live ticket whose page has reported silence: when its call ends unless somebody speaks */
+  /** of a live ticket in whose call nobody speaks: when its call ends unless somebody speaks */
   silentUntil?: number | undefined
+  /** and since when nobody has spoken */
+  silentSince?: number | undefined
+  /**
+   * How the call has ended, in a record whose state is `ended`. The last release knows neither state: during an upgrade, its gates would
+   * take a record with one for damaged.
+   */
+  ended?: "stopped" | "silent" | undefined
 }
 
 export const holdsSlot = (state: string): boolean =>
@@ -125,6 +132,8 @@ export const isTicket = (value: unknown): value is Ticket =>
   (value.unopened === undefined || value.unopened === true) &&
   isTextOrNone(value.stoppedBy) &&
   isNumberOrNone(value.silentUntil) &&
+  isNumberOrNone(value.silentSince) &&
+  (value.ended === undefined || value.ended === "stopped" || value.ended === "silent") &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))
 

@@ -185,7 +185,8 @@ interface Answered<Stored> {
 export type Probed = Answered<Record>
 
 export const recordOf = (ticket: Ticket): Record => ({
-  state: ticket.state,
+  // `load` of the rules: how a call has ended, where the last release does not know it
+  state: ticket.ended ?? ticket.state,
   seq: ticket.seq,
   lease: ticket.lease ?? "",
   instance: ticket.instance ?? "",

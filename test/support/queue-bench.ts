@@ -183,8 +183,11 @@ export const makeBench = Effect.fnUntraced(function* (
       return step(queue().resolve(at(), doubt, found, ends))
     },
     /** the first ids of the sessions that are to be ended */
-    dueEnds: (which: "all" | "at_once", claimMillis: number) =>
-      Effect.map(queue().dueEnds(at(), which, claimMillis), (due) => due.map((data) => JSON.parse(data).s[0])),
+    /** `silenceMillis`: how long nobody may speak in a call now */
+    dueEnds: (which: "all" | "at_once", claimMillis: number, silenceMillis?: number) =>
+      Effect.map(queue().dueEnds(at(), which, claimMillis, silenceMillis), (due) =>
+        due.map((data) => JSON.parse(data).s[0]),
+      ),
     rest: (id: string, lease: string, millis?: number) =>
       step(queue().fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),
     fail: (id: string, lease: string, refund = true) =>

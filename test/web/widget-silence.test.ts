@@ -41,6 +41,45 @@ describe("a call in which nobody speaks", () => {
     await eventually("the slot is free", () => widget.rig.webhooks.length === 1)
   }, 90_000)
 
+  it("goes on when the gate says, to either report, that no end is due or that it is later", async () => {
+    await widget.begin(limited)
+    const tab = await widget.open()
+    const reports: Array<number> = []
+    /** answers the n-th report; the gate hears none of them */
+    const answers: ReadonlyArray<() => string | null> = [
+      // the limit was removed
+      () => null,
+      () => new Date(Date.now() + 3_000).toISOString(),
+      // at the end: the vendor has heard somebody
+      () => new Date(Date.now() + 12_000).toISOString(),
+    ]
+    await tab.routeWebSocket(/\/events$/, (page) => {
+      const gate = page.connectToServer()
+      page.onMessage((text) => {
+        const { seconds, type }: { readonly type?: string; readonly seconds?: number } = JSON.parse(String(text))
+        if (type !== "silence") return gate.send(text)
+        reports.push(seconds ?? -1)
+        const endsAt = answers[reports.length - 1]?.()
+        if (endsAt !== undefined) page.send(JSON.stringify({ type: "warning", reason: "silence", endsAt }))
+      })
+    })
+    await click(tab, "Start talking")
+    await screen(tab, "In call")
+    await click(tab, "Mute")
+    const warning = tab.locator("p.silence", { hasText: /^Nobody has spoken/ })
+    await eventually("the first report", () => reports.length === 1)
+    await warning.waitFor({ state: "hidden" })
+    await eventually("the second report, after the same time", () => reports.length === 2)
+    await warning.waitFor({ state: "visible" })
+    await eventually("the gate is asked before the page hangs up", () => reports.length === 3)
+    await warning.waitFor({ state: "hidden" })
+    await screen(tab, "In call")
+    await eventually("the gate is told how long nobody has spoken in all", () => reports.length === 4)
+    expect(reports[0]).toBe(LIMIT / 2)
+    expect(reports[3]).toBeGreaterThan(LIMIT)
+    await screen(tab, "You’ve been disconnected")
+  }, 90_000)
+
   it("is warned, and told why it ended, in the language of the page", async () => {
     await widget.begin(limited)
     const tab = await widget.open()

@@ -1,5 +1,5 @@
 /** Returns the running sessions that are to be ended at the platform now, and claims them for the asking gate (`../ending.ts`). */
-import { earlyMillis, endsAtOnce } from "../ending.ts"
+import { applySilenceLimit, earlyMillis, endsAtOnce } from "../ending.ts"
 import { MAX_PER_STEP } from "../expiry.ts"
 import { load } from "../load.ts"
 import { LOWEST } from "../native.ts"
@@ -10,17 +10,20 @@ export interface DueEnds {
   readonly claimMillis: number
   /** do not return sessions that reach the maximum length: the platform itself ends them */
   readonly atOnceOnly?: true
+  /** how long nobody may speak in a call (ms); absent when a call may be silent */
+  readonly silenceMillis?: number
 }
 
 /** Returns what was bound to each session, as JSON. */
 export const dueEnds = (
   s: Step,
-  { atOnceOnly, claimMillis }: DueEnds,
+  { atOnceOnly, claimMillis, silenceMillis }: DueEnds,
 ): { readonly sessions?: ReadonlyArray<string> } => {
   const { db, keys } = s
   const found: Array<string> = []
   for (const id of db.zrangebyscore(keys.ending, LOWEST, s.now, MAX_PER_STEP)) {
     const ticket = load(s, id)
+    if (ticket !== undefined) applySilenceLimit(s, id, ticket, silenceMillis)
     const early = (db.zscore(keys.leases, id) ?? 0) - earlyMillis(s.context.callMillis)
     if (ticket === undefined || ticket.state !== "live") {
       db.zrem(keys.ending, id)

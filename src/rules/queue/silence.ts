@@ -45,8 +45,11 @@ export const reportSilence = (s: Step, { ends, id, limitMillis, silentMillis }: 
   const isSilent = silentMillis > 0 && limitMillis !== undefined
   if (!isSilent && ticket.silentUntil === undefined) return { _tag: "speech" }
   const since = Math.max(s.now - silentMillis, ticket.since ?? s.now)
-  const endsAt = isSilent ? Math.max(since + limitMillis, s.now + MIN_NOTICE_MILLIS) : undefined
+  const soonest = s.now + MIN_NOTICE_MILLIS
+  // said again, as before the page hangs up, it does not give more time
+  const endsAt = isSilent ? Math.max(since + limitMillis, Math.min(soonest, ticket.silentUntil ?? soonest)) : undefined
   ticket.silentUntil = endsAt
+  ticket.silentSince = isSilent ? since : undefined
   save(s, id, ticket)
   if (!mustEnd(ticket)) {
     endBeforeLease(s, id)

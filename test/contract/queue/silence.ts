@@ -26,12 +26,12 @@ export const silence = (test: QueueTest): void => {
         assert.deepInclude(slotPage[0], { ticket: hash("t1"), state: "live", silentUntil: endsAt })
         assert.deepInclude(yield* q.attach("t1"), { _tag: "live", silentUntil: endsAt })
         yield* TestClock.adjust(10 * SECOND - 1)
-        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), [])
         yield* TestClock.adjust(1)
-        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), ["session of t1"])
         // one gate at a time
         q.on(q.there)
-        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), [])
         assert.strictEqual(yield* q.end("session of t1"), "released")
         assert.strictEqual(q.stateOf("t1"), "silent")
         assert.deepStrictEqual(q.called(), ["t2"])
@@ -46,12 +46,12 @@ export const silence = (test: QueueTest): void => {
       yield* TestClock.adjust(60 * SECOND)
       yield* q.silence("t1", 30 * SECOND, LIMIT)
       yield* TestClock.adjust(5 * SECOND)
-      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), ["session of t1"])
       q.on(q.there)
       yield* TestClock.adjust(CLAIM - 1)
-      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), [])
       yield* TestClock.adjust(1)
-      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), ["session of t1"])
     }),
   )
 
@@ -65,9 +65,9 @@ export const silence = (test: QueueTest): void => {
       assert.deepStrictEqual(yield* q.silence("t1", 0, LIMIT), { _tag: "speech" })
       assert.notProperty((yield* q.operator.snapshot()).slotPage[0], "silentUntil")
       yield* TestClock.adjust(LONGEST_CALL - 121 * SECOND)
-      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), [])
+      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM, LIMIT.millis), [])
       yield* TestClock.adjust(2 * SECOND)
-      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), ["session of t1"])
+      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM, LIMIT.millis), ["session of t1"])
       assert.strictEqual(yield* q.end("session of t1"), "released")
       assert.strictEqual(q.stateOf("t1"), "ended")
     }),
@@ -88,9 +88,9 @@ export const silence = (test: QueueTest): void => {
         })
         assert.deepStrictEqual(yield* q.silence("t1", 1, LIMIT), { _tag: "silent", endsAt: now + 30 * SECOND - 1 })
         yield* TestClock.adjust(5 * SECOND)
-        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), [])
         yield* TestClock.adjust(25 * SECOND)
-        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), ["session of t1"])
       }),
   )
 
@@ -112,7 +112,7 @@ export const silence = (test: QueueTest): void => {
         yield* TestClock.adjust(60 * SECOND)
         yield* q.silence("t1", 20 * SECOND, { ...LIMIT, ends: false })
         yield* TestClock.adjust(60 * SECOND)
-        assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), [])
+        assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM, LIMIT.millis), [])
         assert.strictEqual(q.stateOf("t1"), "live")
         yield* q.end("session of t1")
         assert.strictEqual(q.stateOf("t1"), "silent")
@@ -143,13 +143,63 @@ export const silence = (test: QueueTest): void => {
       assert.deepStrictEqual(yield* q.silence("nobody", 20 * SECOND, LIMIT), { _tag: "unknown" })
       yield* TestClock.adjust(20 * SECOND)
       yield* q.heartbeat("t2")
-      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), [])
       yield* q.end("session of t1")
       const lease = yield* q.begin("t2")
       assert.deepStrictEqual(yield* q.silence("t2", 20 * SECOND, LIMIT), { _tag: "speech" })
       // a session that awaits its offer is not a call yet
       yield* q.bind("t2", lease, ["s2"], {}, 60 * SECOND)
       assert.deepStrictEqual(yield* q.silence("t2", 20 * SECOND, LIMIT), { _tag: "speech" })
+    }),
+  )
+
+  test(
+    "a longer limit applies to a call in which nobody speaks already, and a shorter one from the next report",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* TestClock.adjust(60 * SECOND)
+        yield* q.silence("t1", 20 * SECOND, LIMIT)
+        yield* TestClock.adjust(10 * SECOND)
+        const longer = 60 * SECOND
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, longer), [])
+        const endsAt = (yield* q.now) + 30 * SECOND
+        assert.deepInclude(yield* q.attach("t1"), { _tag: "live", silentUntil: endsAt })
+        const reported = { _tag: "silent", endsAt } as const
+        assert.deepStrictEqual(yield* q.silence("t1", 30 * SECOND, { ...LIMIT, millis: longer }), reported)
+        yield* TestClock.adjust(30 * SECOND - 1)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, longer), [])
+        // this gate has the shorter limit again: the caller was told of the longer one
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, 20 * SECOND), [])
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, longer), ["session of t1"])
+      }),
+  )
+
+  test("a limit that is removed ends no call, though silence was reported before", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      yield* q.silence("t1", 20 * SECOND, LIMIT)
+      yield* TestClock.adjust(10 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), [])
+      assert.notProperty((yield* q.operator.snapshot()).slotPage[0], "silentUntil")
+      yield* TestClock.adjust(60 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("all", CLAIM), [])
+      yield* q.end("session of t1")
+      assert.strictEqual(q.stateOf("t1"), "ended")
+    }),
+  )
+
+  test("the same silence, reported again at the end, gives no more time", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      const endsAt = (yield* q.now) + 5 * SECOND
+      assert.deepStrictEqual(yield* q.silence("t1", 40 * SECOND, LIMIT), { _tag: "silent", endsAt })
+      yield* TestClock.adjust(5 * SECOND)
+      assert.deepStrictEqual(yield* q.silence("t1", 45 * SECOND, LIMIT), { _tag: "silent", endsAt })
     }),
   )
 
@@ -161,7 +211,7 @@ export const silence = (test: QueueTest): void => {
       yield* q.silence("t1", 20 * SECOND, LIMIT)
       yield* q.silence("t1", 0, LIMIT)
       yield* TestClock.adjust(CLAIM)
-      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM), ["session of t1"])
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), ["session of t1"])
       yield* q.end("session of t1")
       assert.strictEqual(q.stateOf("t1"), "stopped")
     }),

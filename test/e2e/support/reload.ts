@@ -74,5 +74,5 @@ export const reload = async (gate: Gate, processes = 1): Promise<void> => {
   await eventually("the reload", () => reloads(gate) === before + processes)
 }
 
-export const consoleAsks = (gate: Gate, method: string, path: string): Promise<Answer> =>
-  gate.ask(method, `/console/api/${path}`, { headers: { authorization: `Bearer ${CONSOLE_TOKEN}` } })
+export const consoleAsks = (gate: Gate, method: string, path: string, body?: unknown): Promise<Answer> =>
+  gate.ask(method, `/console/api/${path}`, { headers: { authorization: `Bearer ${CONSOLE_TOKEN}` }, body })

@@ -1,7 +1,8 @@
 /**
  * A call whose campaign ends silent calls (`SilenceSeconds`); this script, `calls/silence.js`, is loaded when such a call begins. The page
- * hears whether anybody speaks, tells the gate when the time is nearly over, and when somebody speaks again. Nothing is sent in a conversation. The gate answers when the call ends; the page warns the caller, and hangs
- * up itself if nobody speaks by then, because not every platform can be asked to end a call.
+ * hears whether anybody speaks, tells the gate when the time is nearly over, and when somebody speaks again. Nothing is sent in a conversation.
+ * The gate answers when the call ends. The page warns the caller, and if nobody speaks by then it asks the gate once more, which may know of
+ * speech that the page has not heard, or of another limit. Then it hangs up itself, because not every platform can be asked to end a call.
  *
  * The ticket's events stay connected meanwhile. Where they cannot be, reports are requests.
  */
@@ -15,6 +16,8 @@ const AGAIN_AFTER = 100
 const AGAIN_WITHIN = 400
 /** How long before the end the caller is warned, at most, in milliseconds: half of the limit if that is less. */
 const NOTICE = 15_000
+/** How long the gate has to say that the call does not end yet, in milliseconds. */
+const ANSWER_WITHIN = 2_000
 /** How often it is looked how long nobody has spoken, in milliseconds. */
 const LOOK_EVERY = 500
 /** Backoff of the connection, in milliseconds. */
@@ -48,9 +51,13 @@ export const watchSilence = (
   const limit = seconds * 1_000
   const notice = Math.min(NOTICE, limit / 2)
   let lastSpoke = Date.now()
+  /** when silence is reported next */
+  let reportAt = lastSpoke + limit - notice
   let lastSound = 0
   /** when the call ends, once silence was reported */
   let endsAt: number | undefined
+  /** when the gate was asked whether the call ends now */
+  let askedAt: number | undefined
   let socket: WebSocket | undefined
   let failures = 0
   let timer: number | undefined
@@ -61,7 +68,7 @@ export const watchSilence = (
     current.onmessage = ({ data }) => {
       failures = 0
       const event = parse(String(data))
-      if (event.type === "warning") warned(gate.localTime(event.endsAt))
+      if (event.type === "warning") answered(gate.localTime(event.endsAt))
       else if (event.type === "ended" && text(event.reason) === "silent") finish()
     }
     current.onclose = ({ code }) => {
@@ -74,44 +81,71 @@ export const watchSilence = (
     }
   }
 
-  const warned = (until: number): void => {
-    // somebody has spoken since
-    if (endsAt === undefined || Number.isNaN(until)) return
-    endsAt = until
-    listener.warn(until)
+  /** No end is near: silence is reported at that time, unless somebody speaks. */
+  const goOn = (next: number): void => {
+    reportAt = next
+    askedAt = undefined
+    if (endsAt === undefined) return
+    endsAt = undefined
+    listener.warn(undefined)
   }
 
-  const report = async (silentSeconds: number): Promise<void> => {
+  const spokeNow = (): void => {
+    lastSpoke = Date.now()
+    goOn(lastSpoke + limit - notice)
+  }
+
+  /** The gate has answered a report: the call ends then; NaN: no end is due. */
+  const answered = (until: number): void => {
+    // somebody has spoken since
+    if (endsAt === undefined) return
+    const now = Date.now()
+    // the limit was removed
+    if (Number.isNaN(until)) spokeNow()
+    // the vendor has heard somebody, or the limit is longer now
+    else if (until > now + notice) goOn(until - notice)
+    else if (askedAt !== undefined && until <= now) finish()
+    else {
+      askedAt = undefined
+      endsAt = until
+      listener.warn(until)
+    }
+  }
+
+  const report = async (silentMillis: number): Promise<void> => {
+    const silentSeconds = Math.round(silentMillis) / 1_000
     if (socket?.readyState === WebSocket.OPEN) {
       socket.send(JSON.stringify({ type: "silence", seconds: silentSeconds }))
       return
     }
     try {
-      warned(await gate.silence(ticket, silentSeconds, signal))
+      answered(await gate.silence(ticket, silentSeconds, signal))
     } catch {
       // the page ends the call by its own clock
     }
   }
 
   const spoke = (): void => {
-    lastSpoke = Date.now()
-    if (endsAt === undefined) return
-    endsAt = undefined
-    listener.warn(undefined)
-    void report(0)
+    const wasSilent = endsAt !== undefined
+    spokeNow()
+    if (wasSilent) void report(0)
   }
 
   const look = (): void => {
     const now = Date.now()
-    if (now < lastSpoke) lastSpoke = now
-    const silent = now - lastSpoke
-    if (endsAt !== undefined) {
-      if (now >= endsAt) finish()
-    } else if (silent >= limit - notice) {
+    if (now < lastSpoke) spokeNow()
+    else if (endsAt === undefined) {
+      if (now < reportAt) return
       // the clock may have jumped, as when the machine has slept
-      endsAt = Math.max(lastSpoke + limit, now + notice)
+      lastSpoke += now - reportAt
+      endsAt = now + notice
       listener.warn(endsAt)
-      void report(Math.round(limit - (endsAt - now)) / 1_000)
+      void report(now - lastSpoke)
+    } else if (now >= endsAt) {
+      if (askedAt === undefined) {
+        askedAt = now
+        void report(now - lastSpoke)
+      } else if (now >= askedAt + ANSWER_WITHIN) finish()
     }
   }
 
