@@ -32,7 +32,7 @@ const storeKind = ({ StoreConnectionString }: Pick<SettingsTree, "StoreConnectio
   return Result.isFailure(parsed) ? "unknown" : parsed.success.connection.kind
 }
 
-const causeOf = ({ cause }: StoreUnavailable): string => (typeof cause === "string" ? cause : "no answer")
+const causeOf = ({ cause }: StoreUnavailable): string | undefined => (typeof cause === "string" ? cause : undefined)
 
 /** Writes, runs a rule that changes nothing, and waits for a message of its own. */
 const tryStore = (store: Store["Service"]): Effect.Effect<void, StoreUnavailable> =>
@@ -71,7 +71,7 @@ export const checkStore = (
       message: "embedded: queue and limits exist in one process only and are lost when it ends",
     })
   }
-  let cause = "no answer"
+  let cause: string | undefined
   const answers = Store.use((each) =>
     tryStore(each).pipe(
       Effect.tapError((error) =>
@@ -88,7 +88,10 @@ export const checkStore = (
       duration: STORE_MILLIS,
       orElse: () =>
         Effect.fail({
-          message: `StoreConnectionString: Redis (${kind}) did not answer within ${STORE_MILLIS / 1000} s: ${cause}`,
+          message:
+            cause === undefined
+              ? `StoreConnectionString: Redis (${kind}) did not answer within ${STORE_MILLIS / 1000} s`
+              : `StoreConnectionString: Redis (${kind}) could not be used within ${STORE_MILLIS / 1000} s: ${cause}`,
         }),
     }),
   )

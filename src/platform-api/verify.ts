@@ -27,6 +27,10 @@ const isNotPlatform = ({ reason }: PlatformError): boolean =>
   (reason.code === "ROUTE_NOT_FOUND" ||
     (reason.code === "" && reason.status >= 400 && ![401, 403].includes(reason.status)))
 
+/** What of an address is probably wrong at which no platform answers: that of another part of it, without the path of its API. */
+const pathHint = ({ BaseUrl }: Campaign): string =>
+  /\/api\/v\d+\/$/.test(BaseUrl) ? "" : `; the path is probably missing: ${BaseUrl.replace(/\/api\/$/, "/")}api/v1`
+
 const codeOf = ({ reason }: PlatformError): string =>
   reason._tag === "Refused" && reason.code ? ` (${reason.code})` : ""
 
@@ -53,13 +57,17 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
       `there is no platform API at this address: the answer to ${path} is not in the platform's format (${message})` +
         (reason._tag === "Refused" && reason.status === 400 && campaign.BaseUrl.startsWith("http://")
           ? "; if the server speaks TLS, the address begins with https://"
-          : ""),
+          : reason._tag === "Refused" && reason.status === 404
+            ? pathHint(campaign)
+            : ""),
     )
   }
   if (reason._tag === "Unavailable" && reason.reason === "server_error") {
     return { ...failed("BaseUrl", message), detail: `the platform fails: ${message}` }
   }
-  if (reason._tag === "Unavailable") return failed("BaseUrl", message)
+  if (reason._tag === "Unavailable") {
+    return failed("BaseUrl", reason.reason === "malformed" ? `${message}${pathHint(campaign)}` : message)
+  }
   if (reason.code === "RESTRICTED_API_KEY") {
     // The platform does not reveal whether the business exists, so either the key or the id may be wrong.
     return failed("BusinessId", message, "ApiSecretToken")

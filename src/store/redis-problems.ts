@@ -155,6 +155,27 @@ const secretsOf = (connection: RedisConnection): ReadonlyArray<string> =>
 
 const MAX_LENGTH = 300
 
+/** Node's words for an address that cannot be reached, and what they mean. */
+const UNREACHED: ReadonlyArray<readonly [RegExp, string]> = [
+  [
+    /getaddrinfo (ENOTFOUND) (\S+)/,
+    "the name $2 cannot be resolved ($1): check its spelling, and that this machine's DNS knows it",
+  ],
+  [/getaddrinfo (EAI_AGAIN) (\S+)/, "the name $2 could not be looked up ($1): check this machine's DNS"],
+  [
+    /connect (ECONNREFUSED) (\S+)/,
+    "$2 refused the connection ($1): check the address, and that Redis runs and listens there",
+  ],
+  [
+    /connect (EHOSTUNREACH|ENETUNREACH|ETIMEDOUT) (\S+)/,
+    "$2 cannot be reached ($1): check the address, the network and its firewalls",
+  ],
+]
+
+/** The text of an error without Node's words for an address that cannot be reached. */
+const readable = (text: string): string =>
+  UNREACHED.reduce((plain, [words, meaning]) => plain.replace(words, meaning), text)
+
 /** Makes a function that describes an error of ioredis for this connection. */
 export const describeProblem = (connection: RedisConnection) => {
   const secrets = secretsOf(connection)
@@ -165,8 +186,7 @@ export const describeProblem = (connection: RedisConnection) => {
     if (known !== undefined) return typeof known[1] === "function" ? known[1](connection.keyPrefix) : known[1]
     const fault = tlsFault(texts)
     if (fault !== undefined) return refused("TLS", fault)
-    const shown = secrets
-      .reduce((clean, secret) => clean.replaceAll(secret, "***"), text)
+    const shown = readable(secrets.reduce((clean, secret) => clean.replaceAll(secret, "***"), text))
       // the delay differs each time, so repeated messages would not be equal
       .replace(/ Retrying from scratch after \d+ms\./, "")
       .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")

@@ -88,6 +88,39 @@ describe("reading", () => {
       }),
     )
 
+    it.effect.each<[string, Scripted, string, string]>([
+      [
+        "the local platform without the path",
+        no("ROUTE_NOT_FOUND", "there is no such endpoint or page", 404),
+        "",
+        "api/v1",
+      ],
+      ["another web server", { status: 404, body: "<h1>Not Found</h1>" }, "", "api/v1"],
+      ["the platform's pages", { status: 200, body: "<!doctype html>" }, "", "api/v1"],
+      ["a part of the path", json(404, { detail: "Not Found" }), "api/", "api/v1"],
+    ])("and says what the address probably lacks: %s", ([, answer, path, expected]) =>
+      Effect.gen(function* () {
+        const server = yield* scriptedServer(() => answer)
+        const configured = campaignOf({ BaseUrl: `${server.url}${path}` })
+        const api = yield* Effect.provide(PlatformApi, layer.pipe(Layer.provide([settings(configured), http])))
+        const [found] = yield* api.verify("default")
+        assert.strictEqual(found?.state, "failed")
+        assert.include(found?.detail, "VoiceAiPlatform.BaseUrl: ")
+        assert.include(found?.detail, `; the path is probably missing: ${server.url}${expected}`)
+      }).pipe(Effect.scoped),
+    )
+
+    it.effect("and adds no path to an address that has it", () =>
+      Effect.gen(function* () {
+        for (const answer of [
+          { status: 404, body: "" },
+          { status: 200, body: "<!doctype html>" },
+        ]) {
+          assert.notInclude((yield* verify([answer])).says, "path is probably missing")
+        }
+      }),
+    )
+
     it.effect("and names the setting when https is set for a server without TLS, and nothing was sent", () =>
       Effect.gen(function* () {
         const server = yield* scriptedServer(() => business)
