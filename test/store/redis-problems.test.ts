@@ -1,6 +1,6 @@
 /** How a server of Redis that cannot be reached is described. */
 import { assert, describe, it } from "@effect/vitest"
-import { connectionTo } from "../../scripts/harness/stores.ts"
+import { connectionTo } from "../harness/stores.ts"
 import { describeProblem } from "../../src/store/redis-problems.ts"
 
 const fault = (message: string, code: string) => Object.assign(new Error(message), { code })
