@@ -1,7 +1,7 @@
 /** How a server of Redis that cannot be reached is described. */
 import { assert, describe, it } from "@effect/vitest"
-import { connectionTo } from "../harness/stores.ts"
 import { describeProblem } from "../../src/store/redis-problems.ts"
+import { connectionTo } from "../harness/stores.ts"
 
 const fault = (message: string, code: string) => Object.assign(new Error(message), { code })
 
