@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, Schema, Struct } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Server from "../http/server.ts"
 import { type OpenSideband, Sideband } from "../platform-api/sideband.ts"
@@ -24,7 +24,7 @@ import { makeFakeRetell } from "../testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../testing/vendors/FakeUltravox.ts"
 import { makeFakeVapi } from "../testing/vendors/FakeVapi.ts"
 import type { FakeVendor } from "../testing/vendors/fake-vendor.ts"
-import { demoSettings, freePort, PAGE_HEADERS, pages, SLOTS } from "./demo.ts"
+import { ANY_ORIGIN, demoSettings, freePort, PAGE_HEADERS, PAGES, pages, SLOTS } from "./demo.ts"
 import { server } from "./serve.ts"
 
 type Fake = FakeVendor & { readonly sideband?: OpenSideband }
@@ -45,23 +45,39 @@ const FAKES: { readonly [V in Vendor]: (now: () => number) => Fake } = {
 }
 
 const Call = Schema.Struct({ id: Schema.String })
-const refused = HttpServerResponse.empty({ status: 403 })
+const refused = HttpServerResponse.empty({ status: 403, headers: ANY_ORIGIN })
 
-/** The demo's page, whose widget takes the demo's agent as the vendor's SDK. */
-const indexWithAgent = (directory: URL) =>
-  Effect.map(
-    Effect.promise(() => readFile(new URL("index.html", `${directory.href}/`), "utf8")),
-    (html) => html.replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
+/** The vendors where nothing but a credential's end tells that it opens no further call: until then, its slot stays held. */
+const HELD: ReadonlySet<Vendor> = new Set(["livekit", "deepgram", "assemblyai"])
+
+/** A page of the demo that takes the demo's agent as the vendor's SDK. */
+const pageWithAgent = (vendor: Vendor, file: URL) => {
+  const held = HELD.has(vendor) ? " data-held" : ""
+  return Effect.tryPromise(() => readFile(file, "utf8")).pipe(
+    Effect.map((html) =>
+      html
+        .replace("<body>", `<body data-vendor="${vendor}" data-sdk="/demo-agent.js"${held}>`)
+        .replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
+    ),
+    Effect.map((html) => HttpServerResponse.html(html)),
+    Effect.orElseSucceed(() => HttpServerResponse.empty({ status: 404 })),
+    Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
   )
+}
 
-/** What the demo's agent asks of the vendor's fake: `join` with a credential, and `leave` with the call's id. */
+/**
+ * What the demo's agent asks of the vendor's fake: `join` with a credential, and `leave` with the call's id. A page of any origin may: it
+ * needs a credential of the gate.
+ */
 const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory: URL) =>
   HttpRouter.use((router) =>
     Effect.gen(function* () {
-      const html = yield* indexWithAgent(directory)
-      yield* router.add("GET", "/", HttpServerResponse.html(html).pipe(HttpServerResponse.setHeaders(PAGE_HEADERS)))
+      for (const path of Struct.keys(PAGES))
+        yield* router.add("GET", path, pageWithAgent(vendor, new URL(PAGES[path], `${directory.href}/`)))
       const join = Effect.map(HttpServerRequest.schemaBodyJson(Credential), (credential) => fake.join(credential)).pipe(
-        Effect.flatMap((id) => (id === undefined ? Effect.succeed(refused) : HttpServerResponse.json({ id }))),
+        Effect.flatMap((id) =>
+          id === undefined ? Effect.succeed(refused) : HttpServerResponse.json({ id }, { headers: ANY_ORIGIN }),
+        ),
         Effect.orElseSucceed(() => refused),
       )
       const leave = HttpServerRequest.schemaBodyJson(Call).pipe(
@@ -73,7 +89,7 @@ const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory:
             fetch(`${gate}/api/webhook/${vendor}`, { method: "POST", headers: { ...headers }, body: rawBody }),
           )
         }),
-        Effect.as(HttpServerResponse.empty()),
+        Effect.as(HttpServerResponse.empty({ headers: ANY_ORIGIN })),
         Effect.orElseSucceed(() => refused),
       )
       yield* router.add("POST", "/demo/join", join)
@@ -128,7 +144,7 @@ export const vendorDemo = (
     )
     const routes = Layer.merge(
       vendorRoutes(vendor, fake, `http://127.0.0.1:${port}`, directory),
-      pages(directory, { index: false }),
+      pages(directory, { html: false }),
     )
     return yield* Layer.launch(
       announce(vendor, consoleToken).pipe(

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Struct } from "effect"
 import { HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
 import * as Server from "../http/server.ts"
 import * as Platform from "../platform/Platform.ts"
@@ -26,10 +26,16 @@ export const PAGE_HEADERS = {
   "permissions-policy": "microphone=(self)",
 }
 
-/** The built demo pages: one with the widget, unless `index` is false, and one in plain JavaScript with the headless client. */
+/** For what a page of another origin may read. */
+export const ANY_ORIGIN = { "access-control-allow-origin": "*" }
+
+/** The demo's pages: one with the widget, and one in plain JavaScript with the headless client. */
+export const PAGES = { "/": "index.html", "/headless.html": "headless.html" } as const
+
+/** The built demo pages with their files; the files alone if `html` is false. */
 export const pages = (
   directory = new URL("../web/demo", import.meta.url),
-  { index = true }: { readonly index?: boolean } = {},
+  { html = true }: { readonly html?: boolean } = {},
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.use((router) =>
     Effect.gen(function* () {
@@ -38,8 +44,10 @@ export const pages = (
         Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
         Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
       )
-      const paths = ["/headless.html", "/headless.js", "/headless.css", "/demo-agent.js", "/assets/*"] as const
-      for (const path of index ? (["/", ...paths] as const) : paths) yield* router.add("GET", path, answer)
+      const paths = ["/headless.js", "/headless.css", "/assets/*"] as const
+      for (const path of paths) yield* router.add("GET", path, answer)
+      if (html) for (const path of Struct.keys(PAGES)) yield* router.add("GET", path, answer)
+      yield* router.add("GET", "/demo-agent.js", Effect.map(answer, HttpServerResponse.setHeaders(ANY_ORIGIN)))
     }),
   ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 

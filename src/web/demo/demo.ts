@@ -1,4 +1,7 @@
-/** The demo page's script: the floating form, a test tone for machines without a microphone, and an example with the page's own origin. */
+/**
+ * The demo page's script: the floating form, a test tone for machines without a microphone, and an example with the page's own origin and
+ * the demo's vendor.
+ */
 import type {} from "../widget/index.ts"
 
 /** A soft pulsing tone. */
@@ -28,4 +31,21 @@ floating?.addEventListener("change", () => {
   const shown = document.querySelector("[data-mode]")
   if (shown !== null) shown.textContent = floating.checked ? 'mode="floating" ' : ""
 })
-for (const element of document.querySelectorAll("[data-origin]")) element.textContent = location.origin
+const fill = (name: string, text: string): void => {
+  for (const element of document.querySelectorAll<HTMLElement>(`main [data-${name}]`)) {
+    element.textContent = text
+    element.hidden = false
+  }
+}
+fill("origin", location.origin)
+const { held, sdk, vendor } = document.body.dataset
+if (vendor !== undefined && sdk !== undefined) {
+  fill("sdk", `sdk="${new URL(sdk, location.href).href}" `)
+  fill("option", `--vendor ${vendor} `)
+  if (held !== undefined)
+    fill(
+      "held",
+      " With this vendor, it rings when the credential of the ended call has expired: up to two minutes after that call began.",
+    )
+  fill("fake", `The agent is of ${vendor}: a fake of that vendor on this machine. Nothing is sent to the vendor.`)
+}

@@ -1,7 +1,9 @@
 /** A page with its own user interface on the headless client. */
 import { createVoiceAgent } from "/widget.js"
 
-const agent = createVoiceAgent({ gate: "/", metadata: { page: "headless" } })
+// only where the agent is of a vendor: the module of its SDK
+const { sdk } = document.body.dataset
+const agent = createVoiceAgent({ gate: "/", sdk, metadata: { page: "headless" } })
 const element = (id) => document.getElementById(id)
 
 /** The text shown for each state. */
@@ -15,7 +17,7 @@ const sentences = {
   "your-turn": ({ startBefore }) => `Your turn, until ${new Date(startBefore).toLocaleTimeString()}.`,
   "in-call": () => "In a call. You'll hear what you say one second later.",
   ended: ({ reason }) => `Ended: ${reason}.`,
-  refused: ({ message }) => message,
+  refused: ({ message }) => message || "Calls aren't available on this page.",
   offline: () => "The gate isn't responding. Retrying.",
 }
 const OVER = ["idle", "no-microphone", "ended", "refused"]

@@ -8,6 +8,7 @@ import { program } from "../../harness/build.ts"
 import { eventually, start } from "../../harness/process.ts"
 import { launchBrowser } from "../../support/browser.ts"
 import { whenWebBuilt } from "../rig.ts"
+import { startSite } from "../site.ts"
 import { click, level, screen, see, visit } from "../visitor.ts"
 
 let browser: Browser
@@ -24,8 +25,12 @@ const DRIVEN = ["livekit", "openai", "generic"]
 
 const ADDRESS = /voicegate demo +(http\S+)\//
 
-const demoOf = async (vendor: string) => {
-  const demo = await start(process.execPath, [program, "demo", "--port", "0", "--vendor", vendor], process.cwd())
+const demoOf = async (vendor: string, ...options: ReadonlyArray<string>) => {
+  const demo = await start(
+    process.execPath,
+    [program, "demo", "--port", "0", "--vendor", vendor, ...options],
+    process.cwd(),
+  )
   await eventually("the demo's address", () => ADDRESS.test(demo.output()))
   return { demo, url: ADDRESS.exec(demo.output())?.[1] ?? "" }
 }
@@ -55,6 +60,47 @@ describe("the demo of a vendor", () => {
       } finally {
         await visitor.context.close()
         await demo.stop()
+      }
+    })
+  }
+
+  // one that joins by the demo, and one that joins by the gate
+  for (const vendor of ["deepgram", "openai"]) {
+    it(`also calls by the fake of ${vendor} without the widget, and on another page with the lines that it shows`, async () => {
+      const site = await startSite((_, response) => {
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(body)
+      })
+      let body = ""
+      const { demo, url } = await demoOf(vendor, "--allow-origin", site.origin)
+      const visitor = await visit(browser)
+      try {
+        const shown = await visitor.open(url)
+        await see(shown, "Talk to our voice agent right here in your browser.")
+        const [lines = "", command = ""] = await shown.locator("pre").allTextContents()
+        expect(command).toBe(`npm start -- --vendor ${vendor} --allow-origin http://localhost:3000`)
+        await shown.getByText(`The agent is of ${vendor}: a fake of that vendor on this machine.`).waitFor()
+        expect(await shown.getByText("it rings when the credential of the ended call has expired").count()).toBe(
+          vendor === "deepgram" ? 1 : 0,
+        )
+
+        await shown.getByRole("link", { name: "Without the widget" }).click()
+        await click(shown, "Start talking")
+        await shown.getByText("In a call.").waitFor()
+        await shown.getByText(`This is a call of ${vendor}.`).waitFor()
+
+        body = `<!doctype html><html lang="en"><title>Shop</title>${lines}</html>`
+        const another = await visitor.open(site.origin)
+        await click(another, "Start talking")
+        await screen(another, "In call")
+        await see(another, `Hello. I repeat what you say. This is a call of ${vendor}.`)
+        const left = another.waitForResponse((response) => response.url().endsWith("/demo/leave"))
+        await click(another, "Hang up")
+        expect((await left).status()).toBe(204)
+        expect(visitor.complaints).toEqual([])
+      } finally {
+        await visitor.context.close()
+        await demo.stop()
+        await site.stop()
       }
     })
   }
