@@ -12,6 +12,7 @@ import { currentSettings } from "../settings/current.ts"
 import type { SettingsInvalid } from "../settings/problems.ts"
 import type { LoadedSettings } from "../settings/resolve.ts"
 import * as FileDescriptors from "./file-descriptors.ts"
+import { frontPage } from "./front-page.ts"
 import { sumOfProcesses } from "./metrics-of-processes.ts"
 import * as ProcessMetrics from "./process-metrics.ts"
 import { isWorker } from "./processes.ts"
@@ -20,7 +21,7 @@ import { hurry } from "./stop-signals.ts"
 import { notifyReady } from "./systemd.ts"
 import { tracer } from "./traces.ts"
 
-/** The gate behind its own server, with an access log on standard output. */
+/** The gate behind its own server, with an access log on standard output. Without routes of its own, `/` says what runs there. */
 export const server = (options: Listeners.Options = {}) => serverOf(Gate.layer, options)
 
 /** The same, over this gate. */
@@ -28,7 +29,9 @@ const serverOf = <A, E, R>(gate: Layer.Layer<A, E, R>, options: Listeners.Option
   Server.layer.pipe(
     Layer.provide(
       Layer.unwrap(
-        Effect.map(Settings, ({ Server: { BasePath } }) => Listeners.layer({ basePath: BasePath, ...options })),
+        Effect.map(Settings, (tree) =>
+          Listeners.layer({ basePath: tree.Server.BasePath, routes: frontPage(tree), ...options }),
+        ),
       ),
     ),
     Layer.provideMerge(Layer.merge(ProcessMetrics.layer, FileDescriptors.layer)),

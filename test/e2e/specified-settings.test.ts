@@ -93,4 +93,36 @@ describe("the settings file of the specification", { timeout: 240_000 }, () => {
       assert.strictEqual((await gate.call()).status, 200)
     }),
   )
+
+  it.concurrent(
+    "says at its address what runs there, and where documents, widget and health are",
+    withBench(async (bench) => {
+      const { file } = await writeFile(bench, "memory:")
+      const of = async (more: Readonly<Record<string, string>>, path: string, method = "GET") => {
+        const gate = await bench.gate({ ...HERE, ...more }, ["--config", file])
+        const response = await fetch(gate.url + path, { method })
+        const text = await response.text()
+        for (const [named] of text.matchAll(/\/\S+$/gm)) {
+          assert.strictEqual((await fetch(new URL(named, gate.url))).status, 200, named)
+        }
+        return { status: response.status, type: response.headers.get("content-type"), text }
+      }
+      const plain = await of({}, "/")
+      assert.deepStrictEqual([plain.status, plain.type], [200, "text/plain"])
+      assert.match(plain.text, /^This is voicegate\..*\n/)
+      assert.deepStrictEqual(plain.text.match(/\/\S+$/gm), ["/docs", "/widget.js", "/health/ready"])
+      const console = { Security__ConsoleToken: "console-token-of-the-front-page", Server__Docs: "off" }
+      const below = await of({ ...console, Server__BasePath: "/voice" }, "")
+      assert.deepStrictEqual(below.text.match(/\/\S+$/gm), [
+        "/voice/widget.js",
+        "/voice/console",
+        "/voice/health/ready",
+      ])
+      const head = await of({}, "/?from=elsewhere", "HEAD")
+      assert.deepStrictEqual([head.status, head.text], [200, ""])
+      const gate = await bench.gate(HERE, ["--config", file])
+      assert.strictEqual((await fetch(`${gate.url}/nothing`)).status, 404)
+      assert.strictEqual((await fetch(`${gate.url}/`, { method: "POST" })).status, 404)
+    }),
+  )
 })
