@@ -277,6 +277,15 @@ export class FifoQueue extends Context.Service<
       silentMillis: number,
       limit: { readonly millis: number; readonly ends: boolean } | undefined,
     ) => Step<Silence>
+    /**
+     * The vendor says of a running session, by its ids, whether the caller or the agent speaks: then no end is due because of silence, and
+     * a silence that the page reports later is counted from this time. In a queue without `speech`, the page's word counts alone.
+     */
+    readonly speech?: (
+      at: CampaignContext,
+      sessions: ReadonlyArray<string>,
+      heard: { readonly caller?: boolean; readonly agent?: boolean },
+    ) => Step<"live" | "unknown">
     /** What an operator sees and does. */
     readonly operator: OperatorQueue
   }

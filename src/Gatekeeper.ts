@@ -36,6 +36,7 @@ import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShadow } from "./gatekeeper/shadow.ts"
 import { makeShutdown, type Work } from "./gatekeeper/shutdown.ts"
 import { traceChecks } from "./gatekeeper/spans.ts"
+import { makeNoteSpeech } from "./gatekeeper/speech.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
@@ -83,7 +84,8 @@ export const layer: Layer.Layer<
       followUp,
       settings.Queue,
     )
-    const watchCall = yield* makeWatchCall(steps)
+    const noteSpeech = yield* makeNoteSpeech(campaigns, steps)
+    const watchCall = yield* makeWatchCall(steps, noteSpeech)
     const relay = yield* makeRelay(campaigns, steps, relayOffer, watchCall)
     const doubts = yield* makeDoubts(steps)
     const endDue = yield* makeEndDue(steps)
@@ -187,7 +189,10 @@ export const layer: Layer.Layer<
       status: traces.inTicketTrace("Gatekeeper.status", tickets.status),
       attach: traces.inTicketTrace("Gatekeeper.attach", tickets.attach),
       sessionEnded: (sessionIds) => sessionEnded(sessionIds),
-      vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook({ ...tickets, sessionEnded })),
+      vendorWebhook: traced(
+        "Gatekeeper.vendorWebhook",
+        yield* makeReceiveWebhook({ ...tickets, sessionEnded }, noteSpeech),
+      ),
       vendorWebhookRefusal: (platform, headers) => webhookRefusal?.(platform, headers) ?? Effect.undefined,
       traceOf: traces.ofTicket,
       capacityProblem: Effect.sync(capacity.problem),

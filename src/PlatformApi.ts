@@ -12,7 +12,7 @@ import { type Adapter, lengthControlOf } from "./platform-api/adapter.ts"
 import { makeAdapter } from "./platform-api/adapters.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
-import type { Finding, LengthControl, SessionState, WebSession } from "./platform-api/model.ts"
+import type { Finding, Hears, LengthControl, SessionState, WebSession } from "./platform-api/model.ts"
 import { makeSend } from "./platform-api/requests.ts"
 import { readWebhook, refuseUnread, type WebhookReader } from "./platform-api/webhooks.ts"
 import { type Campaign, Settings } from "./Settings.ts"
@@ -32,12 +32,15 @@ export {
 export type {
   Concurrency,
   Finding,
+  Hears,
   LengthControl,
   RelayedSession,
   SessionState,
+  Speech,
   WebSession,
 } from "./platform-api/model.ts"
 export { LONGEST_START_MILLIS, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
+export { ReadsSettings } from "./platform-api/vendor.ts"
 export type { UnreadVerdict, WebhookVerdict } from "./platform-api/webhooks.ts"
 export type { StartConfig } from "./Session.ts"
 export { PlatformApi } from "./services/PlatformApi.ts"
@@ -98,7 +101,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
             relay?.(config, offer, group) ??
             Effect.fail(refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")),
         ),
-      watch: using(({ watch }, sessionId: string) => watch?.(sessionId) ?? Effect.succeed(false)),
+      watch: using(({ watch }, sessionId: string, hears?: Hears) => watch?.(sessionId, hears) ?? Effect.succeed(false)),
       concurrency: using(
         ({ capacity }) =>
           capacity ?? Effect.fail(refused(501, "NOT_TOLD", "the platform does not report how many calls may run")),

@@ -14,7 +14,7 @@ import {
   type Swept,
   TICK_MILLIS,
 } from "../FifoQueue.ts"
-import { PlatformApi, type SessionState } from "../PlatformApi.ts"
+import { PlatformApi, ReadsSettings, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign, Settings } from "../Settings.ts"
@@ -104,7 +104,12 @@ export const background = (
         reading.add(campaign)
         return platform
           .verify(campaign)
-          .pipe(Effect.ensuring(Effect.sync(() => void reading.delete(campaign))), Effect.forkIn(scope), Effect.asVoid)
+          .pipe(
+            Effect.provideService(ReadsSettings, false),
+            Effect.ensuring(Effect.sync(() => void reading.delete(campaign))),
+            Effect.forkIn(scope),
+            Effect.asVoid,
+          )
       })
     // awaited, while the store's connection is still open: otherwise the other gates wait for this one as for a dead one
     yield* Effect.addFinalizer(() =>

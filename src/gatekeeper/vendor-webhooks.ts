@@ -7,6 +7,7 @@ import { Clock, Effect, Metric, type Scope } from "effect"
 import { PlatformApi, type VendorWebhook } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import * as metrics from "./metrics.ts"
+import type { NoteSpeech } from "./speech.ts"
 import type { EndSource, Tickets } from "./tickets.ts"
 
 /** The outcome of a webhook. */
@@ -26,10 +27,10 @@ export type ReceiveWebhook = (
   webhook: VendorWebhook,
 ) => Effect.Effect<WebhookOutcome, StoreUnavailable>
 
-export const makeReceiveWebhook = ({
-  hasEnded,
-  sessionEnded,
-}: Pick<Tickets, "hasEnded" | "sessionEnded">): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
+export const makeReceiveWebhook = (
+  { hasEnded, sessionEnded }: Pick<Tickets, "hasEnded" | "sessionEnded">,
+  noteSpeech: NoteSpeech,
+): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const platforms = yield* PlatformApi
     const scope = yield* Effect.scope
@@ -94,6 +95,12 @@ export const makeReceiveWebhook = ({
           const [id = ""] = session
           const [campaign = ""] = campaigns
           if (yield* hasEnded(id, { campaigns })) yield* endAgain(campaign, session)
+          return { _tag: "accepted", released: false }
+        }
+        case "spoke": {
+          const { campaigns, session, speech } = verdict
+          yield* Metric.update(metrics.webhooks("ignored"), 1)
+          yield* Effect.forEach(campaigns, (campaign) => noteSpeech(campaign, session, speech), { discard: true })
           return { _tag: "accepted", released: false }
         }
         case "ended": {

@@ -1,10 +1,12 @@
 /**
  * Watches running calls of platforms that report no ends: the gate that began a call watches it, and the gate whose audit finds a
- * running call that it does not watch begins to, in case the other one has died. Two gates that watch one call free its slot once.
+ * running call that it does not watch begins to, in case the other one has died. Two gates that watch one call free its slot once. What the
+ * vendor says of who speaks meanwhile is noted (`speech.ts`).
  */
 import { Effect, Schedule, type Scope } from "effect"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
+import { type Hears, PlatformApi } from "../PlatformApi.ts"
+import type { NoteSpeech } from "./speech.ts"
 import type { Steps } from "./steps.ts"
 
 /** How an end is reported to the queue while the store is unavailable; after that, the audit reports it. */
@@ -13,21 +15,24 @@ const END_RETRY = { schedule: Schedule.spaced(1_000), times: 60 }
 /** Watches the session of this id until it is over or the gatekeeper stops; does nothing if it is watched. */
 export type WatchCall = (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
 
-export const makeWatchCall = ({
-  step,
-}: Steps): Effect.Effect<WatchCall, never, FifoQueue | PlatformApi | Scope.Scope> =>
+export const makeWatchCall = (
+  { step }: Steps,
+  noteSpeech: NoteSpeech,
+): Effect.Effect<WatchCall, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const { watch } = yield* PlatformApi
     const scope = yield* Effect.scope
     const watched = new Set<string>()
+    const run = Effect.runForkWith(yield* Effect.context<never>())
 
     return (at, campaign, sessionId) =>
       Effect.suspend(() => {
         if (watch === undefined || watched.has(sessionId)) return Effect.void
         watched.add(sessionId)
         const end = Effect.asVoid(Effect.retry(step(at, queue.end(at, [sessionId])), END_RETRY))
-        return watch(campaign, sessionId).pipe(
+        const hears: Hears = (speech) => void run(noteSpeech(campaign, [sessionId], speech))
+        return watch(campaign, sessionId, hears).pipe(
           Effect.flatMap((isOver) => (isOver ? end : Effect.void)),
           Effect.catchCause((cause) => Effect.logDebug("Watching a call failed", cause)),
           Effect.ensuring(Effect.sync(() => void watched.delete(sessionId))),

@@ -10,7 +10,16 @@ import type { Effect, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { PlatformError } from "./errors.ts"
-import type { Concurrency, Finding, LengthControl, RelayedSession, SessionState, WebSession } from "./model.ts"
+import type {
+  Concurrency,
+  Finding,
+  Hears,
+  LengthControl,
+  RelayedSession,
+  SessionState,
+  Speech,
+  WebSession,
+} from "./model.ts"
 import type { Call, Endpoint } from "./transport.ts"
 
 /**
@@ -37,6 +46,8 @@ export type WebhookMeaning =
     }
   /** This session has begun, perhaps again after its end; its ids. */
   | { readonly _tag: "began"; readonly session: ReadonlyArray<string> }
+  /** Somebody begins to speak in this running session, or has stopped; its ids. */
+  | { readonly _tag: "spoke"; readonly session: ReadonlyArray<string>; readonly speech: Speech }
   /** Something else, or about a session that the gate did not start. */
   | { readonly _tag: "ignored" }
   /** It does not have the vendor's documented shape. */
@@ -67,9 +78,9 @@ export interface Adapter {
   readonly relay?: (config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>
   /**
    * Watches a running session: true when it is over, false when it cannot be watched. Interrupted when the
-   * gate stops; then another gate's audit watches it.
+   * gate stops; then another gate's audit watches it. `hears` is told who speaks, where the vendor says so meanwhile.
    */
-  readonly watch?: (sessionId: string) => Effect.Effect<boolean, PlatformError>
+  readonly watch?: (sessionId: string, hears?: Hears) => Effect.Effect<boolean, PlatformError>
   readonly webhooks?: Webhooks
   /** How many calls the account may have, and how many run. */
   readonly capacity?: Effect.Effect<Concurrency, PlatformError>

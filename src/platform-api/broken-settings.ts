@@ -2,7 +2,7 @@
 import type { AdapterContext } from "./adapter.ts"
 
 /** Where the webhook of a vendor goes, of a gate at any address. */
-const goesToGate = (url: string, platform: string): boolean =>
+export const goesToGate = (url: string, platform: string): boolean =>
   URL.parse(url)?.pathname.endsWith(`/api/webhook/${platform}`) === true
 
 /**

@@ -27,6 +27,16 @@ export interface RelayedSession extends WebSession {
  */
 export type LengthControl = "endable" | "bounded" | "unbounded"
 
+/** A vendor says that a side of a running call begins to speak, or has stopped. */
+export interface Speech {
+  readonly side: "caller" | "agent"
+  /** false: this side has spoken until now, or just now where the vendor tells no begin and no end */
+  readonly speaks: boolean
+}
+
+/** Takes what the vendor says of a running call, at the moment when it says it. Returns at once, and never throws. */
+export type Hears = (speech: Speech) => void
+
 /** The account's limit of concurrent calls, and how many run now. */
 export interface Concurrency {
   /** infinite where the account has none: then the platform's refusals at capacity are the limit */

@@ -6,6 +6,7 @@ import { Effect, Option, Schema } from "effect"
 import type { Send } from "./adapter.ts"
 import type { Answered } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
+import type { Speech } from "./model.ts"
 import type { Call, Endpoint } from "./transport.ts"
 
 /** What OpenAI answers to an offer. */
@@ -27,6 +28,8 @@ export interface OpenAIApi {
   ) => Effect.Effect<BegunCall, PlatformError>
   /** the path of a call's sideband connection */
   readonly sideband: (call: string) => string
+  /** what events on this connection say of who speaks, by their `type`; empty where none does */
+  readonly speech: ReadonlyMap<string, Speech>
   /** How a call is ended: the path to hang it up (with `:id`, as spans show it), or an event on its sideband and the one that confirms it. */
   readonly ending: { readonly path: (call: string) => string } | { readonly event: string; readonly over: string }
 }
@@ -78,6 +81,19 @@ const abandoning = <A>(
     })
   })
 
+/**
+ * The caller by OpenAI's own detection of voice, unless the session switches it off; the agent by what is played to the page.
+ *
+ * Source: `realtime-conversations` of OpenAI's guides and its API reference (server events), read on 2026-11-27.
+ */
+const REALTIME_SPEECH: ReadonlyMap<string, Speech> = new Map([
+  ["input_audio_buffer.speech_started", { side: "caller", speaks: true }],
+  ["input_audio_buffer.speech_stopped", { side: "caller", speaks: false }],
+  ["output_audio_buffer.started", { side: "agent", speaks: true }],
+  ["output_audio_buffer.stopped", { side: "agent", speaks: false }],
+  ["output_audio_buffer.cleared", { side: "agent", speaks: false }],
+])
+
 export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
   const endpoint: Endpoint = {
     ...plain,
@@ -108,9 +124,20 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
       return Effect.map(begun, (answered) => ({ sdp: answered.sdp, call: callIn(answered.location) }))
     },
     sideband: (call) => `v1/realtime?call_id=${encodeURIComponent(call)}`,
+    speech: REALTIME_SPEECH,
     ending: { path: (call) => `v1/realtime/calls/${call}/hangup` },
   }
 }
+
+/**
+ * Live tells no begin and no end of speech: what is written down was said just now.
+ *
+ * Source: `live/sideband-websocket` of OpenAI's API reference, read on 2026-11-27.
+ */
+const LIVE_SPEECH: ReadonlyMap<string, Speech> = new Map([
+  ["session.input_transcript.delta", { side: "caller", speaks: false }],
+  ["session.output_transcript.delta", { side: "agent", speaks: false }],
+])
 
 /** What a page may send to its Live session, unless `Session` says otherwise. */
 const PAGE_EVENTS = ["session.input_audio.mute", "session.input_audio.unmute"]
@@ -133,6 +160,7 @@ export const liveApi = (endpoint: Endpoint, send: Send): OpenAIApi => ({
     }))
   },
   sideband: (call) => `v1/live/sessions/${encodeURIComponent(call)}/attach?graceful_close=true`,
+  speech: LIVE_SPEECH,
   // `hangup` of this API ends calls by telephone alone
   ending: { event: "session.close", over: "session.closed" },
 })

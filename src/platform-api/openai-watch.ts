@@ -8,7 +8,8 @@
 import { Clock, Effect, Schedule } from "effect"
 import { monotonicMillis } from "../age.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
-import { Sideband, type SidebandConnection } from "./sideband.ts"
+import type { Hears } from "./model.ts"
+import { type Listening, Sideband, type SidebandConnection } from "./sideband.ts"
 
 /** The delay before a closed connection is opened again: at first, and at most; doubled while connections do not last (ms). */
 export const REOPEN_MILLIS = 1_000
@@ -27,6 +28,8 @@ export interface WatchedCalls {
   /** the address of a call's sideband connection */
   readonly url: (call: string) => string
   readonly headers: Readonly<Record<string, string>>
+  /** what its events say of who speaks */
+  readonly speech: Listening["events"]
   /**
    * How a call is ended: by a request, which is true when the call is over, or by an event on its connection, which the event `over`
    * confirms.
@@ -36,13 +39,14 @@ export interface WatchedCalls {
     | { readonly event: string; readonly over: string }
 }
 
-export const makeCallWatch = ({ ending, headers, url }: WatchedCalls) => {
+export const makeCallWatch = ({ ending, headers, speech, url }: WatchedCalls) => {
   /** the connections that this process has open, by their calls */
   const held = new Map<string, SidebandConnection>()
   const over = "over" in ending ? ending.over : undefined
 
   /** Opens a connection, for the scope. Fails with the status of a refusal. */
-  const attach = (call: string) => Effect.flatMap(Sideband, (open) => open(url(call), headers, over))
+  const attach = (call: string, hears?: Hears) =>
+    Effect.flatMap(Sideband, (open) => open(url(call), headers, over, hears && { events: speech, hears }))
 
   /** Ends a call by an event on its connection. True when it is over; false if the vendor does not say so in time. */
   const closeBy = (event: string, call: string): Effect.Effect<boolean, PlatformError> =>
@@ -70,10 +74,13 @@ export const makeCallWatch = ({ ending, headers, url }: WatchedCalls) => {
     Effect.retry(hangUp(call), { times: HANG_UP.times, schedule: Schedule.spaced(HANG_UP.millis) })
 
   /** Holds a connection until it closes: for how long (ms), and whether it said that the call is over. Fails with the status of a refusal. */
-  const hold = (call: string): Effect.Effect<{ readonly millis: number; readonly isOver: boolean }, number> =>
+  const hold = (
+    call: string,
+    hears: Hears | undefined,
+  ): Effect.Effect<{ readonly millis: number; readonly isOver: boolean }, number> =>
     Effect.scoped(
       Effect.gen(function* () {
-        const connection = yield* attach(call)
+        const connection = yield* attach(call, hears)
         const from = yield* monotonicMillis
         held.set(call, connection)
         const isOver = yield* Effect.ensuring(
@@ -84,12 +91,12 @@ export const makeCallWatch = ({ ending, headers, url }: WatchedCalls) => {
       }),
     )
 
-  const untilOver = Effect.fnUntraced(function* (call: string) {
+  const untilOver = Effect.fnUntraced(function* (call: string, hears: Hears | undefined) {
     let seen = false
     let unseen = 0
     let pause = REOPEN_MILLIS
     for (;;) {
-      const result = yield* Effect.match(hold(call), {
+      const result = yield* Effect.match(hold(call, hears), {
         onSuccess: (ended) => ({ ...ended, status: 101 }),
         onFailure: (status) => ({ millis: 0, isOver: false, status }),
       })
@@ -111,9 +118,9 @@ export const makeCallWatch = ({ ending, headers, url }: WatchedCalls) => {
   return {
     hangUp,
     /** Completes when the call is over, at the latest at `until` (ms since 1970); false if it cannot be watched. */
-    watch: (call: string, until: number): Effect.Effect<boolean, PlatformError> =>
+    watch: (call: string, until: number, hears?: Hears): Effect.Effect<boolean, PlatformError> =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.timeoutOrElse(untilOver(call), {
+        Effect.timeoutOrElse(untilOver(call, hears), {
           duration: Math.max(0, until - now),
           orElse: () => hangUpSurely(call),
         }),

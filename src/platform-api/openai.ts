@@ -101,6 +101,7 @@ export const openai = (
   const calls = makeCallWatch({
     url: (call) => `${campaign.BaseUrl.replace(/^http/, "ws")}${api.sideband(call)}`,
     headers,
+    speech: api.speech,
     ending: "path" in api.ending ? { request: requestHangUp(api.ending.path) } : api.ending,
   })
   const { hangUp } = calls
@@ -128,9 +129,9 @@ export const openai = (
     mint: () => mint,
     relay,
     status,
-    watch: (id) => {
+    watch: (id, hears) => {
       const named = namedIn(id)
-      return named === undefined ? Effect.succeed(false) : calls.watch(named.call, named.endMillis)
+      return named === undefined ? Effect.succeed(false) : calls.watch(named.call, named.endMillis, hears)
     },
     end: ({ sessionIds: [id = ""] }) => {
       // a session without an offer does not run, and the queue accepts no offer for it any more

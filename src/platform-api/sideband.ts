@@ -1,9 +1,10 @@
 /**
  * A connection to a running call, besides that of its page. It is held to learn that the call is over, and to end it where the vendor has no
- * other way. What it says is not kept: it may carry the sound of the call.
+ * other way, and to hear who speaks. What it says is not kept: it may carry the sound of the call.
  */
 import { Context, Deferred, Effect, Option, Schedule, Schema, type Scope } from "effect"
 import { WebSocket } from "ws"
+import type { Hears, Speech } from "./model.ts"
 
 /** How long opening may take (ms). */
 const OPEN_MILLIS = 5_000
@@ -11,12 +12,20 @@ const OPEN_MILLIS = 5_000
 const PING_MILLIS = 30_000
 /** The longest message that is accepted, in bytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+/** An event that says who speaks is shorter (bytes). */
+const MAX_SPEECH_BYTES = 4 * 1024
 
 export interface SidebandConnection {
   /** Completes when the connection has closed. True if it had said before that the call is over: a close alone does not prove that. */
   readonly closed: Effect.Effect<boolean>
   /** Sends an event. Nothing happens if the connection has closed. */
   readonly send: (event: object) => Effect.Effect<void>
+}
+
+/** What is heard on a connection: which speech each event means, by its `type`. */
+export interface Listening {
+  readonly events: ReadonlyMap<string, Speech>
+  readonly hears: Hears
 }
 
 /**
@@ -28,13 +37,20 @@ export type OpenSideband = (
   url: string,
   headers: Readonly<Record<string, string>>,
   overEvent?: string,
+  listening?: Listening,
 ) => Effect.Effect<SidebandConnection, number, Scope.Scope>
 
-/** Whether a message is this event. Only a message that contains the name is parsed: most carry sound, many times a second. */
-const isEvent = (message: Buffer, name: string): boolean => {
-  if (!message.includes(name)) return false
-  const event = decodeEvent(message.toString())
-  return Option.isSome(event) && event.value.type === name
+/** The `type` of a message. Few are parsed: most carry sound, many times a second. */
+const typeOf = (message: Buffer): string | undefined => Option.getOrUndefined(decodeEvent(message.toString()))?.type
+
+/** Whether a message is this event. Only one that contains the name is parsed. */
+const isEvent = (message: Buffer, name: string): boolean => message.includes(name) && typeOf(message) === name
+
+/** What a message says of who speaks; undefined of any other. */
+const speechIn = (message: Buffer, events: Listening["events"]): Speech | undefined => {
+  if (message.length > MAX_SPEECH_BYTES) return undefined
+  for (const [name, speech] of events) if (isEvent(message, name)) return speech
+  return undefined
 }
 const decodeEvent = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ type: Schema.String })))
 
@@ -61,7 +77,7 @@ const connect = (url: string, headers: Readonly<Record<string, string>>, closed:
     return Effect.sync(() => socket.terminate())
   }).pipe(Effect.catchDefect(() => Effect.fail(0)))
 
-const open: OpenSideband = Effect.fnUntraced(function* (url, headers, overEvent) {
+const open: OpenSideband = Effect.fnUntraced(function* (url, headers, overEvent, listening) {
   const closed = yield* Deferred.make<void>()
   const socket = yield* Effect.acquireRelease(
     connect(url, headers, closed),
@@ -72,7 +88,10 @@ const open: OpenSideband = Effect.fnUntraced(function* (url, headers, overEvent)
   let isOver = false
   socket.on("message", (message) => {
     heard = true
-    if (overEvent !== undefined && Buffer.isBuffer(message) && isEvent(message, overEvent)) isOver = true
+    if (!Buffer.isBuffer(message)) return
+    if (overEvent !== undefined && isEvent(message, overEvent)) isOver = true
+    const speech = listening && speechIn(message, listening.events)
+    if (speech !== undefined) listening?.hears(speech)
   })
   socket.on("pong", () => {
     heard = true

@@ -9,6 +9,7 @@ import type { StartConfig } from "../Session.ts"
 import type { UltravoxSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"
+import { endsUnreported, goesToGate } from "./broken-settings.ts"
 import type { WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import { hmacSha256, TOLERANCE_MILLIS } from "./signatures.ts"
@@ -19,6 +20,7 @@ import {
   chosenIn,
   correlationIn,
   isNotFound,
+  maybe,
   metadataOf,
   millisOf,
   orUnknown,
@@ -58,6 +60,28 @@ const Account = Schema.Struct({
   /** null: the plan has no hard cap, and a start is refused with 429 when the load is too high */
   allowedConcurrentCalls: Schema.NullOr(Schema.Finite),
 })
+
+/** The webhooks of the account; those with an `agentId` are sent for calls of this agent alone. */
+const AccountWebhooks = Schema.Struct({
+  results: Schema.Array(
+    Schema.Struct({ url: Schema.String, events: Schema.Array(Schema.String), agentId: maybe(Schema.String) }),
+  ),
+  next: maybe(Schema.String),
+})
+
+/** What is wrong with the account's webhooks where a call does not name its own. */
+const brokenBy = ({ next, results }: typeof AccountWebhooks.Type, agent: string): ReadonlyArray<string> => {
+  const toGate = results.filter(({ agentId, url }) => (!agentId || agentId === agent) && goesToGate(url, "ultravox"))
+  if (toGate.some(({ events }) => events.includes("call.ended"))) return []
+  if (toGate.length > 0) return endsUnreported([], ["call.ended"], "the webhook's events")
+  // there are more than one page shows
+  return next
+    ? []
+    : [
+        "No webhook of the account for this agent goes to /api/webhook/ultravox of a gate: ends of calls are noticed minutes late. Set " +
+          "Ultravox.GateUrl, or add one for call.ended.",
+      ]
+}
 
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: Known }))
 
@@ -196,6 +220,20 @@ export const ultravox = (
       },
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `api/agents/${agent}` }), {
+      settings: Schema.Unknown,
+      breaks: () =>
+        GateUrl === undefined
+          ? [
+              Effect.map(
+                read(AccountWebhooks, {
+                  method: "GET",
+                  path: `api/webhooks?pageSize=${PAGE_LIMIT}`,
+                  shownPath: "api/webhooks",
+                }),
+                (found) => brokenBy(found, AgentId),
+              ),
+            ]
+          : [],
       group: "Ultravox",
       agent: "AgentId",
       bounds: `an address is for one call, which must be joined within ${lifetimeSeconds} s`,

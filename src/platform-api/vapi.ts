@@ -9,7 +9,7 @@ import type { Adapter, AdapterContext } from "./adapter.ts"
 import { malformed } from "./answer.ts"
 import { endsUnreported, joinsTooLate, webhookElsewhere } from "./broken-settings.ts"
 import { AtCapacity, PlatformError } from "./errors.ts"
-import type { WebSession } from "./model.ts"
+import type { Speech, WebSession } from "./model.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "./recent-calls.ts"
 import type { Call, Endpoint } from "./transport.ts"
 import { vapiAuthentication } from "./vapi-webhooks.ts"
@@ -82,8 +82,20 @@ const KnownCall = Schema.Struct({
 const correlationOf = ({ assistantOverrides }: typeof KnownCall.Type) => correlationIn(assistantOverrides?.metadata)
 
 const Webhook = Schema.Struct({
-  message: Schema.Struct({ type: Schema.String, status: maybe(Schema.String), call: maybe(KnownCall) }),
+  message: Schema.Struct({
+    type: Schema.String,
+    status: maybe(Schema.String),
+    role: maybe(Schema.String),
+    call: maybe(KnownCall),
+  }),
 })
+/** Who begins to speak or has stopped, of the message `speech-update`; undefined of any other. */
+const speechIn = ({ role, status, type }: typeof Webhook.Type.message): Speech | undefined =>
+  type === "speech-update" &&
+  (role === "user" || role === "assistant") &&
+  (status === "started" || status === "stopped")
+    ? { side: role === "user" ? "caller" : "agent", speaks: status === "started" }
+    : undefined
 const decodeWebhook = Schema.decodeUnknownOption(Webhook)
 
 export const vapi = (
@@ -200,10 +212,11 @@ export const vapi = (
         const message = Option.getOrUndefined(decodeWebhook(body))?.message
         if (message === undefined) return { _tag: "malformed" }
         const { call, status, type } = message
+        if (!call || correlationOf(call) === undefined) return { _tag: "ignored" }
+        const speech = speechIn(message)
+        if (speech !== undefined) return { _tag: "spoke", session: [call.id], speech }
         const isOver = type === "end-of-call-report" || (type === "status-update" && status === "ended")
-        return isOver && call && correlationOf(call) !== undefined
-          ? { _tag: "ended", sessions: [[call.id]] }
-          : { _tag: "ignored" }
+        return isOver ? { _tag: "ended", sessions: [[call.id]] } : { _tag: "ignored" }
       },
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {

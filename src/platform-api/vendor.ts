@@ -1,5 +1,5 @@
 /** What the adapters of vendors with a REST API have in common. */
-import { Effect, Option, Predicate, type Redacted, Result, Schema } from "effect"
+import { Context, Effect, Option, Predicate, type Redacted, Result, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
@@ -122,6 +122,14 @@ export const startedBy = <Call>(
   )
 
 /**
+ * Whether a check also reads the vendor's own settings: at the start, for `check` and for the console. The watch of a platform, which goes on all
+ * the time, asks only whether it serves.
+ */
+export const ReadsSettings: Context.Reference<boolean> = Context.Reference("voicegate/platform-api/ReadsSettings", {
+  defaultValue: () => true,
+})
+
+/**
  * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential. An agent
  * of another shape than expected is one whose settings are not known: the vendor answers all the same.
  *
@@ -161,7 +169,7 @@ export const checkAgent = <A = unknown>(
     const found = yield* Effect.result(read)
     if (Result.isFailure(found)) return [unread(found.failure, `${group}.`, agent, key), credential]
     const platform: Finding = { subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }
-    if (breaks === undefined || settings === undefined) return [platform, credential]
+    if (breaks === undefined || settings === undefined || !(yield* ReadsSettings)) return [platform, credential]
     const decoded = Schema.decodeUnknownOption(settings)(found.success)
     if (Option.isNone(decoded))
       return [platform, credential, notRead("the agent's settings do not have the documented shape")]

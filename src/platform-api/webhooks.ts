@@ -9,12 +9,12 @@ export interface WebhookReader extends Webhooks {
 
 /** How the gate judges a webhook. */
 export type WebhookVerdict =
-  | Exclude<WebhookMeaning, { readonly _tag: "ended" | "began" }>
+  | Exclude<WebhookMeaning, { readonly _tag: "ended" | "began" | "spoke" }>
   | (Extract<WebhookMeaning, { readonly _tag: "ended" }> & {
       /** The campaigns whose key it was made with: it ends only their sessions. Absent: sessions of any campaign. */
       readonly campaigns?: ReadonlyArray<string>
     })
-  | (Extract<WebhookMeaning, { readonly _tag: "began" }> & { readonly campaigns: ReadonlyArray<string> })
+  | (Extract<WebhookMeaning, { readonly _tag: "began" | "spoke" }> & { readonly campaigns: ReadonlyArray<string> })
   /** It was made with no campaign's key or secret; `reason` says what to change. */
   | { readonly _tag: "refused"; readonly reason: string }
   /** No campaign has this platform, or the platform sends no webhooks. */
@@ -86,5 +86,7 @@ export const readWebhook = (
   }
   const begun = meanings.flatMap(({ campaign, meaning }) => (meaning._tag === "began" ? [{ campaign, meaning }] : []))
   if (begun[0] !== undefined) return { ...begun[0].meaning, campaigns: begun.map(({ campaign }) => campaign) }
+  const spoken = meanings.flatMap(({ campaign, meaning }) => (meaning._tag === "spoke" ? [{ campaign, meaning }] : []))
+  if (spoken[0] !== undefined) return { ...spoken[0].meaning, campaigns: spoken.map(({ campaign }) => campaign) }
   return meanings.some(({ meaning }) => meaning._tag === "ignored") ? { _tag: "ignored" } : { _tag: "malformed" }
 }

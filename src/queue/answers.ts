@@ -177,6 +177,8 @@ export const doubts = Struct({
 
 export const dueEnds = Struct({ sessions: optionalKey(List(Text)) })
 
+export const speech = Literals(["live", "unknown"])
+
 export const silence: Schema.Codec<Silence> = Union([
   Struct({ _tag: Literal("silent"), endsAt: Finite }),
   Struct({ _tag: Literal("speech") }),

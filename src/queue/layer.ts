@@ -347,6 +347,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           ),
           ({ result }) => result,
         ),
+      speech: (at, sessions, heard) => step(rules.reportSpeech, at, { sessions, ...heard }, identity),
       silence: (at, id, silentMillis, limit) =>
         step(
           rules.reportSilence,

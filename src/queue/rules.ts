@@ -20,7 +20,7 @@ import { leave } from "../rules/queue/leave.ts"
 import { offer } from "../rules/queue/offer.ts"
 import { repair } from "../rules/queue/repair.ts"
 import { sessionState } from "../rules/queue/session-state.ts"
-import { reportSilence } from "../rules/queue/silence.ts"
+import { reportSilence, reportSpeech } from "../rules/queue/silence.ts"
 import { start } from "../rules/queue/start.ts"
 import { sweep } from "../rules/queue/sweep.ts"
 import { traceOf } from "../rules/queue/trace.ts"
@@ -75,6 +75,7 @@ export const rules = {
   dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.dueEnds)),
   findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.audited)),
   noteOpening: ruleOf("queue.noteOpening", runQueue(noteOpening), stepAnswer(Text)),
+  reportSpeech: ruleOf("queue.speech", runQueue(reportSpeech), stepAnswer(answers.speech)),
   reportSilence: ruleOf("queue.silence", runQueue(reportSilence), stepAnswer(answers.silence)),
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
   traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),

@@ -72,6 +72,9 @@ export interface Ticket {
   silentUntil?: number | undefined
   /** and since when nobody has spoken */
   silentSince?: number | undefined
+  /** of a live ticket: until when the vendor has heard the caller, and the agent; absent where it has said nothing of them */
+  callerHeard?: number | undefined
+  agentHeard?: number | undefined
   /**
    * How the call has ended, in a record whose state is `ended`. The last release knows neither state: during an upgrade, its gates would
    * take a record with one for damaged.
@@ -133,6 +136,8 @@ export const isTicket = (value: unknown): value is Ticket =>
   isTextOrNone(value.stoppedBy) &&
   isNumberOrNone(value.silentUntil) &&
   isNumberOrNone(value.silentSince) &&
+  isNumberOrNone(value.callerHeard) &&
+  isNumberOrNone(value.agentHeard) &&
   (value.ended === undefined || value.ended === "stopped" || value.ended === "silent") &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))

@@ -5,6 +5,7 @@ import type { PlatformError } from "../platform-api/errors.ts"
 import type {
   Concurrency,
   Finding,
+  Hears,
   LengthControl,
   RelayedSession,
   SessionState,
@@ -30,9 +31,11 @@ export class PlatformApi extends Context.Service<
       | undefined
     /**
      * Watches a running session: true when it is over, false when it cannot be watched. It may take as long as the session. A platform
-     * without `watch` reports ends in another way.
+     * without `watch` reports ends in another way. `hears` is told who speaks, where the platform says so meanwhile.
      */
-    readonly watch?: ((campaign: string, sessionId: string) => Effect.Effect<boolean, PlatformError>) | undefined
+    readonly watch?:
+      | ((campaign: string, sessionId: string, hears?: Hears) => Effect.Effect<boolean, PlatformError>)
+      | undefined
     /**
      * The account's concurrency. Fails with `Refused` when the key has no user management or the platform has no such endpoint.
      */

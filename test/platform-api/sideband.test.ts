@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
-import { Sideband } from "../../src/platform-api/sideband.ts"
+import { type Listening, Sideband } from "../../src/platform-api/sideband.ts"
 import { eventually } from "../harness/process.ts"
 
 /** A vendor's server; `refuse` is the status with which it refuses. */
@@ -37,8 +37,8 @@ const serve = Effect.acquireRelease(
     }),
 )
 
-const open = (url: string, overEvent?: string) =>
-  Effect.flatMap(Sideband, (sideband) => sideband(url, { authorization: "Bearer key" }, overEvent))
+const open = (url: string, overEvent?: string, listening?: Listening) =>
+  Effect.flatMap(Sideband, (sideband) => sideband(url, { authorization: "Bearer key" }, overEvent, listening))
 
 /** The status of a refusal. */
 const refusal = (url: string) => Effect.flip(Effect.scoped(Effect.asVoid(open(url))))
@@ -78,6 +78,34 @@ describe("a sideband connection", () => {
         socket.close(1000)
         assert.strictEqual(yield* closed, isOver, said)
       }
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is told who speaks by the events that say so, and by nothing that only contains their names", () =>
+    Effect.gen(function* () {
+      const vendor = yield* serve
+      const heard: Array<string> = []
+      const listening: Listening = {
+        events: new Map([
+          ["speech_started", { side: "caller", speaks: true }],
+          ["speech_stopped", { side: "caller", speaks: false }],
+        ]),
+        hears: ({ side, speaks }) => heard.push(`${side} ${speaks}`),
+      }
+      const { closed } = yield* open(vendor.url, undefined, listening)
+      const [socket] = vendor.sockets
+      for (const said of [
+        '{"type":"speech_started","audio_start_ms":10}',
+        '{"type":"transcript","text":"\\"type\\":\\"speech_started\\""}',
+        "speech_started",
+        `{"type":"speech_started","more":"${"x".repeat(5_000)}"}`,
+        '{"type":"speech_stopped","audio_end_ms":20}',
+      ]) {
+        socket?.send(said)
+      }
+      socket?.close(1000)
+      assert.isFalse(yield* closed)
+      assert.deepStrictEqual(heard, ["caller true", "caller false"])
     }).pipe(Effect.scoped),
   )
 

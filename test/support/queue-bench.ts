@@ -182,8 +182,7 @@ export const makeBench = Effect.fnUntraced(function* (
       watchSessions(found.flat())
       return step(queue().resolve(at(), doubt, found, ends))
     },
-    /** the first ids of the sessions that are to be ended */
-    /** `silenceMillis`: how long nobody may speak in a call now */
+    /** The first ids of the sessions that are to be ended. `silenceMillis`: how long nobody may speak in a call now. */
     dueEnds: (which: "all" | "at_once", claimMillis: number, silenceMillis?: number) =>
       Effect.map(queue().dueEnds(at(), which, claimMillis, silenceMillis), (due) =>
         due.map((data) => JSON.parse(data).s[0]),
@@ -195,6 +194,9 @@ export const makeBench = Effect.fnUntraced(function* (
         step(queue().fail(at(), id, lease, { _tag: refund ? "failed" : "refused" }), { refused: !refund }),
         ({ _tag }) => _tag,
       ),
+    /** The vendor says of a call who speaks. */
+    speech: (session: string, heard: { readonly caller?: boolean; readonly agent?: boolean }) =>
+      step(queue().speech?.(at(), [session], heard) ?? Effect.die("this queue takes no speech")),
     /** The page of a call reports how long nobody has spoken (ms). */
     silence: (
       id: string,

@@ -3,7 +3,7 @@
  * joins through the gate: it posts its offer there, and the gate's answer names the call.
  */
 import { Deferred, Effect } from "effect"
-import type { OpenSideband } from "../../platform-api/sideband.ts"
+import type { Listening, OpenSideband } from "../../platform-api/sideband.ts"
 import { type FakeVendor, fakeApi, fakeCalls, field, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
 
 const KEY = "key-of-the-fake-openai"
@@ -25,6 +25,8 @@ export interface FakeOpenAI extends FakeVendor {
   readonly sidebands: () => number
   /** Closes them, while the calls go on. */
   readonly dropSidebands: () => void
+  /** OpenAI sends an event on the connections to a call, such as `input_audio_buffer.speech_started`. */
+  readonly says: (id: string, type: string) => void
   /** From now on connections are refused with this status; undefined accepts them again. */
   readonly refuseSidebands: (status: number | undefined) => void
 }
@@ -37,6 +39,8 @@ export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "
   const calls = fakeCalls("rtc_")
   /** the open connections: their calls, and how each completes: true if the vendor has said that the call is over */
   const connections = new Map<Deferred.Deferred<boolean>, string>()
+  /** what the gate hears on each */
+  const listeners = new Map<Deferred.Deferred<boolean>, Listening>()
   let refused: number | undefined
 
   const close = (which: (call: string) => boolean): void => {
@@ -89,7 +93,7 @@ export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "
     }
   }
 
-  const sideband: OpenSideband = Effect.fnUntraced(function* (url, headers) {
+  const sideband: OpenSideband = Effect.fnUntraced(function* (url, headers, _over, listening) {
     const { pathname, searchParams } = new URL(url)
     const call =
       api === "realtime"
@@ -99,9 +103,13 @@ export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "
     if (refused !== undefined) return yield* Effect.fail(refused)
     if (!calls.isRunning(call)) return yield* Effect.fail(404)
     const connection = yield* Effect.acquireRelease(Deferred.make<boolean>(), (opened) =>
-      Effect.sync(() => connections.delete(opened)),
+      Effect.sync(() => {
+        connections.delete(opened)
+        listeners.delete(opened)
+      }),
     )
     connections.set(connection, call)
+    if (listening !== undefined) listeners.set(connection, listening)
     return {
       closed: Deferred.await(connection),
       send: (event) =>
@@ -129,6 +137,12 @@ export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "
     sideband,
     sidebands: () => connections.size,
     dropSidebands: () => close(() => true),
+    says: (id, type) => {
+      for (const [connection, { events, hears }] of listeners) {
+        const speech = connections.get(connection) === id ? events.get(type) : undefined
+        if (speech !== undefined) hears(speech)
+      }
+    },
     refuseSidebands: (status) => {
       refused = status
     },

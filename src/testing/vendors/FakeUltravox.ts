@@ -45,6 +45,10 @@ export const makeFakeUltravox = (now: () => number): FakeVendor => {
         return { status: 200, body: { agentId: AGENT } }
       case "GET /api/accounts/me":
         return { status: 200, body: { activeCalls: calls.inUse(), allowedConcurrentCalls: calls.limit() } }
+      case "GET /api/webhooks": {
+        const hook = { url: "https://gate.example/api/webhook/ultravox", events: ["call.ended"], agentId: null }
+        return { status: 200, body: { results: [{ webhookId: "webhook-1", status: "normal", ...hook }], next: null } }
+      }
       case "GET /api/calls": {
         const wanted = [...query].flatMap(([name, value]) =>
           name.startsWith("metadata.") ? [[name.slice(9), value]] : [],

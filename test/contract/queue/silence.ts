@@ -203,6 +203,47 @@ export const silence = (test: QueueTest): void => {
     }),
   )
 
+  test("a call in which the vendor has heard somebody does not end by what its page hears", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      yield* q.silence("t1", 20 * SECOND, LIMIT)
+      yield* TestClock.adjust(9 * SECOND)
+      // at whichever gate the vendor's webhook arrives
+      q.on(q.there)
+      assert.strictEqual(yield* q.speech("session of t1", { caller: true }), "live")
+      yield* q.speech("session of t1", { caller: false })
+      assert.notProperty(yield* q.attach("t1"), "silentUntil")
+      yield* TestClock.adjust(5 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), [])
+      // the page has heard nothing: the silence counts from what the vendor heard
+      const endsAt = (yield* q.now) + 25 * SECOND
+      assert.deepStrictEqual(yield* q.silence("t1", 34 * SECOND, LIMIT), { _tag: "silent", endsAt })
+      yield* TestClock.adjust(25 * SECOND)
+      assert.deepStrictEqual(yield* q.dueEnds("at_once", CLAIM, LIMIT.millis), ["session of t1"])
+    }),
+  )
+
+  test("a side that the vendor hears counts as speaking until it stops, for two minutes at most", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* TestClock.adjust(60 * SECOND)
+      const begun = yield* q.now
+      yield* q.speech("session of t1", { agent: true })
+      // the caller's end says nothing of the agent, who still speaks
+      yield* q.speech("session of t1", { caller: false })
+      yield* TestClock.adjust(100 * SECOND)
+      const latest = { _tag: "silent", endsAt: begun + 150 * SECOND } as const
+      assert.deepStrictEqual(yield* q.silence("t1", 90 * SECOND, LIMIT), latest)
+      yield* q.speech("session of t1", { agent: false })
+      const endsAt = (yield* q.now) + 30 * SECOND
+      assert.deepStrictEqual(yield* q.silence("t1", 90 * SECOND, LIMIT), { _tag: "silent", endsAt })
+      assert.strictEqual(yield* q.speech("session of nobody", { agent: false }), "unknown")
+      yield* q.end("session of t1")
+      assert.strictEqual(yield* q.speech("session of t1", { agent: true }), "unknown")
+    }),
+  )
+
   test("a call that an operator has ended is ended whatever is said in it", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* q.enter("t1")

@@ -102,6 +102,77 @@ describe("the check of a vendor's own settings", () => {
       queue,
     )
 
+  vendorTest(
+    "reads them for an operator, and not with each look of the watch of a platform whose slots are taken",
+    daily,
+    (world) =>
+      Effect.gen(function* () {
+        const looks = (path: string) => world.fake.requests.filter((request) => request.path === path).length
+        assert.deepStrictEqual(yield* broken, [])
+        assert.strictEqual(looks("/v1/webhooks"), 1)
+        const before = looks("/v1/")
+        yield* ask(1)
+        yield* waits(2)
+        yield* world.pass(1)
+        assert.isAbove(looks("/v1/"), before)
+        assert.strictEqual(looks("/v1/webhooks"), 1)
+      }),
+  )
+
+  for (const [name, webhooks, said] of [
+    [
+      "where none goes to a gate",
+      [["https://other.example/hook", ["call.ended"], null]],
+      "goes to /api/webhook/ultravox",
+    ],
+    ["where there is none", [], "goes to /api/webhook/ultravox"],
+    [
+      "of another agent",
+      [["https://gate.example/api/webhook/ultravox", ["call.ended"], "other"]],
+      "goes to /api/webhook/ultravox",
+    ],
+    [
+      "that do not report ends",
+      [["https://gate.example/api/webhook/ultravox", ["call.started"], null]],
+      "add call.ended",
+    ],
+    ["that report ends", [["https://gate.example/api/webhook/ultravox", ["call.ended"], null]], undefined],
+    ["of the agent alone", [["https://gate.example/api/webhook/ultravox", ["call.ended"], "agent-fake"]], undefined],
+  ] as const) {
+    vendorTest(
+      `reads the webhooks of Ultravox's account, without GateUrl: ${name}`,
+      ultravox,
+      (world) =>
+        Effect.gen(function* () {
+          const results = webhooks.map(([url, events, agentId]) => ({ url, events, agentId, status: "normal" }))
+          world.fake.failNext(
+            { status: 200, body: { agentId: "agent-fake" } },
+            { status: 200, body: { results, next: null } },
+          )
+          const found = yield* broken
+          assert.lengthOf(found, said === undefined ? 0 : 1)
+          if (said !== undefined) assert.include(found[0]?.detail, said)
+        }),
+      {
+        Ultravox: {
+          ApiKey: "key-of-the-fake-ultravox",
+          AgentId: "agent-fake",
+          WebhookSecret: "webhook-secret-of-the-fake-ultravox",
+        },
+      },
+    )
+  }
+
+  vendorTest("of Ultravox, where each call names its webhook, does not read the account's", ultravox, (world) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* broken, [])
+      assert.notInclude(
+        world.fake.requests.map(({ path }) => path),
+        "/api/webhooks",
+      )
+    }),
+  )
+
   saysOf(
     retell,
     "says that the webhook of Retell's agent goes elsewhere and does not report the end",
