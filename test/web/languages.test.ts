@@ -111,6 +111,11 @@ describe("the languages of the widget", () => {
           expect(String(texts[key]).toLowerCase()).toContain(agent)
       })
 
+      it("does not say of a lost place or call that the page was offline: the gate or the agent may be what was away", () => {
+        const offline = /offline|hors ligne|çevrimdışı|офлайн|オフライン|오프라인|离线|ऑफ़लाइन/i
+        for (const key of ["ended.abandoned", "ended.lost"]) expect(String(texts[key])).not.toMatch(offline)
+      })
+
       it("fills in what English does", () => {
         for (const [key, text] of Object.entries(texts)) {
           const forms = formsOf(text)

@@ -85,7 +85,7 @@ export const defaultStrings = {
   "ended.missed.title": "You missed your turn",
   "ended.missed": "You didn’t start the call in time, so we moved on to the next caller.",
   "ended.abandoned.title": "Your place has expired",
-  "ended.abandoned": "This page was offline for too long.",
+  "ended.abandoned": "We had no contact with this page for too long.",
   "ended.unknown.title": "Your place has expired",
   "ended.unknown": "Please join the queue again.",
   "ended.elsewhere.title": "Open elsewhere",
