@@ -1,6 +1,14 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
 import { Clock, DateTime, Effect, Schedule } from "effect"
-import type { ActionOutcome, Campaigns, FoundTicket, PlatformState } from "../operator/shapes.ts"
+import {
+  type ActionOutcome,
+  type Campaigns,
+  type FoundTicket,
+  type Health,
+  PLATFORM_CHECK_MILLIS,
+  type PlatformState,
+  type View,
+} from "../operator/shapes.ts"
 import { isKnownNumber } from "../rules/platform-limit.ts"
 import { positionAt } from "../rules/position.ts"
 import { shortHash } from "../rules/ticket.ts"
@@ -40,11 +48,13 @@ const platformOf = ({ code, setting, since, state }: PlatformState): string =>
         : `: check ${setting}`
   }`
 
-const stateOf = ({ figures }: Pick<Row, "figures">): string => {
+/** @param checkFails the last check of the platform has failed, which calls may not have noticed yet */
+const stateOf = ({ figures }: Pick<Row, "figures">, checkFails = false): string => {
   if (figures === null) return "store unavailable"
   const until = figures.pausedUntil
   const paused = until === undefined ? "paused" : `paused until ${iso(until)}`
-  const platform = figures.platform === undefined ? "" : PLATFORM[figures.platform.state]
+  const checked = checkFails ? "the check of the platform fails" : ""
+  const platform = figures.platform === undefined ? checked : PLATFORM[figures.platform.state]
   return (
     [figures.paused ? paused : "", figures.draining ? "draining" : "", platform]
       .filter((word) => word !== "")
@@ -85,24 +95,41 @@ const ofSlots = (slots: number | null, allowed: number | undefined): string => {
 /** How often a gate is asked again whose checks of platform and IP provider are still running, which the first question has begun. */
 const CHECKED = { schedule: Schedule.spaced("250 millis"), times: 20 }
 
-/** The campaign, once the checks that it shows are over, or as it is after five seconds. What is known of the instances needs no check. */
+/** Whether it is the health of the campaign's platform. */
+const isPlatformOf = ({ campaign }: View, { name }: Health): boolean =>
+  name === "Platform" || name === `Platform, ${campaign}`
+
+/** Whether a look has begun a check that is not over. What is known of the instances needs no check. */
+const isChecking = (view: View): boolean =>
+  view.health.some(
+    (health) =>
+      (health.name !== "Instances" && health.state === "checking") ||
+      (isPlatformOf(view, health) && health.at > 0 && view.now - health.at >= PLATFORM_CHECK_MILLIS),
+  )
+
+/** The campaign, once the checks that it shows are over, or as it is after five seconds. */
 const viewChecked = (client: Pick<ConsoleClient, "view">, name: string) =>
-  Effect.repeat(client.view(name, NO_ROWS), {
-    ...CHECKED,
-    while: ({ health }) => health.some(({ name, state }) => name !== "Instances" && state === "checking"),
-  })
+  Effect.repeat(client.view(name, NO_ROWS), { ...CHECKED, while: isChecking })
+
+/** A younger result needs no age (ms). */
+const NEW_MILLIS = 2_000
+
+/** When a result that is not of this moment was checked. */
+const ageText = (at: number, now: number): string =>
+  at === 0 || now - at < NEW_MILLIS ? "" : ` (checked ${Math.floor((now - at) / 1_000)} s ago)`
 
 /** One campaign, and the health of the gate. */
 export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) =>
-  Effect.map(
-    viewChecked(client, name),
-    ({ account, campaign, health, instances, queue, slots }): Printed => ({
+  Effect.map(viewChecked(client, name), (view): Printed => {
+    const { account, campaign, health, instances, now, queue, slots } = view
+    const checkFails = health.some((each) => isPlatformOf(view, each) && each.state === "failed")
+    return {
       ok: true,
-      document: { campaign, slots, ...(account === undefined ? {} : { account }), health, instances, queue },
+      document: { now, campaign, slots, ...(account === undefined ? {} : { account }), health, instances, queue },
       lines: [
         ...columns([
           ["campaign", printable(campaign)],
-          ["state", stateOf({ figures: queue })],
+          ["state", stateOf({ figures: queue }, checkFails)],
           ...(queue?.platform === undefined ? [] : [["platform", printable(platformOf(queue.platform))]]),
           ["waiting", String(queue?.waiting ?? "?")],
           ["held slots", `${queue?.held ?? "?"}${ofSlots(slots, queue?.allowed)}, ${queue?.live ?? "?"} in a call`],
@@ -117,10 +144,12 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
           ["in doubt", String(queue?.doubts ?? "?")],
           ["instances", String(instances.length)],
         ]),
-        ...health.map(({ detail, name, state }) => printable(`${name}: ${state}${detail === "" ? "" : `, ${detail}`}`)),
+        ...health.map(({ at, detail, name, state }) =>
+          printable(`${name}: ${state}${detail === "" ? "" : `, ${detail}`}${ageText(at, now)}`),
+        ),
       ],
-    }),
-  )
+    }
+  })
 
 const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
   done: "Done.",

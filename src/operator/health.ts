@@ -11,11 +11,9 @@ import type { RemovedCampaign } from "../gatekeeper/removed-campaigns.ts"
 import { IpIntel } from "../IpIntel.ts"
 import type { Finding } from "../PlatformApi.ts"
 import { Store } from "../Store.ts"
-import type { Health } from "./shapes.ts"
+import { type Health, PLATFORM_CHECK_MILLIS } from "./shapes.ts"
 
-/** The age at which a result is refreshed (ms). */
-const PLATFORM_CHECK_MILLIS = 30_000
-/** Each check uses one of the provider's lookups. */
+/** The age at which the result of the IP provider is refreshed (ms). Each check uses one of the provider's lookups. */
 const IP_CHECK_MILLIS = 5 * 60_000
 
 /** A check: succeeds with what was found, fails with what is wrong. */

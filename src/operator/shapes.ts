@@ -34,6 +34,9 @@ export type Queue = typeof Queue.Type
 
 export type PlatformState = typeof platformState.Type
 
+/** The age at which the check of a platform is refreshed when somebody looks (ms). */
+export const PLATFORM_CHECK_MILLIS = 30_000
+
 /** The state of a dependency or of the gate itself. `at`: when it was checked; 0 before the first check. */
 export const Health = Struct({
   name: Text,

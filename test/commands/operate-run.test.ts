@@ -110,6 +110,65 @@ describe("a command of an operator", () => {
   )
 })
 
+describe("campaign show after the platform has died", () => {
+  const NOW = 1_800_000_000_000
+  const open = {
+    ...{ waiting: 0, present: 0, held: 0, live: 0, averageMillis: 0, backoffUntil: 0, disrupted: false, probeUntil: 0 },
+    ...{ doubts: 0, paused: false, draining: false, accepted: 0, firstAcceptedAt: 0, slotPage: [], waitingPage: [] },
+  }
+  const okAt = (at: number): Health => ({ name: "Platform", state: "ok", detail: "reachable", at })
+  const failedAt = (at: number): Health => ({ name: "Platform", state: "failed", detail: "cannot connect", at })
+  /** What is printed where the looks, a quarter of a second apart, find these. */
+  const shown = (looks: ReadonlyArray<Health>) =>
+    Effect.gen(function* () {
+      let n = 0
+      const view = () =>
+        Effect.sync(() => {
+          const health = looks[Math.min(n, looks.length - 1)]
+          return { ...NO_VIEW, now: NOW + 250 * n++, queue: open, health: health === undefined ? [] : [health] }
+        })
+      const showing = yield* Effect.forkChild(showCampaign({ view }, "default"))
+      yield* TestClock.adjust("6 seconds")
+      const { lines } = yield* Fiber.join(showing)
+      const state = lines.find((line) => line.startsWith("state"))?.replace(/ +/g, " ")
+      return { state, health: lines.at(-1) }
+    })
+
+  it.effect("waits for the check that its look has begun, because the last result is old", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* shown([okAt(NOW - 600_000), okAt(NOW - 600_000), failedAt(NOW + 400)]), {
+        state: "state the check of the platform fails",
+        health: "Platform: failed, cannot connect",
+      })
+    }),
+  )
+
+  it.effect(
+    "says how old a result is that it shows: one that is not asked for again yet, or has no successor in 5 s",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* shown([okAt(NOW - 12_300)]), {
+          state: "state open",
+          health: "Platform: ok, reachable (checked 12 s ago)",
+        })
+        assert.deepStrictEqual(yield* shown([okAt(NOW - 600_000)]), {
+          state: "state open",
+          health: "Platform: ok, reachable (checked 605 s ago)",
+        })
+        assert.strictEqual((yield* shown([okAt(NOW - 900)])).health, "Platform: ok, reachable")
+      }),
+  )
+
+  it.effect("does not say open above a check that fails, also while no call has failed yet", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* shown([failedAt(NOW)]), {
+        state: "state the check of the platform fails",
+        health: "Platform: failed, cannot connect",
+      })
+    }),
+  )
+})
+
 describe("the arguments of ticket", () => {
   it("may be an id that begins with a hyphen, before or after the flags", () => {
     const id = "-4--PYdb--U8jwPN9abcdQQCZC"
