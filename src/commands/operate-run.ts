@@ -53,12 +53,11 @@ const stateOf = ({ figures }: Pick<Row, "figures">, checkFails = false): string 
   if (figures === null) return "store unavailable"
   const until = figures.pausedUntil
   const paused = until === undefined ? "paused" : `paused until ${iso(until)}`
-  const checked = checkFails ? "the check of the platform fails" : ""
-  const platform = figures.platform === undefined ? checked : PLATFORM[figures.platform.state]
+  const platform = figures.platform === undefined ? "" : PLATFORM[figures.platform.state]
   return (
     [figures.paused ? paused : "", figures.draining ? "draining" : "", platform]
       .filter((word) => word !== "")
-      .join(", ") || "open"
+      .join(", ") || (checkFails ? "open, but the check of the platform fails" : "open")
   )
 }
 

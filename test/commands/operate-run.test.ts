@@ -137,7 +137,7 @@ describe("campaign show after the platform has died", () => {
   it.effect("waits for the check that its look has begun, because the last result is old", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* shown([okAt(NOW - 600_000), okAt(NOW - 600_000), failedAt(NOW + 400)]), {
-        state: "state the check of the platform fails",
+        state: "state open, but the check of the platform fails",
         health: "Platform: failed, cannot connect",
       })
     }),
@@ -159,10 +159,10 @@ describe("campaign show after the platform has died", () => {
       }),
   )
 
-  it.effect("does not say open above a check that fails, also while no call has failed yet", () =>
+  it.effect("does not say open alone above a check that fails, also while no call has failed yet", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* shown([failedAt(NOW)]), {
-        state: "state the check of the platform fails",
+        state: "state open, but the check of the platform fails",
         health: "Platform: failed, cannot connect",
       })
     }),
