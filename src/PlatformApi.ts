@@ -10,6 +10,7 @@ import { Clock, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
 import { type Adapter, lengthControlOf } from "./platform-api/adapter.ts"
 import { makeAdapter } from "./platform-api/adapters.ts"
+import { safeDetail } from "./platform-api/answer.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
 import type { Finding, Hears, LengthControl, SessionState, WebSession } from "./platform-api/model.ts"
@@ -138,7 +139,8 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
           onFailure: ({ message }) =>
             Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", detail: message }]),
           onSuccess: (adapter) =>
-            Effect.map(adapter.check, (findings) => {
+            Effect.map(adapter.check, (found) => {
+              const findings = found.map((each) => ({ ...each, detail: safeDetail(each.detail) }))
               const settingsOf = settings.Campaigns.find(({ name }) => name === campaign)
               return settingsOf === undefined
                 ? findings

@@ -59,12 +59,17 @@ const NOT_CAPACITY = new Set([
 const PASSING = new Set(["BACKEND_CALL_PROCESS_FAIL", "REGION_NO_AVAILABLE_SERVERS"])
 
 const MAX_MESSAGE = 300
+const MAX_DETAIL = 1_000
+
+/** Without line ends, and without what a terminal would carry out. */
+const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+
+/** A finding has names of the platform in sentences of the gate: shown on one line, and no longer than anybody reads. */
+export const safeDetail = (text: string): string => onOneLine(text.slice(0, MAX_DETAIL))
 
 /** The platform's text, safe to log: bounded, on one line, and without the key, which the platform may have echoed. */
 export const safeText = (text: string, secret: string): string =>
-  (secret === "" ? text : text.replaceAll(secret, "<redacted>"))
-    .slice(0, MAX_MESSAGE)
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+  onOneLine((secret === "" ? text : text.replaceAll(secret, "<redacted>")).slice(0, MAX_MESSAGE))
 
 const lastSegment = (code: string): string => code.slice(code.lastIndexOf(":") + 1).trim()
 

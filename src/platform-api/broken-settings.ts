@@ -1,6 +1,12 @@
 /** Sentences about settings at a vendor that break a promise of the gate; each is empty where nothing is wrong or nothing is known. */
 import type { AdapterContext } from "./adapter.ts"
 
+/** A webhook's URL without its credentials, query and fragment, which may be secret. */
+export const addressOf = (url: string): string => {
+  const parsed = URL.parse(url)
+  return parsed === null ? "an invalid address" : `${parsed.origin}${parsed.pathname}`
+}
+
 /** Where the webhook of a vendor goes, of a gate at any address. */
 export const goesToGate = (url: string, platform: string): boolean =>
   URL.parse(url)?.pathname.endsWith(`/api/webhook/${platform}`) === true

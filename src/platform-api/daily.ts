@@ -8,6 +8,7 @@ import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { DailySettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import { addressOf, goesToGate } from "./broken-settings.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import type { SessionState, WebSession } from "./model.ts"
 import { expiryOf, newSessionId } from "./own-session.ts"
@@ -41,22 +42,25 @@ const WebhooksOfDomain = Schema.Array(
 
 /** Daily switches a webhook off after failures, and sends nothing any more: its state is FAILED then. */
 const brokenBy = (webhooks: typeof WebhooksOfDomain.Type): ReadonlyArray<string> => {
-  const ours = webhooks.filter(({ url }) => url?.endsWith("/api/webhook/daily") === true)
+  const ours = webhooks.filter(({ url }) => goesToGate(url ?? "", "daily"))
   if (ours.length === 0) {
     return [
       "Daily has no webhook that goes to /api/webhook/daily, so ends of calls are noticed by the audit alone, minutes later.",
     ]
   }
-  return ours.flatMap(({ eventTypes, state, url }) => [
-    ...(state === "FAILED"
-      ? [
-          `Daily has switched the webhook to ${url} off, because deliveries failed. Update it at Daily, which switches it on again.`,
-        ]
-      : []),
-    ...(eventTypes && !eventTypes.includes("meeting.ended")
-      ? [`The webhook to ${url} does not report meeting.ended.`]
-      : []),
-  ])
+  return ours.flatMap(({ eventTypes, state, url }) => {
+    const address = addressOf(url ?? "")
+    return [
+      ...(state === "FAILED"
+        ? [
+            `Daily has switched the webhook to ${address} off, because deliveries failed. Update it at Daily, which switches it on again.`,
+          ]
+        : []),
+      ...(eventTypes && !eventTypes.includes("meeting.ended")
+        ? [`The webhook to ${address} does not report meeting.ended.`]
+        : []),
+    ]
+  })
 }
 
 const decodeWebhook = Schema.decodeUnknownOption(

@@ -18,6 +18,7 @@ import {
   checkAgent,
   chosenIn,
   correlationIn,
+  hint,
   isNotFound,
   metadataOf,
   orUnknown,
@@ -38,7 +39,7 @@ const WebCall = Schema.Struct({
   transport: Schema.optionalKey(Schema.NullOr(Schema.String)),
   ice_servers: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Json))),
   url: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  expires_at: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+  expires_at: hint(Schema.Finite),
 })
 
 const KnownCall = Schema.Struct({

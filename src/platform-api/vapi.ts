@@ -17,6 +17,7 @@ import {
   checkAgent,
   chosenIn,
   correlationIn,
+  hint,
   isNotFound,
   maybe,
   metadataOf,
@@ -43,10 +44,10 @@ const Started = Schema.Struct({
   id: SessionId,
   webCallUrl: maybe(Schema.String),
   transport: maybe(Schema.Struct({ callUrl: maybe(Schema.String), callToken: maybe(Schema.String) })),
-  artifactPlan: maybe(Schema.Struct({ videoRecordingEnabled: maybe(Schema.Boolean) })),
-  assistant: maybe(Schema.Struct({ voice: maybe(Schema.Struct({ provider: maybe(Schema.String) })) })),
-  subscriptionLimits: maybe(
-    Schema.Struct({ concurrencyBlocked: maybe(Schema.Boolean), concurrencyLimit: maybe(Schema.Finite) }),
+  artifactPlan: hint(Schema.Struct({ videoRecordingEnabled: maybe(Schema.Boolean) })),
+  assistant: hint(Schema.Struct({ voice: maybe(Schema.Struct({ provider: maybe(Schema.String) })) })),
+  subscriptionLimits: hint(
+    Schema.Struct({ concurrencyBlocked: hint(Schema.Boolean), concurrencyLimit: hint(Schema.Finite) }),
   ),
 })
 /** What `reconnect` of Vapi's SDK reads besides the address, under its own names. */

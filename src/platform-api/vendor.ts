@@ -90,6 +90,13 @@ export const cannotList = ({ reason }: PlatformError): boolean =>
 /** A field that a vendor may leave out, or send as null. */
 export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
+/**
+ * A field that is read only for what it tells besides. In another shape than documented it tells nothing: a start whose answer has it is
+ * carried out, and its call must not be lost for it.
+ */
+export const hint = <S extends Schema.Top>(schema: S) =>
+  Schema.optionalKey(Schema.NullOr(schema).pipe(Schema.catchDecoding(() => Effect.succeedNone)))
+
 /** @param opened whether somebody has opened it, as `SessionState` says; undefined where the vendor does not tell */
 export const stateOf = (sessionId: string, isOver: boolean, opened?: boolean): SessionState => ({
   status: isOver ? "over" : "running",

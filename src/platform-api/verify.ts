@@ -4,6 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import type { Campaign } from "../Settings.ts"
+import { addressOf } from "./broken-settings.ts"
 import type { PlatformError } from "./errors.ts"
 import { faultAt, settingPath } from "./faults.ts"
 import type { Finding } from "./model.ts"
@@ -128,12 +129,6 @@ const campaignFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding>
     }),
     failedIfKnown("web campaign", campaign, { setting: "WebCampaignId", code: /CAMPAIGN/ }),
   )
-}
-
-/** A webhook's URL without its credentials, query and fragment, which may be secret. */
-const addressOf = (url: string): string => {
-  const parsed = URL.parse(url)
-  return parsed === null ? "an invalid address" : `${parsed.origin}${parsed.pathname}`
 }
 
 const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =>

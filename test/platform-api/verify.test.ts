@@ -30,6 +30,15 @@ describe("reading", () => {
       )
     }
 
+    it.effect("and shows names of the platform on one line, of a length that somebody reads", () =>
+      Effect.gen(function* () {
+        const many = ok(Array.from({ length: 2_000 }, (_, at) => ({ id: `region-${at}` })))
+        const { findings } = yield* verify([ok({ name: "Shop\u001b[2J\nok    region: eu" }), campaign, many])
+        assert.include(findings[0]?.detail, "(Shop [2J ok    region: eu)")
+        for (const { detail } of findings) assert.isAtMost(detail.length, 1_000)
+      }),
+    )
+
     it.effect("by business, web campaign and region, each with its own harmless read", () =>
       Effect.gen(function* () {
         const { paths, says, states } = yield* verify([business, campaign, regions])

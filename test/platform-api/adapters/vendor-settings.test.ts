@@ -10,7 +10,7 @@ import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
-import { ask, subjectOf, vendorTest, waits } from "./rig.ts"
+import { ask, initiate, subjectOf, vendorTest, waits } from "./rig.ts"
 
 const cartesia = subjectOf("cartesia", makeFakeCartesia)
 const deepgram = subjectOf("deepgram", makeFakeDeepgram)
@@ -343,6 +343,20 @@ describe("the check of a vendor's own settings", () => {
     }),
   )
 
+  vendorTest("shows neither secrets of Daily's webhook nor what a terminal would carry out", daily, (world) =>
+    Effect.gen(function* () {
+      const url = "https://shop:password@gate.example/\u001b[2J/api/webhook/daily?token=secret"
+      const webhooks = [{ url, state: "FAILED", eventTypes: ["meeting.started"] }]
+      world.fake.failNext({ status: 200, body: {} }, { status: 200, body: webhooks })
+      const found = yield* broken
+      assert.lengthOf(found, 2)
+      for (const { detail } of found) {
+        assert.include(detail, "/api/webhook/daily")
+        for (const hidden of ["password", "secret", "\u001b"]) assert.notInclude(detail, hidden)
+      }
+    }),
+  )
+
   vendorTest("says what it could not read", daily, (world) =>
     Effect.gen(function* () {
       world.fake.failNext({ status: 200, body: {} }, { status: 403, body: { info: "no" } })
@@ -405,6 +419,32 @@ describe("a vendor's figures of its calls", () => {
         assert.lengthOf(world.fake.requests, length, "Vapi is not asked for a call that it would refuse")
       }),
     { MaxConcurrency: undefined },
+  )
+
+  for (const told of ["10", null, -1, 0, 1e9, {}, [2]])
+    vendorTest(
+      `of Vapi that are ${JSON.stringify(told)} do not fail the start that has them`,
+      vapi,
+      (world) =>
+        Effect.gen(function* () {
+          const subscriptionLimits = { concurrencyBlocked: "no", concurrencyLimit: told }
+          const call = { id: "call-1", webCallUrl: "https://vapi.daily.co/1", assistant: { voice: "clara" } }
+          world.fake.failNext({ status: 201, body: { ...call, artifactPlan: [], subscriptionLimits } })
+          const { credential, sessionIds } = yield* initiate()
+          assert.deepStrictEqual(sessionIds, ["call-1"])
+          assert.deepStrictEqual(credential?.details, { id: "call-1" })
+          const { limit } = yield* PlatformApi.use((api) => api.concurrency("default"))
+          assert.strictEqual(limit, told === 1e9 ? 1e9 : Number.POSITIVE_INFINITY)
+        }),
+      { MaxConcurrency: undefined },
+    )
+
+  vendorTest("of when Retell's token expires, in another shape, do not fail the start", retell, (world) =>
+    Effect.gen(function* () {
+      const call = { call_id: "call_1", access_token: "token-1", expires_at: "2026-11-27T02:00:00Z" }
+      world.fake.failNext({ status: 201, body: call })
+      assert.deepStrictEqual((yield* initiate()).sessionIds, ["call_1"])
+    }),
   )
 
   vendorTest(
