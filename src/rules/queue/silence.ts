@@ -75,7 +75,11 @@ export const reportSilence = (s: Step, { ends, id, limitMillis, silentMillis }: 
   return endsAt === undefined ? { _tag: "speech" } : { _tag: "silent", endsAt }
 }
 
-/** The vendor has heard somebody who begins to speak, or has just stopped: no end is due because of silence. `live`: the session runs. @lazy */
+/**
+ * The vendor has heard somebody who begins to speak, or has just stopped: no end is due because of silence. `live`: the session runs.
+ *
+ * @lazy
+ */
 export const reportSpeech = (s: Step, { agent, caller, sessions }: SpeechReport): "live" | "unknown" => {
   for (const session of sessions) {
     const found = loadBySession(s, session)
