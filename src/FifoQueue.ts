@@ -20,7 +20,7 @@ import type { Heard, PlatformState } from "./rules/platform-state.ts"
 import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
-import type { EndReporter } from "./rules/queue/end.ts"
+import type { EndAttempt, EndReporter, SessionEnd } from "./rules/queue/end.ts"
 import type { Failed } from "./rules/queue/fail.ts"
 import type { Offered } from "./rules/queue/offer.ts"
 import type { SessionState } from "./rules/queue/session-state.ts"
@@ -35,11 +35,13 @@ export type {
   Admitted,
   CampaignContext,
   Doubt,
+  EndAttempt,
   EndReporter,
   Heard,
   Offered,
   Place,
   PlatformState,
+  SessionEnd,
   Settlement,
   SettlementKind,
   Signal,
@@ -180,13 +182,15 @@ export class FifoQueue extends Context.Service<
     ) => Step<"running" | "open" | "free" | "stale">
     /**
      * A session ended; any of its ids. `by` says what that tells of the platform's reports (`rules/queue/end.ts`); absent if nothing, as when
-     * the gate has ended it.
+     * the gate has ended it. With an `attempt`, the queue remembers for a day which one freed the slot, and answers `again` to one that
+     * names it as lost and thereby takes its place; without any id that is all it does. A host's own queue may ignore it.
      */
     readonly end: (
       at: CampaignContext,
       sessionIds: ReadonlyArray<string>,
       by?: EndReporter,
-    ) => Step<"released" | "repeat" | "unknown">
+      attempt?: EndAttempt,
+    ) => Step<SessionEnd>
     /** Sessions that nobody may have opened within `Queue.OpenSeconds`. Without it, that setting has no effect. */
     readonly unopened?:
       | {

@@ -1,6 +1,6 @@
 /** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
-import { Effect, Metric, Result, Schedule } from "effect"
-import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
+import { Effect, Metric, Result, Schedule, type Scope } from "effect"
+import { type CampaignContext, type EndAttempt, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { lengthControl, PlatformApi } from "../PlatformApi.ts"
 import { endedEvent, sessionEvent, startCallEvent } from "../PushChannel.ts"
@@ -21,12 +21,13 @@ import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { HEARTBEAT_MILLIS } from "./gates.ts"
 import type { Leave } from "./leave.ts"
+import { makeLostEnds } from "./lost-ends.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
 import { type NotStarted, type StartSession, startFailed, storedConfigOf } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
-import { makeUnknownEnds } from "./unknown-sessions.ts"
+import { type EndResult, makeUnknownEnds } from "./unknown-sessions.ts"
 
 export interface Tickets {
   /** The outcome of a ticket that is not over, again; undefined if it is over or unknown, as if the request named none. */
@@ -157,13 +158,14 @@ export const makeTickets = (
   startSession: StartSession,
   leave: Leave,
   removed: RemovedCampaigns,
-): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Store> =>
+): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const store = yield* Store
     const platform = yield* PlatformApi
 
     const noteEnd = makeUnknownEnds()
+    const lostEnds = yield* makeLostEnds
 
     const queueOf = (ticket: string): Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable> => {
       const campaign = campaigns.ofTicket(ticket)
@@ -227,10 +229,19 @@ export const makeTickets = (
         }
       }
     })
-    const endIn = (queues: ReadonlyArray<CampaignContext>, sessionIds: ReadonlyArray<string>) =>
-      Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds, "webhook")), {
-        concurrency: "unbounded",
-      })
+    const endIn = (
+      queues: ReadonlyArray<CampaignContext>,
+      sessionIds: ReadonlyArray<string>,
+      attempt: EndAttempt,
+    ): Effect.Effect<ReadonlyArray<EndResult>, StoreUnavailable> =>
+      Effect.forEach(
+        queues,
+        (where) =>
+          Effect.map(step(where, queue.end(where, sessionIds, "webhook", attempt)), (result) =>
+            result === "again" ? "released" : result,
+          ),
+        { concurrency: "unbounded" },
+      )
 
     /** The removed campaigns that may have the session; a campaign's key begins with its platform if that is a vendor. */
     const goneOf = (by: EndSource | undefined): Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable> =>
@@ -315,8 +326,12 @@ export const makeTickets = (
         Effect.gen(function* () {
           // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
           const named = campaigns.all.filter(({ name }) => by === undefined || by.campaigns.includes(name))
-          const own = yield* endIn(named.map(at), sessionIds)
-          const results = own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), sessionIds))]
+          const results = yield* lostEnds.carryOut(sessionIds, named.length > 1, (attempt, ids) =>
+            Effect.gen(function* () {
+              const own = yield* endIn(named.map(at), ids, attempt)
+              return own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), ids, attempt))]
+            }),
+          )
           const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           yield* noteEnd(result)

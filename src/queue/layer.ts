@@ -275,7 +275,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           { id, ...(candidates.length === 0 ? {} : { candidates }), ...(ends ? { ends } : {}) },
           identity,
         ),
-      end: (at, sessions, by) => step(rules.end, at, { sessions, ...(by === undefined ? {} : { by }) }, identity),
+      end: (at, sessions, by, attempt) =>
+        step(rules.end, at, { sessions, ...(by === undefined ? {} : { by }), ...attempt }, identity),
       sessionState: (at, session) => step(rules.sessionState, at, { session }, identity),
       leave: (at, id) => step(rules.leave, at, { id }, identity),
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),

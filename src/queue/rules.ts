@@ -56,7 +56,7 @@ export const rules = {
   doubts: ruleOf("queue.doubts", runQueue(doubts), stepAnswer(answers.doubts)),
   doubtAt: ruleOf("queue.doubtAt", runQueue(doubtAt), stepAnswer(answers.doubts)),
   resolve: ruleOf("queue.resolve", runQueue(resolve), stepAnswer(Literals(["running", "open", "free", "stale"]))),
-  end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(Literals(["released", "repeat", "unknown"]))),
+  end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(Literals(["released", "again", "repeat", "unknown"]))),
   sessionState: ruleOf(
     "queue.sessionState",
     runQueue(sessionState),

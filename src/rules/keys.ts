@@ -24,7 +24,8 @@
  *   presence       zset    waiting id by the time until which it counts as present
  *   leases         zset    id by deadline: one held slot each
  *   sessions       hash    session id → ticket id, while live
- *   endedSessions  zset    ids of ended sessions, by time: recognizes repeated and early webhooks
+ *   endedSessions  zset    ids of ended sessions, by time: recognizes repeated and early webhooks; and `=` with the attempt that freed
+ *                          the slot (`queue/end.ts`)
  *   forget         zset    ids of ended tickets by the time when they are forgotten, and ids withdrawn before their admission
  *                          arrived, which have no record
  *   settlements    zset    `refund|release|missed id caller` that the rate limiter still has to carry out, by time

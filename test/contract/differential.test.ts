@@ -81,7 +81,7 @@ describe("the rules, as they are and as Lua,", () => {
       "queue.alias": ["kept", "ended", "stale"],
       "queue.fail": ["waiting", "failed", "stale"],
       "queue.resolve": ["running", "open", "free", "stale"],
-      "queue.end": ["released", "repeat", "unknown"],
+      "queue.end": ["released", "again", "repeat", "unknown"],
       "queue.leave": ["left", "busy", "ended", "unknown"],
       "queue.clear": ["cleared", "served"],
       "queue.attach": ["waiting", "called", "starting", "live", "ended", "unknown"],

@@ -10,6 +10,7 @@ import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import type { StepAnswer } from "../../src/rules/step.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
+import { wrongEnd } from "../model/ends.ts"
 import { isAbsent } from "../model/invariants.ts"
 import { settlementText, signalText } from "../model/obligations.ts"
 import type { QueueState, Record } from "../model/queue-state.ts"
@@ -328,6 +329,7 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
       break
     case "end":
       expect((answered === "released") === [...moves.values()].includes("live→ended"), "I6: that is not what happened")
+      wrong.push(...wrongEnd(step))
       break
     case "alias": {
       const known = step.before.sessions.get(step.call.known)

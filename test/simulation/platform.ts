@@ -43,6 +43,8 @@ const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "refused", "
 
 interface Telling {
   readonly gate: Gate
+  /** which of the session's webhooks it is */
+  readonly n: number
   readonly from: number
   /** whether no other webhook reports this end to the gate meanwhile */
   alone: boolean
@@ -221,11 +223,16 @@ export class Platform {
       again()
       return
     }
-    const telling: Telling = { gate, from: world.kernel.now, alone: true }
-    for (const other of session.telling) if (other.gate === gate) telling.alone = other.alone = false
+    const telling: Telling = { gate, n, from: world.kernel.now, alone: true }
+    const others = [...session.telling]
+    const repeats = others.every((other) => other.gate === gate && other.n === n)
+    if (!repeats) for (const other of others) if (other.gate === gate) telling.alone = other.alone = false
+    // what the earlier tries at this gate did, it must say now
+    const from = repeats ? (others[0] ?? telling).from : telling.from
     session.telling.add(telling)
     const [web, conversation] = session.ids
-    const named = [[web], [conversation], [web, conversation]][world.chance(`${key} ids`, 3)] ?? [web]
+    // the same in every try
+    const named = [[web], [conversation], [web, conversation]][world.chance(`webhook ${web} ${n} 0 ids`, 3)] ?? [web]
     gate.ask(
       key,
       Gatekeeper.use((gatekeeper) => gatekeeper.sessionEnded(named)),
@@ -235,7 +242,7 @@ export class Platform {
         session.telling.delete(telling)
         const held = named.find((id) => world.watch.holds(id))
         if (held !== undefined) world.fail(`I4: ${gate.name} took the end of ${held}, and its slot is held still`)
-        if (!exit.value && telling.alone && session.freed?.by === gate && session.freed.at >= telling.from) {
+        if (!exit.value && telling.alone && session.freed?.by === gate && session.freed.at >= from) {
           world.fail(`I6: a webhook freed the slot of ${web}, and was told that it did not`)
         }
         if (exit.value && ++session.released > 1) world.fail(`I6: two webhooks freed the slot of ${web}`)

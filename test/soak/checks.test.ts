@@ -136,7 +136,7 @@ describe("the checks of a soak", () => {
     ["campaign: data", { sizes: { data: 1 } }],
     ["campaign: sessions", { sizes: { sessions: 1 } }],
     ["campaign: settlements", { sizes: { settlements: 1 } }],
-    ["campaign: endedSessions", { sizes: { endedSessions: 101 } }],
+    ["campaign: endedSessions", { sizes: { endedSessions: 201 } }],
     ["console: instances", { sizes: { about: 3 } }],
     ["tickets that count as open", { store: { open: 1 } }],
     ["keys: hub token", { keys: { "hub token": 1 } }],

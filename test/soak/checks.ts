@@ -101,7 +101,8 @@ const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): Reado
     ...EMPTY_AT_REST.map(([name, note]) => size(name, 0, note)),
     size("tickets", forgotten ? 0 : after.store.sizes.forget, "deleted ten minutes after their end"),
     size("forget", forgotten ? 0 : Number.POSITIVE_INFINITY, "the same tickets by time of deletion"),
-    size("endedSessions", Math.min(ENDS_MAX, sessionIds), "ids of ended sessions, for 24 h, at most 100,000"),
+    // each may have been ended by an attempt of its own, which is remembered too
+    size("endedSessions", Math.min(ENDS_MAX, 2 * sessionIds), "ids of ended sessions, for 24 h, at most 100,000"),
     size("meta", META_FIELDS_MAX, "fields"),
     size("auditLog", 1_000, "operators' actions"),
     size("ring", RING_MAX, "the console's hour, in buckets of 10 s"),

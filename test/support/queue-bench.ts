@@ -206,6 +206,9 @@ export const makeBench = Effect.fnUntraced(function* (
     end: (...ids: ReadonlyArray<string>) => step(queue().end(at(), ids)),
     /** The end of a session, as the platform or the audit reports it. */
     reported: (by: EndReporter, ...ids: ReadonlyArray<string>) => step(queue().end(at(), ids, by)),
+    /** The same as one of several attempts, of which some are lost. */
+    attempted: (attempt: string, lost: ReadonlyArray<string>, ...ids: ReadonlyArray<string>) =>
+      step(queue().end(at(), ids, "webhook", { attempt, lost })),
     leave: (id: string) => step(queue().leave(at(), id)),
     withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),
     attach: (id: string, connected = true, hidden = false) => step(queue().attach(at(), id, connected, hidden)),

@@ -5,6 +5,9 @@
  * The end of a session that still awaits its offer means that its caller left: it says nothing about the platform, and
  * after `FREE_LEAVE_MILLIS` it costs a missed turn, as leaving a called ticket does. Otherwise a caller could hold a
  * slot for nearly the whole window, without a call, at the price of one.
+ *
+ * The attempt that frees a slot is remembered. When a gate has had no answer to it, it told nobody that the slot was freed; a later attempt
+ * that names it as lost takes its place, and that one only. So of all reports of one end, at most one is told that it freed the slot.
  */
 import { callNext } from "../call-next.ts"
 import { missOffer } from "../expiry.ts"
@@ -16,7 +19,11 @@ import type { Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
 import { FREE_LEAVE_MILLIS } from "./leave.ts"
 
-export type SessionEnd = "released" | "repeat" | "unknown"
+/** `again`: a lost attempt of the same report has freed the slot. */
+export type SessionEnd = "released" | "again" | "repeat" | "unknown"
+
+/** The entry of an attempt that has freed a slot, among the ids of ended sessions; no platform gives a session such an id. */
+const attemptEntry = (attempt: string): string => `=${attempt}`
 
 /** The end of a live ticket's session is known. */
 export const endReported = (s: Step, id: string, ticket: Ticket): void => {
@@ -38,14 +45,39 @@ export const endReported = (s: Step, id: string, ticket: Ticket): void => {
  */
 export type EndReporter = "webhook" | "audit" | "audit_alone"
 
-export interface ReportedEnd {
-  /** all ids of one session */
+/** One attempt of a gate to have the end of a session carried out. */
+export interface EndAttempt {
+  /** tells it from every other */
+  readonly attempt: string
+  /** earlier attempts of the same report, whose answer nobody was told */
+  readonly lost: ReadonlyArray<string>
+}
+
+/** Without an attempt, nobody asks later who freed the slot. */
+export interface ReportedEnd extends Partial<EndAttempt> {
+  /** all ids of one session; none if this attempt only takes the place of a lost one */
   readonly sessions: ReadonlyArray<string>
   /** absent if the end tells nothing of the platform's reports */
   readonly by?: EndReporter
 }
 
-export const endOfSession = (s: Step, { by, sessions }: ReportedEnd): SessionEnd => {
+/** It is forgotten with the ids of the session. */
+const rememberAttempt = (s: Step, attempt: string | undefined): void => {
+  if (attempt !== undefined) s.db.zadd(s.keys.endedSessions, s.now, attemptEntry(attempt))
+}
+
+/** Puts this attempt in the place of a lost one that has freed the slot. False if none of them has. */
+const takeOver = (s: Step, attempt: string | undefined, lost: ReadonlyArray<string>): boolean => {
+  for (const each of lost) {
+    if (s.db.zrem(s.keys.endedSessions, attemptEntry(each))) {
+      rememberAttempt(s, attempt)
+      return true
+    }
+  }
+  return false
+}
+
+export const endOfSession = (s: Step, { attempt, by, lost, sessions }: ReportedEnd): SessionEnd => {
   let found: ReturnType<typeof loadBySession>
   let repeated = false
   for (const session of sessions) {
@@ -59,9 +91,11 @@ export const endOfSession = (s: Step, { by, sessions }: ReportedEnd): SessionEnd
     for (const session of sessions) {
       if (s.db.zscore(s.keys.endedSessions, session) === undefined) s.db.zadd(s.keys.endedSessions, s.now, session)
     }
+    if (takeOver(s, attempt, lost ?? [])) return "again"
     return repeated ? "repeat" : "unknown"
   }
   endReported(s, found.id, found.ticket)
+  rememberAttempt(s, attempt)
   callNext(s)
   return "released"
 }

@@ -23,7 +23,8 @@ import { isRecountDue, recount } from "./recount.ts"
 
 /** A sweep reads at most this many pages of `MAX_PER_STEP` entries when it has to skip some. */
 const MAX_PAGES = 5
-/** How many ends of sessions are remembered, and for how long (ms). */
+
+/** How many ids of ended sessions and attempts are remembered, and for how long (ms). */
 const MAX_ENDED_SESSIONS = 100_000
 export const ENDED_SESSION_MILLIS: number = 24 * 3_600_000
 

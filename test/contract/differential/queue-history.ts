@@ -11,6 +11,7 @@ import { UNATTENDED_MILLIS } from "../../../src/rules/outage.ts"
 import { UNKNOWN_SLOTS } from "../../../src/rules/platform-limit.ts"
 import type { Heard } from "../../../src/rules/platform-state.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
+import type { EndAttempt, ReportedEnd } from "../../../src/rules/queue/end.ts"
 import type { FailedStart, FailReason } from "../../../src/rules/queue/fail.ts"
 import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
 import type { QueueContext, Settlement, StepAnswer } from "../../../src/rules/step.ts"
@@ -19,6 +20,7 @@ import type { Rule } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { originOf } from "../../harness/newcomers.ts"
 import type { Change } from "../../model/change.ts"
+import { wrongEnd } from "../../model/ends.ts"
 import { violations } from "../../model/invariants.ts"
 import {
   expectedNews,
@@ -27,7 +29,7 @@ import {
   settlementText,
   signalText,
 } from "../../model/obligations.ts"
-import { doubtIds, EMPTY, probe, readState } from "../../model/queue-state.ts"
+import { doubtIds, EMPTY, probe, type QueueState, readState } from "../../model/queue-state.ts"
 import { type History, type Message, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
@@ -46,6 +48,8 @@ interface Done {
   readonly answer: StepAnswer<unknown>
   readonly published: ReadonlyArray<Message>
   readonly about: Partial<Change>
+  /** what else is wrong between the states before and after it */
+  readonly wrong?: (before: QueueState, after: QueueState) => ReadonlyArray<string>
 }
 
 /** A pending step. */
@@ -95,6 +99,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   let now = 4_000_000_000_000 + random.below(1_000_000)
   let state = EMPTY
   let ends = 0
+  let attempts = 0
 
   const tickets: Array<string> = []
   /** withdrawn before their admission */
@@ -156,6 +161,21 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       return { answer, published, about: about(answer.result) }
     },
   })
+
+  const ending = (call: ReportedEnd): Choice => ({
+    take: (context) => {
+      const { answer, published } = run(asked.end, { now, context, call })
+      const wrong: Done["wrong"] = (before, after) => wrongEnd({ before, after, call, result: answer.result })
+      return { answer, published, about: {}, wrong }
+    },
+  })
+
+  /** In turn: none, one, and one that names others as lost; few, so that some of these have freed a slot. */
+  const endAttempt = (): Partial<EndAttempt> => {
+    const turn = attempts++ % 4
+    if (turn === 0) return {}
+    return { attempt: `e${turn}`, lost: turn === 1 ? [] : [`e${turn - 1}`, `e${5 - turn}`] }
+  }
 
   /** what a gate has read of the platform, perhaps a while ago */
   const heard = (): Heard => {
@@ -314,12 +334,17 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         if (random.percent(15)) {
           const before = newSession()
           early.push(before)
-          return does(asked.end, { sessions: [before] })
+          return ending({ sessions: [before] })
         }
         const id = (random.percent(75) ? random.maybe([...state.sessions.keys()]) : random.maybe(sessions)) ?? "x?"
         const named = random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id]
         const by = REPORTERS[ends++ % REPORTERS.length]
-        return does(asked.end, { sessions: named, ...(by === undefined ? {} : { by }) })
+        // sometimes it only takes the place of a lost attempt
+        return ending({
+          sessions: attempts % 12 === 3 ? [] : named,
+          ...(by === undefined ? {} : { by }),
+          ...endAttempt(),
+        })
       }
       case "sessionState":
         return does(asked.sessionState, { session: random.maybe(sessions) ?? "x?" })
@@ -425,7 +450,11 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + Math.min(slots, tickets.length))]
     const after = readState(look(probe, { now, context: NO_CONTEXT, call: { tickets: ids, sessions } }))
     const change = { before: state, after, now, slots, share, window: windowMillis, self, swept: false, ...done.about }
-    const wrong = [...violations(change), ...unsaid(change, done, prefix)]
+    const wrong = [
+      ...violations(change),
+      ...unsaid(change, done, prefix),
+      ...(done.wrong?.(change.before, change.after) ?? []),
+    ]
     settlements.push(...(done.answer.settlements ?? []))
     state = after
     return wrong

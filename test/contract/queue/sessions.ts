@@ -158,6 +158,70 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
+  test(
+    "of attempts to report one end, the next that names the lost one is told once that it freed the slot",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        assert.strictEqual(yield* q.attempted("a1", [], "session of t1"), "released")
+        assert.strictEqual(yield* q.attempted("b1", [], "session of t1"), "repeat")
+        assert.strictEqual(yield* q.attempted("b2", ["b1"], "session of t1"), "repeat")
+        assert.strictEqual(yield* q.attempted("a2", ["a0", "a1"], "session of t1"), "again")
+        assert.strictEqual(yield* q.attempted("a3", ["a0", "a1"], "session of t1"), "repeat")
+        // the answer to a2 was lost too
+        assert.strictEqual(yield* q.attempted("a4", ["a2"], "session of t1"), "again")
+        assert.strictEqual(yield* q.end("session of t1"), "repeat")
+        assert.strictEqual(q.state().endedSessions.has("=a4"), true)
+      }),
+  )
+
+  test("a repeat that names a lost attempt which was not carried out frees the slot itself", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      assert.strictEqual(yield* q.attempted("a2", ["a1"], "session of t1"), "released")
+      // it arrives late
+      assert.strictEqual(yield* q.attempted("a1", [], "session of t1"), "repeat")
+      assert.strictEqual(q.stateOf("t2"), "called")
+    }),
+  )
+
+  test("an attempt that names no session takes the place of a lost one, and ends nothing", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      assert.strictEqual(yield* q.attempted("~s", ["a1"]), "unknown")
+      assert.strictEqual(q.stateOf("t1"), "live")
+      assert.strictEqual(yield* q.attempted("a1", [], "session of t1"), "released")
+      assert.strictEqual(yield* q.attempted("~s", ["a1"]), "again")
+      assert.strictEqual(yield* q.attempted("~s", ["a1"]), "unknown")
+      assert.strictEqual(yield* q.attempted("b1", ["~s"], "session of t1"), "again")
+      assert.strictEqual(yield* q.attempted("a2", ["~s", "a1"], "session of t1"), "repeat")
+    }),
+  )
+
+  test("an end that the gate itself has found is no attempt of the platform's report", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      assert.strictEqual(yield* q.reported("audit", "session of t1"), "released")
+      assert.strictEqual(yield* q.attempted("a2", ["a1"], "session of t1"), "repeat")
+    }),
+  )
+
+  test("the attempt that freed a slot is remembered for a day, as the session's end is", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.attempted("a1", [], "session of t1")
+      yield* TestClock.adjust(ENDED_SESSION_MILLIS - 1)
+      yield* q.sweep
+      assert.strictEqual(yield* q.attempted("a2", ["a1"], "session of t1"), "again")
+      yield* TestClock.adjust(ENDED_SESSION_MILLIS + 1)
+      yield* q.sweep
+      assert.strictEqual(yield* q.attempted("a3", ["a2"], "session of t1"), "unknown")
+    }),
+  )
+
   test("a platform answer that arrives after the slot was freed does not affect its next holder", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")

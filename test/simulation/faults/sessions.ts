@@ -41,8 +41,9 @@ export const sessionFaults: ReadonlyArray<Planted> = [
   },
   {
     name: "an end is not remembered",
-    rule: tampered("end", (db, s) => ({
-      zadd: (key, score, member) => (key === s.keys.endedSessions ? undefined : db.zadd(key, score, member)),
+    rule: tampered("end", (db, s, { sessions }) => ({
+      zadd: (key, score, member) =>
+        key === s.keys.endedSessions && sessions.includes(member) ? undefined : db.zadd(key, score, member),
     })),
   },
   {
@@ -61,6 +62,20 @@ export const sessionFaults: ReadonlyArray<Planted> = [
       const ended = answer as Answer<"end">
       return rule === "queue.end" && ended.result === "released" ? { ...ended, result: "repeat" } : answer
     },
+  },
+  {
+    name: "a webhook that is repeated after a lost answer is told that it freed nothing",
+    heard: (rule, answer) => {
+      const ended = answer as Answer<"end">
+      return rule === "queue.end" && ended.result === "again" ? { ...ended, result: "repeat" } : answer
+    },
+  },
+  {
+    name: "two webhooks take the place of one whose answer was lost",
+    rule: tampered("end", (db, s) => ({
+      zrem: (key, member) =>
+        key === s.keys.endedSessions ? db.zscore(key, member) !== undefined : db.zrem(key, member),
+    })),
   },
   {
     name: "an end leaves the session's slot held",
