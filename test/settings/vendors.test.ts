@@ -68,6 +68,25 @@ describe("a vendor's campaign", () => {
     assert.strictEqual(problems[1]?.expected, "a key or secret of ASCII characters, without spaces")
   })
 
+  it("of Daily has a webhook secret that is base64, since other text would be a key of no bytes, which anybody has", () => {
+    const path = "VoiceAiPlatform.Daily.WebhookSecret"
+    const of = (WebhookSecret: string) =>
+      pathsOf(
+        file({
+          Platform: "daily",
+          MaxConcurrency: 2,
+          Daily: { ApiKey: "key-of-daily", AgentId: "helper", WebhookSecret },
+        }),
+      )
+    for (const bytes of [8, 16, 17, 18, 32]) {
+      const key = Buffer.alloc(bytes, 7).toString("base64")
+      assert.deepStrictEqual(of(key), [], key)
+      assert.deepStrictEqual(of(key.replaceAll("=", "")), [], key)
+    }
+    const others = ["*".repeat(32), "................................", "a", "dGVzdA==", "the secret of daily"]
+    for (const other of others) assert.deepStrictEqual(of(other), [path], other)
+  })
+
   it("is read from the environment", () => {
     const [campaign] = treeOf(file(livekit), { VoiceAiPlatform__LiveKit__AgentName: "helper" }).Campaigns
     assert.strictEqual(campaign.WebCampaignId, "live.example:helper")

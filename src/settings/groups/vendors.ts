@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { baseUrl, headerName, serverUrl } from "../network-values.ts"
-import { providerKey } from "../secret-values.ts"
+import { base64Key, providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
 import { identifier, jsonText, oneOf, roomNamePart, text } from "../values.ts"
 import { GenericSettings } from "./generic.ts"
@@ -123,7 +123,7 @@ export const DailySettings = Schema.Struct({
     own: true,
     description: "name of your agent, with which the names of its rooms end",
   }),
-  WebhookSecret: requiredWith("daily", providerKey, {
+  WebhookSecret: requiredWith("daily", base64Key, {
     description: "`hmac` of Daily's webhook, in base64, with which Daily signs",
   }),
 })
