@@ -67,7 +67,7 @@ rmSync(output, { recursive: true, force: true })
 run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json")
 
 run("vite", "build", "--config", "scripts/library.vite.config.ts", "--logLevel", "warn")
-deepenImports(output, join(root, "node_modules/effect"), ["web", "commands"])
+deepenImports(output, join(root, "node_modules/effect"), ["web", "cli"])
 
 for (const file of files) {
   const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep)
@@ -83,7 +83,7 @@ writeFileSync(join(output, "embedded/settings.d.ts"), settingsTypes(schema))
 
 // an old Node must be able to read the program's entry, so it is JavaScript as it stands
 const main = join(output, "main.js")
-writeFileSync(main, readFileSync(join(source, "main.ts"), "utf8").replace('"./commands/cli.ts"', '"./commands/cli.js"'))
+writeFileSync(main, readFileSync(join(source, "main.ts"), "utf8").replace('"./cli/cli.ts"', '"./cli/cli.js"'))
 chmodSync(main, 0o755)
 
 run("vite", "build", "--config", "scripts/cli.vite.config.ts", "--logLevel", "warn")

@@ -1,5 +1,5 @@
 /**
- * Bundles the command line with its dependencies into `dist/commands`: loading a thousand small modules took most of the start time.
+ * Bundles the command line with its dependencies into `dist/cli`: loading a thousand small modules took most of the start time.
  * The library for hosts (`dist/index.js`) is not bundled, because it must share the host's `effect`.
  */
 import { builtinModules } from "node:module"
@@ -17,8 +17,8 @@ export default defineConfig({
     external: [...builtinModules, "bufferutil", "utf-8-validate", "pg-native"],
   },
   build: {
-    ssr: "src/commands/cli.ts",
-    outDir: "dist/commands",
+    ssr: "src/cli/cli.ts",
+    outDir: "dist/cli",
     emptyOutDir: false,
     target: "node22",
     rolldownOptions: {

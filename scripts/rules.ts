@@ -1,5 +1,5 @@
 /**
- * Compiles the rules (`src/rules`) to the Lua that Redis runs, `src/rules/lua.generated.ts`:
+ * Compiles the rules (the folders `rules` of `src`) to the Lua that Redis runs, `src/store/rules/lua.generated.ts`:
  *
  *     node scripts/rules.ts            writes it
  *     node scripts/rules.ts --check    ends with 1 when it is stale
@@ -12,19 +12,19 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import ts from "typescript"
 import * as tstl from "typescript-to-lua"
-import { declaredRules, parsed, root, rules } from "./rules/declared.ts"
+import { declaredRules, parsed, root, runner } from "./rules/declared.ts"
 import { type Declarations, type Nested, nest } from "./rules/nesting.ts"
 import { rulePrinter } from "./rules/printer.ts"
 
-const output = join(rules, "lua.generated.ts")
-const globals = join(rules, "redis/globals.d.ts")
-const FLAT = join(rules, "flat.ts")
+const output = join(runner, "lua.generated.ts")
+const globals = join(runner, "redis/globals.d.ts")
+const FLAT = join(runner, "flat.ts")
 const WORD = /[A-Za-z_]\w*/g
 
 /** The file that is imported, in the version for Redis. */
 const imported = (from: string, specifier: string): string => {
   const file = resolve(dirname(from), specifier)
-  return file === join(rules, "native.ts") ? join(rules, "redis/native.ts") : file
+  return file === join(runner, "native.ts") ? join(runner, "redis/native.ts") : file
 }
 
 /** All files of a program, each after those that it imports. */
@@ -174,7 +174,7 @@ type Tree = number | readonly [host: number, inside: ReadonlyArray<Tree>]
 const generated = (): string => {
   const declared = declaredRules()
   const files = new Set(declared.flatMap((rule) => rule.files))
-  const sources = inOrder([join(rules, "redis/commands.ts"), ...files])
+  const sources = inOrder([join(runner, "redis/commands.ts"), ...files])
   checkNames(sources)
   const lazy = lazyIn(sources)
   const text = sources.map(flatten).join("\n")
@@ -249,7 +249,7 @@ const text = (
 return encode(\${run}(nil, KEYS, numberOf(\${expires ? "now" : "ARGV[1]"}), cjson.decode(ARGV[2]), calls))
 \`
 
-/** The Lua text of each rule, with the arguments that \`Rule.lua\` in \`src/Store.ts\` describes. */
+/** The Lua text of each rule, with the arguments that \`Rule.lua\` in \`src/store/Store.ts\` describes. */
 export const lua = {
 ${perRule.map(({ expires, expression, name, texts, tree }) => `  ${JSON.stringify(name)}: text(${[name, expression, expires, texts, tree].map((each) => JSON.stringify(each)).join(", ")}),`).join("\n")}
 } as const
@@ -260,6 +260,6 @@ const made = generated()
 if (!process.argv.includes("--check")) {
   writeFileSync(output, made)
 } else if (!existsSync(output) || readFileSync(output, "utf8") !== made) {
-  console.error("src/rules/lua.generated.ts is stale: run `node scripts/rules.ts` and commit what it writes.")
+  console.error("src/store/rules/lua.generated.ts is stale: run `node scripts/rules.ts` and commit what it writes.")
   process.exit(1)
 }

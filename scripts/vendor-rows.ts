@@ -22,14 +22,16 @@ export interface VendorRow {
 
 const cellsOf = (line: string): ReadonlyArray<string> => line.split("|").map((cell) => cell.trim())
 
-/** The rows of the table with the columns `looked at` and `sources`. */
+/** The rows of the table whose last columns are `looked at` and `sources`. */
 export const vendorRows = (document: string): ReadonlyArray<VendorRow> => {
   const lines = document.split("\n")
   const from = lines.findIndex((line) => /\| looked at \| sources \|$/.test(line)) + 2
   if (from < 2) return []
   const to = lines.findIndex((line, index) => index >= from && !line.startsWith("|"))
   return lines.slice(from, to < 0 ? undefined : to).map((line) => {
-    const [, name = "", , date = "", sources = ""] = cellsOf(line)
+    const row = cellsOf(line)
+    const [, name = ""] = row
+    const [date = "", sources = ""] = row.slice(-3)
     const cells = lines.filter((each) => each.startsWith(`| ${name} |`)).flatMap(cellsOf)
     return {
       vendor: name.replaceAll("`", ""),

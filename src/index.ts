@@ -8,7 +8,7 @@
  * Without Effect: `createGate(settings)` returns promises, plain objects, and listeners for a node server.
  */
 
-import "./node-version.ts"
+import "./lib/node-version.ts"
 
 // Without Effect
 
@@ -49,6 +49,7 @@ export type { CampaignSettings, GateSettings } from "./embedded/settings.ts"
 
 // The gate
 
+export { layerGate, layerGatekeeper, layerGatekeeperNoDeps, layerOperator } from "./embedded/layers.ts"
 export {
   type Caller,
   Gatekeeper,
@@ -56,55 +57,56 @@ export {
   type RequestError,
 } from "./gatekeeper/service.ts"
 export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
-export { layerGate, layerGatekeeper, layerGatekeeperNoDeps, layerOperator } from "./layers.ts"
 export { Operator } from "./operator/service.ts"
 
 // Requests and outcomes
 
+export { Credential } from "./protocol/credential.ts"
 export {
-  AudioConfiguration,
   Blocked,
-  Credential,
   Draining,
   FieldIssue,
   InvalidRequest,
-  isTerminal,
   LimitState,
-  NotYourTurn,
   PlatformUnavailable,
-  PushEvent,
-  Queued,
   QueueFull,
   RateLimited,
+  StoreUnavailable,
+} from "./protocol/refusals.ts"
+export {
+  AudioConfiguration,
+  isTerminal,
+  NotYourTurn,
+  PushEvent,
+  Queued,
   type SessionConfig,
   SessionRequest,
   type StartConfig,
   type Started,
-  StoreUnavailable,
   TicketId,
   TicketOver,
   TicketState,
   type TicketStatus,
   TicketUnknown,
-} from "./Session.ts"
+} from "./protocol/Session.ts"
 
 // Settings
 
-export { layerSettings, loadSettings } from "./layers.ts"
-export { type Campaign, IP_PROVIDERS, type IpProvider, Settings, type SettingsTree } from "./Settings.ts"
+export { layerSettings, loadSettings } from "./embedded/layers.ts"
 export {
   /** Reads settings from an object in the shape of the settings file. Logs warnings. */
   layerFrom as layerSettingsFrom,
   settingsFrom,
 } from "./settings/given.ts"
+export { IP_PROVIDERS, type IpProvider } from "./settings/groups/ip-intel.ts"
 export type { SettingsSource } from "./settings/load.ts"
 export { SettingProblem, SettingsInvalid } from "./settings/problems.ts"
 export type { LoadedSettings } from "./settings/resolve.ts"
+export { type Campaign, Settings, type SettingsTree } from "./settings/Settings.ts"
 
 // Store
 
-export { layerStore, layerStoreMemory } from "./layers.ts"
-export { type Ask, type Rule, Store } from "./Store.ts"
+export { layerStore, layerStoreMemory } from "./embedded/layers.ts"
 export { parseConnectionString, type RedisConnection } from "./settings/connection-string.ts"
 export {
   /** The in-process data that rules run on; your own store may use it. */
@@ -118,9 +120,12 @@ export {
   layerClient as layerStoreRedisClient,
 } from "./store/redis-lazy.ts"
 export { StoreRefused } from "./store/redis-problems.ts"
+export { type Ask, type Rule, Store } from "./store/Store.ts"
 
 // Limits and queue
 
+export { Admission, type AdmissionResult, type Admit } from "./admission/Admission.ts"
+export { layerAdmissionAtomic, layerAdmissionSeparate, layerFifoQueue, layerRateLimiter } from "./embedded/layers.ts"
 export {
   type AccountCapacity,
   type Admitted,
@@ -145,27 +150,27 @@ export {
   type TicketSnapshot,
   type Waiting,
   type Withdrawals,
-} from "./FifoQueue.ts"
-export { layerAdmissionAtomic, layerAdmissionSeparate, layerFifoQueue, layerRateLimiter } from "./layers.ts"
-export type { Action, CampaignSnapshot, OperatorQueue, Pages, Performed } from "./queue/operator.ts"
-export type { AuditLine } from "./rules/operator/audit-log.ts"
-export type { HeldSlot, WaitingTicket } from "./rules/operator/snapshot.ts"
-export type { Failed } from "./rules/queue/fail.ts"
+} from "./fifo-queue/FifoQueue.ts"
+export type { CampaignSnapshot, OperatorQueue } from "./fifo-queue/operator.ts"
+export type { Failed } from "./fifo-queue/rules/fail.ts"
+export type { Action, Performed } from "./fifo-queue/rules/operator/actions.ts"
+export type { AuditLine } from "./fifo-queue/rules/operator/audit-log.ts"
+export type { HeldSlot, Pages, WaitingTicket } from "./fifo-queue/rules/operator/snapshot.ts"
 /** What `FifoQueue.sessionState` answers. */
-export type { SessionState as QueuedSession } from "./rules/queue/session-state.ts"
-export { Admission, type AdmissionResult, type Admit } from "./services/Admission.ts"
-export { RateLimiter } from "./services/RateLimiter.ts"
+export type { SessionState as QueuedSession } from "./fifo-queue/rules/session-state.ts"
+export { RateLimiter } from "./rate-limiter/RateLimiter.ts"
 
 // Addresses
 
-export { IpFacts, IpIntel, IpIntelFailed, IpIntelSetupError, noFacts } from "./IpIntel.ts"
 export { canonicalAddress, limitKey } from "./ip-intel/address.ts"
 export { clientAddress, type TrustedProxies, trustedProxies } from "./ip-intel/client-address.ts"
+export { IpFacts, IpIntelFailed, IpIntelSetupError, noFacts } from "./ip-intel/facts.ts"
+export { IpIntel } from "./ip-intel/IpIntel.ts"
 
 // Platform
 
-export { layerPlatformApi } from "./layers.ts"
-export type { Concurrency, SessionState, VendorWebhook, WebhookVerdict, WebSession } from "./PlatformApi.ts"
+export { layerPlatformApi } from "./embedded/layers.ts"
+export type { VendorWebhook } from "./platform-api/adapter.ts"
 export {
   AtCapacity,
   KeyRateLimited,
@@ -174,18 +179,20 @@ export {
   RequestRefused,
   Unavailable,
 } from "./platform-api/errors.ts"
-export { PlatformApi } from "./services/PlatformApi.ts"
+export type { Concurrency, SessionState, WebSession } from "./platform-api/model.ts"
+export { PlatformApi } from "./platform-api/PlatformApi.ts"
+export type { WebhookVerdict } from "./platform-api/webhooks.ts"
 
 // Push
 
-export { layerPushLocal, layerPushShared } from "./layers.ts"
+export { layerPushLocal, layerPushShared } from "./embedded/layers.ts"
 export {
   type CloseReason,
   type Connection,
   type Opened,
   PushChannel,
   TooManyConnections,
-} from "./services/PushChannel.ts"
+} from "./push-channel/PushChannel.ts"
 
 // HTTP
 

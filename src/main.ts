@@ -14,4 +14,4 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1)
 }
 nodeModule.enableCompileCache()
-await import("./commands/cli.ts")
+await import("./cli/cli.ts")

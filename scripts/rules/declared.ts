@@ -1,10 +1,13 @@
 /** Finds the rules that `src` declares with `ruleOf`, by parsing; nothing is run. */
 import { readdirSync, readFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { dirname, join, relative, resolve, sep } from "node:path"
 import ts from "typescript"
 
 export const root = dirname(dirname(import.meta.dirname))
-export const rules = join(root, "src/rules")
+/** What all rules share: how they are run in memory and on Redis, and the compiled text. */
+export const runner = join(root, "src/store/rules")
+/** Whether a file holds rules: those of a concern are in its folder `rules`. */
+const holdsRules = (file: string): boolean => relative(join(root, "src"), file).split(sep).includes("rules")
 const WORD = /[A-Za-z_]\w*/g
 
 export const parsed = (file: string): ts.SourceFile =>
@@ -49,14 +52,14 @@ export const expiresOf = (options: ts.Expression | undefined): boolean => {
   throw new Error(`${expires.getText()} must be true, or absent`)
 }
 
-/** The file from which each name is imported that `source` takes from `src/rules`. */
+/** The file from which each name is imported that `source` takes from the folders of rules. */
 const importedRules = (source: ts.SourceFile): ReadonlyMap<string, string> => {
   const files = new Map<string, string>()
   for (const statement of source.statements) {
     if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) continue
     const names = statement.importClause?.namedBindings
     const file = resolve(dirname(source.fileName), statement.moduleSpecifier.text)
-    if (!file.startsWith(`${rules}/`) || names === undefined || !ts.isNamedImports(names)) continue
+    if (!holdsRules(file) || names === undefined || !ts.isNamedImports(names)) continue
     // all rules are compiled as one file, so only the names under which they are exported exist there
     for (const { name, propertyName } of names.elements) if (propertyName === undefined) files.set(name.text, file)
   }
@@ -79,7 +82,7 @@ const declaredIn = (file: string): ReadonlyArray<Declared> => {
       const unknown = names.filter((each) => !files.has(each))
       if (unknown.length > 0) {
         throw new Error(
-          `${relative(root, file)}: ${name.text}: import ${unknown.join(", ")} from src/rules, without \`as\``,
+          `${relative(root, file)}: ${name.text}: import ${unknown.join(", ")} from a folder of rules, without \`as\``,
         )
       }
       found.push({

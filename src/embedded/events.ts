@@ -3,11 +3,13 @@
  * as present. It opens with the first `next` and closes when the ticket ends, the gate closes, or the iterator returns.
  */
 import { Effect, Queue, Stream } from "effect"
-import type { Gatekeeper } from "../Gatekeeper.ts"
+import type { Gatekeeper } from "../gatekeeper/service.ts"
 import { awaitStart } from "../http/await-start.ts"
 import { toProblem } from "../http/failures.ts"
-import { lostEvent, type PushChannel, type TooManyConnections } from "../PushChannel.ts"
-import type { PushEvent, StoreUnavailable } from "../Session.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { PushEvent } from "../protocol/Session.ts"
+import { lostEvent } from "../push-channel/layer.ts"
+import type { PushChannel, TooManyConnections } from "../push-channel/PushChannel.ts"
 
 interface Entry {
   readonly event: PushEvent

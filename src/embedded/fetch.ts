@@ -8,8 +8,8 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { refusals } from "../http/answer.ts"
 import { write } from "../http/write-answer.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
+import { unknownFields } from "../lib/unknown-field.ts"
 import { CompactRequest, TOO_MANY_PIECES } from "../serving/compact-body.ts"
-import { unknownFields } from "../unknown-field.ts"
 import { MemorySocket } from "./memory-socket.ts"
 
 /** What a `Request` does not tell. */

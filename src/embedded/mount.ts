@@ -6,9 +6,9 @@ import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { refused } from "../http/answer.ts"
-import type { Listeners } from "../http/listeners.ts"
 import { isOwnUpgrade } from "../http/paths.ts"
 import { problems } from "../http/problems.ts"
+import type { Listeners } from "../http/services.ts"
 import { refuseUpgrade, write } from "../http/write-answer.ts"
 
 /**

@@ -3,9 +3,9 @@
  * each in its own turn of the event loop, so that none can fail or delay a caller's answer.
  */
 import { Context, Effect, Layer } from "effect"
-import { Gatekeeper, type RequestError } from "../Gatekeeper.ts"
+import { Gatekeeper, type RequestError } from "../gatekeeper/service.ts"
 import { toProblem } from "../http/failures.ts"
-import type { Started } from "../Session.ts"
+import type { Started } from "../protocol/Session.ts"
 import type { RequestRefusal, StartRefusal } from "./results.ts"
 
 /** The outcome of a session request, over HTTP or by the host. A repeated request for a ticket that has not ended counts as another. */

@@ -1,5 +1,6 @@
 /** What the console can do, for a host's own administration page or tool. The host decides who may use it. */
 import { Effect, Option, Schema } from "effect"
+import { unknownFields } from "../lib/unknown-field.ts"
 import { HASH, positionOf } from "../operator/find.ts"
 import type { Operator } from "../operator/service.ts"
 import {
@@ -11,8 +12,7 @@ import {
   type Found,
   type View,
 } from "../operator/shapes.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import { unknownFields } from "../unknown-field.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { type RefusedResult, storeUnavailable } from "./results.ts"
 
 /** The campaign by name; the default one when absent. */

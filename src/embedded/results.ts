@@ -3,7 +3,7 @@
  * as over HTTP.
  */
 
-import type { RequestError } from "../Gatekeeper.ts"
+import type { RequestError } from "../gatekeeper/service.ts"
 import { type CodeOf, toProblem } from "../http/failures.ts"
 import { eventsUrl } from "../http/paths.ts"
 import { type ProblemDetails, problems } from "../http/problems.ts"
@@ -11,17 +11,19 @@ import type {
   Blocked,
   Draining,
   FieldIssue,
-  NotYourTurn,
   PlatformUnavailable,
-  Queued,
   RateLimited,
-  Started,
   StoreUnavailable,
+} from "../protocol/refusals.ts"
+import type {
+  NotYourTurn,
+  Queued,
+  Started,
   TicketOver,
   TicketState,
   TicketStatus,
   TicketUnknown,
-} from "../Session.ts"
+} from "../protocol/Session.ts"
 
 /** The session has started; `webSocketUrl` opens one WebSocket and is valid for about five minutes. */
 export interface StartedResult extends Started {

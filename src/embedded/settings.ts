@@ -3,8 +3,9 @@
  * reports every problem at once, with its path. The published types are others, of the same names: `scripts/settings-types.ts` writes them
  * with the description of each setting, and a number is a number there.
  */
-import type { SettingsFile } from "../Settings.ts"
+
 import type { CampaignSettings as Campaign } from "../settings/groups/campaign.ts"
+import type { SettingsFile } from "../settings/Settings.ts"
 
 /** One value, or a list. */
 type Value = boolean | number | string | ReadonlyArray<string>

@@ -3,21 +3,14 @@
  * queue is full or draining, and if the store failed, so that it is unknown whether it applied the step.
  */
 import { Effect, Result } from "effect"
-import { Admission } from "../Admission.ts"
-import type { CallerNames } from "../CallerNames.ts"
-import type { Admitted, CampaignContext } from "../FifoQueue.ts"
+import { Admission } from "../admission/Admission.ts"
+import type { CallerNames } from "../caller-names/CallerNames.ts"
+import type { Admitted, CampaignContext } from "../fifo-queue/FifoQueue.ts"
 import { limitKey, networkKey, shortNetworkKey } from "../ip-intel/address.ts"
-import { RateLimiter } from "../RateLimiter.ts"
-import { draining, platformRejected, queueFull } from "../refusals.ts"
-import type {
-  Draining,
-  PlatformUnavailable,
-  Queued,
-  QueueFull,
-  RateLimited,
-  Started,
-  StoreUnavailable,
-} from "../Session.ts"
+import type { Draining, PlatformUnavailable, QueueFull, RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
+import { draining, platformRejected, queueFull } from "../protocol/refusals.ts"
+import type { Queued, Started } from "../protocol/Session.ts"
+import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
 import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
 import type { FullQueues } from "./full-queues.ts"

@@ -1,7 +1,7 @@
 /** Runs a background task at an interval for the lifetime of the gate. */
 import { Effect, type Scope } from "effect"
-import type { StoreUnavailable } from "../Session.ts"
-import { type Attributes, inSpan } from "../spans.ts"
+import { type Attributes, inSpan } from "../lib/spans.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 
 /** Runs an effect in the background that must finish before the gatekeeper stops, unless the process stops. */
 export type FollowUp = (effect: Effect.Effect<unknown>) => Effect.Effect<void>

@@ -3,7 +3,6 @@
  * present and pushes their position, the audit of sessions whose webhook was lost, and the end of calls that last too long.
  */
 import { Effect, Exit, type Scope } from "effect"
-import { boundedCache } from "../bounded-cache.ts"
 import {
   type CampaignContext,
   type EndReporter,
@@ -13,12 +12,17 @@ import {
   type Place,
   type Swept,
   TICK_MILLIS,
-} from "../FifoQueue.ts"
-import { PlatformApi, ReadsSettings, type SessionState } from "../PlatformApi.ts"
-import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
-import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
-import type { Campaign, Settings } from "../Settings.ts"
-import { Store } from "../Store.ts"
+} from "../fifo-queue/FifoQueue.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
+import type { SessionState } from "../platform-api/model.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import { ReadsSettings } from "../platform-api/vendor.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { isTerminal, type PushEvent } from "../protocol/Session.ts"
+import { endedEvent, lostEvent, startCallEvent } from "../push-channel/layer.ts"
+import { PushChannel } from "../push-channel/PushChannel.ts"
+import type { Campaign, Settings } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import { runEvery } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, POLL_MILLIS } from "./capacity.ts"

@@ -4,8 +4,8 @@
  */
 import { createHash, randomBytes } from "node:crypto"
 import { Context } from "effect"
-import { campaignKeyOf } from "../queue/keys.ts"
-import type { Campaign, SettingsTree } from "../Settings.ts"
+import { campaignKeyOf } from "../fifo-queue/keys.ts"
+import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 
 const SECRET_BYTES = 16
 /** Random bytes are requested in blocks: a request costs more than using them. */

@@ -1,4 +1,4 @@
-/** The platform's concurrency as instances share it through the store (`../rules/capacity.ts`). */
+/** The platform's concurrency as instances share it through the store (`../fifo-queue/rules/shared/capacity.ts`). */
 import { Effect, Schema } from "effect"
 import {
   type CapacityFound,
@@ -6,12 +6,12 @@ import {
   type CapacityLook,
   readCapacity,
   saveCapacity,
-} from "../rules/capacity.ts"
-import { isKnownNumber, UNKNOWN_SLOTS } from "../rules/platform-limit.ts"
-import { runPlain } from "../rules/run.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Store } from "../Store.ts"
+} from "../fifo-queue/rules/shared/capacity.ts"
+import { isKnownNumber, UNKNOWN_SLOTS } from "../fifo-queue/rules/shared/platform-limit.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
+import { runPlain } from "../store/rules/run.ts"
+import type { Store } from "../store/Store.ts"
 
 const readRule = ruleOf(
   "capacity.read",

@@ -2,15 +2,16 @@
  * How many slots a campaign has: `MaxConcurrency` if set, else the platform's limit less the account's calls that were not
  * started here. The campaigns of an `Account` share its limit, less such calls where the platform tells. One instance asks the platform
  * for all and shares the result through the store. Where the key may not read the platform's figures, the number of slots is infinite,
- * and the queue takes the platform's refusals at capacity for the limit (`../rules/platform-limit.ts`). A figure that was known stays in
+ * and the queue takes the platform's refusals at capacity for the limit (`../fifo-queue/rules/shared/platform-limit.ts`). A figure that was known stays in
  * use for `REFUSED_MILLIS` first: one refused read must not call everybody who waits.
  */
 import { Clock, Effect, Result } from "effect"
-import { ageOf, monotonicMillis } from "../age.ts"
-import type { AccountCapacity } from "../FifoQueue.ts"
-import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
-import type { Campaign } from "../Settings.ts"
-import { Store } from "../Store.ts"
+import type { AccountCapacity } from "../fifo-queue/FifoQueue.ts"
+import { ageOf, monotonicMillis } from "../lib/age.ts"
+import type { PlatformError } from "../platform-api/errors.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
 import { fromShared, makeCapacityShared, shareable } from "./capacity-shared.ts"

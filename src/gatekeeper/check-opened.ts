@@ -5,10 +5,10 @@
  * (`end-due.ts`), and its slot is free when the platform confirms that.
  */
 import { Effect, Metric } from "effect"
-import { FifoQueue } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import { type Campaign, Settings } from "../Settings.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { type Campaign, Settings } from "../settings/Settings.ts"
 import * as metrics from "./metrics.ts"
 import type { Steps } from "./steps.ts"
 import { aboutTicket } from "./ticket-log.ts"

@@ -1,9 +1,9 @@
 /**
  * Campaigns whose rules Redis refuses: nobody is admitted and nobody is called, because a rule that fails half-way could cost a caller his
- * place (`queue/closed.ts`). Told in the log when it begins, when its reason changes and when it is over, in a metric and to the console.
+ * place (`fifo-queue/closed.ts`). Told in the log when it begins, when its reason changes and when it is over, in a metric and to the console.
  */
 import { Effect, type Exit } from "effect"
-import type { StoreUnavailable } from "../Session.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import * as metrics from "./metrics.ts"
 
 export interface ClosedQueues {

@@ -5,10 +5,10 @@
  * known session.
  */
 import { Effect } from "effect"
-import { type Doubt, FifoQueue } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import { type Doubt, FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import { correlationOf, identifierOf, isVendors, storedConfigOf } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 

@@ -7,10 +7,10 @@
  * The store gives a session to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`.
  */
 import { Effect } from "effect"
-import { FifoQueue } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import { boundSessionOf } from "./outcomes.ts"
 import type { Steps } from "./steps.ts"
 

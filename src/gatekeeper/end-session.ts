@@ -1,6 +1,7 @@
 /** Ends a running session at the platform, for a caller who has left (`end-left.ts`) and for an operator (`operator/end-call.ts`). */
 import { Effect } from "effect"
-import type { PlatformApi, WebSession } from "../PlatformApi.ts"
+import type { WebSession } from "../platform-api/model.ts"
+import type { PlatformApi } from "../platform-api/PlatformApi.ts"
 
 /**
  * - `over`: the session is over, and its credential opens no other

@@ -4,9 +4,9 @@
  * so newcomers are refused for at most a second longer.
  */
 import { Clock, Effect } from "effect"
-import { isOpen } from "../age.ts"
-import type { QueueFull } from "../Session.ts"
-import { type Campaign, Settings } from "../Settings.ts"
+import { isOpen } from "../lib/age.ts"
+import type { QueueFull } from "../protocol/refusals.ts"
+import { type Campaign, Settings } from "../settings/Settings.ts"
 
 /** Without a sweep, a campaign counts as full for this time (ms). */
 const KNOWN_MILLIS = 3_000

@@ -1,17 +1,10 @@
-/** The state that gates on one store share (`../rules/gates-shared.ts`). */
+/** The state that gates on one store share (`./rules/gates-shared.ts`). */
 import { Effect, Schema } from "effect"
-import { forgetCampaign, type GateHears, type GateSays, gateHeartbeat } from "../rules/gates-shared.ts"
-import { runPlain } from "../rules/run.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Store } from "../Store.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
-
-export {
-  ANNOUNCE_CHANNEL,
-  GATE_GONE_MILLIS as GONE_MILLIS,
-  type GateSays,
-  REMOVED_MAX,
-} from "../rules/gates-shared.ts"
+import { runPlain } from "../store/rules/run.ts"
+import type { Store } from "../store/Store.ts"
+import { forgetCampaign, type GateHears, type GateSays, gateHeartbeat } from "./rules/gates-shared.ts"
 
 const heartbeatRule = ruleOf(
   "gates.heartbeat",

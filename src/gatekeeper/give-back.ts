@@ -4,11 +4,11 @@
  * once, so every operation is idempotent.
  */
 import { Cause, Effect, type Scope } from "effect"
-import { FifoQueue } from "../FifoQueue.ts"
-import { RateLimiter } from "../RateLimiter.ts"
-import { MAX_WITHDRAWN_PER_STEP } from "../rules/queue/withdraw.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { MAX_WITHDRAWN_PER_STEP } from "../fifo-queue/rules/withdraw.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { Steps } from "./steps.ts"
 import type { Memory, Remembered, Taken } from "./withdrawals.ts"
 

@@ -6,22 +6,17 @@
  * store and the services over it are not guarded here: the Redis store limits each command to two seconds itself.
  */
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
-import { IpIntel, IpIntelFailed } from "../IpIntel.ts"
-import {
-  type Finding,
-  LONGEST_START_MILLIS,
-  PlatformApi,
-  type PlatformError,
-  READ_TIMEOUT_MILLIS,
-  START_TIMEOUT_MILLIS,
-  type StartConfig,
-  type WebSession,
-} from "../PlatformApi.ts"
-import { PushChannel } from "../PushChannel.ts"
-import { unavailable } from "../platform-api/errors.ts"
+import { IpIntelFailed } from "../ip-intel/facts.ts"
+import { IpIntel } from "../ip-intel/IpIntel.ts"
+import { inSpan, tracing } from "../lib/spans.ts"
+import { type PlatformError, unavailable } from "../platform-api/errors.ts"
 import { verdictOf } from "../platform-api/faults.ts"
-import { Settings } from "../Settings.ts"
-import { inSpan, tracing } from "../spans.ts"
+import type { Finding, WebSession } from "../platform-api/model.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import { LONGEST_START_MILLIS, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "../platform-api/transport.ts"
+import type { StartConfig } from "../protocol/Session.ts"
+import { PushChannel } from "../push-channel/PushChannel.ts"
+import { Settings } from "../settings/Settings.ts"
 import { PlatformStates } from "./platform-states.ts"
 
 /** How much longer than its own time limit a service may take (ms). */

@@ -1,7 +1,7 @@
 /** Lets another gatekeeper of the same instance take over: the background tasks stop first, and what was begun finishes. */
 import { Effect, Exit, Scope } from "effect"
-import type { AccountCapacity } from "../FifoQueue.ts"
-import type { Campaign } from "../Settings.ts"
+import type { AccountCapacity } from "../fifo-queue/FifoQueue.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
 import { Effect } from "effect"
-import { PushChannel } from "../PushChannel.ts"
+import { PushChannel } from "../push-channel/PushChannel.ts"
 
 export interface Instance {
   /** unique; a restarted process has a new one */

@@ -1,9 +1,9 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
 import type { Effect } from "effect/Effect"
-import type { AccountCapacity, CampaignContext, StepResult } from "../FifoQueue.ts"
-import type { PlatformApi } from "../PlatformApi.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/FifoQueue.ts"
+import type { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Gates, GatesStatus } from "./gates.ts"
 import type { Instance } from "./instance.ts"

@@ -5,9 +5,9 @@
  * the start is over. If this gate stops before that, the session runs until the platform ends it.
  */
 import { Effect } from "effect"
-import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
-import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import { type CampaignContext, FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { START_LEASE_MILLIS } from "../fifo-queue/rules/admit.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { EndLeft } from "./end-left.ts"

@@ -1,14 +1,14 @@
 /**
  * Reports of a session's end that this gate could not answer although the store may have carried them out. The platform sends such a
  * report again, to any gate, and is then told whether the first one freed the slot: the store knows which attempt freed it, and an attempt
- * that names it as lost takes its place (`rules/queue/end.ts`). Only this gate knows which of its attempts are lost, so one that every gate
+ * that names it as lost takes its place (`fifo-queue/rules/end.ts`). Only this gate knows which of its attempts are lost, so one that every gate
  * can name takes their place as soon as the store answers. The slot of an end that was not carried out stays held until the platform's repeat.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { Cause, Effect, Exit, Option, type Scope } from "effect"
-import { boundedCache } from "../bounded-cache.ts"
-import type { EndAttempt } from "../FifoQueue.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import type { EndAttempt } from "../fifo-queue/FifoQueue.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 
 /** How many reports are remembered; beyond it the oldest are forgotten. */
 const MAX_REMEMBERED = 1_000

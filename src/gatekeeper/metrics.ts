@@ -1,12 +1,18 @@
 /** The gate's metrics, with their Prometheus names. */
 import { Effect, Metric, Record, Struct } from "effect"
-import { type CampaignSeries, campaignSeries } from "../campaign-series.ts"
-import { addressLookup, platformRequests } from "../durations.ts"
-import type { PlatformState } from "../FifoQueue.ts"
-import type { IpIntelFailed } from "../IpIntel.ts"
-import { LOSS_REASONS, omittedLines } from "../log-loss.ts"
-import { allRefusalOutcomes, outcomeOf, type RefusalOutcome, type RequestRefusal } from "../refusals.ts"
-import { type Blocked, isTerminal, TicketState } from "../Session.ts"
+import type { PlatformState } from "../fifo-queue/FifoQueue.ts"
+import type { IpIntelFailed } from "../ip-intel/facts.ts"
+import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
+import { addressLookup, platformRequests } from "../lib/durations.ts"
+import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
+import {
+  allRefusalOutcomes,
+  type Blocked,
+  outcomeOf,
+  type RefusalOutcome,
+  type RequestRefusal,
+} from "../protocol/refusals.ts"
+import { isTerminal, TicketState } from "../protocol/Session.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
   description: "Session requests by outcome",

@@ -8,13 +8,13 @@
 
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema, type Scope } from "effect"
-import { ageOf } from "../age.ts"
-import type { Campaign } from "../Settings.ts"
-import { Store } from "../Store.ts"
+import { ageOf } from "../lib/age.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Observed } from "./debounce.ts"
-import { ANNOUNCE_CHANNEL } from "./gates-shared.ts"
 import { type Instance, shown } from "./instance.ts"
+import { ANNOUNCE_CHANNEL } from "./rules/gates-shared.ts"
 
 /** How often a gate announces its campaigns (ms). */
 export const ANNOUNCE_MILLIS = 30_000

@@ -1,24 +1,24 @@
-/** Creates the outcomes for a ticket, with their messages. Those for a request are in `../refusals.ts`. None carries a stack trace. */
-import { accessOf } from "../credential.ts"
-import type { Place } from "../FifoQueue.ts"
-import * as messages from "../messages.ts"
-import type { WebSession } from "../PlatformApi.ts"
-import { endedEvent } from "../PushChannel.ts"
+/** Creates the outcomes for a ticket, with their messages. Those for a request are in `../protocol/refusals.ts`. None carries a stack trace. */
+
+import type { Place } from "../fifo-queue/FifoQueue.ts"
+import type { WebSession } from "../platform-api/model.ts"
+import { accessOf, type Credential } from "../protocol/credential.ts"
+import * as messages from "../protocol/messages.ts"
+import { stackless } from "../protocol/refusals.ts"
 import {
-  type Credential,
   CredentialRefused,
   isoTime,
   NotYourTurn,
   type Queued,
   type Started,
-  stackless,
   TicketOver,
   type TicketState,
   type TicketStatus,
   TicketUnknown,
   type Warning,
-} from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+} from "../protocol/Session.ts"
+import { endedEvent } from "../push-channel/layer.ts"
+import type { Campaign } from "../settings/Settings.ts"
 
 /**
  * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, while

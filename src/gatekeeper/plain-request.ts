@@ -2,7 +2,7 @@
  * The quick check of a session request. Nearly every body is valid and has printable ASCII only; the schema checks the same at five times
  * the cost and lists what is wrong. A body that is refused here may still be valid: the schema decides.
  */
-import { MAX_VARIABLE_NAME, MAX_VARIABLE_VALUE, MAX_VARIABLES, type SessionRequest } from "../Session.ts"
+import { MAX_VARIABLE_NAME, MAX_VARIABLE_VALUE, MAX_VARIABLES, type SessionRequest } from "../protocol/Session.ts"
 
 type Check = (value: unknown) => boolean
 

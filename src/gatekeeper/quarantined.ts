@@ -1,13 +1,13 @@
 /**
- * Logs invalid records found in the store (`rules/load.ts`): the first at once, then at most once a minute. Records found before
+ * Logs invalid records found in the store (`fifo-queue/rules/shared/load.ts`): the first at once, then at most once a minute. Records found before
  * this instance started were logged by others.
  */
 
 import { Effect } from "effect"
-import { ageOf } from "../age.ts"
-import type { CampaignContext, Swept } from "../FifoQueue.ts"
-import { quarantineKeyOf } from "../queue/keys.ts"
-import type { Campaign } from "../Settings.ts"
+import type { CampaignContext, Swept } from "../fifo-queue/FifoQueue.ts"
+import { quarantineKeyOf } from "../fifo-queue/keys.ts"
+import { ageOf } from "../lib/age.ts"
+import type { Campaign } from "../settings/Settings.ts"
 
 const LOG_EVERY_MILLIS = 60_000
 

@@ -4,17 +4,10 @@
  * the head of the queue, and a call that may have begun keeps its slot.
  */
 import { Effect, Result } from "effect"
-import { FifoQueue } from "../FifoQueue.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import { sessionOfToken } from "../platform-api/offer-token.ts"
-import type {
-  CredentialRefused,
-  NotYourTurn,
-  PlatformUnavailable,
-  Relayed,
-  StoreUnavailable,
-  TicketOver,
-  TicketUnknown,
-} from "../Session.ts"
+import type { PlatformUnavailable, StoreUnavailable } from "../protocol/refusals.ts"
+import type { CredentialRefused, NotYourTurn, Relayed, TicketOver, TicketUnknown } from "../protocol/Session.ts"
 import type { Campaigns } from "./campaigns.ts"
 import * as outcomes from "./outcomes.ts"
 import { type RelayOffer, storedConfigOf } from "./start-session.ts"

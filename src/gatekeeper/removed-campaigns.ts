@@ -9,10 +9,11 @@
  */
 
 import { Effect, Option, Schema } from "effect"
-import { ageOf } from "../age.ts"
-import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
-import { PushChannel } from "../PushChannel.ts"
-import type { StoreUnavailable, TicketUnknown } from "../Session.ts"
+import { type CampaignContext, FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { ageOf } from "../lib/age.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { TicketUnknown } from "../protocol/Session.ts"
+import { PushChannel } from "../push-channel/PushChannel.ts"
 import { tagOf } from "./campaigns.ts"
 import type { GatesShared, HeartbeatAnswer } from "./gates-shared.ts"
 import * as metrics from "./metrics.ts"

@@ -1,24 +1,21 @@
 /**
- * The interface of the gatekeeper, apart from its implementation (`../Gatekeeper.ts`): a host that imports the package loads the
+ * The interface of the gatekeeper, apart from its implementation (`./Gatekeeper.ts`): a host that imports the package loads the
  * implementation only when it builds the layer.
  */
 import { Context, Effect } from "effect"
-import type { PlatformState } from "../FifoQueue.ts"
-import type { VendorWebhook } from "../PlatformApi.ts"
-import type { RequestRefusal } from "../refusals.ts"
+import type { PlatformState } from "../fifo-queue/FifoQueue.ts"
+import type { VendorWebhook } from "../platform-api/adapter.ts"
+import type { Draining, PlatformUnavailable, RequestRefusal, StoreUnavailable } from "../protocol/refusals.ts"
 import type {
-  Draining,
   NotYourTurn,
-  PlatformUnavailable,
   PushEvent,
   Queued,
   Relayed,
   Started,
-  StoreUnavailable,
   TicketOver,
   TicketStatus,
   TicketUnknown,
-} from "../Session.ts"
+} from "../protocol/Session.ts"
 import type { Internals } from "./internals.ts"
 import type { Relay } from "./relay.ts"
 import type { TraceOfTicket } from "./traces.ts"
@@ -90,7 +87,7 @@ export class Gatekeeper extends Context.Service<
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** The campaign whose last sweep failed, as a public message; undefined if none. */
     readonly queueProblem: Effect.Effect<string | undefined>
-    /** Of each campaign whose platform serves nobody: why (`rules/platform-state.ts`). */
+    /** Of each campaign whose platform serves nobody: why (`fifo-queue/rules/shared/platform-state.ts`). */
     readonly platformStates: Effect.Effect<Readonly<Record<string, PlatformState["state"]>>>
     /** What an operator sees and acts through (`operator/`). */
     readonly internals: Internals

@@ -3,10 +3,10 @@
  * platform's history is read soon after the start and further ids are stored, so that the webhook finds its slot.
  */
 import { Clock, Effect } from "effect"
-import { isOpen } from "../age.ts"
-import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import { type CampaignContext, FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { isOpen } from "../lib/age.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Steps } from "./steps.ts"
 
 /** Delays before reading the history after a start (ms, each after the one before). */

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
-import type { Campaign, SettingsTree } from "../Settings.ts"
+import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
 
 /** Settings by path. The path of a campaign's setting is the campaign's key, a space and the setting's name. */

@@ -5,8 +5,8 @@
  * The first of a reason is logged at once, later ones at most once a minute as a count, so that many callers do not fill the log.
  */
 import { Effect, type Scope } from "effect"
-import type { AdmissionResult } from "../Admission.ts"
-import type { Campaign, SettingsTree } from "../Settings.ts"
+import type { AdmissionResult } from "../admission/Admission.ts"
+import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 import * as metrics from "./metrics.ts"
 
 /** How often the count of a reason is logged. */

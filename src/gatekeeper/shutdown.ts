@@ -4,10 +4,10 @@
  * until the start's deadline by a process that no longer exists.
  */
 import { Deferred, Effect } from "effect"
-import type { PlatformError } from "../PlatformApi.ts"
+import type { PlatformError } from "../platform-api/errors.ts"
 import { unavailable } from "../platform-api/errors.ts"
-import { shuttingDown } from "../refusals.ts"
-import type { Draining } from "../Session.ts"
+import type { Draining } from "../protocol/refusals.ts"
+import { shuttingDown } from "../protocol/refusals.ts"
 
 /** How long a shutdown may take (ms). */
 export const CLOSE_MILLIS = 6_500

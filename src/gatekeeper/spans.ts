@@ -1,7 +1,7 @@
 /** Spans of the checks of a request. */
 import type { Effect } from "effect"
-import type { Campaign } from "../Settings.ts"
-import type { Traced } from "../spans.ts"
+import type { Traced } from "../lib/spans.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { AdmissionSteps, NewTicket } from "./admit.ts"
 import type { Validated } from "./validate.ts"
 

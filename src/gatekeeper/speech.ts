@@ -3,8 +3,8 @@
  * most once in `REPORT_MILLIS`: a caller who talks in bursts costs the store no more.
  */
 import { Effect, type Scope } from "effect"
-import { FifoQueue } from "../FifoQueue.ts"
-import type { Speech } from "../PlatformApi.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Speech } from "../platform-api/model.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Steps } from "./steps.ts"
 

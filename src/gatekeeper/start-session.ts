@@ -4,23 +4,19 @@
  */
 import { createHash } from "node:crypto"
 import { Effect, Result, Schedule } from "effect"
-import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../FifoQueue.ts"
-import * as messages from "../messages.ts"
-import {
-  PlatformApi,
-  type PlatformError,
-  type RelayedSession,
-  type Unavailable,
-  type WebSession,
-} from "../PlatformApi.ts"
-import { refused } from "../platform-api/errors.ts"
+import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../fifo-queue/FifoQueue.ts"
+import { START_LEASE_MILLIS } from "../fifo-queue/rules/admit.ts"
+import { LIMITED_LONGEST_MILLIS } from "../fifo-queue/rules/fail.ts"
+import { DOUBT_MILLIS } from "../fifo-queue/rules/shared/doubt.ts"
+import { type PlatformError, refused, type Unavailable } from "../platform-api/errors.ts"
 import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../platform-api/faults.ts"
-import { platformRejected, platformUnavailable } from "../refusals.ts"
-import { DOUBT_MILLIS } from "../rules/doubt.ts"
-import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
-import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
-import type { PlatformUnavailable, SessionConfig, StartConfig, Started, StoreUnavailable } from "../Session.ts"
-import type { Campaign, SettingsTree } from "../Settings.ts"
+import type { RelayedSession, WebSession } from "../platform-api/model.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import * as messages from "../protocol/messages.ts"
+import type { PlatformUnavailable, StoreUnavailable } from "../protocol/refusals.ts"
+import { platformRejected, platformUnavailable } from "../protocol/refusals.ts"
+import type { SessionConfig, StartConfig, Started } from "../protocol/Session.ts"
+import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 import type { FollowUp } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import * as metrics from "./metrics.ts"

@@ -4,9 +4,9 @@
  * may recover.
  */
 import { Effect, Layer } from "effect"
-import { IpIntel } from "../IpIntel.ts"
-import type { Finding } from "../PlatformApi.ts"
-import { type Campaign, Settings } from "../Settings.ts"
+import { IpIntel } from "../ip-intel/IpIntel.ts"
+import type { Finding } from "../platform-api/model.ts"
+import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Gatekeeper } from "./service.ts"
 
 const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect.Effect<void> => {

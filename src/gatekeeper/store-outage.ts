@@ -7,8 +7,8 @@
  * Only a store that cannot be reached counts: an error that the store answers would be the same on every instance.
  */
 import { Clock, Context, Effect, Fiber, type Scope } from "effect"
-import { PushChannel } from "../PushChannel.ts"
-import { Settings } from "../Settings.ts"
+import { PushChannel } from "../push-channel/PushChannel.ts"
+import { Settings } from "../settings/Settings.ts"
 
 /**
  * Pages are moved after the store was unreachable for this time, or a third of the disconnect grace if shorter, but not before

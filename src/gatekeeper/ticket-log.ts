@@ -4,9 +4,9 @@
  * The number of lines is limited, because callers who join and leave cause them: omitted ones are counted.
  */
 import { Clock, Effect } from "effect"
-import { noteOmitted } from "../log-loss.ts"
-import { shortHash } from "../rules/ticket.ts"
-import type { TicketState } from "../Session.ts"
+import { shortHash } from "../fifo-queue/rules/shared/ticket.ts"
+import { noteOmitted } from "../lib/log-loss.ts"
+import type { TicketState } from "../protocol/Session.ts"
 
 /** Maximum lines of one gate in a second: several times what its calls can cause. */
 export const MAX_LINES = 500

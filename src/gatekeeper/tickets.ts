@@ -1,23 +1,29 @@
 /** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
 import { Effect, Metric, Result, Schedule, type Scope } from "effect"
-import { type CampaignContext, type EndAttempt, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
-import * as messages from "../messages.ts"
-import { lengthControl, PlatformApi } from "../PlatformApi.ts"
-import { endedEvent, sessionEvent, startCallEvent } from "../PushChannel.ts"
-import { platformUnavailable } from "../refusals.ts"
+import {
+  type CampaignContext,
+  type EndAttempt,
+  FifoQueue,
+  type Start,
+  type TicketSnapshot,
+} from "../fifo-queue/FifoQueue.ts"
+import { lengthControl } from "../platform-api/layer.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import * as messages from "../protocol/messages.ts"
+import type { PlatformUnavailable, StoreUnavailable } from "../protocol/refusals.ts"
+import { platformUnavailable } from "../protocol/refusals.ts"
 import type {
   NotYourTurn,
-  PlatformUnavailable,
   PushEvent,
   Queued,
   Started,
-  StoreUnavailable,
   TicketOver,
   TicketStatus,
   TicketUnknown,
-} from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
-import { Store } from "../Store.ts"
+} from "../protocol/Session.ts"
+import { endedEvent, sessionEvent, startCallEvent } from "../push-channel/layer.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { HEARTBEAT_MILLIS } from "./gates.ts"
 import type { Leave } from "./leave.ts"

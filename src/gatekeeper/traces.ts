@@ -7,10 +7,10 @@
  * remembers it, because it never changes. A lookup that fails loses the trace, not the request.
  */
 import { Effect, type Tracer } from "effect"
-import { boundedCache } from "../bounded-cache.ts"
-import { FifoQueue } from "../FifoQueue.ts"
-import { hasTracer, inSpan } from "../spans.ts"
-import { spanFrom, traceparentOf } from "../trace-context.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
+import { hasTracer, inSpan } from "../lib/spans.ts"
+import { spanFrom, traceparentOf } from "../lib/trace-context.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Steps } from "./steps.ts"
 import type { EndSource } from "./tickets.ts"

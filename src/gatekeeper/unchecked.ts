@@ -4,9 +4,9 @@
  * at most once a minute as a count, so that many callers do not fill the log.
  */
 import { Effect, type Scope } from "effect"
-import { blocked } from "../refusals.ts"
-import type { Blocked } from "../Session.ts"
-import type { SettingsTree } from "../Settings.ts"
+import type { Blocked } from "../protocol/refusals.ts"
+import { blocked } from "../protocol/refusals.ts"
+import type { SettingsTree } from "../settings/Settings.ts"
 import * as metrics from "./metrics.ts"
 
 /** How often the count is logged. */

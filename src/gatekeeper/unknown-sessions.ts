@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect } from "effect"
-import { ageOf } from "../age.ts"
+import { ageOf } from "../lib/age.ts"
 
 /** The period in which webhooks are counted, with at most one warning (ms). */
 export const COUNTED_MILLIS = 3_600_000

@@ -1,9 +1,11 @@
 /** Decodes and resolves the body of a request, or reports every invalid field and what was expected. */
 import { Result, Schema, SchemaIssue } from "effect"
-import { plainExpectation } from "../plain-expectation.ts"
-import { type FieldIssue, InvalidRequest, type SessionConfig, SessionRequest, stackless } from "../Session.ts"
-import { type Campaign, type SettingsTree, TRANSPORTS } from "../Settings.ts"
-import { oneForm } from "../visible-text.ts"
+import { plainExpectation } from "../lib/plain-expectation.ts"
+import { oneForm } from "../lib/visible-text.ts"
+import { type FieldIssue, InvalidRequest, stackless } from "../protocol/refusals.ts"
+import { type SessionConfig, SessionRequest } from "../protocol/Session.ts"
+import { TRANSPORTS } from "../settings/groups/campaign.ts"
+import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { isPlainRequest } from "./plain-request.ts"
 

@@ -4,8 +4,9 @@
  * own campaigns: ids of different vendors may be equal, and one vendor must not end the calls of another.
  */
 import { Clock, Effect, Metric, type Scope } from "effect"
-import { PlatformApi, type VendorWebhook } from "../PlatformApi.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import type { VendorWebhook } from "../platform-api/adapter.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import * as metrics from "./metrics.ts"
 import type { NoteSpeech } from "./speech.ts"
 import type { EndSource, Tickets } from "./tickets.ts"

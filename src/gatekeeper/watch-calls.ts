@@ -4,8 +4,9 @@
  * vendor says of who speaks meanwhile is noted (`speech.ts`).
  */
 import { Effect, Schedule, type Scope } from "effect"
-import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
-import { type Hears, PlatformApi } from "../PlatformApi.ts"
+import { type CampaignContext, FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Hears } from "../platform-api/model.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { NoteSpeech } from "./speech.ts"
 import type { Steps } from "./steps.ts"
 

@@ -1,7 +1,7 @@
 /** The platform's embedded operation `InitiateWebSession`, as a session request. */
 import { Result } from "effect"
-import type { InvalidRequest } from "../Session.ts"
-import { unknownFields } from "../unknown-field.ts"
+import { unknownFields } from "../lib/unknown-field.ts"
+import type { InvalidRequest } from "../protocol/refusals.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { invalid } from "./validate.ts"
 

@@ -4,10 +4,10 @@
  * its slot.
  */
 import { Effect } from "effect"
-import { makeConnectionCounter } from "../connection-counter.ts"
-import type { Withdrawals } from "../FifoQueue.ts"
-import { shareOf } from "../rules/ticket.ts"
-import type { Campaign } from "../Settings.ts"
+import type { Withdrawals } from "../fifo-queue/FifoQueue.ts"
+import { shareOf } from "../fifo-queue/rules/shared/ticket.ts"
+import { makeConnectionCounter } from "../lib/connection-counter.ts"
+import type { Campaign } from "../settings/Settings.ts"
 
 /** Maximum remembered requests, in total and per caller. */
 export const MAX_REMEMBERED = 10_000

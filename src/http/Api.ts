@@ -1,7 +1,7 @@
 /** The definition of the gate's HTTP API: shown by `/openapi.json` and `/docs`, and served by the router. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { PushCommand, PushEvent, SessionRequest, SilenceReport } from "../Session.ts"
+import { PushCommand, PushEvent, SessionRequest, SilenceReport } from "../protocol/Session.ts"
 import { calledAgain, failures, requestProblems, startProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"

@@ -4,11 +4,11 @@
  * and written a few times a second. Their number is limited (`log-limit.ts`), and omitted ones are counted.
  */
 import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
-import type { CallerNames } from "../CallerNames.ts"
-import { type Fields, type Format, formatLine } from "../log-line.ts"
-import { type LossReason, noteOmittedUnsafe } from "../log-loss.ts"
-import { shortHash } from "../rules/ticket.ts"
-import type { TraceFields } from "../spans.ts"
+import type { CallerNames } from "../caller-names/CallerNames.ts"
+import { shortHash } from "../fifo-queue/rules/shared/ticket.ts"
+import { type Fields, type Format, formatLine } from "../lib/log-line.ts"
+import { type LossReason, noteOmittedUnsafe } from "../lib/log-loss.ts"
+import type { TraceFields } from "../lib/spans.ts"
 import { type LogLimit, makeLogLimit, REFUSED, SERVED } from "./log-limit.ts"
 
 export interface Entry {

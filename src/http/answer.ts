@@ -2,9 +2,10 @@
  * HTTP answers as values, each with its outcome for the access log. Failures are RFC 9457 problem documents with a stable `code`
  * and, for the existing widget, a `message`.
  */
-import { accessOf } from "../credential.ts"
-import * as messages from "../messages.ts"
-import { MAX_SILENCE_SECONDS, type Queued, type RateLimited, type Relayed, type Started } from "../Session.ts"
+import { accessOf } from "../protocol/credential.ts"
+import * as messages from "../protocol/messages.ts"
+import type { RateLimited } from "../protocol/refusals.ts"
+import { MAX_SILENCE_SECONDS, type Queued, type Relayed, type Started } from "../protocol/Session.ts"
 import type { SingleHeader } from "../serving/repeated-headers.ts"
 import { type Failure, toProblem } from "./failures.ts"
 import { eventsUrl } from "./paths.ts"

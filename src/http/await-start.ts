@@ -3,9 +3,10 @@
  * requested it, which may be a page that was reloaded since. So the new connection polls until there is an event.
  */
 import { Effect } from "effect"
-import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
-import type { PushEvent, StoreUnavailable, TicketUnknown } from "../Session.ts"
-import type { Opened } from "../services/PushChannel.ts"
+import { START_LEASE_MILLIS } from "../fifo-queue/rules/admit.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { PushEvent, TicketUnknown } from "../protocol/Session.ts"
+import type { Opened } from "../push-channel/PushChannel.ts"
 
 const POLL_MILLIS = 500
 /** By then every start has ended. */

@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect } from "effect"
-import { ageOf } from "../age.ts"
+import { ageOf } from "../lib/age.ts"
 import { refusals } from "./answer.ts"
 
 const WARNING_INTERVAL_MILLIS = 60_000

@@ -1,7 +1,7 @@
 /** A connection of the push channel that buffers events until its transport is open. */
 import { Effect } from "effect"
-import type { CloseReason, Connection } from "../PushChannel.ts"
-import type { PushEvent } from "../Session.ts"
+import type { PushEvent } from "../protocol/Session.ts"
+import type { CloseReason, Connection } from "../push-channel/PushChannel.ts"
 
 /** The transport of an open connection. */
 export interface Transport {

@@ -5,10 +5,10 @@
 import type { IncomingMessage } from "node:http"
 import { Effect } from "effect"
 import { clientAddress, type TrustedProxies, trustedProxies } from "../ip-intel/client-address.ts"
-import type { Settings } from "../Settings.ts"
 import { makeAddressWatch } from "../serving/address-watch.ts"
 import { header } from "../serving/repeated-headers.ts"
 import { currentSettings, derived } from "../settings/current.ts"
+import type { Settings } from "../settings/Settings.ts"
 import { REQUEST_PATH } from "./paths.ts"
 
 /** Returns a function that reads the trusted proxies of the settings in force. */

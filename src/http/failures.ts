@@ -3,22 +3,19 @@
  * of the promise facade all use this table.
  */
 import { Schema } from "effect"
-import * as messages from "../messages.ts"
-import type { TooManyConnections } from "../PushChannel.ts"
-import type { RequestRefusal } from "../refusals.ts"
+import * as messages from "../protocol/messages.ts"
+import type { RequestRefusal } from "../protocol/refusals.ts"
 import {
   Blocked,
-  type CredentialRefused,
   type Draining,
   InvalidRequest,
-  NotYourTurn,
   type PlatformUnavailable,
   type QueueFull,
   RateLimited,
   type StoreUnavailable,
-  TicketOver,
-  type TicketUnknown,
-} from "../Session.ts"
+} from "../protocol/refusals.ts"
+import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../protocol/Session.ts"
+import type { TooManyConnections } from "../push-channel/PushChannel.ts"
 import {
   type Problem,
   type ProblemDetails,

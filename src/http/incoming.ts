@@ -6,8 +6,6 @@ import { ADDRESS_HEADERS } from "../serving/address-watch.ts"
 import { header } from "../serving/repeated-headers.ts"
 import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "./answer.ts"
 
-export { header }
-
 /** All headers, by their names in lower case. */
 export const headersOf = (request: IncomingMessage): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries(Object.keys(request.headers).map((name) => [name, header(request, name)]))

@@ -1,5 +1,5 @@
 /** What a host with Effect imports of the gate's HTTP (`voicegate/http`): listeners for its own node server, or a server of the gate's. */
-import "../node-version.ts"
+import "../lib/node-version.ts"
 
 export { ListenFailed } from "../serving/listen-failed.ts"
 export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./access-log.ts"

@@ -1,7 +1,7 @@
 /** The layers of the gate's HTTP, loaded when they are built. */
 import type { Layer } from "effect"
 import type { HttpRouter } from "effect/http"
-import { lazyLayer } from "../lazy-layer.ts"
+import { lazyLayer } from "../lib/lazy-layer.ts"
 import type { Listeners } from "./services.ts"
 
 /** The gate's HTTP as listeners for a node server, at the root or below `basePath`. */

@@ -5,9 +5,9 @@
 
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import type { LRUCache } from "lru-cache"
-import { isOpen } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
+import { isOpen } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 
 const MINUTE = 60_000
 /** The limit of a network (the /24 of IPv4, the /48 of IPv6), as a multiple of the limit of an address, unless another is given. */

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Clock, Context, Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { ageOf } from "../age.ts"
+import { ageOf } from "../lib/age.ts"
 
 /** How long rendered metrics are cached (ms). */
 export const METRICS_MILLIS = 1_000

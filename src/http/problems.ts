@@ -3,7 +3,7 @@
  * from these declarations, and `make` creates the answers.
  */
 import { Schema } from "effect"
-import { FieldIssue } from "../Session.ts"
+import { FieldIssue } from "../protocol/refusals.ts"
 
 type Fields = Schema.Struct.Fields
 

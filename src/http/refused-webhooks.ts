@@ -3,8 +3,8 @@
  * Anyone can send such a request, so there is at most one warning a minute.
  */
 import { Clock, Effect, Metric } from "effect"
-import { ageOf } from "../age.ts"
 import { webhooks } from "../gatekeeper/metrics.ts"
+import { ageOf } from "../lib/age.ts"
 import type { Refusal } from "./webhook.ts"
 
 export const WARNING_INTERVAL_MILLIS = 60_000

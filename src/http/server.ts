@@ -5,18 +5,18 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Clock, Effect, Layer, Metric } from "effect"
-import { ageOf } from "../age.ts"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import type { TrustedProxies } from "../ip-intel/client-address.ts"
-import { Settings, type SettingsTree } from "../Settings.ts"
+import { ageOf } from "../lib/age.ts"
 import { TOO_MANY_PIECES } from "../serving/compact-body.ts"
 import { limitConnections } from "../serving/connection-limit.ts"
 import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { type ListenFailed, listenFailed } from "../serving/listen-failed.ts"
 import { currentSettings, derived } from "../settings/current.ts"
+import { Settings, type SettingsTree } from "../settings/Settings.ts"
 import { refusals } from "./answer.ts"
 import { currentTrustedProxies } from "./client-address.ts"
 import { GateServer, Hurry, Listeners } from "./services.ts"
@@ -46,9 +46,6 @@ const KEEP_ALIVE_MILLIS = 130_000
  * 511, the system drops connections when thousands of clients reconnect at once, and those retry only after minutes.
  */
 const BACKLOG = 65_535
-
-export { ListenFailed } from "../serving/listen-failed.ts"
-export { GateServer } from "./services.ts"
 
 /** What node answers to bytes that are not a valid request. Any other error is a lost connection. */
 const parserErrorAnswer = (

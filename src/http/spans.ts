@@ -10,12 +10,12 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Effect, type Tracer } from "effect"
-import { Gatekeeper } from "../Gatekeeper.ts"
+import { Gatekeeper } from "../gatekeeper/service.ts"
 import type { TraceOfTicket } from "../gatekeeper/traces.ts"
 import { parseAddress } from "../ip-intel/address.ts"
+import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../lib/spans.ts"
+import { spanFrom } from "../lib/trace-context.ts"
 import { currentSettings } from "../settings/current.ts"
-import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../spans.ts"
-import { spanFrom } from "../trace-context.ts"
 import type { Answer } from "./answer.ts"
 import { currentTrustedProxies } from "./client-address.ts"
 

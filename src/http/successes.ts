@@ -1,7 +1,7 @@
 /** The schemas of the gate's successful answers. */
 import { Schema } from "effect"
-import { PlatformTrouble } from "../queue/operator-schemas.ts"
-import { Queued, SilenceAnswer as Silence, Started, TicketStatus } from "../Session.ts"
+import { PlatformTrouble } from "../fifo-queue/operator-schemas.ts"
+import { Queued, SilenceAnswer as Silence, Started, TicketStatus } from "../protocol/Session.ts"
 
 /** 200: the session has started. */
 export const StartedAnswer = Schema.Struct({

@@ -11,11 +11,11 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, type Scope } from "effect"
-import { ageOf } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
 import { limitKey } from "../ip-intel/address.ts"
+import { ageOf } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
+import { header } from "../serving/repeated-headers.ts"
 import { type Answer, askedTooOften, MAX_BODY_BYTES, unread } from "./answer.ts"
-import { header } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 
 /** Maximum refused webhooks of an address in a minute. */

@@ -7,8 +7,8 @@
  */
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
-import { equalsAny } from "../equal.ts"
-import type { SettingsTree } from "../Settings.ts"
+import { equalsAny } from "../lib/equal.ts"
+import type { SettingsTree } from "../settings/Settings.ts"
 
 /** Maximum difference between a signature's timestamp and the store's time (Standard Webhooks recommends 5 minutes). */
 export const TOLERANCE_SECONDS = 5 * 60

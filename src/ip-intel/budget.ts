@@ -1,6 +1,6 @@
 /** Budgets for lookups: one per process, and a share per network, so that no network can use it up alone. */
-import { ageOf } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
+import { ageOf } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 import type { Address } from "./address.ts"
 
 const WINDOW_MILLIS = 60_000

@@ -1,6 +1,6 @@
-/** Facts, the typed failure and the `Provider` interface. Separate from `IpIntel.ts`, since providers and the service import it. */
+/** Facts, the typed failure and the `Provider` interface. Separate from `ip-intel/IpIntel.ts`, since providers and the service import it. */
 import { Effect, Schema } from "effect"
-import { stackless } from "../Session.ts"
+import { stackless } from "../protocol/refusals.ts"
 
 /**
  * True, false, or null when the provider supports this fact but did not report it. For a blocked fact `IpIntel.OnError` decides

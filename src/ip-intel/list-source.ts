@@ -5,8 +5,8 @@
 import { readFile } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
-import { boundedText, MAX_LIST_BYTES, withoutClientSpan } from "../http-client.ts"
-import { inSpan } from "../spans.ts"
+import { boundedText, MAX_LIST_BYTES, withoutClientSpan } from "../lib/http-client.ts"
+import { inSpan } from "../lib/spans.ts"
 import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
 /** A list could not be loaded; the message contains its location without credentials or query. */

@@ -7,7 +7,7 @@
  */
 import { Effect, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
-import type { SettingsTree } from "../Settings.ts"
+import type { SettingsTree } from "../settings/Settings.ts"
 import { type Address, parseAddress } from "./address.ts"
 import { asRelay, failing, IpIntelSetupError, ipFacts, type Provider } from "./facts.ts"
 import { isRemote, type LoadedList, labelOf, loadList } from "./list-source.ts"

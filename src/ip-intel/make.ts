@@ -4,9 +4,9 @@
  */
 import { Effect, type Scope } from "effect"
 import { HttpClient } from "effect/http"
-import { CallerNames } from "../CallerNames.ts"
-import { Settings } from "../Settings.ts"
-import { Store } from "../Store.ts"
+import { CallerNames } from "../caller-names/CallerNames.ts"
+import { Settings } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import type { IpFacts, IpIntelFailed, IpIntelSetupError } from "./facts.ts"
 import { ip2location } from "./ip2location.ts"
 import { ipapiIs } from "./ipapi-is.ts"

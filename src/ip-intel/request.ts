@@ -7,7 +7,7 @@
  */
 import { Effect, Option, type Redacted, Schema } from "effect"
 import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { boundedText, MAX_ANSWER_BYTES, withoutClientSpan, withoutRedirects } from "../http-client.ts"
+import { boundedText, MAX_ANSWER_BYTES, withoutClientSpan, withoutRedirects } from "../lib/http-client.ts"
 import { failing, type IpFacts, type IpIntelFailed } from "./facts.ts"
 
 /** Options of every HTTP provider. */

@@ -5,17 +5,17 @@
  * While the store is unavailable, a view contains what is known without it.
  */
 import { Effect, Layer, Option } from "effect"
-import { monotonicMillis } from "../age.ts"
-import { FifoQueue } from "../FifoQueue.ts"
-import { Gatekeeper } from "../Gatekeeper.ts"
-import type { IpIntel } from "../IpIntel.ts"
-import type { PlatformApi } from "../PlatformApi.ts"
-import type { PushChannel } from "../PushChannel.ts"
-import type { Pages } from "../queue/operator.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import { type Campaign, Settings } from "../Settings.ts"
-import { Store } from "../Store.ts"
-import { type Attributes, inSpan } from "../spans.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
+import { Gatekeeper } from "../gatekeeper/service.ts"
+import type { IpIntel } from "../ip-intel/IpIntel.ts"
+import { monotonicMillis } from "../lib/age.ts"
+import { type Attributes, inSpan } from "../lib/spans.ts"
+import type { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { PushChannel } from "../push-channel/PushChannel.ts"
+import { type Campaign, Settings } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import { auditPage, storedChanges } from "./audit.ts"
 import { makeEndCall } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
@@ -25,8 +25,6 @@ import { makeRegistry } from "./registry.ts"
 import { Operator } from "./service.ts"
 import type { Action, ActionOutcome, Health, SettingsChanges, View } from "./shapes.ts"
 import { VIEW_VERSION } from "./view-version.ts"
-
-export { Operator } from "./service.ts"
 
 /** How many times an action that has not finished (`more`) is performed, at most. Each time it handles further tickets. */
 const ACTION_ATTEMPTS = 50

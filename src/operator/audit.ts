@@ -1,7 +1,7 @@
 /** The audit log as an operator reads it: what changed of the settings, bounded, and lines of one kind. */
 import { Effect, Option, Schema } from "effect"
-import { PAGE_MAX } from "../queue/operator.ts"
-import type { AuditLine as StoredLine } from "../rules/operator/audit-log.ts"
+import { PAGE_MAX } from "../fifo-queue/operator.ts"
+import type { AuditLine as StoredLine } from "../fifo-queue/rules/operator/audit-log.ts"
 import { type AuditFilter, type AuditLine, type AuditLog, SettingsChanges } from "./shapes.ts"
 
 /** The most characters of the settings' names, of a value, and of all changes in a line. */

@@ -1,7 +1,7 @@
 /** Reads what this instance has counted, for the charts of the console. The numbers are those of the metrics in `/metrics`. */
 import { Effect, Metric } from "effect"
-import type { CampaignSeries } from "../campaign-series.ts"
 import * as metrics from "../gatekeeper/metrics.ts"
+import type { CampaignSeries } from "../lib/campaign-series.ts"
 import type { CountName } from "./shapes.ts"
 
 /** Counts by name; a name that is absent counts 0. */

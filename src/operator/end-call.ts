@@ -10,16 +10,16 @@
  *   the end is confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
  */
 import { Effect } from "effect"
-import { FifoQueue } from "../FifoQueue.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Performed } from "../fifo-queue/rules/operator/actions.ts"
 import { CLAIM_MILLIS } from "../gatekeeper/end-due.ts"
 import { endSession } from "../gatekeeper/end-session.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
 import { boundSessionOf } from "../gatekeeper/outcomes.ts"
 import { ownNameOf } from "../gatekeeper/start-session.ts"
-import { PlatformApi } from "../PlatformApi.ts"
-import type { Performed } from "../queue/operator.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { Action, ActionOutcome } from "./shapes.ts"
 
 /** How long the operator waits for the platform (ms); then any gate asks it again. The console itself waits for 8 s. */

@@ -9,9 +9,10 @@
  */
 
 import { Clock, Effect } from "effect"
-import { isOpen } from "../age.ts"
-import { type CampaignSnapshot, PAGE_MAX, type Pages } from "../queue/operator.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import { type CampaignSnapshot, PAGE_MAX } from "../fifo-queue/operator.ts"
+import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
+import { isOpen } from "../lib/age.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Found, FoundTicket } from "./shapes.ts"
 
 /** Limit of tickets that are returned. */

@@ -4,13 +4,13 @@
  */
 
 import { Effect, type Scope } from "effect"
-import { ageOf } from "../age.ts"
 import type { GatesStatus } from "../gatekeeper/gates.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
 import type { RemovedCampaign } from "../gatekeeper/removed-campaigns.ts"
-import { IpIntel } from "../IpIntel.ts"
-import type { Finding } from "../PlatformApi.ts"
-import { Store } from "../Store.ts"
+import { IpIntel } from "../ip-intel/IpIntel.ts"
+import { ageOf } from "../lib/age.ts"
+import type { Finding } from "../platform-api/model.ts"
+import { Store } from "../store/Store.ts"
 import { type Health, PLATFORM_CHECK_MILLIS } from "./shapes.ts"
 
 /** The age at which the result of the IP provider is refreshed (ms). Each check uses one of the provider's lookups. */

@@ -1,12 +1,16 @@
 /** The instances on this store, and what they counted in the last hour, for the charts of the console. */
 import { Effect, Schema } from "effect"
-import { activity, BUCKET_MILLIS, type Counts, instanceHeartbeat, refusals } from "../rules/operator/activity.ts"
-import { runPlain } from "../rules/run.ts"
-import type { StoreUnavailable } from "../Session.ts"
-import type { Store } from "../Store.ts"
+import {
+  activity,
+  BUCKET_MILLIS,
+  type Counts,
+  instanceHeartbeat,
+  refusals,
+} from "../fifo-queue/rules/operator/activity.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
-
-export { BUCKET_MILLIS, BUCKETS, GONE_MILLIS } from "../rules/operator/activity.ts"
+import { runPlain } from "../store/rules/run.ts"
+import type { Store } from "../store/Store.ts"
 
 const keys: ReadonlyArray<string> = ["instances", "about", "counts", "refusals"].map((name) => `vg:2:{console}:${name}`)
 

@@ -1,7 +1,7 @@
 /** What an operator sees and does, as a service. Its layer is in `Operator.ts`. */
 import { Context, type Effect } from "effect"
-import type { Pages } from "../queue/operator.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { SearchPosition } from "./find.ts"
 import type { Action, ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
 

@@ -8,7 +8,7 @@ import {
   heldSlot,
   type platformState,
   waitingTicket,
-} from "../queue/operator-schemas.ts"
+} from "../fifo-queue/operator-schemas.ts"
 
 export { Action, ActionOutcome }
 

@@ -7,8 +7,8 @@
  * cannot end a session.
  */
 import type { Effect, Schema } from "effect"
-import type { StartConfig } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import type { StartConfig } from "../protocol/Session.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { PlatformError } from "./errors.ts"
 import type {
   Concurrency,

@@ -1,5 +1,5 @@
 /** The adapter of each platform. */
-import type { Campaign, SettingsTree } from "../Settings.ts"
+import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 import { type Adapter, MAX_LIFETIME_SECONDS, type Send } from "./adapter.ts"
 import { assemblyai } from "./assemblyai.ts"
 import { cartesia } from "./cartesia.ts"

@@ -7,7 +7,7 @@
  * (`status-by-time.ts`).
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../Session.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { AssemblyAISettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { WebSession } from "./model.ts"

@@ -4,8 +4,8 @@
  * itself in a header.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { StartConfig } from "../Session.ts"
+import { equal } from "../lib/equal.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { CartesiaSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import type { WebSession } from "./model.ts"

@@ -5,7 +5,7 @@
  * The room's name says which agent is wanted and when the token expires, because a token may be used again until then.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
+import { equal } from "../lib/equal.ts"
 import type { DailySettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { addressOf, goesToGate } from "./broken-settings.ts"

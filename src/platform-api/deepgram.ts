@@ -4,7 +4,7 @@
  * maximum length of a call.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../Session.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { DeepgramSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { WebSession } from "./model.ts"

@@ -7,8 +7,8 @@
  * vendor's history: only afterwards does its absence prove that it will not begin.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { StartConfig } from "../Session.ts"
+import { equal } from "../lib/equal.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { ElevenLabsSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"

@@ -2,8 +2,9 @@
  * What a failed call says about the platform itself: a code that stays the same whatever the platform's text is, and the setting that an
  * operator should check. A fault is the same for every caller.
  */
-import type { Campaign } from "../Settings.ts"
+
 import type { Vendor } from "../settings/groups/vendors.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import type { PlatformError, Refused, RequestRefused } from "./errors.ts"
 import type { Fault, Finding } from "./model.ts"
 

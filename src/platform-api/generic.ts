@@ -3,8 +3,9 @@
  * session's state and end, and webhooks, are used as far as the settings describe them.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { Credential, StartConfig } from "../Session.ts"
+import { equal } from "../lib/equal.ts"
+import type { Credential } from "../protocol/credential.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { GenericSettings } from "../settings/groups/generic.ts"
 import { secretParts } from "../settings/masking.ts"
 import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "./adapter.ts"

@@ -3,7 +3,7 @@
  * reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
  */
 import { DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../Session.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import { malformed, readAnswer } from "./answer.ts"
 import type { PlatformError } from "./errors.ts"

@@ -3,7 +3,7 @@
  * synchronous HMAC, and a library for JWT brings twenty algorithms that a verifier must then exclude.
  */
 import { Option, Schema } from "effect"
-import { equal } from "../equal.ts"
+import { equal } from "../lib/equal.ts"
 import { hmacSha256 } from "./signatures.ts"
 
 /** How far the clocks of signer and verifier may differ (s). */

@@ -6,8 +6,8 @@
  * afterwards does a room that is not open prove that the call is over.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { StartConfig } from "../Session.ts"
+import { equal } from "../lib/equal.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { LiveKitSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { PlatformError, RequestRefused } from "./errors.ts"

@@ -1,5 +1,5 @@
 /** What the gate knows of a platform's sessions, whichever platform it is. */
-import type { Credential } from "../Session.ts"
+import type { Credential } from "../protocol/credential.ts"
 
 /** A session that the platform started. */
 export interface WebSession {

@@ -6,7 +6,7 @@
  * another way, as by a proxy without WebSockets, would be watched forever.
  */
 import { Clock, Effect, Schedule } from "effect"
-import { monotonicMillis } from "../age.ts"
+import { monotonicMillis } from "../lib/age.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import type { Hears } from "./model.ts"
 import { type Listening, Sideband, type SidebandConnection } from "./sideband.ts"

@@ -8,7 +8,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../Session.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { OpenAISettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"

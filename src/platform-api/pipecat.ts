@@ -6,7 +6,7 @@
  * There are two keys: a public one, which can only start sessions, and a private one, which reads and ends them.
  */
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../Session.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { PipecatSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { WebSession } from "./model.ts"

@@ -4,8 +4,8 @@
  */
 
 import { Clock, Effect } from "effect"
-import { ageOf } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
+import { ageOf } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 import type { PlatformError } from "./errors.ts"
 
 /** Calls per page. */

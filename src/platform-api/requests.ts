@@ -4,8 +4,8 @@
  */
 import { Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
-import { platformRequests, recorded } from "../durations.ts"
-import { inSpan } from "../spans.ts"
+import { platformRequests, recorded } from "../lib/durations.ts"
+import { inSpan } from "../lib/spans.ts"
 import type { Send } from "./adapter.ts"
 import { type CallKind, malformed } from "./answer.ts"
 import type { Circuit } from "./circuit.ts"

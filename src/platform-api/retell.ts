@@ -3,8 +3,9 @@
  * transport and the ICE servers in `details`.
  */
 import { DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { Credential, StartConfig } from "../Session.ts"
+import { equal } from "../lib/equal.ts"
+import type { Credential } from "../protocol/credential.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { RetellSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"

@@ -3,7 +3,7 @@
  * parameters of the query, but not a part of the path.
  */
 import { Effect, Exit, Tracer } from "effect"
-import { withoutMessage } from "../spans.ts"
+import { withoutMessage } from "../lib/spans.ts"
 
 /** Makes spans of the effect record this URL instead of that of the request, and no message of an error. The request is unchanged. */
 export const withSpanUrl =

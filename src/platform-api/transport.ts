@@ -4,8 +4,8 @@
  */
 import { Clock, Effect } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
-import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
-import { retryAfterSeconds } from "../retry-after.ts"
+import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../lib/http-client.ts"
+import { retryAfterSeconds } from "../lib/retry-after.ts"
 import type { Answered, CallKind } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import { withSpanUrl } from "./span-url.ts"

@@ -4,8 +4,8 @@
  * the account's webhook must be set to it.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../equal.ts"
-import type { StartConfig } from "../Session.ts"
+import { equal } from "../lib/equal.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { UltravoxSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import { malformed } from "./answer.ts"

@@ -6,7 +6,7 @@
  * Source: docs.vapi.ai/server-url/server-authentication and `HMACAuthenticationPlan` of Vapi's API, read on 2026-11-26.
  */
 import { createHmac } from "node:crypto"
-import { equal } from "../equal.ts"
+import { equal } from "../lib/equal.ts"
 import type { VendorWebhook, Webhooks } from "./adapter.ts"
 import { timeRefusal } from "./signatures.ts"
 

@@ -3,7 +3,8 @@
  * ...credential.details })`. The key must be a private one: it also reads and ends calls.
  */
 import { Effect, Option, Redacted, Schema } from "effect"
-import type { Credential, StartConfig } from "../Session.ts"
+import type { Credential } from "../protocol/credential.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 import type { VapiSettings } from "../settings/groups/vendors.ts"
 import type { Adapter, AdapterContext } from "./adapter.ts"
 import { malformed } from "./answer.ts"

@@ -3,7 +3,7 @@
  * business, and whether the web campaign and the region exist. What the platform does not reveal is reported as not checked.
  */
 import { Effect, Schema } from "effect"
-import type { Campaign } from "../Settings.ts"
+import type { Campaign } from "../settings/Settings.ts"
 import { addressOf } from "./broken-settings.ts"
 import type { PlatformError } from "./errors.ts"
 import { faultAt, settingPath } from "./faults.ts"

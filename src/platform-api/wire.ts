@@ -3,7 +3,7 @@
  * a start are accepted.
  */
 import { DateTime, Schema, SchemaTransformation } from "effect"
-import type { StartConfig } from "../Session.ts"
+import type { StartConfig } from "../protocol/Session.ts"
 
 /** Length of one frame of the agent's audio, in milliseconds; the platform allows 20 to 150. */
 export const FRAME_DURATION_MILLIS = 30

@@ -4,9 +4,9 @@
  */
 
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
-import { ageOf, monotonicMillis } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
 import { limitKey } from "../ip-intel/address.ts"
+import { ageOf, monotonicMillis } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 import { type BudgetState, makeBudget } from "./Budgets.ts"
 import { Businesses } from "./Businesses.ts"

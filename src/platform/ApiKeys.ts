@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto"
 import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { oneForm } from "../visible-text.ts"
+import { oneForm } from "../lib/visible-text.ts"
 import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { addressProblem, cleanAddresses } from "./KeyAddresses.ts"

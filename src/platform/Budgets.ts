@@ -2,8 +2,8 @@
  * Rate limits: counts in windows of one minute, in this process. Several processes count separately, so together they allow
  * a multiple. What must be exact (the account's concurrent calls) is not counted here.
  */
-import { isOpen } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
+import { isOpen } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 
 /** The length of a window, in milliseconds. */
 export const WINDOW_MILLIS = 60_000

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { oneForm } from "../visible-text.ts"
+import { oneForm } from "../lib/visible-text.ts"
 import { Audit } from "./Audit.ts"
 import { lockUser } from "./Concurrency.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"

@@ -1,7 +1,7 @@
 /** Conversations with their turns: of web sessions, written as they happen, and of simulated calls, written in advance. */
 import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { oneForm } from "../visible-text.ts"
+import { oneForm } from "../lib/visible-text.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Refused, refuse } from "./model.ts"

@@ -3,8 +3,8 @@
  * once, those of other processes within `FRESH_MILLIS`.
  */
 import { Context, Effect, Layer } from "effect"
-import { ageOf } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
+import { ageOf } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 import type { Principal } from "./model.ts"
 
 /** The maximum age of a cached key, in milliseconds. For this time at most, a key that another process has revoked still works. */

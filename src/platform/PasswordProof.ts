@@ -4,9 +4,9 @@
  */
 
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
-import { isOpen } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
+import { isOpen } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { isMarkOf } from "./KnownBrowser.ts"
 import { type Refused, refuse } from "./model.ts"

@@ -13,8 +13,8 @@
  */
 
 import { Deferred, Effect, Schema, Semaphore } from "effect"
-import { monotonicMillis } from "../age.ts"
-import { boundedCache } from "../bounded-cache.ts"
+import { monotonicMillis } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
 
 /** Limit of checks that run concurrently. */
 export const MAX_CONCURRENT_CHECKS = 2

@@ -10,7 +10,7 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { oneForm } from "../visible-text.ts"
+import { oneForm } from "../lib/visible-text.ts"
 import { claimCall, countRunning, lockUser } from "./Concurrency.ts"
 import { Conversations } from "./Conversations.ts"
 import { DEFAULT_MAX_CALL_MINUTES } from "./call-length.ts"

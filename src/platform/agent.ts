@@ -10,7 +10,7 @@
 
 import { Effect, Queue, Semaphore } from "effect"
 import { Socket } from "effect/socket"
-import { monotonicMillis } from "../age.ts"
+import { monotonicMillis } from "../lib/age.ts"
 import { Conversations, type Utterance } from "./Conversations.ts"
 import { toLines } from "./http/text.ts"
 

@@ -4,20 +4,21 @@
  */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { HttpClient } from "effect/http"
-import type { FifoQueue } from "../FifoQueue.ts"
-import * as Gate from "../Gate.ts"
-import { Gatekeeper } from "../Gatekeeper.ts"
+import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import * as Queue from "../fifo-queue/layer.ts"
+import * as Gate from "../gatekeeper/as-configured.ts"
+import { Gatekeeper } from "../gatekeeper/service.ts"
 import * as StartupChecks from "../gatekeeper/startup-checks.ts"
 import { MovedBefore } from "../gatekeeper/store-outage.ts"
-import { IpIntel } from "../IpIntel.ts"
+import { IpIntel } from "../ip-intel/IpIntel.ts"
 import { type ProcessActivity, SharedActivity } from "../operator/heartbeat.ts"
-import { Operator } from "../operator/Operator.ts"
-import * as PlatformApi from "../PlatformApi.ts"
-import type { PushChannel } from "../PushChannel.ts"
-import * as Queue from "../queue/layer.ts"
-import { Settings, type SettingsTree } from "../Settings.ts"
-import type { Store } from "../Store.ts"
+import { Operator } from "../operator/service.ts"
+import * as PlatformApiLayer from "../platform-api/layer.ts"
+import type { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { readsLists } from "../settings/groups/ip-intel.ts"
+import { Settings, type SettingsTree } from "../settings/Settings.ts"
+import type { Store } from "../store/Store.ts"
 import { type Kept, keepOrBuild } from "./kept.ts"
 
 /** What all generations of a process share. */
@@ -41,7 +42,7 @@ export interface Generation {
 
 interface Parts {
   readonly addresses: Kept<IpIntel>
-  readonly platform: Kept<PlatformApi.PlatformApi>
+  readonly platform: Kept<PlatformApi>
   readonly queue: Kept<FifoQueue>
 }
 
@@ -55,7 +56,9 @@ const partsOf = (settings: SettingsTree, before: Parts | undefined) =>
         settings,
         (tree) => tree.IpIntel,
       ),
-      platform: yield* keepOrBuild(before?.platform, PlatformApi.layer, settings, ({ Campaigns }) => ({ Campaigns })),
+      platform: yield* keepOrBuild(before?.platform, PlatformApiLayer.layer, settings, ({ Campaigns }) => ({
+        Campaigns,
+      })),
       queue: yield* keepOrBuild(before?.queue, Queue.layer, settings, (tree) => tree.Queue),
     }
     return parts

@@ -3,8 +3,8 @@
  * equal.
  */
 import { type Context, Effect, Exit, Layer, Scope } from "effect"
-import { Settings, type SettingsTree } from "../Settings.ts"
 import { textOfSettings } from "../settings/changes.ts"
+import { Settings, type SettingsTree } from "../settings/Settings.ts"
 
 /** A built service with the settings that it was built with. Several generations may use it, also while older ones finish. */
 export interface Kept<I> {

@@ -5,21 +5,21 @@
  */
 import { Context, Deferred, Effect, Layer, Scope, Semaphore } from "effect"
 import type { HttpClient } from "effect/http"
-import { Gatekeeper } from "../Gatekeeper.ts"
-import type { IpIntelSetupError } from "../IpIntel.ts"
+import { Gatekeeper } from "../gatekeeper/service.ts"
+import type { IpIntelSetupError } from "../ip-intel/facts.ts"
 import { makeProcessActivity } from "../operator/heartbeat.ts"
-import { Operator } from "../operator/Operator.ts"
-import type { PushChannel } from "../PushChannel.ts"
-import { Reload, type ReloadOutcome } from "../Reload.ts"
-import { Settings } from "../Settings.ts"
-import { Store } from "../Store.ts"
+import { Operator } from "../operator/service.ts"
+import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { changesOf } from "../settings/changes.ts"
 import { Reloadable } from "../settings/current.ts"
 import { readsLists } from "../settings/groups/ip-intel.ts"
 import type { SettingsInvalid } from "../settings/problems.ts"
 import type { LoadedSettings } from "../settings/resolve.ts"
+import { Settings } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import { delegateGatekeeper, delegateOperator } from "./delegate.ts"
 import { type Generation, makeGeneration } from "./generation.ts"
+import { Reload, type ReloadOutcome } from "./Reload.ts"
 
 const refused = (...problems: ReadonlyArray<string>): ReloadOutcome => ({ _tag: "refused", problems })
 

@@ -1,8 +1,8 @@
 /** Limits the open connections of an address, because each costs memory. Connections beyond the limit are closed at once. */
 import type { Server } from "node:http"
-import { makeConnectionCounter } from "../connection-counter.ts"
 import { parseAddress } from "../ip-intel/address.ts"
 import type { TrustedProxies } from "../ip-intel/client-address.ts"
+import { makeConnectionCounter } from "../lib/connection-counter.ts"
 
 export interface ConnectionLimit {
   /** maximum connections of an address (IPv6: of a /64) */

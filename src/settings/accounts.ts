@@ -1,8 +1,9 @@
 /** Reads the accounts that campaigns share, and checks that their campaigns agree. */
-import type { Campaign } from "../Settings.ts"
+
 import { AccountSettings, type CampaignAccount } from "./groups/account.ts"
 import type { Vendor } from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
+import type { Campaign } from "./Settings.ts"
 import { ownNames } from "./setting.ts"
 
 /** Reads the account of the campaign at a path; undefined without one. Its `MaxConcurrency` is that of this campaign. */

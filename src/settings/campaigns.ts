@@ -3,7 +3,6 @@
  * ones inherit from the default one what they omit, except the web campaign and its slots.
  */
 import { Schema, Struct } from "effect"
-import type { Campaign } from "../Settings.ts"
 import { readAccount, resolveAccounts } from "./accounts.ts"
 import { DEFAULT_PLATFORM } from "./default-platform.ts"
 import type { Flat } from "./flat.ts"
@@ -17,6 +16,7 @@ import {
 } from "./groups/campaign.ts"
 import { ENDED_VENDORS, type Vendor } from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
+import type { Campaign } from "./Settings.ts"
 import { readVendor, WITHOUT_LIMIT } from "./vendors.ts"
 
 const ROOT = "VoiceAiPlatform"

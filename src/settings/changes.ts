@@ -1,7 +1,7 @@
 /** What a reload changes: the settings that differ, and those that keep their old values until the next start. */
 import { Redacted } from "effect"
-import type { Campaign, SettingsTree } from "../Settings.ts"
 import { NOT_INHERITED } from "./groups/campaign.ts"
+import type { Campaign, SettingsTree } from "./Settings.ts"
 import { showChange, showing } from "./shown-values.ts"
 
 /** A setting that changes, with both values as they may be shown; without values for a campaign that is added or removed. */

@@ -3,7 +3,7 @@
  * again with the new settings (`reload/`) and reads `Settings`.
  */
 import { Context, Effect } from "effect"
-import { Settings, type SettingsTree } from "../Settings.ts"
+import { Settings, type SettingsTree } from "./Settings.ts"
 
 /** Reads the settings in force. */
 export type ReadSettings = () => SettingsTree

@@ -1,5 +1,5 @@
 /** The default platform, whose campaigns have what vendors' do not: regions, a `webSocketUrl`, and the gate's own webhook. */
-import type { SettingsTree } from "../Settings.ts"
+import type { SettingsTree } from "./Settings.ts"
 
 export const DEFAULT_PLATFORM = "iqra"
 

@@ -3,7 +3,7 @@
  * placeholders are replaced.
  */
 import type { SchemaAST } from "effect"
-import { SettingsFile } from "../Settings.ts"
+import { SettingsFile } from "./Settings.ts"
 import { annotationsOf, fieldsOf } from "./table.ts"
 
 /** Whoever knows the webhook token can end calls: so each example gets a new one. */

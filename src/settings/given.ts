@@ -1,8 +1,8 @@
 /** Settings that a host or a test gives as an object, in the shape of the settings file. */
 import { Effect, Layer, type Result } from "effect"
-import { Settings } from "../Settings.ts"
 import type { SettingsInvalid } from "./problems.ts"
 import { type LoadedSettings, type Place, resolveSettings } from "./resolve.ts"
+import { Settings } from "./Settings.ts"
 import type { Variables } from "./variables.ts"
 
 export const NO_VARIABLES: Variables = { values: {}, origins: new Map() }

@@ -3,7 +3,7 @@
  * environment may contain what the file lacks; null means absent.
  */
 import { Schema, SchemaAST } from "effect"
-import { SettingsFile } from "../Settings.ts"
+import { SettingsFile } from "./Settings.ts"
 import { annotationsOf, type Field, fieldsOf, plainText } from "./table.ts"
 
 const textsFor = (ast: SchemaAST.AST, inherits: boolean) => {

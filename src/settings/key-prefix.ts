@@ -5,7 +5,7 @@ import { Result } from "effect"
 const PREFIX = /^[!-~]{1,64}$/
 const REFUSED = /[{}[\]*?\\]/
 
-/** What every key of the gate begins with after the prefix. A rule finds the prefix of its channels by it (`rules/redis/commands.ts`). */
+/** What every key of the gate begins with after the prefix. A rule finds the prefix of its channels by it (`store/rules/redis/commands.ts`). */
 const OWN = "vg:"
 
 /** The prefix; fails with what is expected. */

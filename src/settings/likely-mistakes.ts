@@ -2,10 +2,11 @@
  * Values that are valid and yet probably not what the operator meant. Those that could let somebody in, or lock everybody out, are
  * problems; the others are warnings.
  */
-import type { SettingsTree } from "../Settings.ts"
+
 import { type Flat, type Given, isEmptyList } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
 import type { Reader } from "./reader.ts"
+import type { SettingsTree } from "./Settings.ts"
 import { generalPath, isGateVariable, settingAt, settingRows } from "./table.ts"
 import type { Variables } from "./variables.ts"
 

@@ -1,13 +1,13 @@
 /** Loads the settings of a process from a JSON file and the environment. All problems are reported at once. */
 import { resolve } from "node:path"
 import { Effect, type FileSystem, Layer, Result } from "effect"
-import { Settings } from "../Settings.ts"
 import { flatten } from "./flat.ts"
 import { logWarnings } from "./given.ts"
 import { parseSettingsText, repeatedNames } from "./json-text.ts"
 import { type ListedSetting, listSettings } from "./listing.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { type LoadedSettings, resolveSettings } from "./resolve.ts"
+import { Settings } from "./Settings.ts"
 import { readableFile, readText } from "./text-file.ts"
 import { type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
 

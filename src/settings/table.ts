@@ -1,6 +1,6 @@
 /** Every setting as a row, from the annotations of the schema: for `docs/configuration.md`, `--help` and the checks of names. */
 import { type Schema, SchemaAST } from "effect"
-import { SettingsFile } from "../Settings.ts"
+import { SettingsFile } from "./Settings.ts"
 
 /** One setting, or all settings of further campaigns. */
 export interface SettingRow {

@@ -2,8 +2,8 @@
  * The data of the memory store, with the commands that rules use; names and behaviour are those of Redis. Rules are
  * synchronous, which makes them atomic here.
  */
-import type { Db } from "../rules/db.ts"
-import { numberOf } from "../rules/native.ts"
+import type { Db } from "./rules/db.ts"
+import { numberOf } from "./rules/native.ts"
 import { SortedSet } from "./SortedSet.ts"
 
 type Value = string | Map<string, string> | SortedSet

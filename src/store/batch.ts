@@ -4,9 +4,10 @@
  *
  * Hot path: every admission goes through here, so it uses plain callbacks instead of effects.
  */
-import type { Ask, Rule } from "../Store.ts"
-import { runInPhase } from "../tick-phases.ts"
+
+import { runInPhase } from "../lib/tick-phases.ts"
 import { jsonOf } from "./json.ts"
+import type { Ask, Rule } from "./Store.ts"
 
 export type Done = (error: Error | null | undefined, answer?: unknown) => void
 /** The part of a rule that is needed to send it. */

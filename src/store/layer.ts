@@ -1,11 +1,11 @@
 /** The store that `StoreConnectionString` names. */
 import { Effect, Layer, Redacted, Result } from "effect"
-import { Settings } from "../Settings.ts"
-import type { Store } from "../Store.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as memory from "./memory.ts"
 import * as redis from "./redis-lazy.ts"
 import type { StoreRefused } from "./redis-problems.ts"
+import type { Store } from "./Store.ts"
 
 export const layer: Layer.Layer<Store, StoreRefused, Settings> = Layer.unwrap(
   Effect.gen(function* () {

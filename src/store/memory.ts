@@ -5,8 +5,8 @@
  * then on it is no time of day: `aheadMillis` says how far that is ahead.
  */
 import { Clock, Effect, Layer, Schedule } from "effect"
-import { Store } from "../Store.ts"
 import { MemoryDb } from "./MemoryDb.ts"
+import { Store } from "./Store.ts"
 import { withSpans } from "./spans.ts"
 
 const EVICT_EVERY_MILLIS = 60_000

@@ -17,7 +17,7 @@ const backoff =
 
 /**
  * How long ioredis waits before it connects again (ms): at most half of the time in which calls are held after an outage, so that all
- * gates are back by then (`MAX_HOLD_MILLIS` in `rules/hold.ts`).
+ * gates are back by then (`MAX_HOLD_MILLIS` in `fifo-queue/rules/shared/hold.ts`).
  */
 export const retryDelay: (attempt: number) => number = backoff(500)
 /** The same for a listener's connection, without which a gate works, and for Sentinels (ms). */

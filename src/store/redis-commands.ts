@@ -7,8 +7,7 @@
  */
 import { Clock, Effect, type Scope } from "effect"
 import { Cluster } from "ioredis"
-import { StoreUnavailable, stackless } from "../Session.ts"
-import type { Ask, Rule } from "../Store.ts"
+import { StoreUnavailable, stackless } from "../protocol/refusals.ts"
 import { type Done, makeBatcher, type SentRule } from "./batch.ts"
 import { makeTimer } from "./durations.ts"
 import type { VerifiedConnection } from "./redis-connection.ts"
@@ -18,6 +17,7 @@ import { tryCommands } from "./redis-probe.ts"
 import { digestOf } from "./redis-scripts.ts"
 import { attempt, isReplyError, sendCommand } from "./redis-send.ts"
 import { PROBE_KEY } from "./redis-verify.ts"
+import type { Ask, Rule } from "./Store.ts"
 
 /** How long a command that a replica refused waits for a connection to the primary (ms). */
 const RETRY_ON_PRIMARY_MILLIS = 2_000

@@ -4,7 +4,7 @@
  */
 import { Effect, Metric, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
-import { monotonicMillis } from "../age.ts"
+import { monotonicMillis } from "../lib/age.ts"
 import { sendCommand } from "./redis-send.ts"
 
 const READ_EVERY = "5 seconds"

@@ -1,10 +1,10 @@
 /** The store on Redis, whose client is loaded when the layer is built: a gate with another store does not pay for it. */
 import { Effect, Layer, Result } from "effect"
-import { lazyLayer } from "../lazy-layer.ts"
-import { Store } from "../Store.ts"
+import { lazyLayer } from "../lib/lazy-layer.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
 import type { RedisClient } from "./redis-host-client.ts"
 import type { StoreRefused } from "./redis-problems.ts"
+import { Store } from "./Store.ts"
 
 /** What problems with a host's client name as their origin. */
 const CLIENT = "the host's Redis client"

@@ -8,11 +8,11 @@
 import { randomBytes } from "node:crypto"
 import { Deferred, Effect, Metric, type Scope } from "effect"
 import type { Redis } from "ioredis"
-import type { Store } from "../Store.ts"
 import { makeProbe } from "./probe.ts"
 import { listenerRetryDelay } from "./redis-client.ts"
 import { isReplyError } from "./redis-send.ts"
 import { onStreamError } from "./redis-tls.ts"
+import type { Store } from "./Store.ts"
 
 /** Prefix of the channel that only this instance uses; random characters follow. */
 export const OWN_CHANNEL = "vg:listens:"

@@ -8,7 +8,7 @@ import type { Cluster, Redis } from "ioredis"
 import { aclLine, isNodeOfCluster, type RedisProblem, refused } from "./redis-problems.ts"
 import { sendCommand } from "./redis-send.ts"
 
-/** What a rule may do (`rules/redis/commands.ts`), each command with arguments that change nothing of the gate's. */
+/** What a rule may do (`store/rules/redis/commands.ts`), each command with arguments that change nothing of the gate's. */
 export const TRIED: ReadonlyArray<
   readonly [command: string, key: "text" | "hash" | "set" | "", ...args: ReadonlyArray<string>]
 > = [

@@ -6,9 +6,9 @@
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { type Cluster, Redis } from "ioredis"
-import { lua } from "../rules/lua.generated.ts"
 import type { SentRule } from "./batch.ts"
 import { isReplyError, sendCommand } from "./redis-send.ts"
+import { lua } from "./rules/lua.generated.ts"
 
 /** How many scripts are on their way at a time: on a slow network the last of all at once would exceed a command's time. */
 const SENT_AT_ONCE = 4

@@ -4,7 +4,6 @@
  */
 import { Effect, Layer } from "effect"
 import { Cluster } from "ioredis"
-import { Store } from "../Store.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
 import { COMMAND_TIMEOUT_MILLIS } from "./redis-client.ts"
 import { makeCommands } from "./redis-commands.ts"
@@ -12,6 +11,7 @@ import { makeConnection } from "./redis-connection.ts"
 import { identify } from "./redis-hosts.ts"
 import { makeListener } from "./redis-listener.ts"
 import { refusalOf, type StoreRefused } from "./redis-problems.ts"
+import { Store } from "./Store.ts"
 import { withSpans } from "./spans.ts"
 
 /** The layer for a connection whose kind of servers is known. */

@@ -1,7 +1,7 @@
 /** Spans of the store's operations. A key may hold an address, so only the rule is named. */
 import { Effect } from "effect"
-import type { Store } from "../Store.ts"
-import { hasTracer, inSpan } from "../spans.ts"
+import { hasTracer, inSpan } from "../lib/spans.ts"
+import type { Store } from "./Store.ts"
 
 const spanned = (store: Store["Service"]): Store["Service"] => ({
   ...store,

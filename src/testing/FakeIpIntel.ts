@@ -1,6 +1,7 @@
 /** An IP-intelligence provider in memory, for tests. */
 import { Context, Effect, Layer } from "effect"
-import { type IpFacts, IpIntel, IpIntelFailed, noFacts } from "../IpIntel.ts"
+import { type IpFacts, IpIntelFailed, noFacts } from "../ip-intel/facts.ts"
+import { IpIntel } from "../ip-intel/IpIntel.ts"
 
 export class FakeIpIntel extends Context.Service<
   FakeIpIntel,

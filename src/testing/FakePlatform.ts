@@ -1,9 +1,11 @@
 /** A voice-agent platform in memory, for tests: it starts sessions, ends them when the test says so, and fails on request. */
 import { Clock, Context, Effect, Layer } from "effect"
-import { Gatekeeper } from "../Gatekeeper.ts"
-import { AtCapacity, PlatformApi, PlatformError, type StartConfig, type WebSession } from "../PlatformApi.ts"
-import { refused } from "../platform-api/errors.ts"
-import type { Started, StoreUnavailable } from "../Session.ts"
+import { Gatekeeper } from "../gatekeeper/service.ts"
+import { AtCapacity, PlatformError, refused } from "../platform-api/errors.ts"
+import type { WebSession } from "../platform-api/model.ts"
+import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { StartConfig, Started } from "../protocol/Session.ts"
 
 /** A session that the platform started, and the request for it. */
 export interface FakeSession extends WebSession {

@@ -1,10 +1,10 @@
 /** A whole gate in memory, for tests. */
 import { Effect, Layer } from "effect"
 import type { GateSettings } from "../embedded/settings.ts"
-import { layerNoDeps } from "../Gate.ts"
-import * as PushChannel from "../PushChannel.ts"
-import { Settings } from "../Settings.ts"
+import { layerNoDeps } from "../gatekeeper/as-configured.ts"
+import * as PushChannel from "../push-channel/layer.ts"
 import { settingsFrom } from "../settings/given.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as memory from "../store/memory.ts"
 import * as FakeIpIntel from "./FakeIpIntel.ts"
 import * as FakePlatform from "./FakePlatform.ts"

@@ -29,7 +29,7 @@ export const planted: ReadonlyArray<Planted> = [
     // an id without a ticket stays in the queue, and those behind it are never called
     name: "junk-stays-in-line",
     scenario: "junk-records",
-    file: "src/rules/load.ts",
+    file: "src/fifo-queue/rules/shared/load.ts",
     from: "  s.db.zrem(s.keys.waiting, id)\n",
     to: "",
     says: /callers had no outcome|the queue drains: .*\b[1-9]\d* wait/,
@@ -38,7 +38,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a script fails on a record that it cannot parse
     name: "record-unchecked",
     scenario: "junk-records",
-    file: "src/rules/redis/native.ts",
+    file: "src/store/rules/redis/native.ts",
     from: "const [ok, value] = pcall(cjson.decode, text)",
     to: "const [ok, value] = text === '' ? [false, undefined] : [true, cjson.decode(text)]",
     says: /no new request was answered|callers had no outcome|the queue drains: /,
@@ -56,7 +56,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a gate that could not reach the store continues without a report
     name: "outage-untold",
     scenario: "swallowed-path",
-    file: "src/queue/reach.ts",
+    file: "src/fifo-queue/reach.ts",
     from: "if (since === undefined) return attempt",
     to: "if (since === undefined || since >= 0) return attempt",
     says: /callers ended as "(missed|abandoned)"/,
@@ -65,7 +65,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a turn is missed although its gate could not pass on the caller's start
     name: "silent-gate-not-waited-for",
     scenario: "swallowed-path",
-    file: "src/rules/outage.ts",
+    file: "src/fifo-queue/rules/shared/outage.ts",
     from: "if (gate !== s.context.instance || isCutOff(s)) return s.db.zscore(s.keys.gates, gate)",
     to: "if (gate === s.context.instance && isCutOff(s)) return s.db.zscore(s.keys.gates, gate)",
     says: /callers ended as "missed"/,
@@ -74,7 +74,7 @@ export const planted: ReadonlyArray<Planted> = [
     // callers are absent although their gate could not report them present
     name: "silent-gate-is-dead",
     scenario: "swallowed-path",
-    file: "src/rules/outage.ts",
+    file: "src/fifo-queue/rules/shared/outage.ts",
     from: "return heardAt === undefined || heardAt < s.now - DEAD_MILLIS",
     to: "return heardAt !== undefined || gate !== ''",
     says: /callers ended as "abandoned"/,

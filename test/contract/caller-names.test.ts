@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { CallerNames, KEY_MILLIS } from "../../src/CallerNames.ts"
-import { Store } from "../../src/Store.ts"
+import { CallerNames, KEY_MILLIS } from "../../src/caller-names/CallerNames.ts"
+import { Store } from "../../src/store/Store.ts"
 import { settingsWith } from "../harness/settings.ts"
 import { onEveryStore } from "../harness/stores.ts"
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { type CapacityShared, makeCapacityShared, shareable } from "../../src/gatekeeper/capacity-shared.ts"
-import { Store } from "../../src/Store.ts"
+import { Store } from "../../src/store/Store.ts"
 import { onEveryStore } from "../harness/stores.ts"
 
 const PERIOD = 10_000

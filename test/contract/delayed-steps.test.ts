@@ -5,7 +5,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { STALL_MILLIS } from "../../src/rules/stall.ts"
+import { STALL_MILLIS } from "../../src/fifo-queue/rules/shared/stall.ts"
 import { memoryStore } from "../harness/stores.ts"
 import type { Bench } from "../support/queue-bench.ts"
 import { queueTest, WINDOW } from "./queue/harness.ts"

@@ -3,11 +3,11 @@
  * of each, within some histories.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { queueKeys } from "../../src/rules/keys.ts"
-import { takeSlot } from "../../src/rules/line.ts"
-import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
-import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/rules/step.ts"
-import type { Rule } from "../../src/Store.ts"
+import { START_LEASE_MILLIS } from "../../src/fifo-queue/rules/admit.ts"
+import { queueKeys } from "../../src/fifo-queue/rules/shared/keys.ts"
+import { takeSlot } from "../../src/fifo-queue/rules/shared/line.ts"
+import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { Rule } from "../../src/store/Store.ts"
 import { accountHistory } from "./differential/account-history.ts"
 import type { History } from "./differential/history.ts"
 import { rules as limiter, limiterHistory } from "./differential/limiter-history.ts"

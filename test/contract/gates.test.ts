@@ -1,16 +1,15 @@
 /** What gates on one store share, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Schema } from "effect"
+import { type GatesShared, makeGatesShared } from "../../src/gatekeeper/gates-shared.ts"
 import {
   ANNOUNCE_CHANNEL,
   type GateSays,
-  type GatesShared,
-  GONE_MILLIS,
-  makeGatesShared,
+  GATE_GONE_MILLIS as GONE_MILLIS,
   REMOVED_MAX,
-} from "../../src/gatekeeper/gates-shared.ts"
-import { type Rule, Store } from "../../src/Store.ts"
+} from "../../src/gatekeeper/rules/gates-shared.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 import { onEveryStore } from "../harness/stores.ts"
 

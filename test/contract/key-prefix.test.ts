@@ -1,8 +1,9 @@
 /** Limits and queue on Redis with a key prefix: what they write, and what instances tell each other. */
 import { afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
-import { Store } from "../../src/Store.ts"
+import { layer as limiterLayer } from "../../src/rate-limiter/layer.ts"
+import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
+import { Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { redisStore } from "../harness/stores.ts"

@@ -1,6 +1,6 @@
 /** The contract of the queue on every store: the life of a ticket, the hard cases and the invariants of the design. */
 import type { Layer } from "effect"
-import type { Store } from "../../src/Store.ts"
+import type { Store } from "../../src/store/Store.ts"
 import { accounts } from "./queue/accounts.ts"
 import { admission } from "./queue/admission.ts"
 import { calling } from "./queue/calling.ts"

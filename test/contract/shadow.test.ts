@@ -3,11 +3,13 @@ import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
-import * as Admission from "../../src/Admission.ts"
-import type { SettlementKind } from "../../src/FifoQueue.ts"
-import { layer as queueLayer } from "../../src/queue/layer.ts"
-import * as RateLimiter from "../../src/RateLimiter.ts"
-import { Store } from "../../src/Store.ts"
+import { Admission } from "../../src/admission/Admission.ts"
+import * as AdmissionLayer from "../../src/admission/layer.ts"
+import type { SettlementKind } from "../../src/fifo-queue/FifoQueue.ts"
+import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
+import * as RateLimiterLayer from "../../src/rate-limiter/layer.ts"
+import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
+import { Store } from "../../src/store/Store.ts"
 import { settingsWith } from "../harness/settings.ts"
 import { onEveryStore } from "../harness/stores.ts"
 import { BEGIN } from "../support/gate.ts"
@@ -23,16 +25,16 @@ const SETTLEMENTS: ReadonlyArray<SettlementKind> = ["refund", "release", "missed
 const makeGate = Effect.fnUntraced(function* (
   store: Store["Service"],
   security: Readonly<Record<string, unknown>>,
-  admission: typeof Admission.layerAtomic,
+  admission: typeof AdmissionLayer.layerAtomic,
 ) {
   const layer = admission.pipe(
-    Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, queueLayer)),
+    Layer.provideMerge(Layer.mergeAll(RateLimiterLayer.layer, queueLayer)),
     Layer.provide(Layer.succeed(Store, store)),
     Layer.provide(settingsWith({ Security: security })),
   )
   const built = yield* Layer.build(Layer.fresh(layer))
-  const limiter = Context.get(built, RateLimiter.RateLimiter)
-  const { admit } = Context.get(built, Admission.Admission)
+  const limiter = Context.get(built, RateLimiter)
+  const { admit } = Context.get(built, Admission)
   const at = { campaign: randomUUID(), slots: 1_000, instance: "" }
   return {
     limiter,
@@ -54,8 +56,8 @@ const verdictOf = (gate: Gate, caller: string, id: string) =>
 describe("shadow limits", () =>
   onEveryStore((storeLayer) => {
     for (const [name, admission] of [
-      ["in one step", Admission.layerAtomic],
-      ["one after the other", Admission.layerSeparate],
+      ["in one step", AdmissionLayer.layerAtomic],
+      ["one after the other", AdmissionLayer.layerSeparate],
     ] as const) {
       for (const [beside, inForce] of [
         ["without others in force", NONE],

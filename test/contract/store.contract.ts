@@ -5,8 +5,8 @@ import { randomUUID } from "node:crypto"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, type Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Ask, type Rule, Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 
 const unique = (): string => `test:{${randomUUID()}}`

@@ -1,6 +1,6 @@
 /** The gate without its Redis: at the start, and while callers wait. */
 import { assert, describe, it } from "@effect/vitest"
-import { keysOf } from "../../src/queue/keys.ts"
+import { keysOf } from "../../src/fifo-queue/keys.ts"
 import { type Gate, settingsFor, withBench } from "../harness/gate.ts"
 import { type Answer, textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"

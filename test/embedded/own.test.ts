@@ -11,7 +11,7 @@ import {
   type OwnPlatform,
   type OwnStore,
 } from "../../src/index.ts"
-import { Store } from "../../src/Store.ts"
+import { Store } from "../../src/store/Store.ts"
 import { rejection, useGates, WEBHOOK_TOKEN } from "./support.ts"
 
 const gates = useGates()

@@ -2,8 +2,8 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { IpIntelFailed, noFacts } from "../../src/ip-intel/facts.ts"
 import { ask, begin, CALLER, caller, enqueue, gateTest, remaining } from "../support/gate.ts"
 
 describe("the address", () => {

@@ -2,8 +2,8 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue } from "../../src/FifoQueue.ts"
-import { initiateWebSession } from "../../src/Gatekeeper.ts"
+import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
+import { initiateWebSession } from "../../src/gatekeeper/service.ts"
 import {
   ask,
   atCapacity,

@@ -2,12 +2,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { Operator } from "../../src/operator/Operator.ts"
-import type { Concurrency, PlatformError } from "../../src/PlatformApi.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Operator } from "../../src/operator/service.ts"
+import type { PlatformError } from "../../src/platform-api/errors.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
-import { Store } from "../../src/Store.ts"
+import type { Concurrency } from "../../src/platform-api/model.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import {
   ask,
   atCapacity,

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Logger } from "effect"
+import { makeClosedCampaigns } from "../../src/fifo-queue/closed.ts"
 import { makeClosedQueues } from "../../src/gatekeeper/closed-queues.ts"
-import { makeClosedCampaigns } from "../../src/queue/closed.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 
 const refused = (refusal: string) => new StoreUnavailable({ message: "refused", cause: "the user lacks it", refusal })
 const away = new StoreUnavailable({ message: "away", cause: "no answer" })

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { type IpFacts, noFacts } from "../../src/IpIntel.ts"
-import { Store } from "../../src/Store.ts"
+import { type IpFacts, noFacts } from "../../src/ip-intel/facts.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import {
   ask,
   BEGIN,

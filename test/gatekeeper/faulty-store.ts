@@ -1,9 +1,9 @@
 /** A gate whose store can be made to fail. */
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Store } from "../../src/Store.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import { BEGIN, type GateServices, gateLayer, makeWorld, type World } from "../support/gate.ts"
 
 /** How a run of the store fails: before it is applied, after it (only the answer is lost), or it is applied later. */

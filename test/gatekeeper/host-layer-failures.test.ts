@@ -2,8 +2,8 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { noFacts } from "../../src/IpIntel.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { noFacts } from "../../src/ip-intel/facts.ts"
 import { ask, begin, caller, enqueue, figures, gateTest, hangUp, session, start, stateOf } from "../support/gate.ts"
 
 /** A layer's bug, thrown before there is an effect. */

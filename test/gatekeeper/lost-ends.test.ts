@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { EndAttempt } from "../../src/FifoQueue.ts"
+import type { EndAttempt } from "../../src/fifo-queue/FifoQueue.ts"
 import { commonAttempt, makeLostEnds, RETRY_MILLIS } from "../../src/gatekeeper/lost-ends.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 
 const away = new StoreUnavailable({ message: "The store is away." })
 const unasked = new StoreUnavailable({ message: "The store is away.", unasked: true })

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import fc from "fast-check"
 import { isPlainRequest } from "../../src/gatekeeper/plain-request.ts"
-import { MAX_VARIABLE_NAME, MAX_VARIABLE_VALUE, MAX_VARIABLES, SessionRequest } from "../../src/Session.ts"
+import { MAX_VARIABLE_NAME, MAX_VARIABLE_VALUE, MAX_VARIABLES, SessionRequest } from "../../src/protocol/Session.ts"
 
 const decode = Schema.decodeUnknownResult(SessionRequest)
 

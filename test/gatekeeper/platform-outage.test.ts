@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { INITIAL_DISRUPTED_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
+import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import { DOUBT_AGE_MILLIS, DOUBT_CHECK_MILLIS } from "../../src/gatekeeper/doubts.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
 import { identifierOf } from "../../src/gatekeeper/start-session.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
-import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import { INITIAL_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import {
   ask,
   caller,

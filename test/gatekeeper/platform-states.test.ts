@@ -5,14 +5,14 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { WATCH_MILLIS } from "../../src/fifo-queue/rules/shared/platform-state.ts"
 import { AUDIT_AGE_MILLIS, AUDIT_MILLIS } from "../../src/gatekeeper/background.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { LASTING_MILLIS } from "../../src/gatekeeper/platform-states.ts"
-import { Operator } from "../../src/operator/Operator.ts"
-import type { Finding } from "../../src/PlatformApi.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Operator } from "../../src/operator/service.ts"
 import { refused } from "../../src/platform-api/errors.ts"
-import { WATCH_MILLIS } from "../../src/rules/platform-state.ts"
+import type { Finding } from "../../src/platform-api/model.ts"
 import {
   ask,
   atCapacity,

@@ -1,10 +1,10 @@
 /** A Redis that is suspended with requests in flight, and applies them when it resumes. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { keysOf } from "../../src/queue/keys.ts"
-import { Store } from "../../src/Store.ts"
+import { keysOf } from "../../src/fifo-queue/keys.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
 import * as redis from "../../src/store/redis.ts"
+import { Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 import { type RedisServer, redisServer } from "../harness/redis.ts"
 import { redisCluster } from "../harness/redis-topologies.ts"

@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue, type Settlement } from "../../src/FifoQueue.ts"
+import { FifoQueue, type Settlement } from "../../src/fifo-queue/FifoQueue.ts"
 import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
 import { makeSteps } from "../../src/gatekeeper/steps.ts"
 import { makeMemory } from "../../src/gatekeeper/withdrawals.ts"
-import { RateLimiter } from "../../src/RateLimiter.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Settings } from "../../src/Settings.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
+import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import { BEGIN, gateLayer, makeWorld } from "../support/gate.ts"
 
 const settlement = (n: number): Settlement => ({ kind: "release", ticket: `t${n}`, caller: `c${n}` })

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
 import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
-import { noFacts } from "../../src/IpIntel.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Store } from "../../src/Store.ts"
+import { noFacts } from "../../src/ip-intel/facts.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import {
   ask,
   caller,

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { TICK_MILLIS } from "../../src/FifoQueue.ts"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
 import {
   BEGIN,
   begin,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Store } from "../../src/Store.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import {
   ask,
   BEGIN,

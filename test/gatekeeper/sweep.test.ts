@@ -2,10 +2,10 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue } from "../../src/FifoQueue.ts"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { ticketUnknown } from "../../src/gatekeeper/outcomes.ts"
-import { RateLimiter } from "../../src/RateLimiter.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
 import {
   ask,
   begin,

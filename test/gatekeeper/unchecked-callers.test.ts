@@ -3,7 +3,7 @@ import { describe, expect } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
-import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { IpIntelFailed, noFacts } from "../../src/ip-intel/facts.ts"
 import { makeCounts } from "../../src/operator/counts.ts"
 import { ask, CALLER, caller, gateTest } from "../support/gate.ts"
 

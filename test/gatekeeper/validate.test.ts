@@ -3,8 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
 import { type TextLimits, type Validated, validate } from "../../src/gatekeeper/validate.ts"
-import type { InvalidRequest } from "../../src/Session.ts"
-import type { Campaign } from "../../src/Settings.ts"
+import type { InvalidRequest } from "../../src/protocol/refusals.ts"
+import type { Campaign } from "../../src/settings/Settings.ts"
 
 const campaign = (
   name: string,

@@ -1,7 +1,7 @@
 /** Settings for tests of a service: a complete tree with these parts in it, validated as an operator's would be. */
 import { Effect, Layer, Result } from "effect"
-import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
+import { Settings, type SettingsTree } from "../../src/settings/Settings.ts"
 
 /** An address for a gate that nobody reaches over HTTP, or only a test does. */
 export const SERVER: SettingsTree["Server"] = {

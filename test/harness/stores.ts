@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Result } from "effect"
-import { Store } from "../../src/Store.ts"
 import { parseConnectionString, type RedisConnection } from "../../src/settings/connection-string.ts"
 import * as memory from "../../src/store/memory.ts"
 import * as redis from "../../src/store/redis.ts"
+import { Store } from "../../src/store/Store.ts"
 import { eventually } from "./process.ts"
 import { type RedisServer, startRedis } from "./redis.ts"
 

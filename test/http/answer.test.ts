@@ -6,9 +6,9 @@ import * as outcomes from "../../src/gatekeeper/outcomes.ts"
 import { AccessLog, layer as accessLog } from "../../src/http/access-log.ts"
 import { failed, started } from "../../src/http/answer.ts"
 import { corsHeaders, makeOriginCheck, makePreflight } from "../../src/http/origin.ts"
-import { TooManyConnections } from "../../src/PushChannel.ts"
-import * as refusals from "../../src/refusals.ts"
-import { InvalidRequest, type LimitState, RateLimited, StoreUnavailable } from "../../src/Session.ts"
+import * as refusals from "../../src/protocol/refusals.ts"
+import { InvalidRequest, type LimitState, RateLimited, StoreUnavailable } from "../../src/protocol/refusals.ts"
+import { TooManyConnections } from "../../src/push-channel/PushChannel.ts"
 
 const hour: LimitState = { name: "hour", quota: 20, windowSeconds: 3600, remaining: 0, resetSeconds: 1200 }
 const day: LimitState = { name: "day", quota: 100, windowSeconds: 86_400, remaining: 80, resetSeconds: 80_000 }

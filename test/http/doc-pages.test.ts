@@ -8,9 +8,10 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import { DOCUMENTS, renderPage, writePages } from "../../scripts/render-docs.ts"
 import * as AccessLog from "../../src/http/access-log.ts"
 import { DocPageFiles } from "../../src/http/doc-pages.ts"
-import * as Listeners from "../../src/http/listeners.ts"
+import * as ListenersLayer from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
-import { layerLocal } from "../../src/PushChannel.ts"
+import { Listeners, type Options } from "../../src/http/services.ts"
+import { layerLocal } from "../../src/push-channel/layer.ts"
 import { eventually } from "../harness/process.ts"
 import { gateLayer, makeWorld } from "../support/gate.ts"
 import { rawCall } from "../support/gate-server.ts"
@@ -25,18 +26,18 @@ const PATHS = [...DOCUMENTS.map((name) => `/docs/${name}`), "/docs/style.css"]
 type Docs = "public" | "private" | "off"
 
 /** A gate with these pages, its public and its private port. */
-const running = Effect.fnUntraced(function* (Docs: Docs = "public", files = BUILT, options: Listeners.Options = {}) {
+const running = Effect.fnUntraced(function* (Docs: Docs = "public", files = BUILT, options: Options = {}) {
   let lines = ""
   const log = AccessLog.layer((more) => {
     lines += more
   })
   const context = yield* Layer.build(
-    Listeners.layer(options).pipe(
+    ListenersLayer.layer(options).pipe(
       Layer.provide([log, Layer.succeed(DocPageFiles, files)]),
       Layer.provideMerge(gateLayer(makeWorld(), { Server: { Docs } }, { push: layerLocal })),
     ),
   )
-  const listeners = Context.get(context, Listeners.Listeners)
+  const listeners = Context.get(context, Listeners)
   const listening = Effect.fnUntraced(function* (server: ReturnType<typeof Server.makeServer>) {
     yield* Effect.addFinalizer(() => Effect.sync(() => server.close().closeAllConnections()))
     return yield* Server.listen(server, "127.0.0.1", 0)

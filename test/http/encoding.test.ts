@@ -8,9 +8,9 @@ import { type Failure, failures, toProblem } from "../../src/http/failures.ts"
 import { eventsUrl } from "../../src/http/paths.ts"
 import { type Problem, problems } from "../../src/http/problems.ts"
 import { QueuedAnswer, StartedAnswer } from "../../src/http/successes.ts"
-import { TooManyConnections } from "../../src/PushChannel.ts"
-import * as refusals from "../../src/refusals.ts"
-import { InvalidRequest, RateLimited, StoreUnavailable } from "../../src/Session.ts"
+import * as refusals from "../../src/protocol/refusals.ts"
+import { InvalidRequest, RateLimited, StoreUnavailable } from "../../src/protocol/refusals.ts"
+import { TooManyConnections } from "../../src/push-channel/PushChannel.ts"
 
 const declarations: ReadonlyArray<Problem> = [
   ...Object.values(problems),

@@ -2,7 +2,7 @@
 import { connect } from "node:net"
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
-import { PushChannel } from "../../src/PushChannel.ts"
+import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { eventually } from "../harness/process.ts"
 import { hangUp } from "../support/gate.ts"
 import { eventStream, post, servedTest } from "../support/gate-server.ts"

@@ -2,14 +2,15 @@
 import { assert, describe } from "@effect/vitest"
 import { type HubConnection, HubConnectionState } from "@microsoft/signalr"
 import { Effect, Fiber } from "effect"
-import type { Gatekeeper } from "../../src/Gatekeeper.ts"
-import * as PushChannel from "../../src/PushChannel.ts"
+import type { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import * as PushChannelLayer from "../../src/push-channel/layer.ts"
+import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { eventually } from "../harness/process.ts"
 import { begin, enqueue, hangUp, session, stateOf } from "../support/gate.ts"
 import { post, servedTest } from "../support/gate-server.ts"
 import { connectWidget, registeredWidget } from "./hub-client.ts"
 
-const shared = { push: PushChannel.layerShared }
+const shared = { push: PushChannelLayer.layerShared }
 
 const reconnected = (connection: HubConnection) =>
   new Promise<void>((resolve) => connection.onreconnected(() => resolve()))
@@ -48,9 +49,7 @@ describe.concurrent("the SignalR hub, by the stock client", () => {
       Effect.gen(function* () {
         const { connection, nextEvent } = yield* registeredWidget(url)
         const back = reconnected(connection)
-        yield* PushChannel.PushChannel.use(({ sendAway = () => Effect.die("it is a channel of this gate") }) =>
-          sendAway(100),
-        )
+        yield* PushChannel.use(({ sendAway = () => Effect.die("it is a channel of this gate") }) => sendAway(100))
         yield* Effect.promise(() => back)
         yield* hangUp("web-1")
         assert.strictEqual((yield* nextEvent)[0], "SessionReady")

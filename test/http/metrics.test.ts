@@ -1,7 +1,7 @@
 /** `/metrics` from the first scrape on, and the sum of the metrics of several processes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
-import { campaignSeries } from "../../src/campaign-series.ts"
+import { campaignSeries } from "../../src/lib/campaign-series.ts"
 import { sumMetrics } from "../../src/serving/sum-metrics.ts"
 import { call, servedTest } from "../support/gate-server.ts"
 

@@ -1,7 +1,7 @@
 /** Push connections that are told to reconnect, and starts that are in progress then. */
 import { expect } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { PushChannel } from "../../src/PushChannel.ts"
+import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { eventually } from "../harness/process.ts"
 import { hangUp, session } from "../support/gate.ts"
 import { call, eventStream, servedTest, webSocket } from "../support/gate-server.ts"

@@ -4,9 +4,9 @@ import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Routes, layer as routesLayer } from "../../src/http/routes.ts"
 import * as TicketLimits from "../../src/http/ticket-limits.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Store } from "../../src/Store.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import { gateLayer, makeWorld } from "../support/gate.ts"
 
 /** A store that refuses what it is told to refuse, and counts its pings. */

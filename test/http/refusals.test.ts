@@ -7,10 +7,11 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import * as AccessLog from "../../src/http/access-log.ts"
-import * as Listeners from "../../src/http/listeners.ts"
+import * as ListenersLayer from "../../src/http/listeners.ts"
 import { REFUSED, SERVED } from "../../src/http/log-limit.ts"
 import * as Server from "../../src/http/server.ts"
-import { layerLocal } from "../../src/PushChannel.ts"
+import { GateServer, Listeners } from "../../src/http/services.ts"
+import { layerLocal } from "../../src/push-channel/layer.ts"
 import { eventually } from "../harness/process.ts"
 import { exchange } from "../security/raw.ts"
 import { gateLayer, makeWorld } from "../support/gate.ts"
@@ -115,12 +116,12 @@ const running = (server: Readonly<Record<string, unknown>>, security: Readonly<R
     })
     const context = yield* Layer.build(
       Server.layer.pipe(
-        Layer.provideMerge(Listeners.layer()),
+        Layer.provideMerge(ListenersLayer.layer()),
         Layer.provide(log),
         Layer.provideMerge(gateLayer(makeWorld(), { Server: server, Security: security }, { push: layerLocal })),
       ),
     )
-    return { ...Context.get(context, Server.GateServer), log: () => lines }
+    return { ...Context.get(context, GateServer), log: () => lines }
   })
 
 describe.concurrent("open connections of one address", () => {
@@ -199,9 +200,11 @@ describe.concurrent("an answer that the client does not read", () => {
       // more than the kernel keeps for one who does not read: some megabytes on loopback
       const large = HttpRouter.add("GET", "/large", HttpServerResponse.text("x".repeat(32_000_000)))
       const context = yield* Layer.build(
-        Listeners.layer({ routes: large }).pipe(Layer.provideMerge(gateLayer(makeWorld(), {}, { push: layerLocal }))),
+        ListenersLayer.layer({ routes: large }).pipe(
+          Layer.provideMerge(gateLayer(makeWorld(), {}, { push: layerLocal })),
+        ),
       )
-      const server = Server.makeServer(Context.get(context, Listeners.Listeners))
+      const server = Server.makeServer(Context.get(context, Listeners))
       yield* Effect.addFinalizer(() => Effect.sync(() => server.close().closeAllConnections()))
       assert.strictEqual(server.timeout, Server.UNREAD_MILLIS)
       server.timeout = 300

@@ -4,8 +4,9 @@ import { expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import * as Listeners from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
-import { layerLocal } from "../../src/PushChannel.ts"
-import { Settings } from "../../src/Settings.ts"
+import { GateServer } from "../../src/http/services.ts"
+import { layerLocal } from "../../src/push-channel/layer.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import { eventually } from "../harness/process.ts"
 import { enqueue, gateLayer, makeWorld, session } from "../support/gate.ts"
 import { post, webSocket } from "../support/gate-server.ts"
@@ -26,7 +27,7 @@ it.live(
         Layer.provideMerge(gateLayer(world, PRIVATE_METRICS, { push: layerLocal })),
       )
       const context = yield* Layer.buildWithScope(app, scope)
-      const { privateUrl, url } = Context.get(context, Server.GateServer)
+      const { privateUrl, url } = Context.get(context, GateServer)
       yield* post(`${url}/api/session/request`)
       const answer = yield* Deferred.make<void>()
       world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))

@@ -2,7 +2,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
-import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { IpIntelFailed, noFacts } from "../../src/ip-intel/facts.ts"
 import { platformRefuses, session } from "../support/gate.ts"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
 import { REQUEST, shop, token, WEBHOOK } from "./support.ts"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { noFacts } from "../../src/IpIntel.ts"
+import { noFacts } from "../../src/ip-intel/facts.ts"
 import { clean, cleanBody, FakeStore, settle, start, vpn, vpnBody } from "./support.ts"
 
 const DAY = 86_400_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { IpIntel } from "../../src/IpIntel.ts"
+import type { IpIntel } from "../../src/ip-intel/IpIntel.ts"
 import { start, vpn, vpnBody } from "./support.ts"
 
 describe("circuit breaker", () => {

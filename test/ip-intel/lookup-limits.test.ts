@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type IpIntel, noFacts } from "../../src/IpIntel.ts"
+import { noFacts } from "../../src/ip-intel/facts.ts"
+import type { IpIntel } from "../../src/ip-intel/IpIntel.ts"
 import { type Answer, clean, start, vpn, vpnBody } from "./support.ts"
 
 describe("a hostile crowd", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { noFacts } from "../../src/IpIntel.ts"
+import { noFacts } from "../../src/ip-intel/facts.ts"
 import { KEY, printed, start, vpn, vpnBody } from "./support.ts"
 
 describe("what is looked up", () => {

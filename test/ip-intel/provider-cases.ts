@@ -1,7 +1,7 @@
 /** The answers of each provider, and the facts or the failure that they are. */
 import type { Redacted } from "effect"
-import { type IpFacts, noFacts } from "../../src/IpIntel.ts"
 import type { Provider } from "../../src/ip-intel/facts.ts"
+import { type IpFacts, noFacts } from "../../src/ip-intel/facts.ts"
 import { ip2location } from "../../src/ip-intel/ip2location.ts"
 import { ipapiIs } from "../../src/ip-intel/ipapi-is.ts"
 import { ipinfo } from "../../src/ip-intel/ipinfo.ts"

@@ -2,7 +2,7 @@
  * What must hold between the campaigns of one account: together they never hold more than its cap, what is reserved for one is
  * given to no other, and the rest goes to the campaign whose oldest caller waits longest.
  */
-import { WANT_MILLIS } from "../../src/rules/account.ts"
+import { WANT_MILLIS } from "../../src/fifo-queue/rules/shared/account.ts"
 import type { Change } from "./change.ts"
 import type { QueueState } from "./queue-state.ts"
 

@@ -2,8 +2,8 @@
  * What a step owes by what it changed: a signal for each ticket that it called or ended, and a settlement for each caller whose units it
  * decided on. Both are compared as text.
  */
-import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
-import type { Settlement, Signal } from "../../src/rules/step.ts"
+import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
+import type { Settlement, Signal } from "../../src/fifo-queue/rules/shared/step.ts"
 import { type Change, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type Record } from "./queue-state.ts"
 

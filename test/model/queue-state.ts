@@ -5,9 +5,9 @@
  * count is higher than expected, `readState` finds the unknown fields.
  */
 
-import type { Ticket } from "../../src/rules/ticket.ts"
-import type { Rule } from "../../src/Store.ts"
+import type { Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
+import type { Rule } from "../../src/store/Store.ts"
 
 const META = [
   "seq",

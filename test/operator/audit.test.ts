@@ -1,9 +1,9 @@
 /** The audit log as an operator reads it: what changed of the settings, and lines of one kind. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import type { AuditLine } from "../../src/fifo-queue/rules/operator/audit-log.ts"
 import { auditPage, storedChanges } from "../../src/operator/audit.ts"
 import { SettingsChanges } from "../../src/operator/shapes.ts"
-import type { AuditLine } from "../../src/rules/operator/audit-log.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(SettingsChanges))
 const change = (n: number) => ({ setting: `Setting.${n}`, before: "1", after: "2" })

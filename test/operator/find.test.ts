@@ -2,6 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { type CampaignSnapshot, PAGE_MAX } from "../../src/fifo-queue/operator.ts"
+import type { Pages } from "../../src/fifo-queue/rules/operator/snapshot.ts"
 import {
   makePageBudget,
   PAGES_PER_SEARCH,
@@ -10,7 +12,6 @@ import {
   search,
   WINDOW_MILLIS,
 } from "../../src/operator/find.ts"
-import { type CampaignSnapshot, PAGE_MAX, type Pages } from "../../src/queue/operator.ts"
 
 const FIGURES = {
   present: 0,

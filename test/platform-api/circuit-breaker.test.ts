@@ -2,13 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
-import {
-  CIRCUIT_OPEN_MILLIS,
-  layer,
-  PlatformApi,
-  type PlatformError,
-  START_TIMEOUT_MILLIS,
-} from "../../src/PlatformApi.ts"
+import { CIRCUIT_OPEN_MILLIS } from "../../src/platform-api/circuit.ts"
+import type { PlatformError } from "../../src/platform-api/errors.ts"
+import { layer } from "../../src/platform-api/layer.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
+import { START_TIMEOUT_MILLIS } from "../../src/platform-api/transport.ts"
 import { campaign, sessionConfig, settings } from "../platform/support.ts"
 import { startData } from "./support.ts"
 

@@ -1,8 +1,9 @@
 /** Which campaigns' platforms are set up to report ends of calls: only there can webhooks be missing. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { layer, PlatformApi } from "../../src/PlatformApi.ts"
-import { Settings } from "../../src/Settings.ts"
+import { layer } from "../../src/platform-api/layer.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import { DEFAULTS } from "../harness/settings.ts"
 import { campaign, http } from "../platform/support.ts"
 

@@ -2,7 +2,8 @@
 import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { layer, PlatformApi } from "../../src/PlatformApi.ts"
+import { layer } from "../../src/platform-api/layer.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import { campaign, http, type Scripted, sessionConfig, settings } from "../platform/support.ts"
 import { against, json, no, ok, start, startData } from "./support.ts"
 

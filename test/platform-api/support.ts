@@ -1,7 +1,8 @@
 /** The gate's client of the platform, against a server with scripted answers. */
 import { Effect, Layer, Redacted } from "effect"
-import { layer, PlatformApi } from "../../src/PlatformApi.ts"
-import type { Campaign } from "../../src/Settings.ts"
+import { layer } from "../../src/platform-api/layer.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
+import type { Campaign } from "../../src/settings/Settings.ts"
 import {
   campaign,
   http,

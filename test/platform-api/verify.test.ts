@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { layer, PlatformApi } from "../../src/PlatformApi.ts"
+import { layer } from "../../src/platform-api/layer.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import {
   campaign as campaignOf,
   http,

@@ -1,8 +1,9 @@
 /** A running local platform for tests, with a gate's client for each of its keys. */
 import { Context, Effect, Layer, type Redacted } from "effect"
-import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
 import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { layer as clientLayer } from "../../src/platform-api/layer.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import { campaign, http, prepare, settings } from "./support.ts"
 
 /** A platform on a free port, its keys, and a gate's client for each of them. Stopped with the scope. */

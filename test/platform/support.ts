@@ -2,13 +2,13 @@
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
-import type { StartConfig } from "../../src/PlatformApi.ts"
 import { ApiKeys, type NewKey } from "../../src/platform/ApiKeys.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { PERMISSIONS, type WebhookTarget } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
-import { type Campaign, Settings } from "../../src/Settings.ts"
+import type { StartConfig } from "../../src/protocol/Session.ts"
+import { type Campaign, Settings } from "../../src/settings/Settings.ts"
 import { DEFAULTS } from "../harness/settings.ts"
 
 export const campaign = (fields: Partial<Campaign>): Campaign => ({

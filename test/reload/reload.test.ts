@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
-import { Reload } from "../../src/Reload.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Reload } from "../../src/reload/Reload.ts"
 import { load, reload, request, SALES, withGate } from "./support.ts"
 
 describe("a reload", () => {

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
-import { equal } from "../../src/equal.ts"
+import { equal } from "../../src/lib/equal.ts"
 
 const root = fileURLToPath(new URL("../../src", import.meta.url))
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
@@ -14,7 +14,7 @@ const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
 
 /** The modules that compare secrets, each in its one function. */
-const COMPARING = ["equal.ts", "platform/KeySecret.ts", "platform/Passwords.ts"]
+const COMPARING = ["lib/equal.ts", "platform/KeySecret.ts", "platform/Passwords.ts"]
 
 describe("a secret", () => {
   it("is equal to itself alone, whatever the lengths", () => {
@@ -53,7 +53,7 @@ describe("a secret", () => {
 
   it("of a request is compared by webhooks and the console with that one function", () => {
     const users = sources
-      .filter(({ text }) => /\bequal(?:sAny)?\b.*from "(\.\.?\/)+equal\.ts"/.test(text))
+      .filter(({ text }) => /\bequal(?:sAny)?\b.*from "(\.\.?\/)+lib\/equal\.ts"/.test(text))
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
       "http/console/handlers.ts",

@@ -1,7 +1,7 @@
 /** Limits of one client: connections, their duration, and the memory they hold. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { CONNECTIONS_PER_CALLER } from "../../src/connection-table.ts"
+import { CONNECTIONS_PER_CALLER } from "../../src/push-channel/connection-table.ts"
 import { openPatient, SHAPE_NAMES } from "../fuzz/patient.ts"
 import { eventually } from "../harness/process.ts"
 import { rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"

@@ -1,7 +1,7 @@
 /** The example, the JSON Schema and `--help`, which are derived from the schema of the settings. */
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result, Schema, SchemaRepresentation } from "effect"
-import { settings } from "../../src/commands/settings.ts"
+import { settings } from "../../src/cli/settings.ts"
 import { exampleSettings } from "../../src/settings/example.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
 import { jsonSchema } from "../../src/settings/json-schema.ts"

@@ -2,8 +2,8 @@
  * Judges what the campaigns of a history share of their account (`test/model/accounts.ts`), by the plan: its cap, and what it reserves
  * for each campaign that the acting gate serves.
  */
-import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
-import type { QueueContext } from "../../src/rules/step.ts"
+import { MAX_HOLD_MILLIS } from "../../src/fifo-queue/rules/shared/hold.ts"
+import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { type AccountState, accountViolations, type Bounds, type Member, slotsWithin } from "../model/accounts.ts"
 import type { Change } from "../model/change.ts"
 import type { QueueState } from "../model/queue-state.ts"

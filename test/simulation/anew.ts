@@ -8,7 +8,7 @@ import {
   HIDDEN_WINDOWS,
   MAX_WINDOWS,
   SILENT_AFTER_MILLIS,
-} from "../../src/rules/outage.ts"
+} from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { Carried } from "./causes.ts"
 
 /** The last time that a gate was seen which was not seen since a moment, or the last sweep if nobody sweeps. */

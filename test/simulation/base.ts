@@ -1,7 +1,7 @@
 /** The one store below all gates of a history: the embedded one, called synchronously, or a real server. */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
+import { type Ask, type Rule, Store } from "../../src/store/Store.ts"
 import { type Kernel, Process } from "./kernel.ts"
 
 export interface Base {

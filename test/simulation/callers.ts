@@ -1,8 +1,8 @@
 /** Callers: each follows its action, using only what the gates tell it. */
 import { Effect, Exit } from "effect"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { type Opened, PushChannel } from "../../src/PushChannel.ts"
-import type { PushEvent } from "../../src/Session.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import type { PushEvent } from "../../src/protocol/Session.ts"
+import { type Opened, PushChannel } from "../../src/push-channel/PushChannel.ts"
 import type { Gate } from "./gate.ts"
 import { Link } from "./link.ts"
 import type { Arrive } from "./plan.ts"

@@ -4,15 +4,15 @@
  * (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since (`promises.ts`).
  */
 
-import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
+import { keysOf } from "../../src/fifo-queue/keys.ts"
+import type { FailedStart } from "../../src/fifo-queue/rules/fail.ts"
+import type { OutageReport } from "../../src/fifo-queue/rules/gates.ts"
+import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
+import type { QueueContext, StepAnswer } from "../../src/fifo-queue/rules/shared/step.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
-import { START_TIMEOUT_MILLIS } from "../../src/PlatformApi.ts"
-import { keysOf } from "../../src/queue/keys.ts"
-import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
-import type { FailedStart } from "../../src/rules/queue/fail.ts"
-import type { OutageReport } from "../../src/rules/queue/gates.ts"
-import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
+import { START_TIMEOUT_MILLIS } from "../../src/platform-api/transport.ts"
 import { originOf } from "../harness/newcomers.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedSettlements, expectedSignals } from "../model/obligations.ts"

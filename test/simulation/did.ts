@@ -1,9 +1,10 @@
 /** The rules of the queue as the simulation sees them: the input and the answer of each. */
-import type { rules } from "../../src/queue/rules.ts"
-import { readSignal } from "../../src/queue/signals.ts"
-import type { StepAnswer } from "../../src/rules/step.ts"
-import type { State } from "../../src/rules/ticket.ts"
-import type { Ask, Rule } from "../../src/Store.ts"
+
+import type { StepAnswer } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { State } from "../../src/fifo-queue/rules/shared/ticket.ts"
+import type { rules } from "../../src/fifo-queue/rules.ts"
+import { readSignal } from "../../src/fifo-queue/signals.ts"
+import type { Ask, Rule } from "../../src/store/Store.ts"
 import { signalText } from "../model/obligations.ts"
 
 /** Any rule, and any input of it. */

@@ -4,16 +4,18 @@
  * alone.
  */
 import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
-import { layerNoDeps } from "../../src/Gate.ts"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { STALLED_AFTER_MILLIS } from "../../src/fifo-queue/reach.ts"
+import { layerNoDeps } from "../../src/gatekeeper/as-configured.ts"
 import { Secrets } from "../../src/gatekeeper/campaigns.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
 import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
-import { IpIntel, noFacts } from "../../src/IpIntel.ts"
-import { PlatformApi } from "../../src/PlatformApi.ts"
-import * as PushChannel from "../../src/PushChannel.ts"
-import { STALLED_AFTER_MILLIS } from "../../src/queue/reach.ts"
-import { Settings } from "../../src/Settings.ts"
-import { Store } from "../../src/Store.ts"
+import { noFacts } from "../../src/ip-intel/facts.ts"
+import { IpIntel } from "../../src/ip-intel/IpIntel.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
+import * as PushChannelLayer from "../../src/push-channel/layer.ts"
+import { PushChannel } from "../../src/push-channel/PushChannel.ts"
+import { Settings } from "../../src/settings/Settings.ts"
+import { Store } from "../../src/store/Store.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
 import { Chance } from "./chance.ts"
 import type { Hindrance } from "./hindrances.ts"
@@ -26,7 +28,7 @@ import type { World } from "./world.ts"
 
 type Freeze = Pick<Extract<Action, { kind: "freeze" }>, "millis" | "clocks">
 
-export type Services = Gatekeeper | PushChannel.PushChannel
+export type Services = Gatekeeper | PushChannel
 
 /** How long a gate that could not start waits before it retries (ms). */
 const RESTART_MILLIS = 1_000
@@ -86,7 +88,7 @@ export class Gate {
     )
     const layer = layerNoDeps.pipe(
       Layer.provideMerge(
-        Layer.mergeAll(intel, Layer.succeed(PlatformApi, makePlatformApi(world, this)), PushChannel.layerShared),
+        Layer.mergeAll(intel, Layer.succeed(PlatformApi, makePlatformApi(world, this)), PushChannelLayer.layerShared),
       ),
       Layer.provideMerge(
         Layer.mergeAll(
@@ -169,7 +171,7 @@ export class Gate {
   /** Stops: sends its connections away, finishes starts in flight, and exits. */
   stop(downMillis: number): void {
     const { kernel, planted, watch } = this.world
-    const drain = PushChannel.PushChannel.use((channel) => channel.drain)
+    const drain = PushChannel.use((channel) => channel.drain)
     const close = Gatekeeper.use((gatekeeper) => gatekeeper.close)
     this.givesUpAt = Math.min(this.givesUpAt, kernel.now + CLOSE_MILLIS - RESERVED_MILLIS)
     const gone = (): void => {

@@ -2,7 +2,7 @@
  * The times in which a gate could not reach the store or was stalled, as the gate itself could notice them; and the
  * promise for them: nobody misses a turn or loses a place because of one.
  */
-import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { QueueState } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import type { CampaignName } from "./settings.ts"

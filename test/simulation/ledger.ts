@@ -2,8 +2,9 @@
  * A record of a history that is independent of the store: who was accepted in which order, how each ended, what callers
  * were told, and what was taken from whose budgets.
  */
-import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import type { Newcomer } from "../../src/rules/queue/admit.ts"
+
+import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
+import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import type { Change } from "../model/change.ts"
 import { leftLate, leftToDoubt } from "../model/obligations.ts"
 import { type QueueState, TERMINAL } from "../model/queue-state.ts"

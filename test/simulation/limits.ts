@@ -1,6 +1,6 @@
 /** Reads the budgets of one caller, by a rule for tests only, whose Lua is written by hand. */
-import { OPEN } from "../../src/rules/limits/units.ts"
-import type { Rule } from "../../src/Store.ts"
+import { OPEN } from "../../src/rate-limiter/rules/units.ts"
+import type { Rule } from "../../src/store/Store.ts"
 
 /** The tokens of all units, and of those whose ticket is open. */
 export interface Units {

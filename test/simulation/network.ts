@@ -3,10 +3,10 @@
  * suffers the faults that a history asks for. A dead gate receives nothing more; what it had sent is still executed.
  */
 import { Effect, type Scope } from "effect"
-import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
-import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/gates-shared.ts"
-import { StoreUnavailable, stackless } from "../../src/Session.ts"
-import type { Ask, Rule, Store } from "../../src/Store.ts"
+import { INSTANCE_CHANNEL } from "../../src/fifo-queue/FifoQueue.ts"
+import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/rules/gates-shared.ts"
+import { StoreUnavailable, stackless } from "../../src/protocol/refusals.ts"
+import type { Ask, Rule, Store } from "../../src/store/Store.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
 import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"

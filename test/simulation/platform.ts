@@ -3,9 +3,17 @@
  * and their ends are reported to some gate: early, late, twice, or never.
  */
 import { Effect, Exit } from "effect"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { AtCapacity, PlatformApi, PlatformError, type StartConfig } from "../../src/PlatformApi.ts"
-import { KeyRateLimited, RequestRefused, refused, unavailable } from "../../src/platform-api/errors.ts"
+import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import {
+  AtCapacity,
+  KeyRateLimited,
+  PlatformError,
+  RequestRefused,
+  refused,
+  unavailable,
+} from "../../src/platform-api/errors.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
+import type { StartConfig } from "../../src/protocol/Session.ts"
 import type { Gate } from "./gate.ts"
 import type { Arrive, Outcome, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"

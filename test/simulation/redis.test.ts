@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Scope } from "effect"
-import { Store } from "../../src/Store.ts"
+import { Store } from "../../src/store/Store.ts"
 import { redisServer } from "../harness/redis.ts"
 import { redisStore } from "../harness/stores.ts"
 import { redisBase } from "./base.ts"

@@ -1,7 +1,7 @@
 /** The settings of the gates of a history. */
 import { Redacted } from "effect"
-import { campaignKeyOf } from "../../src/queue/keys.ts"
-import type { Campaign, SettingsTree } from "../../src/Settings.ts"
+import { campaignKeyOf } from "../../src/fifo-queue/keys.ts"
+import type { Campaign, SettingsTree } from "../../src/settings/Settings.ts"
 import { DEFAULTS, SERVER } from "../harness/settings.ts"
 import type { Plan } from "./plan.ts"
 

@@ -1,10 +1,11 @@
 /** How a fault is planted: replaced rules of the store, on the embedded store only. */
-import type { rules as queueRules } from "../../src/queue/rules.ts"
-import type { rules as limiterRules } from "../../src/RateLimiter.ts"
-import type { Db } from "../../src/rules/db.ts"
-import { numberOf } from "../../src/rules/native.ts"
-import type { FailReason } from "../../src/rules/queue/fail.ts"
-import { type QueueContext, type Step, stepOf } from "../../src/rules/step.ts"
+
+import type { FailReason } from "../../src/fifo-queue/rules/fail.ts"
+import { type QueueContext, type Step, stepOf } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { rules as queueRules } from "../../src/fifo-queue/rules.ts"
+import type { rules as limiterRules } from "../../src/rate-limiter/layer.ts"
+import type { Db } from "../../src/store/rules/db.ts"
+import { numberOf } from "../../src/store/rules/native.ts"
 import type { Answer, AnyRule, Call, Name } from "./did.ts"
 
 type Change = (rule: AnyRule) => AnyRule

@@ -2,7 +2,7 @@
 import { get } from "node:http"
 import { HttpTransportType, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
 import { WebSocket } from "ws"
-import { endedEvent } from "../../src/PushChannel.ts"
+import { endedEvent } from "../../src/push-channel/layer.ts"
 import { ask } from "../harness/http.ts"
 import type { Transport } from "./plan.ts"
 

@@ -3,8 +3,8 @@
  * the sweep empties them.
  */
 import type { Redis } from "ioredis"
-import { OPEN } from "../../src/rules/limits/units.ts"
-import { RETENTION_MILLIS } from "../../src/rules/line.ts"
+import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
+import { OPEN } from "../../src/rate-limiter/rules/units.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

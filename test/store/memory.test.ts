@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
 import { layer } from "../../src/store/memory.ts"
+import { type Ask, type Rule, Store } from "../../src/store/Store.ts"
 
 const rule = <A>(answer: (db: MemoryDb, key: string) => A): Rule<object, object, A> => ({
   name: "test",

@@ -1,7 +1,7 @@
 /** The Redis store when another server becomes the primary while the old one keeps running, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, type Scope } from "effect"
-import type { Store } from "../../src/Store.ts"
+import type { Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 import { type RedisServer, redisServer } from "../harness/redis.ts"
 import { redisSentinels, replicated } from "../harness/redis-topologies.ts"

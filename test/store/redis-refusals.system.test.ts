@@ -1,10 +1,10 @@
 /** A Redis that refuses the connection string: the store does not start, and reports why without revealing a secret. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, type Scope } from "effect"
-import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { StoreRefused } from "../../src/store/redis-problems.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 import { type RedisServer, redisServer, startRedis } from "../harness/redis.ts"
 import { redisCluster } from "../harness/redis-topologies.ts"

@@ -1,8 +1,8 @@
 /** Rules that the tests of the Redis store run, and a store that is open as long as the scope. */
 import { Effect, Layer } from "effect"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Ask, type Rule, Store } from "../../src/store/Store.ts"
 import { connectionTo } from "../harness/stores.ts"
 
 /** Counts its runs on a key. */

@@ -9,8 +9,8 @@ import { createServer, getCACertificates, setDefaultCACertificates, type TLSSock
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import { Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { Store } from "../../src/store/Store.ts"
 import { redisServer } from "../harness/redis.ts"
 import { connectionTo } from "../harness/stores.ts"
 

@@ -10,13 +10,13 @@ import {
   type Settlement,
   type Signal,
   type StepResult,
-} from "../../src/FifoQueue.ts"
-import { campaignIdOf, keysOf } from "../../src/queue/keys.ts"
-import { readSignal } from "../../src/queue/signals.ts"
-import type { QueueContext } from "../../src/rules/step.ts"
-import type { StoreUnavailable } from "../../src/Session.ts"
-import { type Rule, Store } from "../../src/Store.ts"
+} from "../../src/fifo-queue/FifoQueue.ts"
+import { campaignIdOf, keysOf } from "../../src/fifo-queue/keys.ts"
+import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
+import { readSignal } from "../../src/fifo-queue/signals.ts"
+import type { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
 import type { Change } from "../model/change.ts"

@@ -6,10 +6,12 @@ import { it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { WebSocket } from "ws"
 import * as AccessLog from "../../src/http/access-log.ts"
-import * as Listeners from "../../src/http/listeners.ts"
+import * as ListenersLayer from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
-import { layerLocal, PushChannel } from "../../src/PushChannel.ts"
-import type { PushEvent } from "../../src/Session.ts"
+import { Listeners, type Options } from "../../src/http/services.ts"
+import type { PushEvent } from "../../src/protocol/Session.ts"
+import { layerLocal } from "../../src/push-channel/layer.ts"
+import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { eventually } from "../harness/process.ts"
 import { type GateServices, type Given, gateLayer, makeWorld, type Wiring, type World } from "./gate.ts"
 
@@ -29,22 +31,18 @@ export interface Served {
 }
 
 /** A gate behind a server for as long as the scope is open, with its services. */
-export const serveGate = Effect.fnUntraced(function* (
-  given: Given,
-  options: Listeners.Options = {},
-  wiring: Wiring = {},
-) {
+export const serveGate = Effect.fnUntraced(function* (given: Given, options: Options = {}, wiring: Wiring = {}) {
   const world = makeWorld()
   let lines = ""
   const log = AccessLog.layer((more) => {
     lines += more
   })
-  const app = Listeners.layer(options).pipe(
+  const app = ListenersLayer.layer(options).pipe(
     Layer.provide(log),
     Layer.provideMerge(gateLayer(world, given, { push: layerLocal, ...wiring })),
   )
   const context = yield* Layer.build(app)
-  const listeners = Context.get(context, Listeners.Listeners)
+  const listeners = Context.get(context, Listeners)
   const server = yield* Effect.acquireRelease(
     Effect.sync(() => Server.makeServer(listeners)),
     (running) =>
@@ -83,7 +81,7 @@ export const servedTest = (
   name: string,
   given: Given,
   body: (served: Served) => Effect.Effect<void, unknown, GateServices | Scope.Scope>,
-  options: Listeners.Options = {},
+  options: Options = {},
   wiring: Wiring = {},
 ): void => {
   it.live(name, () =>

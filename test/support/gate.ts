@@ -5,38 +5,42 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue } from "../../src/FifoQueue.ts"
-import { layerNoDeps } from "../../src/Gate.ts"
-import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
-import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
+import { layerNoDeps } from "../../src/gatekeeper/as-configured.ts"
+import { Gatekeeper, type RequestError } from "../../src/gatekeeper/service.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
-import type { Operator } from "../../src/operator/Operator.ts"
+import { type IpFacts, type IpIntelFailed, noFacts } from "../../src/ip-intel/facts.ts"
+import { IpIntel } from "../../src/ip-intel/IpIntel.ts"
+import type { Operator } from "../../src/operator/service.ts"
 import {
   AtCapacity,
-  type Concurrency,
-  type Finding,
   KeyRateLimited,
-  type LengthControl,
-  PlatformApi,
   PlatformError,
-  type RelayedSession,
   RequestRefused,
-  type SessionState,
-  type UnreadVerdict,
-  type WebhookVerdict,
-  type WebSession,
-} from "../../src/PlatformApi.ts"
-import { PushChannel } from "../../src/PushChannel.ts"
-import { refused, unavailable } from "../../src/platform-api/errors.ts"
+  refused,
+  unavailable,
+} from "../../src/platform-api/errors.ts"
+import type {
+  Concurrency,
+  Finding,
+  LengthControl,
+  RelayedSession,
+  SessionState,
+  WebSession,
+} from "../../src/platform-api/model.ts"
 import { newOfferToken, sessionOfToken } from "../../src/platform-api/offer-token.ts"
-import { keysOf, type RateLimiter } from "../../src/RateLimiter.ts"
-import { HOUR, OPEN } from "../../src/rules/limits/units.ts"
-import type { PushEvent, SessionConfig, Started } from "../../src/Session.ts"
-import { Settings } from "../../src/Settings.ts"
-import { type Rule, Store } from "../../src/Store.ts"
+import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
+import type { UnreadVerdict, WebhookVerdict } from "../../src/platform-api/webhooks.ts"
+import type { PushEvent, SessionConfig, Started } from "../../src/protocol/Session.ts"
+import { PushChannel } from "../../src/push-channel/PushChannel.ts"
+import { keysOf } from "../../src/rate-limiter/layer.ts"
+import type { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
+import { HOUR, OPEN } from "../../src/rate-limiter/rules/units.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import * as memory from "../../src/store/memory.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 
 /** When every test begins (ms since 1970). */
 export const BEGIN = 1_800_000_000_000

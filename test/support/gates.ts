@@ -1,7 +1,7 @@
 /** Several gates in process on one store, each with its own settings, until it is stopped. */
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
-import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
+import { Store } from "../../src/store/Store.ts"
 import { type GateServices, type Given, gateLayer, type World } from "./gate.ts"
 
 export interface RunningGate {

@@ -15,15 +15,16 @@ import {
   type Settlement,
   type StartFailure,
   TICK_MILLIS,
-} from "../../src/FifoQueue.ts"
-import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/queue/keys.ts"
-import { newcomerCall } from "../../src/queue/newcomer.ts"
-import type { Action, Pages } from "../../src/queue/operator.ts"
-import { rules } from "../../src/queue/rules.ts"
-import type { QueueContext } from "../../src/rules/step.ts"
-import { Settings } from "../../src/Settings.ts"
-import { type Rule, Store } from "../../src/Store.ts"
+} from "../../src/fifo-queue/FifoQueue.ts"
+import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
+import { newcomerCall } from "../../src/fifo-queue/newcomer.ts"
+import type { Action } from "../../src/fifo-queue/rules/operator/actions.ts"
+import type { Pages } from "../../src/fifo-queue/rules/operator/snapshot.ts"
+import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
+import { rules } from "../../src/fifo-queue/rules.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 import { type CheckedAccount, makeCheckedSteps } from "./checked-steps.ts"
 import { makeTwoGates } from "./two-gates.ts"
 

@@ -1,11 +1,11 @@
 /** Two gates of a campaign, `here` and `there`, for tests of the queue. Each has its own path to the store, which can be broken. */
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer } from "effect"
-import { FifoQueue, type Withdrawals } from "../../src/FifoQueue.ts"
-import { layer as queueLayer } from "../../src/queue/layer.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Settings } from "../../src/Settings.ts"
-import { Store } from "../../src/Store.ts"
+import { FifoQueue, type Withdrawals } from "../../src/fifo-queue/FifoQueue.ts"
+import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
+import { Settings } from "../../src/settings/Settings.ts"
+import { Store } from "../../src/store/Store.ts"
 
 export const makeTwoGates = Effect.fnUntraced(function* () {
   const store = yield* Store

@@ -6,8 +6,9 @@ import axe from "axe-core"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { describe, expect, it } from "vitest"
 import { WebSocket } from "ws"
-import * as Gate from "../../src/Gate.ts"
-import * as Listeners from "../../src/http/listeners.ts"
+import * as Gate from "../../src/gatekeeper/as-configured.ts"
+import * as ListenersLayer from "../../src/http/listeners.ts"
+import { Listeners } from "../../src/http/services.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
@@ -228,13 +229,13 @@ it("gives settings with which a gate runs, and sees its first request and its fi
     const parsed: Record<string, unknown> = JSON.parse(text)
     const listeners = await Effect.runPromise(
       Layer.buildWithScope(
-        Listeners.layer({}).pipe(
+        ListenersLayer.layer({}).pipe(
           Layer.provide(Gate.layer),
           Layer.provide(layerFrom(parsed)),
           Layer.provide(Logger.layer([])),
         ),
         scope,
-      ).pipe(Effect.map((context) => Context.get(context, Listeners.Listeners))),
+      ).pipe(Effect.map((context) => Context.get(context, Listeners))),
     )
     server.on("request", listeners.request)
     const started = await fetch(`${gate}/api/session/request`, {

@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "vitest"
 import { failures } from "../../src/http/failures.ts"
-import { TicketState } from "../../src/Session.ts"
+import { TicketState } from "../../src/protocol/Session.ts"
 import { extraStrings } from "../../src/web/widget/extra-strings.ts"
+import type { Text } from "../../src/web/widget/fill.ts"
 import { match, NAMES } from "../../src/web/widget/language-tags.ts"
-import { createSay, defaultStrings, type Text } from "../../src/web/widget/strings.ts"
+import { createSay, defaultStrings } from "../../src/web/widget/strings.ts"
 
 const allStrings = { ...defaultStrings, ...extraStrings }
 

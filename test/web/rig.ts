@@ -9,9 +9,10 @@ import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { WebSocket } from "ws"
-import { pages } from "../../src/commands/demo.ts"
-import * as Gate from "../../src/Gate.ts"
-import * as Listeners from "../../src/http/listeners.ts"
+import { pages } from "../../src/cli/demo.ts"
+import * as Gate from "../../src/gatekeeper/as-configured.ts"
+import * as ListenersLayer from "../../src/http/listeners.ts"
+import { Listeners } from "../../src/http/services.ts"
 import { WidgetFiles } from "../../src/http/static.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
@@ -179,7 +180,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
           headers: { "X-Api-Token": Redacted.make(TOKEN) },
         },
       })
-      return Listeners.layer({ routes: pages(pathToFileURL(built.demo)) }).pipe(
+      return ListenersLayer.layer({ routes: pages(pathToFileURL(built.demo)) }).pipe(
         Layer.provide(Gate.layer),
         Layer.provide(
           layerFrom({
@@ -218,7 +219,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
   )
   const context = await Effect.runPromise(Layer.buildWithScope(everything, scope))
   const { baseUrl } = await Effect.runPromise(Effect.provide(Platform.Platform, context))
-  const listeners = await Effect.runPromise(Effect.provide(Listeners.Listeners, context))
+  const listeners = await Effect.runPromise(Effect.provide(Listeners, context))
 
   if (account === undefined) throw new Error("the gate was built without an account")
   const { businessId, secret, webCampaignId } = account

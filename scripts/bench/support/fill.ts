@@ -1,10 +1,10 @@
 /** Fills a queue with tickets without connections. */
 import { Redis } from "ioredis"
-import { keysOf } from "../../../src/queue/keys.ts"
-import { newcomerCall } from "../../../src/queue/newcomer.ts"
-import { rules } from "../../../src/queue/rules.ts"
-import type { Newcomer } from "../../../src/rules/queue/admit.ts"
-import type { QueueContext } from "../../../src/rules/step.ts"
+import { keysOf } from "../../../src/fifo-queue/keys.ts"
+import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
+import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
+import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
+import { rules } from "../../../src/fifo-queue/rules.ts"
 import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/batch.ts"
 import type { RedisServer } from "../../../test/harness/redis.ts"
 

@@ -1,5 +1,5 @@
 /** Checks the objects that a host gives, before anything calls them. */
-import { unknownFields } from "../../unknown-field.ts"
+import { unknownFields } from "../../lib/unknown-field.ts"
 
 type Kind = "function" | "string" | "boolean"
 

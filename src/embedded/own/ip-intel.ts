@@ -1,9 +1,9 @@
 /** A host's own source of facts about addresses, as a plain object. */
 import { Effect, Layer } from "effect"
-import { IpIntel } from "../../IpIntel.ts"
 import { failing, type IpFacts, ipFacts } from "../../ip-intel/facts.ts"
+import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { local } from "../../ip-intel/local.ts"
-import { unknownFields } from "../../unknown-field.ts"
+import { unknownFields } from "../../lib/unknown-field.ts"
 import { checkMembers } from "./check.ts"
 
 /** Facts about callers' addresses. Each new request asks; the host caches as it needs. */

@@ -1,7 +1,5 @@
 /** A host's own voice-agent platform, as a plain object. */
 import { Effect, Layer, Schema, SchemaIssue } from "effect"
-import { Credential } from "../../credential.ts"
-import { PlatformApi, type StartConfig, type WebSession } from "../../PlatformApi.ts"
 import {
   AtCapacity,
   KeyRateLimited,
@@ -11,6 +9,10 @@ import {
   Unavailable,
   unavailable,
 } from "../../platform-api/errors.ts"
+import type { WebSession } from "../../platform-api/model.ts"
+import { PlatformApi } from "../../platform-api/PlatformApi.ts"
+import { Credential } from "../../protocol/credential.ts"
+import type { StartConfig } from "../../protocol/Session.ts"
 import { checkMembers } from "./check.ts"
 
 /**

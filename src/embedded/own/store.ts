@@ -1,7 +1,7 @@
 /** A host's own store, as a plain object: the gate's data on a database or a client that the host already has. */
 import { Clock, Effect, Layer } from "effect"
-import { StoreUnavailable } from "../../Session.ts"
-import { type Ask, type Rule, Store } from "../../Store.ts"
+import { StoreUnavailable } from "../../protocol/refusals.ts"
+import { type Ask, type Rule, Store } from "../../store/Store.ts"
 import { withSpans } from "../../store/spans.ts"
 import { checkMembers } from "./check.ts"
 

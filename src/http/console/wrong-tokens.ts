@@ -3,8 +3,8 @@
  * a token has at least 16 characters, so guessing does not find it, and a check is cheap. A limit would lock out an operator who is
  * behind the same address.
  */
-import { isOpen } from "../../age.ts"
-import { boundedCache } from "../../bounded-cache.ts"
+import { isOpen } from "../../lib/age.ts"
+import { boundedCache } from "../../lib/bounded-cache.ts"
 
 /** Maximum lines about one address (IPv6: one /64) in `WINDOW_MILLIS`. */
 export const LOGGED = 10

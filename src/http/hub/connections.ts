@@ -4,8 +4,8 @@
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { WebSocket } from "ws"
-import { BACKLOG_BYTES } from "../../connection-table.ts"
-import * as messages from "../../messages.ts"
+import * as messages from "../../protocol/messages.ts"
+import { BACKLOG_BYTES } from "../../push-channel/connection-table.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { toProblem } from "../failures.ts"
 import type { TicketLimits } from "../ticket-limits.ts"

@@ -6,11 +6,11 @@
  */
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
-import { claimToken, recallTickets, rememberTicket } from "../../rules/hub-memory.ts"
-import { runPlain } from "../../rules/run.ts"
-import type { StoreUnavailable } from "../../Session.ts"
-import { Store } from "../../Store.ts"
+import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
+import { runPlain } from "../../store/rules/run.ts"
+import { Store } from "../../store/Store.ts"
+import { claimToken, recallTickets, rememberTicket } from "./rules/hub-memory.ts"
 
 /** A negotiated token expires after this time; a used one is known as used for this time. */
 const TOKEN_MILLIS = 60_000

@@ -1,8 +1,8 @@
 /** One browser's hub connection: its state, and what the gate tells it. */
 import { Effect } from "effect"
 import type { WebSocket } from "ws"
-import { accessOf } from "../../credential.ts"
-import type { Opened } from "../../PushChannel.ts"
+import { accessOf } from "../../protocol/credential.ts"
+import type { Opened } from "../../push-channel/PushChannel.ts"
 import type { Browser } from "./memory.ts"
 import * as protocol from "./protocol.ts"
 

@@ -5,9 +5,9 @@
  */
 import { Effect, Schedule } from "effect"
 import { WebSocket } from "ws"
-import { Gatekeeper } from "../../Gatekeeper.ts"
-import { type Connection, type Opened, PushChannel } from "../../PushChannel.ts"
-import { isTerminal, type PushEvent } from "../../Session.ts"
+import { Gatekeeper } from "../../gatekeeper/service.ts"
+import { isTerminal, type PushEvent } from "../../protocol/Session.ts"
+import { type Connection, type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
 import { awaitStart } from "../await-start.ts"
 import type { Browser, HubMemory } from "./memory.ts"
 import { isAnswering, type Peer, sendFailed, sendReady, sendReconnect, sendReplaced } from "./peer.ts"

@@ -2,7 +2,7 @@
 import { SchemaAST, SchemaIssue } from "effect"
 import type { HttpApiError } from "effect/http-api"
 import { closestMatch } from "leven"
-import { plainExpectation } from "../../plain-expectation.ts"
+import { plainExpectation } from "../../lib/plain-expectation.ts"
 
 /** Limit of fields in a message, so that a hostile body does not cause a long answer. */
 const MAX_FIELDS = 10

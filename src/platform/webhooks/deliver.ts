@@ -5,8 +5,8 @@
  */
 import { Clock, Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { monotonicMillis } from "../../age.ts"
-import { retryAfterSeconds } from "../../retry-after.ts"
+import { monotonicMillis } from "../../lib/age.ts"
+import { retryAfterSeconds } from "../../lib/retry-after.ts"
 import type { WebhookTarget } from "../model.ts"
 import { WebCampaigns } from "../WebCampaigns.ts"
 import { type Delivery, Webhooks } from "../Webhooks.ts"

@@ -3,7 +3,7 @@
  * signs them. Nothing leaves the process: `fetch` takes the place of the global one.
  */
 import type { VendorWebhook } from "../../platform-api/adapter.ts"
-import type { Credential } from "../../Session.ts"
+import type { Credential } from "../../protocol/credential.ts"
 
 /** A request of the gate. */
 export interface VendorRequest {

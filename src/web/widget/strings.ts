@@ -7,8 +7,6 @@ import type { extraStrings } from "./extra-strings.ts"
 import { fill, isText, type Text } from "./fill.ts"
 import type { Language } from "./language-tags.ts"
 
-export type { Text } from "./fill.ts"
-
 export const defaultStrings = {
   label: "Voice agent",
   "idle.title": "Talk to us",

@@ -1,6 +1,6 @@
 /** A Redis Cluster of six nodes loses the master that serves the campaign: its replica takes over. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { keysOf } from "../../../src/queue/keys.ts"
+import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { startCluster } from "../../harness/redis-topologies.ts"
 import { FAILOVER_OUTCOMES, lostCallers, makeFailoverRig } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"

@@ -1,6 +1,6 @@
 /** kill -9 of gates at random moments, under load: the other one takes over, and the dead one restarts. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { OPEN } from "../../../src/rules/limits/units.ts"
+import { OPEN } from "../../../src/rate-limiter/rules/units.ts"
 import { startRedis } from "../../harness/redis.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, seconds, inWords as timesInWords } from "../support/order.ts"

@@ -3,7 +3,7 @@
  * program writes invalid records.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { keysOf, quarantineKeyOf } from "../../../src/queue/keys.ts"
+import { keysOf, quarantineKeyOf } from "../../../src/fifo-queue/keys.ts"
 import { type RedisServer, startRedis } from "../../harness/redis.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises"
-import { holdsSlot } from "../../../src/rules/ticket.ts"
+import { holdsSlot } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { ask, field } from "../../harness/http.ts"
 import { startRedis } from "../../harness/redis.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"

@@ -5,7 +5,7 @@
  * over.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
+import { TICK_MILLIS } from "../../../src/fifo-queue/FifoQueue.ts"
 import { DETECTION_MILLIS } from "../../../src/store/probe.ts"
 import { eventually } from "../../harness/process.ts"
 import { startRedis } from "../../harness/redis.ts"

@@ -1,9 +1,9 @@
 /** Reads the store beside the gates, on its own connection, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime, Schema } from "effect"
-import { keysOf } from "../../../src/queue/keys.ts"
-import { type Rule, Store } from "../../../src/Store.ts"
+import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import * as redis from "../../../src/store/redis.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { type Rule, Store } from "../../../src/store/Store.ts"
 import { connectionTo } from "../../harness/stores.ts"
 import { contradictions } from "../../model/invariants.ts"
 import { type QueueState, recordOf } from "../../model/queue-state.ts"

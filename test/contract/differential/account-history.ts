@@ -3,13 +3,13 @@
  * time passes. The invariants of each campaign and those of the account are checked after every step.
  */
 
-import { campaignIdOf, keysOf } from "../../../src/queue/keys.ts"
-import { newcomerCall } from "../../../src/queue/newcomer.ts"
-import { rules as queueRules } from "../../../src/queue/rules.ts"
-import type { QueueContext, StepAnswer } from "../../../src/rules/step.ts"
-import type { State } from "../../../src/rules/ticket.ts"
-import type { Rule } from "../../../src/Store.ts"
+import { campaignIdOf, keysOf } from "../../../src/fifo-queue/keys.ts"
+import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
+import type { QueueContext, StepAnswer } from "../../../src/fifo-queue/rules/shared/step.ts"
+import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"
+import { rules as queueRules } from "../../../src/fifo-queue/rules.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import type { Rule } from "../../../src/store/Store.ts"
 import { type AccountState, accountViolations, type Member, slotsWithin } from "../../model/accounts.ts"
 import type { Change } from "../../model/change.ts"
 import { violations } from "../../model/invariants.ts"

@@ -1,6 +1,7 @@
 /** A history: the steps run on the memory store, and all that they answered and published. */
-import type { Rule } from "../../../src/Store.ts"
+
 import { MemoryDb } from "../../../src/store/MemoryDb.ts"
+import type { Rule } from "../../../src/store/Store.ts"
 
 /** Any rule. */
 export type AnyRule = Rule<never, never, unknown>

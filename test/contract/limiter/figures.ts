@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { RateLimiter } from "../../../src/RateLimiter.ts"
+import { RateLimiter } from "../../../src/rate-limiter/RateLimiter.ts"
 import { HOUR, type LimiterTest, take, takes } from "./harness.ts"
 
 export const figures = (test: LimiterTest): void => {

@@ -2,9 +2,10 @@
 import { randomUUID } from "node:crypto"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Result, type Scope } from "effect"
-import type { SettlementKind } from "../../../src/FifoQueue.ts"
-import { layer as limiterLayer, RateLimiter } from "../../../src/RateLimiter.ts"
-import type { Store } from "../../../src/Store.ts"
+import type { SettlementKind } from "../../../src/fifo-queue/FifoQueue.ts"
+import { layer as limiterLayer } from "../../../src/rate-limiter/layer.ts"
+import { RateLimiter } from "../../../src/rate-limiter/RateLimiter.ts"
+import type { Store } from "../../../src/store/Store.ts"
 import { settingsWith } from "../../harness/settings.ts"
 import type { Limits } from "../../support/limiter-model.ts"
 

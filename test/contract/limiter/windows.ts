@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { HOLD_MILLIS, layer as limiterLayer } from "../../../src/RateLimiter.ts"
-import { Store } from "../../../src/Store.ts"
+import { HOLD_MILLIS, layer as limiterLayer } from "../../../src/rate-limiter/layer.ts"
+import { Store } from "../../../src/store/Store.ts"
 import type { Limits } from "../../support/limiter-model.ts"
 import { DAY, give, HOUR, type LimiterTest, limitsLayer, someone, take, takes } from "./harness.ts"
 

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { WANT_MILLIS } from "../../../src/rules/account.ts"
+import { WANT_MILLIS } from "../../../src/fifo-queue/rules/shared/account.ts"
 import { type Bench, type BenchAccount, makeBench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 

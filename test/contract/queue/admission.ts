@@ -1,7 +1,7 @@
 /** Which newcomers are admitted, queued or refused. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { FifoQueue } from "../../../src/FifoQueue.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { makeBench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest } from "./harness.ts"
 

@@ -2,13 +2,13 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { LEARNED_MILLIS } from "../../../src/rules/platform-limit.ts"
 import {
   INITIAL_BACKOFF_MILLIS,
   LIMITED_LONGEST_MILLIS,
   MAX_BACKOFF_MILLIS,
   MAX_IDLE_BACKOFF_MILLIS,
-} from "../../../src/rules/queue/fail.ts"
+} from "../../../src/fifo-queue/rules/fail.ts"
+import { LEARNED_MILLIS } from "../../../src/fifo-queue/rules/shared/platform-limit.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DOUBT_MILLIS } from "../../../src/rules/doubt.ts"
+import { DOUBT_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 

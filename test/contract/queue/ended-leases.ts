@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Store } from "../../../src/Store.ts"
+import { Store } from "../../../src/store/Store.ts"
 import { OPERATOR } from "../../support/queue-bench.ts"
 import { hash, ids, leaseOf, type QueueTest } from "./harness.ts"
 

@@ -2,10 +2,15 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
-import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
-import { MAX_EXCUSED_TURNS } from "../../../src/rules/outage.ts"
-import { UNKNOWN_SLOTS } from "../../../src/rules/platform-limit.ts"
+import {
+  INITIAL_BACKOFF_MILLIS,
+  INITIAL_DISRUPTED_MILLIS,
+  MAX_DISRUPTED_MILLIS,
+} from "../../../src/fifo-queue/rules/fail.ts"
+import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/fifo-queue/rules/shared/call-next.ts"
+import { INITIAL_PARK_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
+import { MAX_EXCUSED_TURNS } from "../../../src/fifo-queue/rules/shared/outage.ts"
+import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/rules/shared/platform-limit.ts"
 import {
   REFUSED_CALLERS,
   REFUSED_STARTS,
@@ -13,12 +18,7 @@ import {
   WATCH_HELD_MILLIS,
   WATCH_MILLIS,
   WATCH_SUSPECT_MILLIS,
-} from "../../../src/rules/platform-state.ts"
-import {
-  INITIAL_BACKOFF_MILLIS,
-  INITIAL_DISRUPTED_MILLIS,
-  MAX_DISRUPTED_MILLIS,
-} from "../../../src/rules/queue/fail.ts"
+} from "../../../src/fifo-queue/rules/shared/platform-state.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
 

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue } from "../../../src/FifoQueue.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 

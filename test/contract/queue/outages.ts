@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { DEAD_MILLIS, MAX_WINDOWS } from "../../../src/rules/outage.ts"
+import { TICK_MILLIS } from "../../../src/fifo-queue/FifoQueue.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../../src/fifo-queue/rules/shared/outage.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { isoTime } from "../../../src/Session.ts"
+import { isoTime } from "../../../src/protocol/Session.ts"
 import { GRACE, hash, type QueueTest } from "./harness.ts"
 
 export const pauses = (test: QueueTest): void => {

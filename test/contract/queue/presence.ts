@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { MAX_CLEARED_PER_STEP } from "../../../src/rules/call-next.ts"
+import { TICK_MILLIS } from "../../../src/fifo-queue/FifoQueue.ts"
+import { MAX_CLEARED_PER_STEP } from "../../../src/fifo-queue/rules/shared/call-next.ts"
 import { GRACE, ids, type QueueTest } from "./harness.ts"
 
 export const presence = (test: QueueTest): void => {

@@ -2,14 +2,14 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type CampaignContext, FifoQueue } from "../../../src/FifoQueue.ts"
-import { keysOf } from "../../../src/queue/keys.ts"
-import { MAX_QUARANTINED } from "../../../src/rules/load.ts"
-import { type Rule, Store } from "../../../src/Store.ts"
+import { type CampaignContext, FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { keysOf } from "../../../src/fifo-queue/keys.ts"
+import { MAX_QUARANTINED } from "../../../src/fifo-queue/rules/shared/load.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { type Rule, Store } from "../../../src/store/Store.ts"
 import { LONGEST_CALL, type QueueTest } from "./harness.ts"
 
-/** The keys by name, as in `rules/keys.ts`, from 1. */
+/** The keys by name, as in `fifo-queue/rules/shared/keys.ts`, from 1. */
 const KEYS = {
   meta: 1,
   tickets: 2,

@@ -2,8 +2,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { BUCKET_MILLIS, BUCKETS, GONE_MILLIS, makeRegistry, type Registry } from "../../../src/operator/registry.ts"
-import { Store } from "../../../src/Store.ts"
+import { BUCKET_MILLIS, BUCKETS, GONE_MILLIS } from "../../../src/fifo-queue/rules/operator/activity.ts"
+import { makeRegistry, type Registry } from "../../../src/operator/registry.ts"
+import { Store } from "../../../src/store/Store.ts"
 
 export const registry = (store: Layer.Layer<Store>): void => {
   /** There is one registry per store; each test has its own keys and starts at the beginning of a bucket. */

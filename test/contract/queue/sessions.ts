@@ -2,9 +2,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue } from "../../../src/FifoQueue.ts"
-import { FREE_LEAVE_MILLIS } from "../../../src/rules/queue/leave.ts"
-import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { FREE_LEAVE_MILLIS } from "../../../src/fifo-queue/rules/leave.ts"
+import { ENDED_SESSION_MILLIS } from "../../../src/fifo-queue/rules/sweep.ts"
 import { type QueueTest, START_LEASE } from "./harness.ts"
 
 export const sessions = (test: QueueTest): void => {

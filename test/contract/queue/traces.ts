@@ -1,7 +1,7 @@
 /** The context of a caller's trace stays with its ticket and comes with its signals. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { FifoQueue } from "../../../src/FifoQueue.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import type { QueueTest } from "./harness.ts"
 
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

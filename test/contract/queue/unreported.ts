@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { UNREPORTED, UNREPORTED_MILLIS } from "../../../src/rules/platform-state.ts"
+import { UNREPORTED, UNREPORTED_MILLIS } from "../../../src/fifo-queue/rules/shared/platform-state.ts"
 import type { QueueTest } from "./harness.ts"
 
 export const unreported = (test: QueueTest): void => {

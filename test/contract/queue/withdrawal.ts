@@ -5,7 +5,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
+import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import type { QueueTest } from "./harness.ts"
 
 const CALLER = "1.2.3.4"

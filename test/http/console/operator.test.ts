@@ -5,7 +5,7 @@ import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { AuditLog, Campaigns, Found } from "../../../src/operator/shapes.ts"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
-import { endedEvent } from "../../../src/PushChannel.ts"
+import { endedEvent } from "../../../src/push-channel/layer.ts"
 import { ask, gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
 import { TOKEN } from "./support.ts"
 

@@ -1,19 +1,22 @@
 /** A gate with a console over a real server: the embedded store, a platform in memory, no limits. */
 import { createServer } from "node:http"
 import { Effect, Layer, type Scope } from "effect"
-import * as Gate from "../../../src/Gate.ts"
-import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import * as Gate from "../../../src/gatekeeper/as-configured.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
 import { PageRoot } from "../../../src/http/console/routes.ts"
-import * as Listeners from "../../../src/http/listeners.ts"
-import { type IpFacts, IpIntel, noFacts } from "../../../src/IpIntel.ts"
-import { Operator } from "../../../src/operator/Operator.ts"
-import { PlatformApi, type PlatformError } from "../../../src/PlatformApi.ts"
-import * as PushChannel from "../../../src/PushChannel.ts"
-import { Reload, type ReloadOutcome } from "../../../src/Reload.ts"
-import { StoreUnavailable } from "../../../src/Session.ts"
-import { Store } from "../../../src/Store.ts"
+import * as ListenersLayer from "../../../src/http/listeners.ts"
+import { Listeners } from "../../../src/http/services.ts"
+import { type IpFacts, noFacts } from "../../../src/ip-intel/facts.ts"
+import { IpIntel } from "../../../src/ip-intel/IpIntel.ts"
+import { Operator } from "../../../src/operator/service.ts"
+import type { PlatformError } from "../../../src/platform-api/errors.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
+import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
+import * as PushChannel from "../../../src/push-channel/layer.ts"
+import { Reload, type ReloadOutcome } from "../../../src/reload/Reload.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
 import * as memory from "../../../src/store/memory.ts"
+import { Store } from "../../../src/store/Store.ts"
 
 export const TOKEN = "console-token-0123456789"
 
@@ -130,7 +133,7 @@ export const startGate = ({
     Queue: { DisconnectGraceSeconds: 3600, MaxLength: queueLength },
     Server: { Host: "127.0.0.1" },
   })
-  const gate = Listeners.layer({ basePath }).pipe(
+  const gate = ListenersLayer.layer({ basePath }).pipe(
     Layer.provideMerge(Gate.layerNoDeps),
     Layer.provide([intel(facts), platform(state)]),
     Layer.provide(PushChannel.layerShared),
@@ -147,7 +150,7 @@ export const startGate = ({
     const context = yield* Layer.build(gate)
     return yield* Effect.provide(
       Effect.gen(function* () {
-        const listeners = yield* Listeners.Listeners
+        const listeners = yield* Listeners
         const server = createServer(listeners.request)
         server.on("upgrade", listeners.upgrade)
         yield* Effect.acquireRelease(

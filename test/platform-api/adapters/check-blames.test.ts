@@ -1,7 +1,7 @@
 /** Which setting `check` names for each way in which a vendor refuses, or is not there. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { subjectOf, vendorTest } from "./rig.ts"
 

@@ -1,9 +1,9 @@
 /** What holds for every platform, run against each vendor's fake. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger, Metric } from "effect"
-import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import * as metrics from "../../../src/gatekeeper/metrics.ts"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { documented } from "./documented.ts"

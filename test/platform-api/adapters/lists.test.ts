@@ -1,7 +1,7 @@
 /** A call whose start was not confirmed is found however many calls were made since, up to a bound. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { MAX_PAGES, PAGE_LIMIT } from "../../../src/platform-api/recent-calls.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"

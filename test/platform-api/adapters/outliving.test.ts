@@ -4,8 +4,8 @@
  */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"

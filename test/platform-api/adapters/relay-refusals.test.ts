@@ -1,8 +1,8 @@
 /** What the caller gets when OpenAI refuses an offer. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import type { VendorTrouble } from "../../../src/testing/vendors/fake-vendor.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { begins, callsIn, fails, KEY, offer, relayed, tokenOf } from "./relay-rig.ts"

@@ -1,7 +1,7 @@
 /** What the tests of `sdp-relay` credentials share: a gate in front of the fake of OpenAI, and its pages, which make offers. */
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import type { Started } from "../../../src/Session.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import type { Started } from "../../../src/protocol/Session.ts"
 import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { type Subject, vendorTest, type World } from "./rig.ts"
 

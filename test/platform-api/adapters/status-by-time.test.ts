@@ -1,8 +1,8 @@
 /** Vendors that list their sessions by ids of their own: which slots an unreported end frees, and which not. */
 import { assert, describe } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { Gatekeeper } from "../../../src/Gatekeeper.ts"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { BEGIN } from "../../support/gate.ts"

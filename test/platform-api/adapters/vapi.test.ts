@@ -1,7 +1,7 @@
 /** What is Vapi's alone: what a start says of control and of waiting for the caller, and what the page's SDK gets. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { initiate, subjectOf, vendorTest } from "./rig.ts"
 

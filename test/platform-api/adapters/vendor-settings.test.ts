@@ -1,7 +1,7 @@
 /** What a vendor's own settings and figures mean for the gate: what `check` says of them, and how many slots they give. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
 import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"

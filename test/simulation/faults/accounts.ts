@@ -1,5 +1,5 @@
 /** Faults in what the campaigns of an account share. */
-import type { Account } from "../../../src/rules/step.ts"
+import type { Account } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { asked, everywhere, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

@@ -1,5 +1,5 @@
 /** Faults in deadlines: of presence, of leases and of start windows. */
-import { load } from "../../../src/rules/load.ts"
+import { load } from "../../../src/fifo-queue/rules/shared/load.ts"
 import { everywhere, queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

@@ -1,6 +1,7 @@
 /** Faults of gates: requests that they withdraw, a stop, and campaigns that they no longer serve. */
-import type { GateHears } from "../../../src/rules/gates-shared.ts"
-import { load } from "../../../src/rules/load.ts"
+
+import { load } from "../../../src/fifo-queue/rules/shared/load.ts"
+import type { GateHears } from "../../../src/gatekeeper/rules/gates-shared.ts"
 import { asked, each, queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

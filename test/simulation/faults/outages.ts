@@ -1,5 +1,5 @@
 /** Planted faults in the handling of outages: each costs somebody a turn or a place, or blocks a slot forever. */
-import { load } from "../../../src/rules/load.ts"
+import { load } from "../../../src/fifo-queue/rules/shared/load.ts"
 import { asked, everywhere, queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

@@ -1,7 +1,7 @@
 /** Faults in sessions: how their starts are fenced, and how they are bound, named and ended. */
-import { freeSlot } from "../../../src/rules/line.ts"
-import { load, save } from "../../../src/rules/load.ts"
-import type { Step } from "../../../src/rules/step.ts"
+import { freeSlot } from "../../../src/fifo-queue/rules/shared/line.ts"
+import { load, save } from "../../../src/fifo-queue/rules/shared/load.ts"
+import type { Step } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { Answer } from "../did.ts"
 import { queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"

@@ -1,5 +1,5 @@
 /** Faults in what a caller is charged and gets back. */
-import type { Settlement, StepAnswer } from "../../../src/rules/step.ts"
+import type { Settlement, StepAnswer } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { everywhere, failedAs, queue, replaced, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

@@ -1,6 +1,6 @@
 /** Faults in starts that fail, or whose outcome nobody knows. */
-import { load, save } from "../../../src/rules/load.ts"
-import type { Step } from "../../../src/rules/step.ts"
+import { load, save } from "../../../src/fifo-queue/rules/shared/load.ts"
+import type { Step } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { asked, everywhere, failedAs, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

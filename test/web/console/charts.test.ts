@@ -1,7 +1,7 @@
 /** The charts of the console: what is seen of them, not what the page holds. */
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { noFacts } from "../../../src/IpIntel.ts"
+import { noFacts } from "../../../src/ip-intel/facts.ts"
 import { eventually } from "../../harness/process.ts"
 import { heading, prepareVisits, shows, visiting } from "./visit.ts"
 

@@ -4,8 +4,9 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
-import * as Gate from "../../../src/Gate.ts"
-import * as Listeners from "../../../src/http/listeners.ts"
+import * as Gate from "../../../src/gatekeeper/as-configured.ts"
+import * as ListenersLayer from "../../../src/http/listeners.ts"
+import { Listeners } from "../../../src/http/services.ts"
 import { WidgetFiles } from "../../../src/http/static.ts"
 import { Sideband } from "../../../src/platform-api/sideband.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
@@ -58,7 +59,7 @@ export const startVendorRig = async (
   if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
 
   const scope = await Effect.runPromise(Scope.make())
-  const gate = Listeners.layer().pipe(
+  const gate = ListenersLayer.layer().pipe(
     Layer.provide(Gate.layer),
     Layer.provide(
       layerFrom({
@@ -80,7 +81,7 @@ export const startVendorRig = async (
     Layer.provide(Logger.layer([])),
   )
   const context = await Effect.runPromise(Layer.buildWithScope(gate, scope))
-  const listeners = await Effect.runPromise(Effect.provide(Listeners.Listeners, context))
+  const listeners = await Effect.runPromise(Effect.provide(Listeners, context))
   gateOf = listeners.request
   server.on("request", note)
   server.on("request", listeners.request)

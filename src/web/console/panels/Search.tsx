@@ -1,8 +1,8 @@
 /** Finds a caller by the hash of the ticket, which the lists, the activity log and the gate's log lines show. */
 import type { JSX } from "preact"
 import { useRef, useState } from "preact/hooks"
+import { positionAt } from "../../../fifo-queue/rules/shared/position.ts"
 import type { Found, FoundTicket } from "../../../operator/shapes.ts"
-import { positionAt } from "../../../rules/position.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { Field } from "../../shared/parts/form.tsx"
 import { type Client, messageOf } from "../client.ts"

@@ -1,0 +1,30 @@
+/** The service `Admission`, without its layers. */
+import { Context, type Effect } from "effect"
+import type { Admitted, CampaignContext, Newcomer, StepResult } from "../fifo-queue/FifoQueue.ts"
+import type { RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
+import type { LimitName, Near } from "../rate-limiter/rules/take.ts"
+
+/** The result of an admission, with the limits that metrics count for the caller. */
+export interface AdmissionResult extends StepResult<Admitted> {
+  /** the limits that the caller is near, by `NEAR_SHARE`; absent for none */
+  readonly near?: Near
+  /** the shadow limit that would have refused the caller; absent for none */
+  readonly shadow?: LimitName
+}
+
+export type Admit = (
+  at: CampaignContext,
+  newcomer: Newcomer,
+) => Effect.Effect<AdmissionResult, RateLimited | StoreUnavailable>
+
+export class Admission extends Context.Service<
+  Admission,
+  {
+    /**
+     * Takes a unit of each budget of the newcomer's caller and admits the ticket: to a slot, to the queue, or not at
+     * all. After `RateLimited` nothing was taken. After `StoreUnavailable` it is unknown what was taken, unless the
+     * store was not asked (`unasked`).
+     */
+    readonly admit: Admit
+  }
+>()("voicegate/Admission") {}

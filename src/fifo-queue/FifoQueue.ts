@@ -1,0 +1,302 @@
+/**
+ * Slots and waiting tickets of a campaign: the service. `queue/layer.ts` is its layer over the store.
+ *
+ * Guarantees, on every store and with any number of instances:
+ * - Leases never exceed the slots, and those of an account's campaigns never exceed its cap together.
+ * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while another one
+ *   below its share waits. No newcomer overtakes a waiting ticket.
+ * - One opened slot calls one ticket, once.
+ * - Ends of sessions are idempotent, and an answer for an old lease changes nothing.
+ * - What a dead process held is freed by its deadline, by any instance's sweep.
+ *
+ * Every operation is one atomic step of the store.
+ */
+import { Context, type Effect } from "effect"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { TicketState } from "../protocol/Session.ts"
+import type { Admitted } from "./admitted.ts"
+import type { OperatorQueue } from "./operator.ts"
+import type { TicketSnapshot } from "./rules/attach.ts"
+import type { Cleared as RuleCleared } from "./rules/clear.ts"
+import type { Doubt } from "./rules/doubts.ts"
+import type { EndAttempt, EndReporter, SessionEnd } from "./rules/end.ts"
+import type { Failed } from "./rules/fail.ts"
+import type { Offered } from "./rules/offer.ts"
+import type { SessionState } from "./rules/session-state.ts"
+import type { Place, Waiting } from "./rules/shared/line.ts"
+import type { Heard, PlatformState } from "./rules/shared/platform-state.ts"
+import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/shared/step.ts"
+import type { Silence } from "./rules/silence.ts"
+import type { Start } from "./rules/start.ts"
+import type { Swept as RuleSwept } from "./rules/sweep.ts"
+import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./step.ts"
+
+export type {
+  AccountCapacity,
+  Admitted,
+  CampaignContext,
+  Doubt,
+  EndAttempt,
+  EndReporter,
+  Heard,
+  Offered,
+  Place,
+  PlatformState,
+  SessionEnd,
+  Settlement,
+  SettlementKind,
+  Signal,
+  SignalKind,
+  Silence,
+  Start,
+  StepResult,
+  TicketSnapshot,
+  Waiting,
+  Withdrawals,
+}
+
+/** One ticket of a heartbeat; `state` is undefined when the ticket is unknown. */
+export interface HeartbeatEntry {
+  readonly ticket: string
+  readonly state: TicketState | undefined
+  readonly position: number
+  readonly startBefore: number
+  readonly lease: string
+}
+
+/** Where tickets stand, and the queue that they wait in. */
+export interface Heartbeat extends Omit<Place, "position"> {
+  readonly tickets: ReadonlyArray<HeartbeatEntry>
+}
+
+/**
+ * Why a start failed (`fifo-queue/rules/fail.ts`). After `capacity`, `limited`, `elsewhere`, `disrupted` and `rejected` the ticket keeps its
+ * place and the campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt`
+ * the slot stays held. `failed`, `refused` and, with `ends`, `rejected` end the ticket; `refused` gives no quota back. Where the platform
+ * refuses everybody, `refused` is like `rejected`. `code` and `setting` are for operators (`PlatformState`); `ofAccount` says that the key or
+ * the account is refused.
+ */
+export type StartFailure = (
+  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" | "rejected" }
+  | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
+  | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
+) & { readonly code?: string; readonly setting?: string; readonly ends?: true; readonly ofAccount?: true }
+
+/** What a gate has learned of the platform, other than by starts, since its last sweep. */
+export interface Learned {
+  /** what reading the platform has shown */
+  readonly heard?: Heard
+  /** another call to the platform has failed, so the platform should be read */
+  readonly suspect?: true
+}
+
+/** The result of a sweep. */
+export interface Swept extends Omit<RuleSwept, "junk" | "owed" | "quarantined"> {
+  /** settlements that the process which caused them did not carry out */
+  readonly owed: ReadonlyArray<Settlement>
+  /**
+   * how many invalid records were ever found (`fifo-queue/rules/shared/load.ts`), when the last was found (ms since 1970), and in which key
+   */
+  readonly quarantined: { readonly count: number; readonly at: number; readonly key: string }
+}
+
+type Served = Extract<RuleCleared, { readonly _tag: "served" }>
+
+export type Cleared =
+  | Served
+  | (Omit<Exclude<RuleCleared, Served>, "owed"> & {
+      /** settlements that the process which caused them did not carry out */
+      readonly owed: ReadonlyArray<Settlement>
+    })
+
+type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
+
+export interface Newcomer {
+  readonly id: string
+  /** the rate limiter's key */
+  readonly caller: string
+  /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
+  readonly network: string
+  /** the context of the caller's trace, a W3C `traceparent`; absent without a tracer */
+  readonly trace?: string
+  /** the caller holds a concurrent unit until the ticket ends */
+  readonly holds: boolean
+  /** stored with the ticket and returned by its start */
+  readonly data: string
+}
+
+export class FifoQueue extends Context.Service<
+  FifoQueue,
+  {
+    /** Admits a newcomer to a slot, to the queue, or not at all. */
+    readonly admit: (at: CampaignContext, newcomer: Newcomer) => Step<Admitted>
+    /** A called ticket takes its slot; the answer's lease fences what follows. */
+    readonly start: (at: CampaignContext, id: string) => Step<Start>
+    /**
+     * Binds the running session: `stale` when the lease is no longer this ticket's, `ended` when the session's end was already reported.
+     */
+    readonly bind: (
+      at: CampaignContext,
+      id: string,
+      lease: string,
+      session: {
+        readonly ids: ReadonlyArray<string>
+        readonly data: Readonly<Record<string, string>>
+        /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
+        readonly offerMillis?: number | undefined
+      },
+    ) => Step<"live" | "ended" | "stale">
+    /**
+     * Takes the offer with which the session of a live ticket begins, once: the ticket is starting again, with `data` stored
+     * as before its start. `foreign` when the session is not this ticket's, `used` when the offer was made before.
+     */
+    readonly offer: (at: CampaignContext, id: string, sessionId: string, data: string) => Step<Offered>
+    /**
+     * Adds further ids of a running session, under any of which its end may be reported. `ended` when the end was already reported under
+     * one of them, and the session ends now; `stale` when the known session is not running.
+     */
+    readonly alias: (
+      at: CampaignContext,
+      knownId: string,
+      furtherIds: ReadonlyArray<string>,
+    ) => Step<"kept" | "ended" | "stale">
+    /**
+     * The platform has not started the session. The reason decides the next state of ticket, slot and campaign.
+     */
+    readonly fail: (at: CampaignContext, id: string, lease: string, why: StartFailure) => Step<Failed>
+    /** The starts in doubt older than `ageMillis`. This instance claims the check for `claimMillis`. */
+    readonly doubts: (
+      at: CampaignContext,
+      ageMillis: number,
+      claimMillis: number,
+    ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
+    /**
+     * Resolves a start in doubt by the sessions that the platform reports for it, each by its ids. A session that belongs to no ticket
+     * holds the slot until it ends; with `ends` it is this start's alone, and is to be ended (`dueEnds`). When the platform has twice
+     * reported no such session, the slot is freed.
+     */
+    readonly resolve: (
+      at: CampaignContext,
+      doubt: string,
+      sessions: ReadonlyArray<ReadonlyArray<string>>,
+      ends?: boolean,
+    ) => Step<"running" | "open" | "free" | "stale">
+    /**
+     * A session ended; any of its ids. `by` says what that tells of the platform's reports (`fifo-queue/rules/end.ts`); absent if nothing, as when
+     * the gate has ended it. With an `attempt`, the queue remembers for a day which one freed the slot, and answers `again` to one that
+     * names it as lost and thereby takes its place; without any id that is all it does. A host's own queue may ignore it.
+     */
+    readonly end: (
+      at: CampaignContext,
+      sessionIds: ReadonlyArray<string>,
+      by?: EndReporter,
+      attempt?: EndAttempt,
+    ) => Step<SessionEnd>
+    /** Sessions that nobody may have opened within `Queue.OpenSeconds`. Without it, that setting has no effect. */
+    readonly unopened?:
+      | {
+          /** One id of each session to ask the platform about now. No instance is given them again for `claimMillis`. */
+          readonly find: (
+            at: CampaignContext,
+            claimMillis: number,
+          ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+          /**
+           * What the platform says of a session; `opened` also where it cannot tell. Otherwise the session is to be ended (`dueEnds`), and its
+           * ticket has missed its turn. Answers with this ticket; empty if nothing was to be done.
+           */
+          readonly note: (at: CampaignContext, sessionId: string, opened: boolean) => Step<string>
+        }
+      | undefined
+    /** What is known of a session: `held` by a ticket, or `ended` when its end was reported and no ticket has it. Changes nothing. */
+    readonly sessionState: (at: CampaignContext, sessionId: string) => Step<SessionState>
+    readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "ended" | "unknown">
+    /**
+     * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and
+     * slots, except those of a running session. None of them is called later, even if its admission arrives only later. Returns how many
+     * ended. Idempotent.
+     */
+    readonly withdraw: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<number>
+    /**
+     * Returns a ticket's state, keeps it present, and records where its connection is. If its page is `hidden` and the ticket is called,
+     * its turn is extended; a host's own queue may ignore `hidden`.
+     */
+    readonly attach: (at: CampaignContext, id: string, connected: boolean, hidden?: boolean) => Step<TicketSnapshot>
+    /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
+    readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<Heartbeat>
+    /**
+     * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
+     * default: none of them counts as absent if it was present until later. `learned` is what this gate has learned of the platform; the
+     * answer has the state of the platform, and in `watch` whether this gate must read it now.
+     */
+    readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned) => Step<Swept>
+    /**
+     * Puts back tickets that a rule has left half-done because the store refused one of its commands. Returns how many. Absent for a queue
+     * whose steps are carried out whole or not at all.
+     */
+    readonly repair?: (at: CampaignContext) => Effect.Effect<number, StoreUnavailable>
+    /** This gate stops: no rule waits for it any more. */
+    readonly unregister: (at: CampaignContext) => Step<void>
+    /**
+     * Clears a campaign that no gate has swept for `unservedMillis`, in place of a sweep: removes tickets that waited or were called
+     * before, with a refund; enforces the deadlines of starts in flight and running sessions; forgets ended tickets. Nobody is called.
+     * Idempotent.
+     */
+    readonly clear: (at: CampaignContext, unservedMillis: number) => Step<Cleared>
+    readonly acknowledge: (
+      at: CampaignContext,
+      settlements: ReadonlyArray<Settlement>,
+    ) => Effect.Effect<void, StoreUnavailable>
+    /** Session ids of live leases older than `ageMillis`. This instance claims the check for `claimMillis`. */
+    readonly audit: (
+      at: CampaignContext,
+      ageMillis: number,
+      claimMillis: number,
+    ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * The `trace` of a ticket, or of the ticket that has a session with one of these ids; empty for none. A gate with a tracer asks. A
+     * queue without `traceOf` keeps no traces, so each request of a caller begins its own.
+     */
+    readonly traceOf?: (
+      at: CampaignContext,
+      subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
+    ) => Step<string>
+    /**
+     * The data bound to each running session that is to be ended at the platform now: those without a caller, those that an operator ends,
+     * silent ones and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: for so long no other instance is given it;
+     * afterwards any instance is, if it still runs. `silenceMillis` is how long nobody may speak in a call now, whatever the limit was when
+     * silence was reported; undefined: no call ends because of it.
+     */
+    readonly dueEnds: (
+      at: CampaignContext,
+      which: "all" | "at_once",
+      claimMillis: number,
+      silenceMillis?: number,
+    ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. With a limit (ms), a silent call ends
+     * at the answer's `endsAt`; `ends`: a gate can end it (`dueEnds`). In a queue without `silence`, no call ends because of it.
+     */
+    readonly silence?: (
+      at: CampaignContext,
+      id: string,
+      silentMillis: number,
+      limit: { readonly millis: number; readonly ends: boolean } | undefined,
+    ) => Step<Silence>
+    /**
+     * The vendor says of a running session, by its ids, whether the caller or the agent speaks: then no end is due because of silence, and
+     * a silence that the page reports later is counted from this time. In a queue without `speech`, the page's word counts alone.
+     */
+    readonly speech?: (
+      at: CampaignContext,
+      sessions: ReadonlyArray<string>,
+      heard: { readonly caller?: boolean; readonly agent?: boolean },
+    ) => Step<"live" | "unknown">
+    /** What an operator sees and does. */
+    readonly operator: OperatorQueue
+  }
+>()("voicegate/FifoQueue") {}
+
+/** How often an instance sends the heartbeat of its tickets (ms). */
+export const TICK_MILLIS = 2_000
+/** Prefix of the channel of an instance, followed by its id. */
+export const INSTANCE_CHANNEL = "vg:i:"

@@ -1,0 +1,41 @@
+/** The names of a campaign's keys in the store; `fifo-queue/rules/shared/keys.ts` describes their contents. */
+
+const NAMES: ReadonlyArray<string> = [
+  ...["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "endedSessions"],
+  ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog", "ending"],
+  ...["near", "crowds", "unopened"],
+]
+
+/** What names a campaign in the store. */
+export interface CampaignId {
+  /** the account's name in the settings; absent without an account */
+  readonly account?: string | undefined
+  /** names the campaign within the account, or within the store; has one slash */
+  readonly campaign: string
+}
+
+/** A campaign's identity as one text. A campaign has another text with an account than without. */
+export const campaignKeyOf = ({ account, campaign }: CampaignId): string =>
+  account === undefined ? campaign : `${account}/${campaign}`
+
+/** Reads the text of `campaignKeyOf`. */
+export const campaignIdOf = (key: string): CampaignId => {
+  const [, account, campaign] = /^([^/]*)\/([^/]*\/[^/]*)$/.exec(key) ?? []
+  return account === undefined || campaign === undefined ? { campaign: key } : { account, campaign }
+}
+
+/**
+ * All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The `2` is the version of
+ * the record format. The campaigns of an account share the tag, so that one step can read what all of them hold.
+ */
+export const keysOf = (key: string): ReadonlyArray<string> => {
+  const { account, campaign } = campaignIdOf(key)
+  // the tag of a campaign has an encoded slash and no @
+  const tag =
+    account === undefined ? `vg:2:{${encodeURIComponent(campaign)}}:` : `vg:2:{@${encodeURIComponent(account)}}:`
+  const own = account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:`
+  return [...NAMES.map((name) => own + name), `${tag}account`]
+}
+
+/** Where a campaign's invalid records are kept. */
+export const quarantineKeyOf = (campaign: string): string => keysOf(campaign)[NAMES.indexOf("quarantine")] ?? ""

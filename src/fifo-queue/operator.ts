@@ -1,0 +1,79 @@
+/** What an operator sees and does in a campaign's queue: rules with typed arguments and answers. */
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { isoTime } from "../protocol/Session.ts"
+import type { Rule } from "../store/Store.ts"
+import type { Doubt } from "./rules/doubts.ts"
+import type { Action, Performed } from "./rules/operator/actions.ts"
+import type { AuditLine } from "./rules/operator/audit-log.ts"
+import type { HeldSlot, Pages, CampaignSnapshot as RuleSnapshot, WaitingTicket } from "./rules/operator/snapshot.ts"
+import type { QueueContext, StepAnswer } from "./rules/shared/step.ts"
+import { rules } from "./rules.ts"
+import type { CampaignContext, StepResult } from "./step.ts"
+
+/** Maximum rows of one page. */
+export const PAGE_MAX = 100
+/** Maximum length of an operator's name (characters). */
+const WHO_MAX = 64
+
+export interface CampaignSnapshot extends Omit<RuleSnapshot, "waitingPage" | "slotPage"> {
+  readonly slotPage: ReadonlyArray<HeldSlot>
+  readonly waitingPage: ReadonlyArray<WaitingTicket>
+}
+
+type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
+
+export interface OperatorQueue {
+  /** The campaign at one moment. Pages have at most `PAGE_MAX` rows. */
+  readonly snapshot: (at: CampaignContext, pages: Pages) => Step<CampaignSnapshot>
+  /** The start in doubt that holds the slot of a lease. */
+  readonly doubt: (at: CampaignContext, lease: string) => Step<Doubt | undefined>
+  /** Performs an action for the operator `who` and adds its line to the audit log. */
+  readonly act: (at: CampaignContext, who: string, action: Action) => Step<Performed>
+  /** A page of the audit log, newest first, and the number of all lines. */
+  readonly auditLog: (
+    at: CampaignContext,
+    first: number,
+    count: number,
+  ) => Step<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> }>
+}
+
+/** Runs a rule of the campaign. */
+export type RunStep = <Call extends object, R, A>(
+  rule: Rule<QueueContext, Call, StepAnswer<R>>,
+  at: CampaignContext,
+  call: Call,
+  read: (result: R) => A,
+) => Step<A>
+
+/** Adds the text for the audit log, because rules do not format times, and gives the rule the end of a pause in the store's time. */
+const readable = (action: Action, aheadMillis: number): Action =>
+  action.type === "pause" && action.until !== undefined
+    ? { ...action, until: action.until - aheadMillis, untilText: `until ${isoTime(action.until)}` }
+    : action
+
+const rowsOf = (count: number): number => Math.max(0, Math.min(PAGE_MAX, count))
+
+/** @param aheadMillis how far the time of day is ahead of the store's time (ms) */
+export const makeOperatorQueue = (step: RunStep, aheadMillis: () => number): OperatorQueue => ({
+  snapshot: (at, { firstPlace, firstSlot, places, slots }) =>
+    step(
+      rules.campaignSnapshot,
+      at,
+      { firstSlot, slots: rowsOf(slots), firstPlace, places: rowsOf(places) },
+      ({ slotPage = [], waitingPage = [], ...figures }) => ({ ...figures, slotPage, waitingPage }),
+    ),
+  doubt: (at, lease) => step(rules.doubtAt, at, { lease }, ({ doubts = [] }) => doubts[0]),
+  act: (at, who, action) =>
+    step(
+      rules.act,
+      at,
+      { who: who.slice(0, WHO_MAX) || "-", action: readable(action, aheadMillis()) },
+      (performed: Performed) => performed,
+    ),
+  auditLog: (at, first, count) =>
+    step(rules.auditLog, at, { first, count: rowsOf(count) }, ({ lines = [], total }) => {
+      const ahead = aheadMillis()
+      return { total, lines: ahead === 0 ? lines : lines.map((line) => ({ ...line, at: line.at + ahead })) }
+    }),
+})

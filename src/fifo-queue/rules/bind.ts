@@ -1,0 +1,104 @@
+/**
+ * The platform has started the session: the lease becomes live, unless it is stale (then nothing changes) or the
+ * session's end was reported before. A repeated bind, after a lost answer, is still `live`. A bind that arrives after
+ * the start was put in doubt resolves the doubt: the ticket becomes live if it still waits, else the slot is held until
+ * the session ends.
+ *
+ * With `offerMillis` the session has not begun: it begins with the offer that the page of the ticket makes within this
+ * time (`offer.ts`), and otherwise the slot is freed. Such a bind does not show that the platform can be reached.
+ */
+
+import { callNext, markPlatformReachable } from "./shared/call-next.ts"
+import { closeDoubt, countDoubts, doubtOf } from "./shared/doubt.ts"
+import { endBeforeLease, endOrphan } from "./shared/ending.ts"
+import { clearBackoff, dequeue, endSession } from "./shared/line.ts"
+import { load, save } from "./shared/load.ts"
+import { noteRoom } from "./shared/platform-limit.ts"
+import { noteStarted } from "./shared/platform-state.ts"
+import type { Step } from "./shared/step.ts"
+import { doubtId, type Ticket } from "./shared/ticket.ts"
+
+export interface Bound {
+  readonly id: string
+  readonly lease: string
+  /** returned to the holder, JSON */
+  readonly data: string
+  /** the ids of the session, at least one */
+  readonly sessions: ReadonlyArray<string>
+  /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
+  readonly offerMillis?: number
+}
+
+/** `stale`: the lease is no longer this ticket's. `ended`: the session's end was already reported. */
+export type Binding = "live" | "ended" | "stale"
+
+/** What the session is bound to: the starting ticket, or the start's doubt. */
+const holderOf = (
+  s: Step,
+  id: string,
+  lease: string,
+  ticket: Ticket | undefined,
+): { readonly id: string; readonly ticket: Ticket } | undefined => {
+  const isCurrentLease = ticket !== undefined && ticket.lease === lease
+  if (isCurrentLease && ticket.state === "starting") return { id, ticket }
+  const doubt = doubtOf(s, id, lease)
+  if (doubt === undefined) return undefined
+  const slotId = doubtId(lease)
+  countDoubts(s, -1)
+  if (!isCurrentLease || ticket.state !== "waiting") {
+    closeDoubt(s, slotId, doubt)
+    return { id: slotId, ticket: doubt }
+  }
+  dequeue(s, id, ticket)
+  s.db.zrem(s.keys.leases, slotId)
+  s.db.hdel(s.keys.tickets, slotId)
+  s.db.hdel(s.keys.data, slotId)
+  if (doubt.since !== undefined) ticket.since = doubt.since
+  return { id, ticket }
+}
+
+export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound): Binding => {
+  const known = load(s, id)
+  if (known !== undefined && known.state === "live" && known.lease === lease) return "live"
+  // the page has used the session of this repeated bind
+  if (offerMillis !== undefined && known !== undefined && known.lease === lease && known.offered === true)
+    return "stale"
+  const holder = holderOf(s, id, lease, known)
+  if (holder === undefined) return "stale"
+  const { db, keys } = s
+  const { ticket } = holder
+  ticket.state = "live"
+  ticket.sessions = sessions
+  const deadline = s.now + (offerMillis ?? s.context.callMillis)
+  if (offerMillis !== undefined) {
+    ticket.offerBefore = deadline
+    // the end of a session without its offer measures from here how long its caller held the slot
+    ticket.since = s.now
+  }
+  save(s, holder.id, ticket)
+  db.hset(keys.data, holder.id, data)
+  db.zadd(keys.leases, deadline, holder.id)
+  // nobody has the credential of a session that a doubt holds; a session that awaits its offer does not run yet
+  if (holder.id !== id) endOrphan(s, holder.id, ticket)
+  else if (offerMillis === undefined) {
+    endBeforeLease(s, id)
+    if (s.context.openMillis !== undefined) db.zadd(keys.unopened, s.now + s.context.openMillis, id)
+  }
+  db.hincrby(keys.meta, "live", 1)
+  if (offerMillis === undefined) {
+    db.hincrby(keys.meta, "started", 1)
+    clearBackoff(s)
+    noteRoom(s)
+  }
+  let ended = false
+  for (const session of sessions) {
+    db.hset(keys.sessions, session, holder.id)
+    if (db.zscore(keys.endedSessions, session) !== undefined) ended = true
+  }
+  if (ended) endSession(s, holder.id, ticket, "failed")
+  if (offerMillis === undefined) noteStarted(s)
+  const becameReachable = offerMillis === undefined && markPlatformReachable(s)
+  if (becameReachable || ended || holder.id !== id) callNext(s)
+  if (holder.id !== id) return "stale"
+  return ended ? "ended" : "live"
+}

@@ -1,0 +1,109 @@
+/**
+ * Clears a campaign that no gate serves any more. Waiting and called tickets are removed with a refund. Starts in
+ * flight and running sessions continue until they end or reach their deadlines. Ended tickets are forgotten after their
+ * retention, and once nothing is left, the ended sessions are too. Nobody is called.
+ *
+ * A gate that serves a campaign sweeps it every second, and this rule never records a sweep: if any gate has swept
+ * within `unservedMillis`, nothing happens. A gate that has just started to serve the campaign may not have swept yet,
+ * so tickets accepted or called within that time are left alone. Idempotent.
+ */
+
+import { ALL, LOWEST } from "../../store/rules/native.ts"
+import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "./shared/expiry.ts"
+import { dequeue, endTicket, freeSlot } from "./shared/line.ts"
+import { loadHolder, loadWaiting } from "./shared/load.ts"
+import { meta, type Settlement, type Step } from "./shared/step.ts"
+
+export type Cleared =
+  /** a gate serves the campaign; nothing was done */
+  | { readonly _tag: "served" }
+  | {
+      readonly _tag: "cleared"
+      /** another step has work to do at once */
+      readonly more: boolean
+      /** tickets that this step removed */
+      readonly sent: number
+      /** tickets remain, including ended ones still remembered, or settlements are owed */
+      readonly left: boolean
+      readonly waiting: number
+      readonly leases: number
+      /** leases with a running session */
+      readonly live: number
+      /** settlements that the process which caused them did not carry out */
+      readonly owed?: ReadonlyArray<Settlement>
+    }
+
+const sendWaitingAway = (s: Step, since: number): number => {
+  let sent = 0
+  for (const id of s.db.zrange(s.keys.waiting, 0, MAX_PER_STEP)) {
+    const ticket = loadWaiting(s, id)
+    if (ticket !== undefined && ticket.accepted <= since) {
+      dequeue(s, id, ticket)
+      endTicket(s, id, ticket, "removed", "refund")
+      sent++
+    }
+  }
+  return sent
+}
+
+const sendCalledAway = (s: Step, since: number): number => {
+  let sent = 0
+  // the scan below is rare: leases that are not live are few and short-lived
+  if (s.db.zcard(s.keys.leases) <= meta(s, "live")) return 0
+  for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
+    const ticket = loadHolder(s, id)
+    if (ticket !== undefined && ticket.state === "called" && (ticket.since ?? 0) <= since) {
+      freeSlot(s, id, ticket)
+      endTicket(s, id, ticket, "removed", "refund")
+      sent++
+    }
+  }
+  return sent
+}
+
+const endExpired = (s: Step): boolean => {
+  const expired = s.db.zrangebyscore(s.keys.leases, LOWEST, s.now - 1, MAX_PER_STEP)
+  for (const id of expired) {
+    const ticket = loadHolder(s, id)
+    // `expire` puts a ticket whose start is now in doubt back in the queue; the next step removes it
+    if (ticket !== undefined && ticket.state === "called") {
+      freeSlot(s, id, ticket)
+      endTicket(s, id, ticket, "removed", "refund")
+    } else if (ticket !== undefined) {
+      expire(s, id, ticket, s.now)
+    }
+  }
+  return expired.length === MAX_PER_STEP
+}
+
+export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: number }): Cleared => {
+  const { db, keys, now } = s
+  const since = now - unservedMillis
+  const sweptAt = meta(s, "sweptAt")
+  if (sweptAt > 0 && sweptAt > since) return { _tag: "served" }
+  const waitingSent = sendWaitingAway(s, since)
+  const calledSent = sendCalledAway(s, since)
+  const moreExpired = endExpired(s)
+  const moreOld = forgetOld(s) === MAX_PER_STEP
+  const owed = overdueSettlements(s)
+  const waiting = db.zcard(keys.waiting)
+  const leases = db.zcard(keys.leases)
+  const left = waiting + leases + db.zcard(keys.settlements) + db.zcard(keys.forget) > 0
+  if (!left) {
+    // records without any ticket left
+    db.del(keys.endedSessions)
+    db.del(keys.tickets)
+    db.del(keys.ending)
+    db.del(keys.data)
+  }
+  return {
+    _tag: "cleared",
+    more: waitingSent === MAX_PER_STEP || moreExpired || moreOld,
+    sent: waitingSent + calledSent,
+    left,
+    waiting,
+    leases,
+    live: meta(s, "live"),
+    ...(owed.length === 0 ? {} : { owed }),
+  }
+}

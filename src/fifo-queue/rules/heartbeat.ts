@@ -1,0 +1,68 @@
+/**
+ * Returns where tickets stand and keeps waiting ones present: one command per tick for all tickets of a gate. A
+ * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`./shared/outage.ts`).
+ */
+import { callNext } from "./shared/call-next.ts"
+import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, positionOf, withSlots } from "./shared/line.ts"
+import { load } from "./shared/load.ts"
+import { turnDeadline } from "./shared/outage.ts"
+import { servedWhileFull } from "./shared/platform-state.ts"
+import { positionAt } from "./shared/position.ts"
+import { meta, type Step } from "./shared/step.ts"
+import type { State } from "./shared/ticket.ts"
+
+/** One ticket of a heartbeat; without a state when the ticket is unknown. */
+export interface TicketHeartbeat {
+  readonly state?: State
+  /** of a waiting ticket */
+  readonly position?: number
+  /** of a called ticket */
+  readonly startBefore?: number
+  readonly lease?: string
+}
+
+export interface Heartbeat extends Pause, Pick<Place, "slots"> {
+  readonly length: number
+  readonly averageMillis: number
+  readonly disrupted: boolean
+  /** in the order of the ids */
+  readonly tickets?: ReadonlyArray<TicketHeartbeat>
+}
+
+const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
+  const { context, db, keys, now } = s
+  const presentUntil = now + context.seenMillis
+  const rank = db.zrank(keys.waiting, id)
+  if (rank !== undefined) {
+    if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
+    const waiting = context.share < 1 ? load(s, id) : undefined
+    const position = waiting === undefined ? positionAt(rank) : positionOf(s, id, waiting, rank)
+    return { state: "waiting", position }
+  }
+  const ticket = load(s, id)
+  // a waiting ticket that is not in the queue counts as unknown
+  if (ticket === undefined || ticket.state === "waiting") return {}
+  // a session that awaits its offer may still go back to the queue
+  if (ticket.state === "live" && ticket.offerBefore !== undefined) return { state: "starting" }
+  if (ticket.state !== "called") return { state: ticket.state }
+  const startBefore = turnDeadline(s, id, ticket, presentUntil)
+  if (startBefore !== undefined) return { state: "called", startBefore, lease: ticket.lease ?? "" }
+  // the turn was ended, which changed the record
+  const missed: State = (ticket as { state: State }).state
+  return missed === "waiting"
+    ? { state: missed, position: positionOf(s, id, ticket, db.zrank(keys.waiting, id) ?? 0) }
+    : { state: missed }
+}
+
+export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string> }): Heartbeat => {
+  const leasesBefore = s.db.zcard(s.keys.leases)
+  const tickets: Array<TicketHeartbeat> = []
+  for (const id of ids) tickets.push(heartbeatOf(s, id))
+  if (s.db.zcard(s.keys.leases) < leasesBefore) callNext(s)
+  const averageMillis = meta(s, "averageMillis")
+  const length = s.db.zcard(s.keys.waiting)
+  const all: Heartbeat = { length, averageMillis, disrupted: isDisrupted(s) }
+  const found = withSlots(s, all, servedWhileFull(s))
+  const queue = isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
+  return tickets.length === 0 ? queue : { ...queue, tickets }
+}

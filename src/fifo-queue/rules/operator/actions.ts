@@ -1,0 +1,221 @@
+/**
+ * The actions of an operator on a campaign. Each is one step, written to the audit log in the same step.
+ *
+ * An action names a waiting ticket by its `seq`, and a slot by its lease and deadline, as the operator's page showed them. Neither
+ * is used twice, so an action has no effect on a ticket or slot that has changed in the meantime.
+ */
+
+import { ALL, textOf } from "../../../store/rules/native.ts"
+import { callNext, callUpTo } from "../shared/call-next.ts"
+import { bindDoubt, dropDoubt, firstUnknown } from "../shared/doubt.ts"
+import { stop } from "../shared/ending.ts"
+import { clearPause, dequeue, endSession, endTicket, freeSlot, isPaused } from "../shared/line.ts"
+import { loadHolder, loadWaiting } from "../shared/load.ts"
+import { meta, type Step } from "../shared/step.ts"
+import { shortHash, type Ticket } from "../shared/ticket.ts"
+import { addAuditLine, hashOfHolder } from "./audit-log.ts"
+
+/** `seq`, `lease` and `deadline` (ms since 1970) are those that the operator saw. */
+export type Action =
+  | { readonly type: "resume" | "drain" | "reopen" }
+  | PauseAction
+  | { readonly type: "call" }
+  | { readonly type: "remove"; readonly seq: number }
+  | EndAction
+  | SettingsChange
+
+/** `until` is when the pause ends by itself (ms), and `untilText` the same for the audit log; absent when only an operator ends it. */
+export interface PauseAction {
+  readonly type: "pause"
+  readonly until?: number
+  readonly untilText?: string
+}
+
+/**
+ * `claimMillis`: how long the gate has to end a running session at the platform (ms). Absent when the platform cannot end sessions;
+ * then the slot is freed at once.
+ */
+export interface EndAction {
+  readonly type: "end"
+  readonly lease: string
+  readonly deadline: number
+  readonly claimMillis?: number
+  /** the sessions that the platform reports for a start in doubt, each given by its ids: a running one is ended like any other */
+  readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
+}
+
+/**
+ * The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps the names of the changed settings, and
+ * `changes` (JSON).
+ */
+export interface SettingsChange {
+  readonly type: "settings"
+  readonly changed: string
+  readonly changes: string
+}
+
+/**
+ * - `already`: the campaign was in that state
+ * - `more`: the step reached its bound before it found a ticket to call; repeat the action
+ * - `ended`: no session of the slot runs any more
+ * - `freed`: the slot is free, but a session may still run at the platform
+ * - `ending`: the session is being ended at the platform, and holds its slot until then, for at most `STOP_MILLIS`
+ * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
+ */
+export type ActionResult =
+  | "done"
+  | "already"
+  | "called"
+  | "no_slot"
+  | "nobody"
+  | "more"
+  | "removed"
+  | "ended"
+  | "freed"
+  | "ending"
+  | "gone"
+
+export interface ActionOutcome {
+  readonly result: ActionResult
+  /** the short hash of the ticket concerned, or `-` */
+  readonly ticket: string
+  /** when the pause that was begun ends by itself (ms); absent for one without an end, and for other actions */
+  readonly pausedUntil?: number
+}
+
+/** What the gate needs to end a session at the platform. */
+export interface SessionToEnd {
+  /** what was bound to the session, JSON */
+  readonly data: string
+  /** when its slot is freed at the latest (ms) */
+  readonly deadline: number
+}
+
+export interface Performed extends ActionOutcome {
+  /** with the result `ending` */
+  readonly session?: SessionToEnd
+}
+
+/** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
+interface LoggedOutcome extends Performed {
+  readonly loggedTarget?: string
+  readonly loggedResult?: string
+}
+
+/** Begins or ends draining. While the campaign drains, newcomers are refused and waiting tickets are served. */
+const setDraining = (s: Step, type: "drain" | "reopen"): LoggedOutcome => {
+  const on = type === "drain"
+  const result = (meta(s, "draining") === 1) === on ? "already" : "done"
+  if (on) s.db.hset(s.keys.meta, "draining", "1")
+  else s.db.hdel(s.keys.meta, "draining")
+  return { result, ticket: "-" }
+}
+
+/**
+ * Pauses the campaign, or changes when its pause ends. While it is paused, nobody is called and newcomers queue; a called ticket may still
+ * start. A pause until a time that has passed changes nothing: it would end another one.
+ */
+const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome => {
+  const target = untilText === undefined ? {} : { loggedTarget: untilText }
+  if (until > 0 && until <= s.now) return { result: "gone", ticket: "-", ...target }
+  const same = isPaused(s) && meta(s, "pausedUntil") === until
+  s.db.hset(s.keys.meta, "paused", "1")
+  if (until === 0) s.db.hdel(s.keys.meta, "pausedUntil")
+  else s.db.hset(s.keys.meta, "pausedUntil", textOf(until))
+  const result = same ? "already" : "done"
+  return until > 0 ? { result, ticket: "-", ...target, pausedUntil: until } : { result, ticket: "-", ...target }
+}
+
+/** Ends a pause. */
+const resume = (s: Step): LoggedOutcome => {
+  const result = isPaused(s) ? "done" : "already"
+  clearPause(s)
+  callNext(s)
+  return { result, ticket: "-" }
+}
+
+/** Calls the oldest present ticket to a free slot, even during a backoff or pause. */
+const callOne = (s: Step): LoggedOutcome => {
+  if (s.db.zcard(s.keys.leases) >= s.slots) return { result: "no_slot", ticket: "-" }
+  if (callUpTo(s, 1, true)) return { result: "more", ticket: "-" }
+  return s.lastCalled === undefined
+    ? { result: "nobody", ticket: "-" }
+    : { result: "called", ticket: shortHash(s.lastCalled) }
+}
+
+/** Removes a waiting ticket and notifies its holder. Its quota is not given back. */
+const removeWaiting = (s: Step, seq: number): LoggedOutcome => {
+  const id = s.db.zrangebyscore(s.keys.waiting, seq, seq, 1)[0]
+  const ticket = id === undefined ? undefined : loadWaiting(s, id)
+  if (id === undefined || ticket === undefined) return { result: "gone", ticket: "-", loggedTarget: `#${textOf(seq)}` }
+  dequeue(s, id, ticket)
+  endTicket(s, id, ticket, "removed")
+  callNext(s)
+  return { result: "removed", ticket: shortHash(id) }
+}
+
+/**
+ * Ends the session of a live ticket. With `claimMillis`, a session that has begun is to be ended at the platform first. Without, the slot
+ * is freed at once, though the session may run on.
+ */
+const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: number | undefined): LoggedOutcome => {
+  const ticket = hashOfHolder(id, holder)
+  const runs = holder.offerBefore === undefined
+  if (runs && claimMillis !== undefined) {
+    const deadline = stop(s, id, holder, who, claimMillis)
+    const session = { data: s.db.hget(s.keys.data, id) ?? "", deadline }
+    return { result: "ending", ticket, loggedResult: "ending_live", session }
+  }
+  holder.stoppedBy = undefined
+  endSession(s, id, holder, "stopped")
+  return runs
+    ? { result: "freed", ticket, loggedResult: "freed_live" }
+    : { result: "ended", ticket, loggedResult: "ended_live" }
+}
+
+/** Ends a lease and notifies its holder. A start in progress finds its lease stale and ends its session (`gatekeeper/start-session.ts`). */
+const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
+  for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
+    const holder = loadHolder(s, id)
+    if (holder !== undefined && holder.lease === lease) {
+      const ticket = hashOfHolder(id, holder)
+      if (holder.state === "live") {
+        const outcome = endLive(s, id, holder, who, claimMillis)
+        if (outcome.result !== "ending") callNext(s)
+        return outcome
+      }
+      if (holder.state === "doubt") {
+        const sessions = claimMillis === undefined ? undefined : firstUnknown(s, candidates ?? [])
+        if (sessions === undefined) dropDoubt(s, id, holder)
+        else bindDoubt(s, id, holder, sessions)
+        const outcome = sessions === undefined ? undefined : endLive(s, id, holder, who, claimMillis)
+        callNext(s)
+        return outcome ?? { result: "freed", ticket, loggedResult: "ended_in_doubt" }
+      }
+      const loggedResult = `ended_${holder.state}`
+      freeSlot(s, id, holder)
+      endTicket(s, id, holder, "removed")
+      callNext(s)
+      return { result: "ended", ticket, loggedResult }
+    }
+  }
+  return { result: "gone", ticket: "-", loggedTarget: `#${lease}` }
+}
+
+const perform = (s: Step, who: string, action: Action): LoggedOutcome => {
+  if (action.type === "call") return callOne(s)
+  if (action.type === "remove") return removeWaiting(s, action.seq)
+  if (action.type === "end") return endLease(s, who, action)
+  if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
+  if (action.type === "pause") return pause(s, action)
+  return action.type === "resume" ? resume(s) : setDraining(s, action.type)
+}
+
+/** Performs an action for the operator `who` and adds its line to the audit log. */
+export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): Performed => {
+  const { loggedResult, loggedTarget, pausedUntil, result, session, ticket } = perform(s, who, action)
+  const changes = action.type === "settings" ? action.changes : undefined
+  addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)
+  const outcome = session === undefined ? { result, ticket } : { result, ticket, session }
+  return pausedUntil === undefined ? outcome : { ...outcome, pausedUntil }
+}

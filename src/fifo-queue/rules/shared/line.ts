@@ -1,0 +1,233 @@
+/** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
+
+import { numberOf } from "../../../store/rules/native.ts"
+import { noteSilence, noteStop } from "./ending.ts"
+import { capOf, noteGone, noteHeld, noteWaiting, placeOf } from "./fair-places.ts"
+import { load, save } from "./load.ts"
+import { isKnownNumber, limitByPlatform } from "./platform-limit.ts"
+import { servedWhileFull } from "./platform-state.ts"
+import { positionAt } from "./position.ts"
+import { meta, notify, type SettlementKind, type Signal, type Step, settle } from "./step.ts"
+import { doubtId, type EndState, networkEntry, type State, type Ticket } from "./ticket.ts"
+
+/** How long an ended ticket is remembered (ms), so that its holder can learn how it ended. */
+export const RETENTION_MILLIS: number = 10 * 60_000
+
+/** A ticket's place in the queue. */
+export interface Place {
+  readonly position: number
+  readonly length: number
+  /** the average length of a call; 0 while none was measured */
+  readonly averageMillis: number
+  /** the platform cannot be reached: one ticket at a time is called to probe it */
+  readonly disrupted: boolean
+  /** an operator has paused the campaign: nobody is called */
+  readonly paused?: true
+  /** when the pause ends by itself (ms); absent without such a time */
+  readonly pausedUntil?: number
+  /**
+   * how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals tell; absent when
+   * the campaign has all of them
+   */
+  readonly slots?: number
+}
+
+/** The fields of an answer that say whether the campaign is paused. */
+export type Pause = Pick<Place, "paused" | "pausedUntil">
+
+export type Waiting = { readonly _tag: "waiting" } & Place
+
+const countNetwork = (s: Step, field: string, by: number): void => {
+  if (s.db.hincrby(s.keys.networks, field, by) < 1) s.db.hdel(s.keys.networks, field)
+}
+
+/** Changes the count of a network's tickets that wait (`w`) or hold a slot (`h`). */
+export const countTicket = (s: Step, kind: "w" | "h", ticket: Ticket, by: number): void => {
+  if (ticket.network !== undefined) countNetwork(s, kind + ticket.network, by)
+}
+
+/** Puts the ticket in the queue, at the place given by its `seq`. */
+export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
+  s.db.zadd(s.keys.waiting, ticket.seq, id)
+  s.db.zadd(s.keys.presence, presentUntil, id)
+  countTicket(s, "w", ticket, 1)
+  if (ticket.seq <= meta(s, "passedSeq")) s.db.zadd(s.keys.passed, 0, networkEntry(id, ticket))
+  if (s.context.share < 1) noteWaiting(s, id, ticket)
+}
+
+/** Takes the ticket out of the queue. */
+export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
+  s.db.zrem(s.keys.waiting, id)
+  s.db.zrem(s.keys.presence, id)
+  s.db.zrem(s.keys.passed, networkEntry(id, ticket))
+  s.db.zrem(s.keys.parked, id)
+  countTicket(s, "w", ticket, -1)
+  if (s.context.share < 1) noteGone(s, id, ticket)
+}
+
+/** Puts the ticket back at its own place. */
+export const requeue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
+  ticket.state = "waiting"
+  save(s, id, ticket)
+  enqueue(s, id, ticket, presentUntil)
+}
+
+/** The ticket keeps its place but is not called until then; those behind it are. */
+export const park = (s: Step, id: string, until: number): void => s.db.zadd(s.keys.parked, until, id)
+
+export const isParked = (s: Step, id: string): boolean => s.db.zscore(s.keys.parked, id) !== undefined
+
+/**
+ * Gives the ticket a slot under a new lease.
+ * @lazy
+ */
+export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, deadline: number): string => {
+  const lease = `${s.db.hincrby(s.keys.meta, "lease", 1)}`
+  ticket.state = state
+  ticket.lease = lease
+  ticket.since = s.now
+  ticket.calledAt = undefined
+  ticket.extended = undefined
+  ticket.offered = undefined
+  save(s, id, ticket)
+  s.db.zadd(s.keys.leases, deadline, id)
+  countTicket(s, "h", ticket, 1)
+  if (s.context.share < 1) noteHeld(s, ticket, 1)
+  return lease
+}
+
+export const freeSlot = (s: Step, id: string, ticket: Ticket): void => {
+  s.db.zrem(s.keys.leases, id)
+  countTicket(s, "h", ticket, -1)
+  if (s.context.share < 1) noteHeld(s, ticket, -1)
+}
+
+/** Whether a network holds less than its share of the slots. */
+export const isBelowShare = (s: Step, network: string | undefined): boolean => {
+  if (network === undefined || network === "") return true
+  return numberOf(s.db.hget(s.keys.networks, `h${network}`)) < capOf(s)
+}
+
+/** The platform cannot be reached. */
+export const isDisrupted = (s: Step): boolean => meta(s, "disrupted") === 1
+
+/** Whether an operator's pause holds: nobody is called. `paused` and `pausedUntil` are the campaign's fields of these names. */
+export const isPauseOn = (s: Step, paused: number, pausedUntil: number): boolean =>
+  paused === 1 && (pausedUntil === 0 || pausedUntil > s.now)
+
+/** An operator has paused the campaign: nobody is called. */
+export const isPaused = (s: Step): boolean => isPauseOn(s, meta(s, "paused"), meta(s, "pausedUntil"))
+
+/** Removes the fields of a pause. */
+export const clearPause = (s: Step): void => {
+  s.db.hdel(s.keys.meta, "paused")
+  s.db.hdel(s.keys.meta, "pausedUntil")
+}
+
+/** Adds to an answer that the campaign is paused, and until when. */
+export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A =>
+  pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
+
+/**
+ * Adds to an answer how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals
+ * tell: the estimated wait is computed from this number.
+ *
+ * @param served how many calls a full platform serves; undefined while it is not full
+ */
+export const withSlots = <A extends Pick<Place, "slots">>(s: Step, answer: A, served: number | undefined): A => {
+  const isLimited = s.slots < s.context.slots && isKnownNumber(s.slots)
+  if (!isLimited) return served === undefined ? answer : { ...answer, slots: served }
+  const slots = Math.max(s.slots, s.db.zcard(s.keys.leases))
+  return { ...answer, slots: served === undefined ? slots : Math.min(served, slots) }
+}
+
+/** The place of a waiting ticket; `rank` is how many older tickets wait. */
+export const positionOf = (s: Step, id: string, ticket: Ticket, rank: number): number =>
+  s.context.share < 1 ? placeOf(s, id, ticket, rank) : positionAt(rank)
+
+export const place = (s: Step, id: string, ticket: Ticket): Waiting => {
+  const all: Waiting = {
+    _tag: "waiting",
+    position: positionOf(s, id, ticket, s.db.zrank(s.keys.waiting, id) ?? 0),
+    length: s.db.zcard(s.keys.waiting),
+    averageMillis: meta(s, "averageMillis"),
+    disrupted: isDisrupted(s),
+  }
+  const found = withSlots(s, all, servedWhileFull(s))
+  return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
+}
+
+/**
+ * A ticket ends while its start is in doubt: the slot and the caller's units stay taken until the doubt is resolved.
+ * Nothing is given back before, or one caller could hold any number of slots at no cost.
+ */
+const handOverToDoubt = (s: Step, id: string, ticket: Ticket): boolean => {
+  if (ticket.lease === undefined) return false
+  const slotId = doubtId(ticket.lease)
+  if (slotId === id) return false
+  const doubt = load(s, slotId)
+  if (doubt === undefined || doubt.state !== "doubt" || doubt.ticket !== id) return false
+  if (ticket.caller !== undefined) doubt.caller = ticket.caller
+  if (ticket.holds === true) doubt.holds = true
+  save(s, slotId, doubt)
+  return true
+}
+
+/** Ends a ticket. `kind` says how its caller's units are settled: by default they only stop counting as open. */
+export const endTicket = (
+  s: Step,
+  id: string,
+  ticket: Ticket,
+  state: EndState,
+  kind: SettlementKind = "release",
+): void => {
+  ticket.state = state
+  save(s, id, ticket)
+  s.db.hdel(s.keys.data, id)
+  s.db.zadd(s.keys.forget, s.now + RETENTION_MILLIS, id)
+  if (!handOverToDoubt(s, id, ticket)) settle(s, kind, id, ticket)
+  // a doubt is not a ticket
+  if (ticket.seq === 0) return
+  const signal: Signal = { ticket: id, kind: { _tag: "ended", state } }
+  // a caller who has left is told nothing
+  if (state === "left") s.elsewhere.push(signal)
+  else notify(s, ticket, signal)
+}
+
+/** Ends the session of a live ticket: frees its slot, measures its length, and remembers its ids. */
+export const endSession = (
+  s: Step,
+  id: string,
+  ticket: Ticket,
+  reported: EndState,
+  kind: SettlementKind = reported === "failed" ? "refund" : "release",
+): void => {
+  const state = noteStop(s, id, ticket, noteSilence(s, ticket, reported))
+  freeSlot(s, id, ticket)
+  s.db.zrem(s.keys.ending, id)
+  if (s.context.openMillis !== undefined) s.db.zrem(s.keys.unopened, id)
+  s.db.hincrby(s.keys.meta, "live", -1)
+  for (const session of ticket.sessions ?? []) {
+    s.db.hdel(s.keys.sessions, session)
+    s.db.zadd(s.keys.endedSessions, s.now, session)
+  }
+  // a session without an offer was not a call
+  if ((state === "ended" || state === "silent") && ticket.seq !== 0 && ticket.offerBefore === undefined) {
+    const average = meta(s, "averageMillis")
+    // the clocks of two instances may differ by more than the length of a short call
+    const length = Math.max(0, s.now - (ticket.since ?? s.now))
+    const updated = average === 0 ? length : average + Math.floor((length - average) / 8)
+    s.db.hset(s.keys.meta, "averageMillis", `${updated}`)
+  }
+  ticket.sessions = undefined
+  endTicket(s, id, ticket, state, kind)
+}
+
+export const clearBackoff = (s: Step): void => {
+  s.db.hdel(s.keys.meta, "backoffUntil")
+  s.db.hdel(s.keys.meta, "backoffs")
+  // it limits this step from now on
+  limitByPlatform(s)
+}
+
+export const isBackingOff = (s: Step): boolean => meta(s, "backoffUntil") > s.now

@@ -1,0 +1,35 @@
+/** What the holder of a live or ended ticket is told. */
+
+import { decode, isObject, textsIn } from "../../store/rules/native.ts"
+import { callNext } from "./shared/call-next.ts"
+import { endSession } from "./shared/line.ts"
+import { quarantine } from "./shared/load.ts"
+import type { Step } from "./shared/step.ts"
+import type { EndState, Ticket } from "./shared/ticket.ts"
+
+export interface Ended {
+  readonly _tag: "ended"
+  readonly state: EndState
+}
+
+/** `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks (ms). */
+export type LiveOrEnded = { readonly _tag: "live"; readonly data: string; readonly silentUntil?: number } | Ended
+
+/** Whether the bound data name a session. */
+const namesSession = (data: string): boolean => {
+  const found = decode(data)
+  return isObject(found) && textsIn(found.s).length > 0
+}
+
+/** A live ticket; it ends as failed when its session is not on record any more. */
+export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrEnded => {
+  const data = s.db.hget(s.keys.data, id)
+  if (data !== undefined && namesSession(data)) {
+    const { silentUntil } = ticket
+    return silentUntil === undefined ? { _tag: "live", data } : { _tag: "live", data, silentUntil }
+  }
+  quarantine(s, "data", id, data ?? "")
+  endSession(s, id, ticket, "failed")
+  callNext(s)
+  return { _tag: "ended", state: "failed" }
+}

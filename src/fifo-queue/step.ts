@@ -1,0 +1,64 @@
+/** The input and the effects of every step of the queue, as the service exposes them. */
+import type { Effect } from "effect"
+import { campaignIdOf, campaignKeyOf } from "./keys.ts"
+import type { Settlement, Signal, StepAnswer } from "./rules/shared/step.ts"
+
+/** The tickets of a campaign that a process must withdraw because their callers were answered with 503. */
+export interface Withdrawals {
+  /** those not withdrawn yet, oldest first */
+  readonly ids: () => ReadonlyArray<string>
+  /** Records that these were withdrawn. */
+  readonly done: (ids: ReadonlyArray<string>) => Effect.Effect<void>
+}
+
+/** The account whose capacity a campaign shares with others (`./rules/shared/account.ts`). */
+export interface AccountCapacity {
+  /** the maximum number of concurrent calls of the account */
+  readonly cap: number
+  /** how many of them are reserved for a campaign, by its key; at most `cap` together */
+  readonly reserved: Readonly<Record<string, number>>
+}
+
+/** The queue's campaign, its current number of slots, and the instance that asks. */
+export interface CampaignContext {
+  /** names the campaign's keys in the store */
+  readonly campaign: string
+  readonly slots: number
+  /** the capacity of its account, the same object while nothing changes; absent without an account */
+  readonly account?: AccountCapacity | undefined
+  /** address of this process's push channel; empty when this process reaches every ticket's connection itself */
+  readonly instance: string
+  /** sent with this instance's report of an outage, so that none of these tickets is called; absent for none */
+  readonly withdrawals?: Withdrawals
+}
+
+/** The answer of a step, its signals for this instance, and its settlements. */
+export interface StepResult<A> {
+  readonly result: A
+  readonly signals: ReadonlyArray<Signal>
+  /** calls and ends of tickets in this step that this instance does not deliver, but counts and logs (`StepAnswer`); absent for none */
+  readonly elsewhere?: ReadonlyArray<Signal>
+  readonly settlements: ReadonlyArray<Settlement>
+  /** the keys of other campaigns of the account that wait for a slot which is free now; absent for none */
+  readonly wanting?: ReadonlyArray<string>
+}
+
+const NONE: ReadonlyArray<never> = []
+
+/** Fills in absent signals and settlements. Names the campaigns that want a slot by their keys; `campaign` is the step's. */
+export const stepResultOf = <A>(
+  { elsewhere, result, settlements = NONE, signals = NONE, wanting }: StepAnswer<A>,
+  campaign: string,
+): StepResult<A> => {
+  if (wanting === undefined) {
+    return elsewhere === undefined ? { result, signals, settlements } : { result, signals, elsewhere, settlements }
+  }
+  const { account } = campaignIdOf(campaign)
+  return {
+    result,
+    signals,
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+    settlements,
+    wanting: wanting.map((other) => campaignKeyOf({ account, campaign: other })),
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Delivers events to exactly the connections of a ticket, on whichever instance they are.
+ *
+ * A message is a hint: it may be lost with its connection or the message bus. The state in the store is the truth, and the
+ * next heartbeat or the next attach delivers what was missed. An event that equals the connection's last one is not sent
+ * again, except a reply to the peer (`session`, `error`, `warning`), which is always sent.
+ */
+import { randomBytes } from "node:crypto"
+import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } from "effect"
+import { INSTANCE_CHANNEL, type Signal } from "../fifo-queue/FifoQueue.ts"
+import { readSignal } from "../fifo-queue/signals.ts"
+import { inSpan } from "../lib/spans.ts"
+import { spanFrom } from "../lib/trace-context.ts"
+import { accessOf } from "../protocol/credential.ts"
+import * as messages from "../protocol/messages.ts"
+import { isoTime, type PushEvent, type Started, type TicketState } from "../protocol/Session.ts"
+import { Store } from "../store/Store.ts"
+import { type ConnectionTable, makeConnectionTable } from "./connection-table.ts"
+import { PushChannel, TooManyConnections } from "./PushChannel.ts"
+
+/** The interval between two batches of connections that are told to reconnect (ms). */
+const SEND_AWAY_MILLIS = 100
+const NANOS_PER_MILLI = 1_000_000n
+/** How often every connection is pinged (ms). */
+export const HEARTBEAT_MILLIS = 15_000
+
+/** The event for a ticket that has ended. */
+export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
+  type: "ended",
+  reason: state,
+  message: messages.ended(state),
+})
+
+/** The event for a ticket that the store no longer knows, for instance after a restart without persistence. */
+export const lostEvent: PushEvent = {
+  type: "ended",
+  reason: "unknown",
+  message: messages.placeLost,
+}
+
+/** The event for a ticket whose slot is reserved until `startBefore` (ms since 1970). */
+export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
+  type: "start_call",
+  startBefore: isoTime(startBefore),
+})
+
+/** The event for a session that has started. */
+export const sessionEvent = ({
+  sessionId,
+  silenceSeconds,
+  ...session
+}: Started): Extract<PushEvent, { type: "session" }> => ({
+  type: "session",
+  ...accessOf(session),
+  sessionId,
+  ...(silenceSeconds === undefined ? {} : { silenceSeconds }),
+})
+
+/** The event for a signal of the queue. */
+export const eventOf = ({ kind }: Signal): PushEvent =>
+  kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
+
+/** Delivers a signal in a span of its ticket's trace, if it has one and there is a tracer. */
+export const inSignalSpan = ({
+  kind,
+  trace,
+}: Signal): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
+  trace === undefined
+    ? identity
+    : inSpan("PushChannel.send", {
+        continues: spanFrom(trace),
+        attributes: { "voicegate.event": kind._tag === "called" ? "start_call" : kind.state },
+      })
+
+const serve = (
+  address: string,
+  table: ConnectionTable,
+  missed?: Effect.Effect<void>,
+): Effect.Effect<PushChannel["Service"]> =>
+  Effect.succeed(
+    PushChannel.of({
+      address,
+      send: (ticket, event) => Effect.sync(() => table.deliver(ticket, event)),
+      sendAll: (events) =>
+        Effect.sync(() => {
+          for (const [ticket, event] of events) table.deliver(ticket, event)
+        }),
+      tickets: Effect.sync(table.tickets),
+      open: (ticket, caller, connection) =>
+        Effect.suspend(() => {
+          const opened = table.open(ticket, caller, connection)
+          return opened === undefined
+            ? Effect.fail(new TooManyConnections({ message: messages.tooManyConnections }))
+            : Effect.succeed(opened)
+        }),
+      drain: Effect.sync(table.drain),
+      sendAway: Effect.fnUntraced(function* (millis) {
+        const entries = yield* Random.shuffle(table.all())
+        const batches = Math.max(1, Math.floor(millis / SEND_AWAY_MILLIS))
+        const batchSize = Math.ceil(entries.length / batches)
+        const clock = yield* Clock.Clock
+        let due = clock.monotonicTimeNanosUnsafe()
+        for (let from = 0; from < entries.length; from += batchSize) {
+          // from the time that was due, not from now: timers are late, and thousands of batches would take longer than the shutdown waits
+          due += BigInt(SEND_AWAY_MILLIS) * NANOS_PER_MILLI
+          const wait = due - clock.monotonicTimeNanosUnsafe()
+          if (wait > 0n) yield* Effect.sleep(Duration.nanos(wait))
+          for (const entry of entries.slice(from, from + batchSize)) table.sendAway(entry)
+        }
+      }),
+      ...(missed === undefined ? {} : { missed }),
+    }),
+  )
+
+const heartbeat = (table: ConnectionTable) =>
+  Effect.sync(table.pingAll).pipe(Effect.schedule(Schedule.spaced(HEARTBEAT_MILLIS)), Effect.forkScoped)
+
+/** For a single process, which has every connection. */
+export const layerLocal: Layer.Layer<PushChannel> = Layer.effect(
+  PushChannel,
+  Effect.gen(function* () {
+    const table = makeConnectionTable()
+    yield* heartbeat(table)
+    return yield* serve("", table)
+  }),
+)
+
+/** For any number of instances: each has an address, to which rules publish events for its connections. */
+export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
+  PushChannel,
+  Effect.gen(function* () {
+    const store = yield* Store
+    const table = makeConnectionTable()
+    const address = randomBytes(6).toString("base64url")
+    yield* heartbeat(table)
+    const missedMessages = Latch.makeUnsafe(false)
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    yield* store.subscribe(
+      INSTANCE_CHANNEL + address,
+      (message) => {
+        const signal = readSignal(message)
+        if (signal === undefined) return
+        const deliver = () => table.deliver(signal.ticket, eventOf(signal))
+        if (signal.trace === undefined) deliver()
+        else run(inSignalSpan(signal)(Effect.sync(deliver)))
+      },
+      () => missedMessages.openUnsafe(),
+    )
+    return yield* serve(address, table, Effect.andThen(missedMessages.await, missedMessages.close))
+  }),
+)
