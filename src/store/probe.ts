@@ -19,6 +19,8 @@ export const DETECTION_MILLIS = PROBE_MILLIS + PROBE_TIMEOUT_MILLIS + READ_GRACE
 
 /** The connection that is probed. */
 export interface ProbeOptions<E> {
+  /** The connection that is subscribed now; undefined while there is none. */
+  readonly connection: () => unknown
   /** Publishes to the channel; false when the server reports no subscriber although this instance has subscribed. */
   readonly publish: (message: string) => Effect.Effect<boolean, E>
   /** Replaces the silent connection. */
@@ -34,10 +36,12 @@ export interface Probe {
   readonly run: Effect.Effect<unknown>
 }
 
-export const makeProbe = <E>({ onChange, publish, renew }: ProbeOptions<E>): Probe => {
+export const makeProbe = <E>({ connection, onChange, publish, renew }: ProbeOptions<E>): Probe => {
   let lastSequence = 0
   let returned = Deferred.makeUnsafe<void>()
   let silent = false
+  /** the last probe told nothing, because its connection was replaced */
+  let replaced = false
   let timeout = PROBE_TIMEOUT_MILLIS
 
   const wait = Effect.gen(function* () {
@@ -47,9 +51,14 @@ export const makeProbe = <E>({ onChange, publish, renew }: ProbeOptions<E>): Pro
 
   const once = Effect.gen(function* () {
     returned = Deferred.makeUnsafe()
+    const asked = connection()
     const hasSubscriber = yield* publish(String(++lastSequence))
-    if (hasSubscriber) yield* wait
+    // a connection that the server has just closed has no subscriber either, and its end is read a moment later
+    yield* hasSubscriber ? wait : Effect.sleep(READ_GRACE_MILLIS)
     const arrived = Deferred.isDoneUnsafe(returned)
+    // it was replaced meanwhile: the message is lost, which says nothing of the new one, unless that happens again and again
+    replaced = !arrived && !replaced && connection() !== asked
+    if (replaced) return
     if (arrived === silent) {
       silent = !arrived
       yield* onChange(arrived)

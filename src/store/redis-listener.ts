@@ -140,6 +140,7 @@ export const makeListener = Effect.fnUntraced(function* ({
   }
 
   const probe = makeProbe({
+    connection: () => (confirmed ? current : undefined),
     publish: (message) => Effect.map(publish(ownChannel, message), (receivers) => receivers !== 0 || !confirmed),
     renew: Effect.sync(renew),
     onChange: (now) => {

@@ -7,8 +7,9 @@ import { DETECTION_MILLIS, makeProbe, PROBE_MILLIS } from "../../src/store/probe
 type Way = "arrives" | "silent" | "nobody" | "unpublished"
 
 const begin = Effect.fnUntraced(function* () {
-  const seen = { way: "arrives" as Way, published: 0, renewed: 0, changes: [] as boolean[] }
+  const seen = { way: "arrives" as Way, published: 0, renewed: 0, changes: [] as boolean[], connection: 1 }
   const probe = makeProbe({
+    connection: () => seen.connection,
     publish: (message) =>
       Effect.suspend(() => {
         if (seen.way === "unpublished") return Effect.fail("the store is away")
@@ -47,12 +48,39 @@ describe("the probe of a subscription", () => {
     }),
   )
 
-  it.effect("renews at once when the server reports no subscriber", () =>
+  it.effect("renews at once when the server reports no subscriber, and nothing is read of a closed connection", () =>
     Effect.gen(function* () {
       const { seen } = yield* begin()
       seen.way = "nobody"
-      yield* TestClock.adjust(PROBE_MILLIS)
+      yield* TestClock.adjust(PROBE_MILLIS + 50)
       assert.deepInclude(seen, { renewed: 1, changes: [false] })
+    }),
+  )
+
+  for (const way of ["nobody", "silent"] as const) {
+    it.effect(`draws no conclusion from a message whose connection was replaced meanwhile (${way})`, () =>
+      Effect.gen(function* () {
+        const { seen } = yield* begin()
+        seen.way = way
+        yield* TestClock.adjust(PROBE_MILLIS)
+        seen.connection++
+        yield* TestClock.adjust(49)
+        seen.way = "arrives"
+        yield* TestClock.adjust(10 * PROBE_MILLIS)
+        assert.deepInclude(seen, { renewed: 0, changes: [] })
+      }),
+    )
+  }
+
+  it.effect("reports connections that are replaced again and again before a message arrives", () =>
+    Effect.gen(function* () {
+      const { seen } = yield* begin()
+      seen.way = "silent"
+      for (let n = 0; n < 100; n++) {
+        seen.connection++
+        yield* TestClock.adjust(100)
+      }
+      assert.deepStrictEqual(seen.changes, [false])
     }),
   )
 
