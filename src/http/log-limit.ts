@@ -42,9 +42,13 @@ export const makeLogLimit = ({ caller, network, total }: Bounds): LogLimit => {
         lines = 0
         counts.clear()
       }
+      if (lines >= total) {
+        omitted++
+        return false
+      }
       const callerKey = limitKey(address)
       const key = networkKey(address)
-      if (lines >= total || !has(callerKey, caller) || (key !== "" && !has(key, network))) {
+      if (!has(callerKey, caller) || (key !== "" && !has(key, network))) {
         omitted++
         return false
       }

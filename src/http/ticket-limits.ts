@@ -41,9 +41,12 @@ const NO_USES: Readonly<Record<TicketUse, number>> = { read: 0, action: 0, rejoi
 
 /** Uses of a ticket in the minute that ends at `until` (ms). */
 interface Uses {
-  until: number
+  readonly until: number
   readonly counts: Record<TicketUse, number>
 }
+
+/** Of all tickets that nobody has asked about, which are most of them when many come: none has a record of its own. */
+const NEVER: Uses = { until: 0, counts: { ...NO_USES } }
 
 /** Takes a unit of an address, and returns its refusal when it has none left. An unknown address is refused elsewhere. */
 type Take = (address: string | undefined) => Answer | undefined
@@ -102,15 +105,15 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
           address === undefined ? undefined : refusal(limit.take(address, clock.currentTimeMillisUnsafe())),
     )
 
-    const useKnown = (uses: Uses, use: TicketUse, now: number): Answer | undefined => {
+    const useKnown = (ticket: string, { counts, until }: Uses, use: TicketUse, now: number): Answer | undefined => {
       const limit = perMinute()
       if (limit === 0) return undefined
-      if (!isOpen(uses.until, MINUTE, now)) {
-        uses.until = now + MINUTE
-        Object.assign(uses.counts, NO_USES)
+      if (!isOpen(until, MINUTE, now)) {
+        known.set(ticket, { until: now + MINUTE, counts: { ...NO_USES, [use]: 1 } })
+        return undefined
       }
-      if (uses.counts[use] >= limit) return refusal(Math.ceil((uses.until - now) / 1000))
-      uses.counts[use]++
+      if (counts[use] >= limit) return refusal(Math.ceil((until - now) / 1000))
+      counts[use]++
       return undefined
     }
 
@@ -121,9 +124,9 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
       return isOwnUsedUp || reserve.take(address, now) > 0 ? refusal(seconds) : undefined
     }
 
+    /** One that is known keeps its uses: a request may name its ticket again. */
     const learn = (ticket: string): void => {
-      if (!TICKET.test(ticket) || known.has(ticket)) return
-      known.set(ticket, { until: 0, counts: { ...NO_USES } })
+      if (!known.has(ticket)) known.set(ticket, NEVER)
     }
 
     /** The hashes of the called tickets, for a second. */
@@ -144,7 +147,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
       use: (ticket, use, address) => {
         const now = clock.currentTimeMillisUnsafe()
         const uses = known.get(ticket)
-        if (uses !== undefined) return useKnown(uses, use, now)
+        if (uses !== undefined) return useKnown(ticket, uses, use, now)
         return address === undefined ? undefined : useUnknown(address, now)
       },
       answered: (ticket, address, exists) => {
