@@ -1,7 +1,7 @@
 /** Schemas of what the rules of the queue answer, as decoded from Redis. */
 import { Schema } from "effect"
 import type { TakenAndAdmitted } from "../admission/rules/take-and-admit.ts"
-import { TicketState } from "../protocol/Session.ts"
+import { END_STATES, TicketState } from "../protocol/Session.ts"
 import type { Usage } from "../rate-limiter/rules/take.ts"
 import { auditFields, figures, heldSlot, Performed, platformState, waitingTicket } from "./operator-schemas.ts"
 import type { Admitted } from "./rules/admit.ts"
@@ -20,17 +20,7 @@ import type { Swept } from "./rules/sweep.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
-const endState = Literals([
-  "ended",
-  "left",
-  "abandoned",
-  "missed",
-  "failed",
-  "reclaimed",
-  "removed",
-  "stopped",
-  "silent",
-])
+const endState = Literals(END_STATES)
 
 export const signal: Schema.Codec<Signal> = Struct({
   ticket: Text,

@@ -126,12 +126,8 @@ export const Started = Schema.Struct({
 })
 export type Started = typeof Started.Type
 
-/** The states of a ticket; those after `live` are terminal. */
-export const TicketState = Schema.Literals([
-  "waiting",
-  "called",
-  "starting",
-  "live",
+/** How a ticket ends. */
+export const END_STATES = [
   "ended",
   "left",
   "abandoned",
@@ -141,7 +137,10 @@ export const TicketState = Schema.Literals([
   "removed",
   "stopped",
   "silent",
-])
+] as const
+
+/** The states of a ticket; those after `live` are terminal. */
+export const TicketState = Schema.Literals(["waiting", "called", "starting", "live", ...END_STATES])
 export type TicketState = typeof TicketState.Type
 
 /** A time (ms since 1970) as answers and events say it. */

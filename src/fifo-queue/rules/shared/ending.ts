@@ -1,8 +1,8 @@
 /**
  * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those in which nobody has spoken
- * for the campaign's limit, those without a caller, those that nobody has opened (`src/fifo-queue/rules/unopened.ts`), and those that an operator ends. The ids
+ * for the campaign's limit, those without a caller, those that nobody has opened (`../unopened.ts`), and those that an operator ends. The ids
  * of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
- * this time (`src/fifo-queue/rules/due-ends.ts`), so no two gates end the same session at once, and another one tries again if that gate dies or the
+ * this time (`../due-ends.ts`), so no two gates end the same session at once, and another one tries again if that gate dies or the
  * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
  */
 
@@ -52,7 +52,7 @@ export const stop = (s: Step, id: string, ticket: Ticket, who: string, claimMill
 export const mustEnd = (ticket: Ticket): boolean =>
   ticket.orphan === true || ticket.unopened === true || ticket.stoppedBy !== undefined
 
-/** Whether nobody has spoken in the call for as long as a call may be silent (`src/fifo-queue/rules/silence.ts`). */
+/** Whether nobody has spoken in the call for as long as a call may be silent (`../silence.ts`). */
 const isSilent = (s: Step, { silentUntil }: Ticket): boolean => silentUntil !== undefined && silentUntil <= s.now
 
 /**

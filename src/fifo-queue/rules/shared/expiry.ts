@@ -1,6 +1,6 @@
 /**
- * Handles deadlines of a campaign, both while a gate serves it (`src/fifo-queue/rules/sweep.ts`) and after its removal
- * (`src/fifo-queue/rules/clear.ts`).
+ * Handles deadlines of a campaign, both while a gate serves it (`../sweep.ts`) and after its removal
+ * (`../clear.ts`).
  */
 
 import { LOWEST, wordsOf } from "../../../store/rules/native.ts"

@@ -25,7 +25,7 @@
  *   leases         zset    id by deadline: one held slot each
  *   sessions       hash    session id → ticket id, while live
  *   endedSessions  zset    ids of ended sessions, by time: recognizes repeated and early webhooks; and `=` with the attempt that freed
- *                          the slot (`src/fifo-queue/rules/end.ts`)
+ *                          the slot (`../end.ts`)
  *   forget         zset    ids of ended tickets by the time when they are forgotten, and ids withdrawn before their admission
  *                          arrived, which have no record
  *   settlements    zset    `refund|release|missed id caller` that the rate limiter still has to carry out, by time
@@ -39,7 +39,7 @@
  *   auditLog       zset    actions of operators, by a counter: JSON
  *   ending         zset    ids of live tickets by the time from which a gate ends their session at the platform (`ending.ts`)
  *   unopened       zset    ids of live tickets by the time from which a gate asks whether somebody has opened their session
- *                          (`src/fifo-queue/rules/unopened.ts`)
+ *                          (`../unopened.ts`)
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {

@@ -53,7 +53,7 @@ export interface Ticket {
   extended?: true | undefined
   /** the ids of a live ticket's session */
   sessions?: ReadonlyArray<string> | undefined
-  /** of a live ticket whose session begins with its page's offer (`src/fifo-queue/rules/offer.ts`): by when it must be made */
+  /** of a live ticket whose session begins with its page's offer (`../offer.ts`): by when it must be made */
   offerBefore?: number | undefined
   /** the page has made its offer under this lease */
   offered?: true | undefined
