@@ -10,7 +10,7 @@
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, defineConfig, type InlineConfig, type Plugin, type UserConfig } from "vite"
 
@@ -61,24 +61,35 @@ const script = (
   },
 })
 
-/** The parts that the widget loads when they are needed; each is bundled with all that it uses. */
-const PARTS = ["visit", "screens", "extras", "vendors"]
+/** The parts that the widget loads when they are needed, each with its entry; each is bundled with all that it uses. */
+const PARTS = {
+  visit: "visit/visit.ts",
+  screens: "screens/screens.ts",
+  extras: "extras/extras.ts",
+  vendors: "vendors.ts",
+}
 /** How `vendors.js` calls with each vendor's SDK; loaded by it. */
-const VENDORS = [
-  ...["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"],
-  ...["pipecat", "daily", "deepgram", "assemblyai", "cartesia"],
-].map((name) => `vendors/${name}`)
+const VENDORS = Object.fromEntries(
+  [
+    ...["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"],
+    ...["pipecat", "daily", "deepgram", "assemblyai", "cartesia"],
+  ].map((name) => [`vendors/${name}`, `vendors/${name}.ts`]),
+)
 
 /** What `visit.js` loads for some calls only. */
-const CALLS = ["calls/silence"]
+const CALLS = { "calls/silence": "call/silence.ts" }
+
+/** All of them, from those that load none of the others. */
+const loaded: ReadonlyArray<readonly [name: string, entry: string]> = Object.entries({ ...VENDORS, ...CALLS, ...PARTS })
 
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
 const partsAt = (address: (part: string) => string): Plugin => ({
   name: "voicegate-parts",
   enforce: "pre",
-  resolveDynamicImport: (specifier) => {
-    const part = [...PARTS, ...VENDORS, ...CALLS].find((each) => specifier === `./${each}.ts`)
-    return part === undefined ? null : { id: address(part), external: true }
+  resolveDynamicImport: (specifier, importer) => {
+    const file = typeof specifier === "string" ? resolve(dirname(importer), specifier) : undefined
+    const part = loaded.find(([, entry]) => path(`./widget/${entry}`) === file)
+    return part === undefined ? null : { id: address(part[0]), external: true }
   },
 })
 
@@ -122,12 +133,12 @@ const bundled = (outDir: string): InlineConfig => {
 /** Builds the widget's scripts into a directory. */
 export const buildWidget = async (outDir: string): Promise<void> => {
   const write = (each: InlineConfig) => build({ ...each, build: { ...each.build, outDir } })
-  await write(script("audio-entry.ts", "audio.js", "iife"))
+  await write(script("audio/audio-entry.ts", "audio.js", "iife"))
   const digest = createHash("sha256")
-  for (const part of [...VENDORS, ...CALLS, ...PARTS]) {
+  for (const [part, entry] of loaded) {
     // an address changes with the content
     const besides = { plugins: [partsAt((other) => `./${other}.js?v=${digest.copy().digest("hex").slice(0, 8)}`)] }
-    await write(script(`${part}.ts`, `${part}.js`, "es", besides))
+    await write(script(entry, `${part}.js`, "es", besides))
     digest.update(readFileSync(join(outDir, `${part}.js`)))
   }
   // A browser that has an earlier part in its cache must not use it with this widget.
@@ -141,7 +152,7 @@ export const buildWidget = async (outDir: string): Promise<void> => {
 /** The widget's texts, without white space. */
 const copyLanguages = (outDir: string): void => {
   mkdirSync(outDir, { recursive: true })
-  for (const name of readdirSync(path("./widget/languages"))) {
+  for (const name of readdirSync(path("./widget/languages")).filter((file) => file.endsWith(".json"))) {
     const texts: unknown = JSON.parse(readFileSync(path(`./widget/languages/${name}`), "utf8"))
     writeFileSync(join(outDir, name), JSON.stringify(texts))
   }

@@ -2,13 +2,14 @@
  * `vendors.js`: calls of a vendor's own, which begin with a credential instead of a WebSocket. The vendor's SDK is the page's: the widget
  * neither has it nor loads it from anywhere that the site's owner has not named. Each vendor has a file of its own in `vendors`.
  */
-import type { Call, CallEnd, CallListener } from "./call.ts"
-import { keepRunning } from "./context.ts"
-import type { Ready } from "./equipment.ts"
-import { type Fields, fieldsOf, text } from "./json.ts"
-import { measure } from "./loudness.ts"
-import { gateUrl, type VoiceAgentOptions } from "./options.ts"
-import { tellOwner } from "./owner.ts"
+
+import { keepRunning } from "./audio/context.ts"
+import type { Ready } from "./audio/equipment.ts"
+import { measure } from "./audio/loudness.ts"
+import type { Call, CallEnd, CallListener } from "./call/call.ts"
+import { gateUrl, type VoiceAgentOptions } from "./client/options.ts"
+import { tellOwner } from "./client/owner.ts"
+import { type Fields, fieldsOf, text } from "./gate/json.ts"
 import own from "./vendors/own.ts"
 import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
 

@@ -1,6 +1,6 @@
 /** What `<voice-agent>` takes in a framework's template, and the names of its events. */
-import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element-api.ts"
-import type { Strings } from "../strings.ts"
+import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element/element-api.ts"
+import type { Strings } from "../words/strings.ts"
 
 /** The attributes; src/docs/embedding.md says what each means. */
 export interface VoiceAgentAttributes {

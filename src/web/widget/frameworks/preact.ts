@@ -1,6 +1,6 @@
 /** For Preact: defines `<voice-agent>`, and declares it for JSX. */
 import type { ClassAttributes, HTMLAttributes } from "preact"
-import type { VoiceAgentElement } from "../element-api.ts"
+import type { VoiceAgentElement } from "../element/element-api.ts"
 import "../index.ts"
 import type { VoiceAgentAttributes, VoiceAgentListeners, VoiceAgentProperties } from "./attributes.ts"
 

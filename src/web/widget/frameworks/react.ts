@@ -5,7 +5,7 @@
  * properties and listens to events (`onstatechange`); with React 18 use the attributes, and `addEventListener` on a ref.
  */
 import { type ClassAttributes, type HTMLAttributes, useEffect, useRef, useState, useSyncExternalStore } from "react"
-import type { VoiceAgentElement } from "../element-api.ts"
+import type { VoiceAgentElement } from "../element/element-api.ts"
 import { createVoiceAgent, type VoiceAgent, type VoiceAgentOptions, type VoiceAgentState } from "../index.ts"
 import type { VoiceAgentAttributes, VoiceAgentListeners, VoiceAgentProperties } from "./attributes.ts"
 

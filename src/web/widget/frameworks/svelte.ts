@@ -1,6 +1,6 @@
 /** For Svelte 5: defines `<voice-agent>`, and declares it for templates. */
 import type { HTMLAttributes } from "svelte/elements"
-import type { VoiceAgentElement } from "../element-api.ts"
+import type { VoiceAgentElement } from "../element/element-api.ts"
 import "../index.ts"
 import type { VoiceAgentAttributes, VoiceAgentListeners, VoiceAgentProperties } from "./attributes.ts"
 

@@ -3,7 +3,7 @@
  * `isCustomElement: (tag) => tag === "voice-agent"`.
  */
 import type { EmitFn, HTMLAttributes, PublicProps } from "vue"
-import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element-api.ts"
+import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element/element-api.ts"
 import "../index.ts"
 import type { VoiceAgentAttributes, VoiceAgentProperties } from "./attributes.ts"
 

@@ -1,5 +1,5 @@
 /** Cartesia's agents, by their WebSocket: its package on npm has no client of them. They send no transcript. */
-import { fieldsOf, text } from "../json.ts"
+import { fieldsOf, text } from "../gate/json.ts"
 import { fromBase64 } from "./samples.ts"
 import { connectSocket } from "./socket.ts"
 import type { Vendor } from "./vendor.ts"

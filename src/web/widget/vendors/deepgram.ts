@@ -1,5 +1,5 @@
 /** Deepgram's Voice Agent, by `@deepgram/sdk` 5, which leaves the sound to the page. */
-import { fieldsOf, text } from "../json.ts"
+import { fieldsOf, text } from "../gate/json.ts"
 import { capture, createPlayer } from "./samples.ts"
 import { vendor } from "./vendor.ts"
 

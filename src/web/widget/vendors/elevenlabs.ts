@@ -1,5 +1,5 @@
 /** ElevenLabs Agents, by `@elevenlabs/client` 1, which opens the microphone and plays the agent itself. */
-import { fieldsOf, text } from "../json.ts"
+import { fieldsOf, text } from "../gate/json.ts"
 import { vendor } from "./vendor.ts"
 
 interface Session {

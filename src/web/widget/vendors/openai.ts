@@ -2,7 +2,7 @@
  * OpenAI, without an SDK: the page's offer goes through the gate, so that no secret of the vendor reaches the page. What is said comes
  * on the data channel.
  */
-import { parse, text } from "../json.ts"
+import { parse, text } from "../gate/json.ts"
 import type { Connect, Vendor } from "./vendor.ts"
 
 /** How long candidates may be gathered before the offer is sent with those that are known, in milliseconds. */

@@ -1,5 +1,5 @@
 /** Retell, by `retell-client-js-sdk`, which opens the microphone and plays the agent itself. */
-import { fieldsOf, list, text } from "../json.ts"
+import { fieldsOf, list, text } from "../gate/json.ts"
 import { vendor } from "./vendor.ts"
 
 interface Client {

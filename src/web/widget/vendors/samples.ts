@@ -1,9 +1,9 @@
 /** The sound of a call by WebSocket: PCM of 16 bits, which the vendor may send faster than it is spoken. */
-import { keepRunning } from "../context.ts"
-import { type AudioFormat, Decoder, encode } from "../format.ts"
-import type { Captured } from "../frames.ts"
-import { formatOf } from "../options.ts"
-import { Resampler } from "../resample.ts"
+import { keepRunning } from "../audio/context.ts"
+import { type AudioFormat, Decoder, encode } from "../audio/format.ts"
+import type { Captured } from "../audio/frames.ts"
+import { Resampler } from "../audio/resample.ts"
+import { formatOf } from "../client/options.ts"
 import type { Caller } from "./vendor.ts"
 
 /** How far ahead the first sound after a pause is played, in seconds: the next may be late. */

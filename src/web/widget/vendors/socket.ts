@@ -1,5 +1,5 @@
 /** A call by a WebSocket that carries JSON, of a vendor that has no SDK for pages. */
-import { type Fields, parse } from "../json.ts"
+import { type Fields, parse } from "../gate/json.ts"
 import { capture, createPlayer, type Player, toBase64 } from "./samples.ts"
 import type { Caller, VendorCall } from "./vendor.ts"
 

@@ -1,5 +1,5 @@
 /** Vapi, by `@vapi-ai/web` 2, which plays the agent itself. */
-import { fieldsOf, text } from "../json.ts"
+import { fieldsOf, text } from "../gate/json.ts"
 import { vendor } from "./vendor.ts"
 
 interface Client {

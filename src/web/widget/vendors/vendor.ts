@@ -1,10 +1,10 @@
 /**
  * What a vendor's file has: how its SDK connects a call with the gate's credential. The SDK is the page's, and is not part of the widget.
  */
-import type { SoundListener } from "../audio.ts"
-import type { Ready } from "../equipment.ts"
-import type { VoiceAgentOptions } from "../options.ts"
-import type { Turn } from "../transcript.ts"
+import type { SoundListener } from "../audio/audio.ts"
+import type { Ready } from "../audio/equipment.ts"
+import type { VoiceAgentOptions } from "../client/options.ts"
+import type { Turn } from "../screens/transcript.ts"
 
 /** A credential as the gate gives it. Which of `url` and `token` there is depends on the vendor. */
 export interface VendorCredential {

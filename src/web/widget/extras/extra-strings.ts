@@ -1,0 +1,18 @@
+/** The texts of `extras.js`, in English. As with those of the widget, `languages/*.json` has them in other languages. */
+import type { Text } from "../words/fill.ts"
+
+export const extraStrings = {
+  "consent.title": "Before we start",
+  "consent.policy": "Privacy policy",
+  "consent.agree": "Agree and continue",
+  "rating.question": "How was the call?",
+  "rating.value": "{n} out of 5",
+  "rating.thanks": "Thanks for your rating.",
+  "float.open": "Keep in a small window",
+  "handoff.offer": "Continue on another device",
+  "handoff.text":
+    "Open this link on the other device, and keep this page open until your place appears there. Anyone with the link can take your place.",
+  "handoff.copy": "Copy link",
+  "handoff.title": "Continue here",
+  "handoff.take": "You can take the call on this device too.",
+} as const satisfies Readonly<Record<string, Text>>

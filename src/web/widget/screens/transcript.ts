@@ -1,0 +1,62 @@
+/** What both sides of a call say, as a list that outlives the screen that shows it. Untrusted content is only set as text. */
+
+import type { Say } from "../words/strings.ts"
+import { h } from "./dom.ts"
+
+export type Role = "agent" | "caller"
+
+/** One side's words, as the platform sends them or the caller writes them. */
+export interface Turn {
+  readonly role: Role
+  readonly text: string
+}
+
+export interface Transcript {
+  /** hidden while nothing was said */
+  readonly element: HTMLElement
+  readonly add: (turn: Turn) => void
+  /** Names the speakers again, as after a change of language. */
+  readonly translate: () => void
+  /** From now on new turns of the agent are announced: to a caller who writes, they are answers to read. */
+  readonly announce: () => void
+  /** All of it as plain text, a line a turn. */
+  readonly asText: () => string
+  readonly isEmpty: () => boolean
+}
+
+/** Maximum turns of a call that stay on the page. */
+const MAX_TURNS = 200
+
+export const createTranscript = (say: Say): Transcript => {
+  const list = h("ol")
+  const element = h(
+    "div",
+    { class: "messages", part: "messages", tabindex: 0, role: "log", "aria-live": "off", hidden: true },
+    list,
+  )
+  let turns: ReadonlyArray<Turn> = []
+  const name = (role: Role): string => say(role === "agent" ? "in-call.agent" : "in-call.you")
+  return {
+    element,
+    add: (turn) => {
+      turns = [...turns, turn].slice(-MAX_TURNS)
+      element.hidden = false
+      const { scrollHeight } = element
+      const speaker = h("span", { class: "speaker" }, name(turn.role))
+      list.append(h("li", { class: turn.role }, speaker, h("p", { dir: "auto" }, turn.text)))
+      // It is scrolled from its end. A visitor who has scrolled back to read stays there.
+      if (element.scrollTop < 0) element.scrollTop -= element.scrollHeight - scrollHeight
+      while (list.children.length > MAX_TURNS) list.firstElementChild?.remove()
+    },
+    translate: () => {
+      // the list has the same turns
+      for (const [i, speaker] of [...list.querySelectorAll(".speaker")].entries())
+        speaker.textContent = name(turns[i]?.role ?? "agent")
+    },
+    announce: () => {
+      element.ariaLive = "polite"
+    },
+    asText: () => turns.map(({ role, text }) => `${name(role)}: ${text}`).join("\n"),
+    isEmpty: () => turns.length === 0,
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Alerts a caller when it is their turn: it rings, and the tab's title says so; a caller who is on another tab gets a notification if the
+ * page enables that and the caller has allowed it. While they wait on another tab, the title says where they stand.
+ */
+
+import type { VoiceAgentState } from "../client/state.ts"
+import type { Say } from "../words/strings.ts"
+import { createRing } from "./ring.ts"
+
+export interface Attention {
+  readonly show: (state: VoiceAgentState) => void
+  readonly notifying: () => "ask" | "yes" | "no"
+  /** Asks whether notifications are allowed; call it from a tap. */
+  readonly ask: () => Promise<void>
+  /** Releases the audio output. */
+  readonly close: () => void
+}
+
+export interface AttentionOptions {
+  /** whether the page enables notifications */
+  readonly notifies: () => boolean
+  /** whether it rings */
+  readonly rings: () => boolean
+}
+
+export const createAttention = (say: Say, { notifies, rings }: AttentionOptions): Attention => {
+  const ring = createRing()
+  let state: VoiceAgentState | undefined
+  /** the page's own title, while there is text before it */
+  let before: string | undefined
+  let notification: Notification | undefined
+
+  /** Puts text before the page's title; undefined takes it away. If the page has changed its title meanwhile, that one stays. */
+  const entitle = (text: string | undefined): void => {
+    if (before !== undefined && document.title.endsWith(` – ${before}`)) document.title = before
+    before = text === undefined ? undefined : document.title
+    if (text !== undefined) document.title = `${text} – ${before}`
+  }
+
+  const name = (): void => {
+    if (state?.name === "your-turn") entitle(`● ${say("your-turn.title")}`)
+    else if (state?.name === "waiting" && document.hidden) entitle(say("floating.waiting", { n: state.place.position }))
+    else entitle(undefined)
+  }
+
+  const notify = (): void => {
+    if (notification !== undefined || !document.hidden || attention.notifying() !== "yes") return
+    try {
+      notification = new Notification(say("your-turn.title"), { body: say("your-turn.notification"), tag: "voicegate" })
+      notification.onclick = () => {
+        window.focus()
+        notification?.close()
+      }
+    } catch {
+      // Some phones allow notifications only from service workers; the title still changes.
+    }
+  }
+
+  const release = (): void => {
+    notification?.close()
+    notification = undefined
+  }
+
+  const attention: Attention = {
+    show: (next) => {
+      const called = next.name === "your-turn" && state?.name !== "your-turn"
+      if (state === undefined) document.addEventListener("visibilitychange", name)
+      state = next
+      name()
+      // the visitor has just tapped to begin
+      if (state.name === "checking-microphone" && rings()) ring.unlock()
+      if (called) notify()
+      else if (state.name !== "your-turn") release()
+      if (state.name === "your-turn" && !state.starting && rings()) ring.start()
+      else ring.stop()
+    },
+    notifying: () => {
+      if (!notifies() || !("Notification" in window)) return "no"
+      return Notification.permission === "granted" ? "yes" : Notification.permission === "default" ? "ask" : "no"
+    },
+    ask: async () => {
+      await Notification.requestPermission()
+    },
+    close: () => {
+      release()
+      entitle(undefined)
+      document.removeEventListener("visibilitychange", name)
+      state = undefined
+      ring.close()
+    },
+  }
+  return attention
+}

@@ -1,0 +1,34 @@
+/** Texts of the widget that depend on the state: of the screens that are there from the beginning, and of its button. */
+
+import type { Notice, VoiceAgentState } from "../client/state.ts"
+import type { Say } from "./strings.ts"
+
+export type State<Name extends VoiceAgentState["name"]> = Extract<VoiceAgentState, { readonly name: Name }>
+
+/** A running clock: `0:07`, `1:02:03`. */
+export const clock = (millis: number): string => {
+  const seconds = Math.max(0, Math.floor(millis / 1_000))
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60]
+  const hours = Math.floor(seconds / 3_600)
+  if (hours > 0) parts.unshift(hours)
+  return parts.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, "0"))).join(":")
+}
+
+/** Like `clock`, but rounded up and never below 0, so that 0:00 means now. */
+export const countdown = (millis: number): string => clock(Math.ceil(Math.max(0, millis) / 1_000) * 1_000)
+
+export const noMicrophone = ({ problem }: State<"no-microphone">, say: Say): readonly [title: string, text: string] => [
+  say(`no-microphone.${problem}.title`),
+  say(`no-microphone.${problem}`),
+]
+
+/** How a visit ended; the launcher shows the title too. */
+export const ended = ({ reason, message }: State<"ended">, say: Say): readonly [title: string, text: string] => [
+  say([`ended.${reason}.title`, "ended.other.title"], { message }),
+  say([`ended.${reason}`, "ended.other"], { message }),
+]
+
+export const notice = (given: Notice | undefined, say: Say): string =>
+  given === undefined
+    ? ""
+    : say([`notice.${given.code}`, `no-microphone.${given.code}`, "notice.other"], { message: given.message })

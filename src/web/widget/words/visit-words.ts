@@ -1,0 +1,118 @@
+/** Texts of a visit: of its place, its call and its end, and their announcements for screen readers. */
+
+import type { Place, VoiceAgentState } from "../client/state.ts"
+import { range, TOLERANCE } from "./durations.ts"
+import { countdown, ended, notice, type State } from "./first-words.ts"
+import type { Say } from "./strings.ts"
+
+export const ahead = ({ position }: Place, say: Say): string =>
+  position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
+
+/** A time of day in words of a language, with the date unless it is today. */
+const timeOfDay = (at: number, language: string, now: number): string => {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString()
+  // in figures alone, 5/6 is another day to an American than to others
+  const style = isToday ? undefined : "long"
+  return new Intl.DateTimeFormat(language, { dateStyle: style, timeStyle: "short" }).format(at)
+}
+
+/** Why nobody is called at the moment; empty if callers are called. */
+export const hindrance = (
+  { disrupted, paused, pausedUntil = 0 }: Place,
+  say: Say,
+  language: string,
+  now: number,
+): string => {
+  if (!paused) return disrupted ? say("waiting.disrupted") : ""
+  return pausedUntil > now
+    ? say("waiting.closed", { time: timeOfDay(pausedUntil, language, now) })
+    : say("waiting.paused")
+}
+
+/** The estimated wait at a time (ms), counting down from when it was reported. */
+export const estimate = (place: Place, say: Say, language: string, now: number): string => {
+  const hindered = hindrance(place, say, language, now)
+  if (hindered !== "") return hindered
+  if (place.estimatedWait === undefined) return say("waiting.no-estimate")
+  const left = place.estimatedWait - (now - place.asOf) / 1_000
+  if (left <= 0) return say("waiting.overdue")
+  return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: range(left, language) })
+}
+
+export const refused = ({ code, message }: State<"refused">, say: Say): readonly [title: string, text: string] => [
+  say([`refused.${code}.title`, "refused.other.title"]),
+  say([`refused.${code}`, "refused.other"], { message }),
+]
+
+/** A wrong field of a request, in the visitor's language; the gate says in English what it expects. */
+export const wrongField = (issue: string, say: Say): string => `${issue.split(":", 1)[0]}: ${say("refused.field")}`
+
+/** The text that says why nobody is heard in a call; empty if all is well. What hinders both sides comes first. */
+export const troubleOf = ({ audio, down, link, microphone }: State<"in-call">): string => {
+  if (!audio) return "in-call.no-audio"
+  if (!link && down) return down === "agent" ? "in-call.agent-lost" : "in-call.link-lost"
+  return microphone ? "" : "in-call.no-microphone"
+}
+
+/** That the call ends unless somebody speaks, and when; empty if it does not. */
+export const silenceWarning = ({ warning }: State<"in-call">, say: Say, now: number): string =>
+  warning === undefined ? "" : say("in-call.silent", { time: countdown(warning.endsAt - now) })
+
+/** What has changed in a call (muting too, unless it is `quiet`); undefined if it is nothing to announce. */
+const changeInCall = (
+  state: State<"in-call">,
+  before: State<"in-call">,
+  say: Say,
+  quiet: boolean,
+): string | undefined => {
+  const trouble = troubleOf(state)
+  if (trouble !== troubleOf(before)) {
+    if (trouble !== "") return say(trouble)
+    if (!before.link) return say("announce.link-back")
+    if (!before.microphone) return say("announce.unmuted")
+  }
+  // the time is said once
+  if (state.warning !== undefined && before.warning === undefined) return silenceWarning(state, say, Date.now())
+  if (state.muted !== before.muted && !quiet) return say(state.muted ? "in-call.muted" : "announce.unmuted")
+  return undefined
+}
+
+/**
+ * The announcement of a visit's state that followed `before`; undefined if there is nothing new. It contains no running times, so that it
+ * is announced only once.
+ *
+ * @param language in which times are said
+ * @param quiet whether muting is not announced, because the caller does it all the time
+ */
+export const announcement = (
+  state: VoiceAgentState,
+  before: VoiceAgentState,
+  say: Say,
+  language: string,
+  quiet: boolean,
+): string | undefined => {
+  switch (state.name) {
+    case "connecting":
+      return say(`connecting.${state.to}`)
+    case "waiting": {
+      const place = `${say("announce.place", { n: state.place.position })} ${ahead(state.place, say)}`
+      const trouble = [
+        hindrance(state.place, say, language, Date.now()),
+        state.link ? "" : say("waiting.link-lost"),
+        notice(state.notice, say),
+      ]
+      return [place, ...trouble].filter(Boolean).join(" ")
+    }
+    case "your-turn":
+      return state.starting
+        ? say("your-turn.starting")
+        : `${say("announce.your-turn")} ${notice(state.notice, say)}`.trim()
+    case "in-call":
+      return before.name === "in-call" ? changeInCall(state, before, say, quiet) : say("announce.in-call")
+    case "ended":
+      return ended(state, say).join(". ")
+    case "refused":
+      return refused(state, say).join(". ")
+  }
+  return undefined
+}

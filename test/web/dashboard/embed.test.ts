@@ -1,0 +1,140 @@
+/** The embed code of a campaign, and its preview: the real widget of a real gate, in a frame of the dashboard. */
+import { dirname, join } from "node:path"
+import axe from "axe-core"
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { program } from "../../harness/build.ts"
+import { launchBrowser } from "../../support/browser.ts"
+import { type Built, type Rig, startRig, whenWebBuilt } from "../rig.ts"
+import { visit } from "../visitor.ts"
+import { type FakeDashboard, startFakeDashboard } from "./fake-dashboard.ts"
+import { BAKERY, heading } from "./rig.ts"
+
+let built: Built
+let browser: Browser
+let dashboard: FakeDashboard
+
+beforeAll(async () => {
+  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+  dashboard = await startFakeDashboard({ page: join(dirname(program), "web/dashboard") })
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await dashboard?.stop()
+})
+
+/** The page of a campaign whose webhook goes to the gate. */
+const openEmbed = async (rig: Rig, options: Parameters<typeof visit>[1] = {}) => {
+  const gate = new URL(rig.url).origin
+  const webhook = { url: `${gate}/api/webhook/session-ended`, headerNames: ["X-Api-Token"], signed: false }
+  const campaign = { id: "campaign-1", name: "Orders", maxCallMinutes: 120, createdAt: 1_700_000_000_000, webhook }
+  dashboard.state.businesses.splice(0, 1, { ...BAKERY, campaigns: [campaign] })
+  const visitor = await visit(browser, options)
+  const value = dashboard.state.newSession()
+  await visitor.context.addCookies([{ name: "voicegate_session", value, url: dashboard.url, httpOnly: true }])
+  await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"], {
+    origin: new URL(dashboard.url).origin,
+  })
+  const tab = await visitor.open(`${dashboard.url}#/businesses/campaign-1`)
+  await heading(tab, "Embed the widget")
+  return { gate, tab, visitor }
+}
+
+describe("the embed code", () => {
+  it("previews the widget of the gate, which allows this page, and follows the form", async () => {
+    const rig = await startRig(built, { settings: { Security: { AllowedOrigins: [new URL(dashboard.url).origin] } } })
+    try {
+      const { gate, tab, visitor } = await openEmbed(rig)
+      const code = tab.getByRole("region", { name: "Embed code" })
+      await code.getByText(`<script type="module" src="${gate}/widget.js"></script>`).waitFor()
+      await code.getByText(`<voice-agent gate="${gate}"></voice-agent>`).waitFor()
+      const widget = tab
+        .frameLocator('iframe[title="Preview of the widget"]')
+        .frameLocator("iframe")
+        .locator("voice-agent")
+      await widget.getByRole("button").first().waitFor()
+      await tab.getByLabel("Theme").selectOption("Dark")
+      await tab.getByRole("checkbox", { name: /Offer a notification/ }).check()
+      await tab.getByLabel(/^Campaign in the gate/).fill('a"b')
+      await code.getByText(`gate="${gate}" campaign="a&quot;b" theme="dark" notify>`).waitFor()
+      const shown = (selector: string) =>
+        tab
+          .frameLocator('iframe[title="Preview of the widget"]')
+          .frameLocator("iframe")
+          .locator(`voice-agent${selector}`)
+      await shown('[theme="dark"][notify][campaign=\'a"b\']').waitFor()
+
+      // the other attributes that a site's owner sets
+      expect(await tab.getByLabel("Corner").count()).toBe(0)
+      await tab.getByLabel("Position").selectOption("Floating, in a corner of the window")
+      await tab.getByLabel("Corner").selectOption("Top left")
+      await tab.getByLabel(/^Region/).fill("eu")
+      await tab.getByLabel(/^Languages to choose from/).fill("en, de xx-none fr")
+      await tab.getByText("The widget isn’t available in xx-none.").waitFor()
+      await tab.getByLabel("Text field").selectOption("Never")
+      expect(await tab.getByLabel("Privacy policy").count()).toBe(0)
+      await tab.getByLabel(/^Ask for consent/).fill("The call is recorded.")
+      await tab.getByLabel(/^Privacy policy/).fill("/privacy")
+      const added = [
+        /^Remember consent/,
+        /^Offer a small always-on-top window/,
+        /^Offer a link to continue/,
+        /^Ask for a rating/,
+      ]
+      for (const name of [/^Push to talk/, /^Start the call automatically/, ...added])
+        await tab.getByRole("checkbox", { name }).check()
+      for (const name of [/captions/, /microphone check/, /^Ring/]) await tab.getByRole("checkbox", { name }).uncheck()
+      const valued = ['region="eu"', 'mode="floating"', 'corner="top-left"', 'theme="dark"', 'languages="en de fr"']
+      const rest = ['text-input="off"', 'captions="off"', 'check="off"', 'ring="off"']
+      const flags = ["push-to-talk", "notify", "auto-start"]
+      const asked = ['consent="The call is recorded."', 'consent-link="/privacy"']
+      const extras = ["picture-in-picture", "handoff", "rating"]
+      const all = [...valued, ...rest, ...asked, ...flags, "consent-remember", ...extras]
+      await code.getByText(`campaign="a&quot;b" ${all.join(" ")}>`).waitFor()
+      await shown([...valued, ...rest, ...flags, ...extras, "gate"].map((each) => `[${each}]`).join("")).waitFor({
+        state: "attached",
+      })
+      await tab.getByTitle("Preview of the widget").scrollIntoViewIfNeeded()
+      await shown("").locator(".launcher").click()
+      await shown("[open]").getByRole("combobox").selectOption("Deutsch")
+      await tab.evaluate(axe.source)
+      expect(await tab.evaluate("axe.run(document, { iframes: false }).then(({ violations }) => violations)")).toEqual(
+        [],
+      )
+      expect(await tab.getByText(/isn’t showing its preview here/).count()).toBe(0)
+      expect(visitor.complaints).toEqual([])
+      await visitor.context.close()
+    } finally {
+      await rig.stop()
+    }
+  })
+
+  it("says what to set at a gate that does not allow this page, and that one shows nothing", async () => {
+    const rig = await startRig(built)
+    try {
+      const { gate, tab, visitor } = await openEmbed(rig, { viewport: { width: 360, height: 780 } })
+      await tab.getByText(/isn’t showing its preview here/).waitFor()
+      expect(await tab.frameLocator("iframe").frameLocator("iframe").locator("voice-agent").count()).toBe(0)
+      await tab.evaluate(axe.source)
+      expect(await tab.evaluate("axe.run(document, { iframes: false }).then(({ violations }) => violations)")).toEqual(
+        [],
+      )
+      expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+      await tab.getByLabel("Gate address").fill("gate.example:x")
+      await tab.getByText("Enter the gate’s address to get the code.").waitFor()
+      // an address of the dashboard itself would let the frame reach the account
+      await tab.getByLabel("Gate address").fill(new URL(dashboard.url).origin)
+      await tab.getByText("A gate at this dashboard’s own address can’t be previewed.").waitFor()
+      expect(await tab.locator("iframe").count()).toBe(0)
+      // no link shows another site's page under the platform's address
+      const linked = await fetch(`${dashboard.url}preview?${new URLSearchParams({ url: `${gate}/widget/preview` })}`)
+      expect(linked.status).toBe(404)
+      const policy = (await fetch(`${gate}/widget/preview`)).headers.get("content-security-policy")
+      expect(policy).toMatch(/frame-ancestors 'self'$/)
+      await visitor.context.close()
+    } finally {
+      await rig.stop()
+    }
+  })
+})

@@ -1,0 +1,140 @@
+/** The built dashboard in a real browser, against an API with nothing behind it: its frame, and how all pages look. */
+import axe from "axe-core"
+import { describe, expect, it } from "vitest"
+import { eventually } from "../../harness/process.ts"
+import { focusOn } from "../focus.ts"
+import { layoutShifts } from "../layout-shift.ts"
+import { BAKERY, click, dialog, heading, later, useDashboard, visit } from "./rig.ts"
+
+const dashboard = useDashboard()
+
+describe("the page itself", () => {
+  it("has a navigation of one line, which scrolls on a phone and follows the keyboard", async () => {
+    const tab = await dashboard.signIn("#/account")
+    await tab.setViewportSize({ width: 360, height: 780 })
+    await tab.reload()
+    await heading(tab, "Account")
+    const bar = tab.getByRole("navigation", { name: "Platform" })
+    expect((await bar.boundingBox())?.height).toBeLessThan(70)
+    /** whether a link of the navigation is seen as a whole */
+    const inView = (name: string): Promise<boolean> =>
+      tab.evaluate<boolean>(`(() => {
+        const bar = document.querySelector("nav")
+        const link = [...bar.children].find(({ textContent }) => textContent === "${name}").getBoundingClientRect()
+        const { left, right } = bar.getBoundingClientRect()
+        return link.left >= left && link.right <= right
+      })()`)
+    expect(await inView("Account")).toBe(true)
+    expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+    const names = await bar.getByRole("link").allTextContents()
+    await tab.getByRole("button", { name: "Sign out" }).focus()
+    for (const name of names) {
+      await tab.keyboard.press("Tab")
+      await focusOn(tab, name)
+      await eventually(`“${name}” is in view`, () => inView(name))
+    }
+  })
+
+  it.each([1200, 360])("shifts its layout by less than 0.02 while a page loads, at %i px", async (width) => {
+    dashboard.platform.state.delayMillis = 200
+    const tab = await dashboard.signIn("#/businesses")
+    await tab.setViewportSize({ width, height: 800 })
+    for (const page of ["keys", "businesses", "conversations", "live", "webhooks", "audit", "setup", "account"]) {
+      await tab.goto(`${dashboard.platform.url}#/${page}`)
+      await tab.reload()
+      // a page and the notice that it loads are drawn together
+      await tab.locator("#main h1").waitFor()
+      await eventually("everything is loaded", async () => (await tab.getByText(/^Loading /).count()) === 0)
+      const { sum, text } = await layoutShifts(tab)
+      expect(sum, `${page}: ${text}`).toBeLessThan(0.02)
+    }
+  })
+
+  it("says that the platform does not answer, keeps what it has, and goes on by itself", async () => {
+    const tab = await dashboard.signIn("#/live")
+    await tab.getByText("No live calls.").waitFor()
+    dashboard.platform.allowRequests(false)
+    await later(tab)
+    await tab.getByRole("alert").getByText("This may be out of date.").waitFor()
+    await tab.getByText("No live calls.").waitFor()
+    await visit(tab, "Audit log")
+    await tab.getByText("Couldn’t load the audit log.").waitFor()
+    dashboard.platform.allowRequests(true)
+    await later(tab)
+    await tab.getByText("No activity yet.").waitFor()
+  })
+
+  it("shows what it is loading", async () => {
+    const tab = await dashboard.signIn()
+    dashboard.platform.state.delayMillis = 800
+    await visit(tab, "Audit log")
+    await tab.getByText("Loading the audit log…").waitFor()
+    await tab.getByText("No activity yet.").waitFor()
+  })
+
+  it("fits a phone of 360 pixels on every page and in the longest form", async () => {
+    dashboard.platform.state.businesses[0] = {
+      ...BAKERY,
+      name: "Bakerywithanamethatdoesnotbreakanywhereatallbutmuststillfit",
+      campaigns: [
+        {
+          id: "campaign-1",
+          name: "Widget",
+          maxCallMinutes: 120,
+          createdAt: 0,
+          webhook: { url: `https://gate.example/${"long".repeat(30)}`, headerNames: ["X-Api-Token"], signed: true },
+        },
+      ],
+    }
+    const tab = await dashboard.signIn()
+    await tab.setViewportSize({ width: 360, height: 740 })
+    const overflow = () => tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+    for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit log", "Account", "API keys"]) {
+      await visit(tab, name)
+      await heading(tab, name)
+      await tab.locator(".state[role=status]").waitFor({ state: "detached" })
+      expect([name, await overflow()]).toEqual([name, 0])
+    }
+    await visit(tab, "Businesses")
+    await click(tab, "Edit Widget")
+    await dialog(tab, "Edit web campaign").waitFor()
+    const inside = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))"
+    expect(await tab.evaluate(inside)).toBe(0)
+  })
+
+  it("has nothing that axe finds wrong, on any page and in the dialog of a new key, in the light and in the dark", async () => {
+    const tab = await dashboard.signIn()
+    // the page's policy forbids scripts in it, so axe is evaluated from outside
+    await tab.evaluate(axe.source)
+    const found = () =>
+      tab.evaluate(
+        'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
+      )
+    for (const colorScheme of ["light", "dark"] as const) {
+      await tab.emulateMedia({ colorScheme })
+      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit log", "Account", "API keys"]) {
+        await visit(tab, name)
+        await heading(tab, name)
+        await tab.locator(".state[role=status]").waitFor({ state: "detached" })
+        expect([colorScheme, name, await found()]).toEqual([colorScheme, name, []])
+      }
+      await click(tab, "Create API key")
+      await dialog(tab, "Create API key").waitFor()
+      expect([colorScheme, "new key", await found()]).toEqual([colorScheme, "new key", []])
+      await tab.keyboard.press("Escape")
+      await dialog(tab, "Create API key").waitFor({ state: "detached" })
+    }
+  })
+
+  it("is served with a policy that allows no other origin and no frame", async () => {
+    const response = await fetch(dashboard.platform.url)
+    const policy = response.headers.get("content-security-policy")
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain("unsafe")
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff")
+    const html = await response.text()
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style| on\w+=|style="/)
+    dashboard.hosts.add(new URL(dashboard.platform.url).host)
+  })
+})

@@ -1,0 +1,211 @@
+/** The widget when there is no call to be had: refusals of the real gate, no microphone, no network, no permission. */
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
+import { eventually } from "../../../harness/process.ts"
+import type { Options } from "../../rig.ts"
+import { click, screen, see } from "../../visitor.ts"
+import { type Browsing, useWidget } from "../rig.ts"
+
+const widget = useWidget()
+
+/** A page of a visitor at a gate of its own. */
+const begin = async (options: Options = {}, browsing: Browsing = {}): Promise<Page> => {
+  await widget.begin(options, browsing)
+  return widget.open()
+}
+
+/** Requests for sessions that the page makes from now on. */
+const counting = (tab: Page): { count: number } => {
+  const requests = { count: 0 }
+  tab.on("request", (request) => {
+    if (request.url().endsWith("/api/session/request")) requests.count++
+  })
+  return requests
+}
+
+describe("the widget", () => {
+  it("tells a caller behind a VPN that this connection may not call", async () => {
+    const vpn = new URL("../../../fixtures/ip/vpn.txt", import.meta.url).pathname
+    const settings = { IpIntel: { Lists: { Vpn: [vpn] } } }
+    const tab = await begin({ settings }, { extraHTTPHeaders: { "x-forwarded-for": "8.8.8.8" } })
+    await click(tab, "Start talking")
+    await screen(tab, "Calls aren’t available on this network")
+  })
+
+  it("tells a caller who is rate limited when to try again", async () => {
+    const tab = await begin({ settings: { Security: { RateLimitHourly: 1 } } })
+    await click(tab, "Start talking")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    await click(tab, "Talk again")
+    await screen(tab, "Too many calls for now")
+    await see(tab, /^You can try again in (59:\d\d|60 minutes|1:00:00|1 hour)\.$/)
+    await tab.getByRole("button", { name: "Try again" }).and(tab.locator("[aria-disabled=true]")).waitFor()
+  })
+
+  it("lets a caller try again at that time", async () => {
+    const tab = await begin()
+    let refusals = 1
+    await tab.route("**/api/session/request", (route) =>
+      refusals-- > 0
+        ? route.fulfill({
+            status: 429,
+            contentType: "application/problem+json",
+            headers: { "retry-after": "1" },
+            body: JSON.stringify({ code: "rate_limited", detail: "At most 20 calls an hour from one address." }),
+          })
+        : route.continue(),
+    )
+    await click(tab, "Start talking")
+    await see(tab, "You’ve reached your limit of calls for now.")
+    await see(tab, "You can try again now.")
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+  })
+
+  it("lists what was wrong with a request, as text and not as markup", async () => {
+    const tab = await begin()
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("client-identifier", "<b>mars</b>")')
+    await click(tab, "Start talking")
+    await screen(tab, "This call isn’t available")
+    await see(tab, /^clientIdentifier: /)
+    expect(await tab.locator("voice-agent b").count()).toBe(0)
+  })
+
+  it("lists what was wrong with a request in the visitor's language, and tells the site's owner what was expected", async () => {
+    const tab = await begin()
+    const told: Array<string> = []
+    tab.on("console", (message) => told.push(message.text()))
+    await tab.evaluate('document.documentElement.lang = "de"')
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("client-identifier", "a/b")')
+    await click(tab, "Gespräch starten")
+    await see(tab, "clientIdentifier: Dieser Wert wird nicht akzeptiert.")
+    expect(await tab.locator("voice-agent .panel").textContent()).not.toContain("Expected")
+    expect(told).toContainEqual(
+      expect.stringMatching(/^voicegate: the gate does not accept .*clientIdentifier: Expected/),
+    )
+  })
+
+  it("says that the queue is full", async () => {
+    const tab = await begin({ settings: { Queue: { MaxLength: 1 } } })
+    await widget.rig.hold()
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    const other = await widget.visitor.open(widget.rig.url)
+    await click(other, "Start talking")
+    await screen(other, "The queue is full")
+  })
+
+  it("retries automatically while the gate does not answer, and at once on a tap", async () => {
+    const tab = await begin()
+    widget.rig.gateLine.set("cut")
+    await click(tab, "Start talking")
+    await screen(tab, "No connection")
+    widget.rig.gateLine.set("open")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    widget.rig.gateLine.set("cut")
+    await click(tab, "Talk again")
+    await screen(tab, "No connection")
+    widget.rig.gateLine.set("open")
+    await click(tab, "Try now")
+    await screen(tab, "In call")
+  })
+
+  it("takes no slot when the microphone is denied, and goes on when it is allowed", async () => {
+    const tab = await begin()
+    const requests = counting(tab)
+    await tab.evaluate(`
+      const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
+      let denials = 1
+      navigator.mediaDevices.getUserMedia = (wanted) => {
+        window.wanted = wanted
+        return denials-- > 0 ? Promise.reject(new DOMException("denied", "NotAllowedError")) : ask(wanted)
+      }`)
+    await click(tab, "Start talking")
+    await screen(tab, "Your microphone is blocked")
+    expect(requests.count).toBe(0)
+    expect(await tab.evaluate("window.wanted.audio")).toMatchObject({
+      echoCancellation: true,
+      noiseSuppression: true,
+      autoGainControl: true,
+    })
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+    expect(requests.count).toBe(1)
+  })
+
+  it("takes no slot when the page itself may not use the microphone", async () => {
+    const tab = await begin()
+    await tab.route(widget.rig.url, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, headers: { ...response.headers(), "permissions-policy": "microphone=()" } })
+    })
+    await tab.reload()
+    const requests = counting(tab)
+    await click(tab, "Start talking")
+    await screen(tab, "Audio isn’t available on this page")
+    expect(requests.count).toBe(0)
+    // Chromium reports the violated policy
+    widget.visitor.complaints.splice(0)
+  })
+
+  it("takes no slot while the browser asks for the microphone", async () => {
+    const tab = await begin()
+    const requests = counting(tab)
+    await tab.evaluate("navigator.mediaDevices.getUserMedia = () => new Promise(() => {})")
+    await click(tab, "Start talking")
+    await screen(tab, "Allow the microphone")
+    await click(tab, "Cancel")
+    await screen(tab, "Talk to us")
+    expect(requests.count).toBe(0)
+  })
+
+  it("takes no slot if the worklet can be loaded neither from the gate nor from the page", async () => {
+    const tab = await begin()
+    const requests = counting(tab)
+    // as with a security policy that allows neither the gate nor blob:
+    await tab.evaluate('AudioWorklet.prototype.addModule = () => Promise.reject(new DOMException("no", "AbortError"))')
+    await click(tab, "Start talking")
+    await screen(tab, "Audio isn’t available on this page")
+    expect(requests.count).toBe(0)
+  })
+
+  it("closes a session that was cancelled while it was requested", async () => {
+    const tab = await begin()
+    await tab.route("**/api/session/request", async (route) => {
+      const response = await route.fetch()
+      await click(tab, "Cancel")
+      await route.fulfill({ response })
+    })
+    await click(tab, "Start talking")
+    await screen(tab, "Talk to us")
+    await eventually("the slot is free again", () => widget.rig.webhooks.length === 1)
+    const hangUp = await widget.rig.hold()
+    hangUp()
+  })
+
+  it("releases its place and the microphone when it is removed from the page", async () => {
+    const tab = await begin()
+    await widget.rig.hold()
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    const deletion = tab.waitForResponse((response) => response.request().method() === "DELETE")
+    await tab.evaluate('document.querySelector("voice-agent").remove()')
+    expect((await deletion).status()).toBe(204)
+  })
+
+  it("says that there is no microphone, and calls with a tone instead where the page offers one", async () => {
+    const tab = await begin()
+    await tab.evaluate(
+      'navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("none", "NotFoundError"))',
+    )
+    await click(tab, "Start talking")
+    await screen(tab, "No microphone found")
+    await tab.getByLabel("Use a test tone instead of the microphone").check()
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+    const agentMeter = tab.getByRole("meter", { name: "Agent" })
+    await eventually("the tone's echo", async () => Number(await agentMeter.getAttribute("aria-valuenow")) > 0.3)
+  })
+})
