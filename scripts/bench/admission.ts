@@ -32,7 +32,7 @@ const startSide = async (name: Name, platform: string, processes: number): Promi
   const redis = await startRedis()
   const server =
     name === "gate"
-      ? await startGate(redis.url, platform, {}, [], processes)
+      ? await startGate(redis.url, platform, {}, { processes })
       : await startYardstick(name === "raw" ? "tuned" : name, redis.url, {
           PROCESSES: String(processes),
           CLIENT: name === "raw" ? "raw" : "ioredis",

@@ -107,7 +107,7 @@ const runRounds = async (platform: string, count: number): Promise<Record<Name, 
     const server =
       name === "ws"
         ? await startYardstick("ws", redis.url, {}, collecting)
-        : await startGate(redis.url, platform, {}, collecting)
+        : await startGate(redis.url, platform, {}, { nodeArgs: collecting })
     servers.push(server)
     const standing = await gather(
       name === "ws" ? bare(server, count) : gateSide(server, await queueUp(server.url, count)),

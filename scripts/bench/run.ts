@@ -3,6 +3,7 @@
  *
  *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
+ *     npm run build && node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR]
  *
  * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it on an idle machine.
  */
@@ -16,6 +17,7 @@ import { growth } from "./growth.ts"
 import { push } from "./push.ts"
 import { startup } from "./startup.ts"
 import { type Found, tables } from "./support/report.ts"
+import { waiting as waitingCost } from "./waiting.ts"
 import { webhook } from "./webhook.ts"
 
 const { positionals, values } = parseArgs({
@@ -25,6 +27,10 @@ const { positionals, values } = parseArgs({
     turns: { type: "string", default: "6" },
     waiting: { type: "string", default: "10000" },
     json: { type: "string" },
+    sizes: { type: "string", default: "1000,10000,100000,1000000" },
+    seconds: { type: "string", default: "60" },
+    held: { type: "boolean", default: false },
+    before: { type: "string" },
   },
 })
 const [rounds, turns, waiting] = [Number(values.rounds), Number(values.turns), Number(values.waiting)]
@@ -37,9 +43,17 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
   webhook: () => webhook(rounds),
   growth: () => growth(rounds, turns),
   startup: () => startup(rounds),
+  waiting: () =>
+    waitingCost({
+      sizes: values.sizes.split(",").map(Number),
+      seconds: Number(values.seconds),
+      held: values.held,
+      before: values.before,
+    }),
 }
 
-const wanted = positionals.length > 0 ? positionals : Object.keys(benches)
+// what waiting costs takes half an hour, so it runs only when it is asked for
+const wanted = positionals.length > 0 ? positionals : Object.keys(benches).filter((name) => name !== "waiting")
 const unknown = wanted.filter((name) => !(name in benches))
 if (unknown.length > 0 || [rounds, turns, waiting].some((n) => !(n >= 1))) {
   console.error(`Expected some of: ${Object.keys(benches).join(", ")}; and numbers of at least 1`)

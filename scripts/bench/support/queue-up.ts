@@ -3,6 +3,8 @@ import { callerOf } from "./crowd.ts"
 import { WEBHOOK_TOKEN } from "./servers.ts"
 
 const AT_ONCE = 50
+/** The number of the caller who has the slot. */
+const CALLER_IN_CALL = 2 ** 24 - 1
 
 export interface Waiting {
   /** in queue order */
@@ -28,21 +30,31 @@ const post = async (url: string, headers: Readonly<Record<string, string>>, body
   return answer.json()
 }
 
-export const queueUp = async (gate: string, count: number): Promise<Waiting> => {
-  const request = (n: number): Promise<unknown> =>
-    post(
-      `${gate}/api/session/request`,
-      { "x-forwarded-for": callerOf(n) },
-      { clientIdentifier: "shop-42", dynamicVariables: { name: "Ada", page: "/cart" } },
-    )
-  let live = text(await request(count), "sessionId")
-  const tickets: Array<string> = []
-  for (let from = 0; from < count; from += AT_ONCE) {
-    const batch = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, n) => request(from + n))
+const request = (gate: string, n: number): Promise<unknown> =>
+  post(
+    `${gate}/api/session/request`,
+    { "x-forwarded-for": callerOf(n) },
+    { clientIdentifier: "shop-42", dynamicVariables: { name: "Ada", page: "/cart" } },
+  )
+
+/** Queues callers, the first of whom has this number, while every slot is busy. Their tickets in the order of their places. */
+export const queueCallers = async (gate: string, from: number, count: number): Promise<ReadonlyArray<string>> => {
+  const places: Array<readonly [place: number, ticket: string]> = []
+  for (let begun = 0; begun < count; begun += AT_ONCE) {
+    const batch = Array.from({ length: Math.min(AT_ONCE, count - begun) }, (_, n) => request(gate, from + begun + n))
     for (const queued of await Promise.all(batch)) {
-      tickets[Number(text(queued, "queuePosition")) - 1] = text(queued, "uniqueRequestId")
+      places.push([Number(text(queued, "queuePosition")), text(queued, "uniqueRequestId")])
     }
   }
+  return places.sort(([a], [b]) => a - b).map(([, ticket]) => ticket)
+}
+
+/** Takes the only slot; the id of its session. */
+export const takeSlot = async (gate: string): Promise<string> => text(await request(gate, CALLER_IN_CALL), "sessionId")
+
+export const queueUp = async (gate: string, count: number): Promise<Waiting> => {
+  let live = await takeSlot(gate)
+  const tickets = await queueCallers(gate, 0, count)
   let called = 0
   return {
     tickets,

@@ -11,7 +11,7 @@ import { limits } from "./limits.ts"
 const childrenOf = (pid: number): ReadonlyArray<number> =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
 
-const root = resolve(import.meta.dirname, "../../..")
+const here = resolve(import.meta.dirname, "../../..")
 
 export interface Server {
   readonly url: string
@@ -99,13 +99,19 @@ export const gateSettings = (redisUrl: string, platformUrl: string, list: string
   Server__Port: "0",
 })
 
+export interface GateOptions {
+  readonly nodeArgs?: ReadonlyArray<string>
+  readonly processes?: number
+  /** the checkout whose build is started; this one if absent */
+  readonly root?: string
+}
+
 /** The built gate over this Redis and this platform. */
 export const startGate = async (
   redisUrl: string,
   platformUrl: string,
   more: Environment = {},
-  nodeArgs: ReadonlyArray<string> = [],
-  processes = 1,
+  { nodeArgs = [], processes = 1, root = here }: GateOptions = {},
 ): Promise<Server> => {
   const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
   const settings = { ...gateSettings(redisUrl, platformUrl, writeList(directory)), ...more }
@@ -132,7 +138,7 @@ export const startYardstick = (
   nodeArgs: ReadonlyArray<string> = [],
 ): Promise<Server> =>
   startServer(
-    [join(root, `scripts/bench/servers/${name}.ts`), redisUrl],
+    [join(here, `scripts/bench/servers/${name}.ts`), redisUrl],
     environment,
     nodeArgs,
     Number(environment.PROCESSES ?? 1),

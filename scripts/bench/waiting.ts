@@ -1,0 +1,234 @@
+/**
+ * What waiting costs: callers who only wait, nothing changes, for at least a minute. CPU of the gates and of Redis, and the commands that
+ * run inside Redis, above the same gates with nobody waiting.
+ *
+ *     node scripts/bench/run.ts waiting [--sizes 1000,10000,100000] [--seconds 60] [--before DIR] [--held]
+ *
+ * `--before` is another built checkout, measured in the same run. Callers are connected by WebSocket; with `--held`, and above what
+ * file descriptors allow, the gates hold them without sockets (`servers/holder.ts`).
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import { readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
+import type { HoldOrder, HoldReport } from "./servers/holder.ts"
+import { type Crowd, makeCrowd } from "./support/crowd.ts"
+import { startPlatform } from "./support/platform.ts"
+import { queueCallers, takeSlot } from "./support/queue-up.ts"
+import { type Figures, type Found, figure } from "./support/report.ts"
+import { startGate } from "./support/servers.ts"
+
+const here = resolve(import.meta.dirname, "../..")
+
+/** A process may have 20,000 descriptors here, and a gate needs some for itself. */
+const CALLERS_PER_GATE = 15_000
+const CONNECTED_AT_MOST = 100_000
+const HOLDERS_AT_MOST = 6
+const CONNECT_AT_ONCE = 1_000
+/** Until everything that a new connection causes is done. */
+const SETTLE_MILLIS = 10_000
+
+/** Gates that can be filled. */
+interface Gates {
+  readonly pids: ReadonlyArray<number>
+  readonly fill: (count: number) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const startHolders = async (root: string, redis: RedisServer, count: number): Promise<Gates> => {
+  const holders: Array<ChildProcess> = []
+  const report = async (child: ChildProcess): Promise<HoldReport> => {
+    const [found]: Array<HoldReport | undefined> = await Promise.race([
+      once(child, "message"),
+      once(child, "exit").then(() => [undefined]),
+    ])
+    if (found === undefined) throw new Error("a holder has exited")
+    return found
+  }
+  const stop = async (): Promise<void> => {
+    for (const child of holders) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const gone = once(child, "exit")
+      child.kill("SIGKILL")
+      await gone
+    }
+  }
+  try {
+    for (let n = 0; n < count; n++) {
+      const child = fork(join(here, "scripts/bench/servers/holder.ts"), [root, redis.url])
+      holders.push(child)
+      await report(child)
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    pids: holders.map(({ pid = 0 }) => pid),
+    fill: async (callers) => {
+      const each = Math.ceil((callers + 1) / count)
+      for (const [n, child] of holders.entries()) {
+        const from = n * each
+        const order: HoldOrder = { from, hold: Math.min(each, callers + 1 - from) }
+        const done = report(child)
+        child.send(order)
+        await done
+      }
+    },
+    stop,
+  }
+}
+
+const startConnected = async (root: string, redis: RedisServer, platform: string, count: number): Promise<Gates> => {
+  const gates = await Promise.all(
+    Array.from({ length: count }, () =>
+      startGate(redis.url, platform, { Queue__DisconnectGraceSeconds: "60" }, { root }),
+    ),
+  )
+  const crowds: Array<Crowd> = []
+  return {
+    pids: gates.flatMap(({ pids }) => pids),
+    fill: async (callers) => {
+      const [first] = gates
+      if (first !== undefined) await takeSlot(first.url)
+      const each = Math.ceil(callers / count)
+      for (const [n, { url }] of gates.entries()) {
+        const crowd = makeCrowd(url)
+        crowds.push(crowd)
+        const end = Math.min(callers, (n + 1) * each)
+        for (let from = n * each; from < end; from += CONNECT_AT_ONCE) {
+          const tickets = await queueCallers(url, from, Math.min(CONNECT_AT_ONCE, end - from))
+          await crowd.gather(tickets.map((ticket) => `/api/session/${ticket}/events`))
+        }
+      }
+    },
+    stop: async () => {
+      for (const crowd of crowds) crowd.close()
+      for (const gate of gates) await gate.stop()
+    },
+  }
+}
+
+/** User and system time of a process so far (s). */
+const cpuOf = (pid: number): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+interface Cost {
+  /** per second of a core */
+  readonly redis: number
+  readonly gates: number
+  /** per second, those inside rules included */
+  readonly commands: number
+  /** of Redis' memory */
+  readonly bytes: number
+}
+
+const seen = async (redis: RedisServer, gates: Gates) => {
+  const stats = await redis.command("INFO", "commandstats")
+  const memory = await redis.command("INFO", "memory")
+  return {
+    at: performance.now() / 1_000,
+    redis: cpuOf(redis.pid()),
+    gates: gates.pids.reduce((sum, pid) => sum + cpuOf(pid), 0),
+    commands: [...stats.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0),
+    bytes: Number(/used_memory:(\d+)/.exec(memory)?.[1]),
+  }
+}
+
+const costOver = async (redis: RedisServer, gates: Gates, seconds: number): Promise<Cost> => {
+  const before = await seen(redis, gates)
+  await sleep(seconds * 1_000)
+  const after = await seen(redis, gates)
+  const passed = after.at - before.at
+  return {
+    redis: (after.redis - before.redis) / passed,
+    gates: (after.gates - before.gates) / passed,
+    commands: (after.commands - before.commands) / passed,
+    bytes: after.bytes,
+  }
+}
+
+/** What `size` waiting callers cost, above nobody. */
+const measure = async (root: string, size: number, seconds: number, held: boolean, platform: string): Promise<Cost> => {
+  const redis = await startRedis()
+  try {
+    const count = Math.min(Math.ceil(size / CALLERS_PER_GATE), held ? HOLDERS_AT_MOST : Number.POSITIVE_INFINITY)
+    const gates = held ? await startHolders(root, redis, count) : await startConnected(root, redis, platform, count)
+    try {
+      await sleep(SETTLE_MILLIS)
+      const idle = await costOver(redis, gates, Math.min(seconds, 30))
+      await gates.fill(size)
+      await sleep(SETTLE_MILLIS)
+      const waiting = Number(await redis.command("EVAL", WAITING, "0"))
+      if (waiting !== size) throw new Error(`${waiting} callers wait, not ${size}`)
+      const full = await costOver(redis, gates, seconds)
+      return {
+        redis: full.redis - idle.redis,
+        gates: full.gates - idle.gates,
+        commands: full.commands - idle.commands,
+        bytes: full.bytes - idle.bytes,
+      }
+    } finally {
+      await gates.stop()
+    }
+  } finally {
+    await redis.dispose()
+  }
+}
+
+/** How many tickets wait in all queues of a server. */
+const WAITING = `local found = 0
+for _, key in ipairs(redis.call("KEYS", "*:waiting")) do found = found + redis.call("ZCARD", key) end
+return found`
+
+export const waiting = async (options: {
+  readonly sizes: ReadonlyArray<number>
+  readonly seconds: number
+  readonly before: string | undefined
+  readonly held: boolean
+}): Promise<Found> => {
+  const roots = { ...(options.before === undefined ? {} : { before: resolve(options.before) }), now: here }
+  const platform = await startPlatform()
+  const figures: Array<Figures> = []
+  const ratios: Array<Found["ratios"][number]> = []
+  try {
+    for (const size of options.sizes) {
+      const held = options.held || size > CONNECTED_AT_MOST
+      const found: Record<string, Cost> = {}
+      for (const [name, root] of Object.entries(roots)) {
+        const cost = await measure(root, size, options.seconds, held, platform.url)
+        found[name] = cost
+        console.error(
+          `waiting ${size} ${held ? "held" : "connected"} ${name}: Redis ${(cost.redis * 100).toFixed(2)} % of a core, gates ${(cost.gates * 100).toFixed(2)} %, ${Math.round(cost.commands)} commands a second, ${Math.round(cost.bytes / size)} bytes a ticket`,
+        )
+      }
+      const of = (pick: (cost: Cost) => number) =>
+        Object.fromEntries(Object.entries(found).map(([name, cost]) => [name, [pick(cost)]]))
+      const how = `${size} waiting, ${held ? "held" : "connected"}`
+      figures.push(
+        { name: `${how}: Redis`, unit: "% of a core", of: of(({ redis }) => redis * 100) },
+        { name: `${how}: gates`, unit: "% of a core", of: of(({ gates }) => gates * 100) },
+        { name: `${how}: commands inside Redis`, unit: "a second", of: of(({ commands }) => commands) },
+        { name: `${how}: memory of Redis`, unit: "bytes a ticket", of: of(({ bytes }) => bytes / size) },
+      )
+      const now = found.now
+      if (now === undefined) continue
+      ratios.push(
+        figure(`${how}: Redis, % of a core`, [now.redis * 100], { atMost: size <= 10_000 ? 0.2 : 1 }),
+        figure(
+          `${how}: a gate, % of a core per 10,000`,
+          [(now.gates * 100 * 10_000) / size],
+          held ? undefined : { atMost: 1 },
+        ),
+      )
+    }
+  } finally {
+    platform.close()
+  }
+  return { figures, ratios }
+}
