@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeFullQueues } from "../src/gatekeeper/full-queues.ts"
+import { makeFullQueues } from "../src/gatekeeper/checks/FullQueues.ts"
 import { makeLocalRateLimit } from "../src/http/local-rate-limit.ts"
 import { makeLogLimit, REFUSED } from "../src/http/log-limit.ts"
 import { makeWebhookLimits, REFUSED_WEBHOOKS_PER_MINUTE } from "../src/http/webhook-limits.ts"

@@ -59,7 +59,7 @@ export const layerGatekeeper = sayingUnused(
 )
 
 /** The gatekeeper over concerns that the host provides, including `RateLimiter`, `FifoQueue` and `Admission`. */
-export const layerGatekeeperNoDeps = lazyLayer(async () => (await import("../gatekeeper/Gatekeeper.ts")).layer)
+export const layerGatekeeperNoDeps = lazyLayer(async () => (await import("../gatekeeper/layer.ts")).layer)
 
 /** What an operator sees and does, over a `Gatekeeper` and its concerns; `layerListeners` needs it. */
 export const layerOperator = lazyLayer(async () => (await import("../operator/Operator.ts")).layer)

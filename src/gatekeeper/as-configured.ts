@@ -9,8 +9,8 @@ import * as PlatformApi from "../platform-api/layer.ts"
 import * as PushChannel from "../push-channel/layer.ts"
 import * as RateLimiter from "../rate-limiter/layer.ts"
 import * as Store from "../store/layer.ts"
-import * as Gatekeeper from "./Gatekeeper.ts"
-import * as StartupChecks from "./startup-checks.ts"
+import * as StartupChecks from "./background/startup-checks.ts"
+import * as Gatekeeper from "./layer.ts"
 
 /** The gatekeeper and its operator over a queue and other services that the caller provides. Limits use its `Store`. */
 export const layerOverQueue = Operator.layer.pipe(

@@ -17,7 +17,7 @@ import { LONGEST_START_MILLIS, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from 
 import type { StartConfig } from "../protocol/Session.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { Settings } from "../settings/Settings.ts"
-import { PlatformStates } from "./platform-states.ts"
+import { PlatformStates } from "./PlatformStates.ts"
 
 /** How much longer than its own time limit a service may take (ms). */
 export const MARGIN_MILLIS = 1_000

@@ -4,11 +4,11 @@ import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue
 import type { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
-import type { Campaigns } from "./campaigns.ts"
-import type { Gates, GatesStatus } from "./gates.ts"
-import type { Instance } from "./instance.ts"
-import type { RemovedCampaign } from "./removed-campaigns.ts"
-import type { Steps } from "./steps.ts"
+import type { Campaigns } from "./Campaigns.ts"
+import type { Instance } from "./peers/Instance.ts"
+import type { Gates, GatesStatus } from "./peers/Peers.ts"
+import type { RemovedCampaign } from "./peers/RemovedCampaigns.ts"
+import type { Steps } from "./Steps.ts"
 
 export interface Internals {
   readonly instance: Instance
@@ -28,7 +28,7 @@ export interface Internals {
   /** Why campaigns are closed that Redis refuses, by their names. */
   readonly closedQueues: () => ReadonlyMap<string, string>
   readonly handover: Handover
-  /** Checks a campaign's platform. What that shows becomes the state that everybody is told (`platform-states.ts`). */
+  /** Checks a campaign's platform. What that shows becomes the state that everybody is told (`PlatformStates.ts`). */
   readonly verify: PlatformApi["Service"]["verify"]
 }
 

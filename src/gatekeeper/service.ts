@@ -1,5 +1,5 @@
 /**
- * The interface of the gatekeeper, apart from its implementation (`./Gatekeeper.ts`): a host that imports the package loads the
+ * The interface of the gatekeeper, apart from its implementation (`./layer.ts`): a host that imports the package loads the
  * implementation only when it builds the layer.
  */
 import { Context, Effect } from "effect"
@@ -16,10 +16,10 @@ import type {
   TicketStatus,
   TicketUnknown,
 } from "../protocol/Session.ts"
+import type { Relay } from "./calls/relay.ts"
+import type { ReceiveWebhook, UnreadOutcome } from "./calls/vendor-webhooks.ts"
 import type { Internals } from "./internals.ts"
-import type { Relay } from "./relay.ts"
-import type { TraceOfTicket } from "./traces.ts"
-import type { ReceiveWebhook, UnreadOutcome } from "./vendor-webhooks.ts"
+import type { TraceOfTicket } from "./Traces.ts"
 import { asWritten, requestOf, type WebSessionConfig } from "./web-session.ts"
 
 /** The client's address in canonical form. */

@@ -2,8 +2,8 @@
 import type { Effect } from "effect"
 import type { Traced } from "../lib/spans.ts"
 import type { Campaign } from "../settings/Settings.ts"
-import type { AdmissionSteps, NewTicket } from "./admit.ts"
-import type { Validated } from "./validate.ts"
+import type { AdmissionSteps, NewTicket } from "./checks/admit.ts"
+import type { Validated } from "./checks/validate.ts"
 
 /** The checks in their order, each in its span. */
 export const traceChecks = <E, F>(

@@ -2,8 +2,8 @@
 import { Result } from "effect"
 import { unknownFields } from "../lib/unknown-field.ts"
 import type { InvalidRequest } from "../protocol/refusals.ts"
-import type { Campaigns } from "./campaigns.ts"
-import { invalid } from "./validate.ts"
+import type { Campaigns } from "./Campaigns.ts"
+import { invalid } from "./checks/validate.ts"
 
 /** The input of `InitiateWebSession`. */
 export interface WebSessionConfig {

@@ -1,10 +1,10 @@
 /** The gate's operations over HTTP. Each returns an answer; none fails. */
 import type { IncomingMessage } from "node:http"
 import { Context, Effect, Layer, Metric, Option, Predicate, Result, Schema } from "effect"
-import { makeCampaigns } from "../gatekeeper/campaigns.ts"
-import { webhooks } from "../gatekeeper/metrics.ts"
+import { makeCampaigns } from "../gatekeeper/Campaigns.ts"
+import { campaignOf } from "../gatekeeper/checks/validate.ts"
 import { Gatekeeper } from "../gatekeeper/service.ts"
-import { campaignOf } from "../gatekeeper/validate.ts"
+import { webhooks } from "../gatekeeper/metrics.ts"
 import { cachedFor } from "../lib/cached-for.ts"
 import { isoTime, type SilenceAnswer, SilenceReport } from "../protocol/Session.ts"
 import { header } from "../serving/repeated-headers.ts"

@@ -6,7 +6,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Clock, Effect, Layer, Metric } from "effect"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
-import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
+import { CLOSE_MILLIS } from "../gatekeeper/Shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import type { TrustedProxies } from "../ip-intel/client-address.ts"
 import { ageOf } from "../lib/age.ts"

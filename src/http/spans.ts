@@ -1,7 +1,7 @@
 /**
  * Spans of HTTP requests, and the traces to which they belong:
  *
- * - A request about a ticket continues the ticket's trace, on whichever instance it arrives (`gatekeeper/traces.ts`).
+ * - A request about a ticket continues the ticket's trace, on whichever instance it arrives (`gatekeeper/Traces.ts`).
  * - Any other request begins a trace. A caller's `traceparent` (W3C) is a link of its span and not its parent: anyone can send one, and
  *   could write into the traces of others or have every request sampled.
  * - With `Server.TraceParent` `proxies`, the `traceparent` of a request that comes straight from a trusted proxy is its parent.
@@ -11,7 +11,7 @@
 import type { IncomingMessage } from "node:http"
 import { Effect, type Tracer } from "effect"
 import { Gatekeeper } from "../gatekeeper/service.ts"
-import type { TraceOfTicket } from "../gatekeeper/traces.ts"
+import type { TraceOfTicket } from "../gatekeeper/Traces.ts"
 import { parseAddress } from "../ip-intel/address.ts"
 import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../lib/spans.ts"
 import { spanFrom } from "../lib/trace-context.ts"

@@ -6,17 +6,17 @@
  * freed where none is found, where the platform has no list, and where the caller's identifier may be that of others too.
  *
  * - A platform that cannot be asked to end a session: the slot is freed at once, and the session may run on.
- * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/end-due.ts`), until
+ * - The platform does not confirm the end: the slot stays held, and any gate of the campaign asks again (`gatekeeper/calls/end-due.ts`), until
  *   the end is confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
  */
 import { Effect } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Performed } from "../fifo-queue/rules/operator/actions.ts"
-import { CLAIM_MILLIS } from "../gatekeeper/end-due.ts"
-import { endSession } from "../gatekeeper/end-session.ts"
+import { CLAIM_MILLIS } from "../gatekeeper/calls/end-due.ts"
+import { endSession } from "../gatekeeper/calls/end-session.ts"
+import { ownNameOf } from "../gatekeeper/calls/Starts.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
 import { boundSessionOf } from "../gatekeeper/outcomes.ts"
-import { ownNameOf } from "../gatekeeper/start-session.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"

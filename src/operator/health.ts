@@ -4,9 +4,9 @@
  */
 
 import { Effect, type Scope } from "effect"
-import type { GatesStatus } from "../gatekeeper/gates.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
-import type { RemovedCampaign } from "../gatekeeper/removed-campaigns.ts"
+import type { GatesStatus } from "../gatekeeper/peers/Peers.ts"
+import type { RemovedCampaign } from "../gatekeeper/peers/RemovedCampaigns.ts"
 import { IpIntel } from "../ip-intel/IpIntel.ts"
 import { ageOf } from "../lib/age.ts"
 import type { Finding } from "../platform-api/model.ts"

@@ -1,7 +1,7 @@
 /** The heartbeat of an instance for the console: every two seconds it lists the instance and adds its counts to the shared charts. */
 import { Context, Effect, Option, Schema, type Scope, Semaphore } from "effect"
-import { runEvery } from "../gatekeeper/background-task.ts"
-import type { Instance as OwnInstance } from "../gatekeeper/instance.ts"
+import { runEvery } from "../gatekeeper/background/run-every.ts"
+import type { Instance as OwnInstance } from "../gatekeeper/peers/Instance.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { Store } from "../store/Store.ts"
 import { type Counts, makeCounts, splitCounts } from "./counts.ts"

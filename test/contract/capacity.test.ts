@@ -1,7 +1,7 @@
 /** What instances share about the platform's concurrency, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { type CapacityShared, makeCapacityShared, shareable } from "../../src/gatekeeper/capacity-shared.ts"
+import { type CapacityShared, makeCapacityShared, shareable } from "../../src/gatekeeper/capacity/shared-figures.ts"
 import { Store } from "../../src/store/Store.ts"
 import { onEveryStore } from "../harness/stores.ts"
 

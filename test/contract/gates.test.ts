@@ -1,13 +1,13 @@
 /** What gates on one store share, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Schema } from "effect"
-import { type GatesShared, makeGatesShared } from "../../src/gatekeeper/gates-shared.ts"
+import { type GatesShared, makeGatesShared } from "../../src/gatekeeper/peers/PeersHeartbeat.ts"
 import {
   ANNOUNCE_CHANNEL,
   type GateSays,
   GATE_GONE_MILLIS as GONE_MILLIS,
   REMOVED_MAX,
-} from "../../src/gatekeeper/rules/gates-shared.ts"
+} from "../../src/gatekeeper/peers/rules/heartbeat.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"

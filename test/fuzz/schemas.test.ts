@@ -6,8 +6,8 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Redacted, Result } from "effect"
-import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
-import { type Validated, validate } from "../../src/gatekeeper/validate.ts"
+import { makeCampaigns } from "../../src/gatekeeper/Campaigns.ts"
+import { type Validated, validate } from "../../src/gatekeeper/checks/validate.ts"
 import { readRecord, records, refuseHandshake } from "../../src/http/hub/protocol.ts"
 import { sessionIdsOf } from "../../src/http/webhook.ts"
 import { canonicalAddress } from "../../src/ip-intel/address.ts"

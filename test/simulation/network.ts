@@ -4,7 +4,7 @@
  */
 import { Effect, type Scope } from "effect"
 import { INSTANCE_CHANNEL } from "../../src/fifo-queue/FifoQueue.ts"
-import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/rules/gates-shared.ts"
+import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/peers/rules/heartbeat.ts"
 import { StoreUnavailable, stackless } from "../../src/protocol/refusals.ts"
 import type { Ask, Rule, Store } from "../../src/store/Store.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"

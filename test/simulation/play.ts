@@ -1,5 +1,5 @@
 /** Runs a history to its end, or to the first violation. */
-import { CLOSE_MILLIS } from "../../src/gatekeeper/shutdown.ts"
+import { CLOSE_MILLIS } from "../../src/gatekeeper/Shutdown.ts"
 import { type Base, memoryBase } from "./base.ts"
 import { Caller } from "./callers.ts"
 import { AT_PLATFORM_WITHIN_MILLIS } from "./gate.ts"

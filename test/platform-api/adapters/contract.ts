@@ -1,8 +1,8 @@
 /** What holds for every platform, run against each vendor's fake. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger, Metric } from "effect"
-import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"

@@ -173,7 +173,7 @@ const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: 
     : { result: "ended", ticket, loggedResult: "ended_live" }
 }
 
-/** Ends a lease and notifies its holder. A start in progress finds its lease stale and ends its session (`gatekeeper/start-session.ts`). */
+/** Ends a lease and notifies its holder. A start in progress finds its lease stale and ends its session (`gatekeeper/calls/Starts.ts`). */
 const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)

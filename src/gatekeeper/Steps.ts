@@ -1,0 +1,133 @@
+/** Runs the steps of the queue: pushes their signals and carries out their settlements. */
+import { Effect, Metric } from "effect"
+import type { CampaignContext, Settlement, Signal, StepResult } from "../fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { eventOf, inSignalSpan } from "../push-channel/layer.ts"
+import { PushChannel } from "../push-channel/PushChannel.ts"
+import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import type { FollowUp } from "./background/run-every.ts"
+import type { Campaigns } from "./Campaigns.ts"
+import type { Memory } from "./calls/withdrawals.ts"
+import type { Capacity } from "./capacity/Capacity.ts"
+import * as metrics from "./metrics.ts"
+import { makeTicketLog, type TicketLog } from "./ticket-log.ts"
+
+const NONE: ReadonlyArray<never> = []
+
+export interface Steps {
+  readonly at: (campaign: Campaign) => CampaignContext
+  /** Runs a step and carries out its effects. */
+  readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
+  /** Carries out the effects of a step that was run. The caller must run it uninterruptibly. */
+  readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
+  /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
+  readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+  readonly log: TicketLog
+  /** when the last heartbeat of each campaign's tickets was sent (ms) */
+  readonly heartbeatAt: Map<Campaign, number>
+}
+
+export const makeSteps = (
+  campaigns: Campaigns,
+  { account, slots }: Pick<Capacity, "account" | "slots">,
+  memory: Memory,
+  followUp: FollowUp,
+): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const log = yield* makeTicketLog
+    const push = yield* PushChannel
+    const queue = yield* FifoQueue
+
+    const settle: Steps["settle"] = (at, settlements) =>
+      // separately: on a Cluster another caller's keys may be on a node that is down;
+      // and concurrently, so that a sweep waits for one timeout, not for several
+      Effect.filter(
+        settlements,
+        ({ caller, kind, ticket }) =>
+          Effect.match(limiter[kind](caller, ticket), { onFailure: () => false, onSuccess: () => true }),
+        { concurrency: "unbounded" },
+      ).pipe(
+        Effect.flatMap((done) => (done.length === 0 ? Effect.void : queue.acknowledge(at, done))),
+        Effect.catch(() => Effect.void),
+      )
+
+    /** Counts and logs a call or an end. The step's own gate does, so that each is counted once, whichever gate has the connection. */
+    const note = (campaign: string, { kind, ticket }: Signal): Effect.Effect<void> =>
+      Effect.andThen(
+        Metric.update(kind._tag === "called" ? metrics.called.of(campaign) : metrics.over(campaign, kind.state), 1),
+        kind._tag === "called"
+          ? log("ticket called", { campaign, ticket })
+          : log("ticket over", { campaign, ticket, state: kind.state }),
+      )
+
+    const send = (campaign: string, signal: Signal): Effect.Effect<void> =>
+      Effect.andThen(note(campaign, signal), inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))))
+
+    const contextOf = (campaign: Campaign): CampaignContext => ({
+      campaign: campaigns.key(campaign),
+      // read at each step: a start may take long, and slots may have shrunk since it began
+      get slots() {
+        return slots(campaign)
+      },
+      get account() {
+        return account(campaign)
+      },
+      instance: push.address,
+      withdrawals: memory.of(campaign),
+    })
+    const contexts = new Map<Campaign, CampaignContext>()
+    const at: Steps["at"] = (campaign) => {
+      const known = contexts.get(campaign) ?? contextOf(campaign)
+      contexts.set(campaign, known)
+      return known
+    }
+
+    const byKey = new Map(campaigns.all.map((campaign) => [campaigns.key(campaign), campaign]))
+    const heartbeatAt = new Map<Campaign, number>()
+    /** campaigns that are being offered a slot, by key */
+    const offered = new Set<string>()
+    /** Lets a campaign of the same account take the slot that it waits for. Otherwise its next sweep does, within a second. */
+    const offer = (key: string): Effect.Effect<void> => {
+      const campaign = byKey.get(key)
+      const shownAt = campaign && heartbeatAt.get(campaign)
+      if (campaign === undefined || shownAt === undefined || offered.has(key)) return Effect.void
+      offered.add(key)
+      const where = at(campaign)
+      return followUp(
+        Effect.flatMap(queue.sweep(where, shownAt), (swept) => carryOut(where, swept)).pipe(
+          Effect.uninterruptible,
+          Effect.ignore,
+          Effect.ensuring(Effect.sync(() => void offered.delete(key))),
+        ),
+      )
+    }
+
+    const carryOut: Steps["carryOut"] = (at, { elsewhere = NONE, wanting = NONE, ...stepped }) => {
+      const { result, settlements, signals } = stepped
+      if (wanting.length > 0) {
+        return Effect.andThen(
+          Effect.forEach(wanting, offer, { discard: true }),
+          carryOut(at, { ...stepped, elsewhere }),
+        )
+      }
+      if (signals.length === 0 && settlements.length === 0 && elsewhere.length === 0) return Effect.succeed(result)
+      const campaign = campaigns.nameOf(at.campaign)
+      return Effect.forEach(signals, (signal) => send(campaign, signal), { discard: true }).pipe(
+        Effect.andThen(Effect.forEach(elsewhere, (signal) => note(campaign, signal), { discard: true })),
+        Effect.andThen(settlements.length === 0 ? Effect.void : settle(at, settlements)),
+        Effect.as(result),
+      )
+    }
+
+    return {
+      at,
+      // a caller who hangs up must not prevent the notification of a ticket called in the same step
+      step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
+      carryOut,
+      settle,
+      log,
+      heartbeatAt,
+    }
+  })

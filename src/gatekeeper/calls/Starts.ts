@@ -1,0 +1,338 @@
+/**
+ * Starts a session at the platform for a held slot. Depending on the answer the slot becomes live, is given back, or stays held
+ * because a session may run; in the last case the ticket keeps its place.
+ */
+import { createHash } from "node:crypto"
+import { Effect, Result, Schedule } from "effect"
+import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../../fifo-queue/FifoQueue.ts"
+import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
+import { LIMITED_LONGEST_MILLIS } from "../../fifo-queue/rules/fail.ts"
+import { DOUBT_MILLIS } from "../../fifo-queue/rules/shared/doubt.ts"
+import { type PlatformError, refused, type Unavailable } from "../../platform-api/errors.ts"
+import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../../platform-api/faults.ts"
+import type { RelayedSession, WebSession } from "../../platform-api/model.ts"
+import { PlatformApi } from "../../platform-api/PlatformApi.ts"
+import * as messages from "../../protocol/messages.ts"
+import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
+import { platformRejected, platformUnavailable } from "../../protocol/refusals.ts"
+import type { SessionConfig, StartConfig, Started } from "../../protocol/Session.ts"
+import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
+import type { FollowUp } from "../background/run-every.ts"
+import type { Campaigns } from "../Campaigns.ts"
+import * as metrics from "../metrics.ts"
+import { addressed, awaitedDataOf, dataOf, startedFrom } from "../outcomes.ts"
+import type { Shutdown } from "../Shutdown.ts"
+import type { Steps } from "../Steps.ts"
+import { aboutTicket } from "../ticket-log.ts"
+import type { SessionIds } from "./SessionIds.ts"
+
+/** How a started session is bound while the store is unavailable, before the caller gets an error. */
+const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
+
+/** How binding goes on after that: for as long as a start in doubt holds its slot. */
+const BIND_LATER = { schedule: Schedule.spaced(250), times: DOUBT_MILLIS / 250 }
+/** How a failed start is reported to the queue while the store is unavailable. */
+const FAIL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
+
+/** How a call is ended whose caller gets no answer, while the platform cannot be reached. */
+const END_RETRY = { schedule: Schedule.spaced(5_000), times: 12 }
+
+/** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
+export interface StoredConfig extends SessionConfig {
+  readonly from?: string
+}
+
+/** Parses stored data; undefined if it is not what a gate has written. */
+export const storedConfigOf = (data: string): StoredConfig | undefined => {
+  try {
+    const stored: StoredConfig | null = JSON.parse(data)
+    return typeof stored === "object" && stored !== null ? stored : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The ticket's place after a failed start; `busy` if the platform has no free slot, otherwise it gave no usable answer. */
+export type NotStarted = Place & { readonly busy: boolean }
+
+/**
+ * Returns the session, or the ticket's place if the platform has not started one. `unplaced` runs if no session runs and the store
+ * failed, so that it is unknown whether the ticket got its place back.
+ */
+export type StartSession = (
+  at: CampaignContext,
+  ticket: string,
+  lease: string,
+  stored: StoredConfig,
+  unplaced?: Effect.Effect<void>,
+) => Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable | StoreUnavailable>
+
+/**
+ * Begins the session of a ticket with its page's offer; otherwise like `StartSession`. The session's end may also be reported under
+ * `session`, its id before the offer. If that happens while the offer is under way, the call is ended at once.
+ */
+export type RelayOffer = (
+  at: CampaignContext,
+  ticket: string,
+  lease: string,
+  stored: StoredConfig,
+  offer: { readonly sdp: string; readonly session: string },
+) => Effect.Effect<Result.Result<RelayedSession, NotStarted>, PlatformUnavailable | StoreUnavailable>
+
+export interface Starts {
+  readonly startSession: StartSession
+  readonly relayOffer: RelayOffer
+}
+
+const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
+
+export const startFailed = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startFailed)
+
+const cannotRelay = (): PlatformError => refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")
+
+/** Classifies a platform failure for the queue: whether a session may run, and whether the caller's request may be the cause. */
+const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): StartFailure => {
+  if (mayHaveHappened) return { _tag: "doubt", code: reason }
+  switch (reason) {
+    case "circuit_open":
+    case "unreachable":
+      return { _tag: "disrupted", millis: retryAfterMillis, code: reason }
+    case "malformed":
+      return { _tag: "rejected" }
+    default:
+      return { _tag: "answered", code: reason }
+  }
+}
+
+/**
+ * The client identifier sent to the platform: the caller's own, or one derived from the ticket, so that the session can be found in
+ * the platform's history. Only a hash of the ticket's id is sent, because the id is a credential.
+ */
+export const identifierOf = (ticket: string, config: Pick<SessionConfig, "clientIdentifier">): string =>
+  config.clientIdentifier ?? `anonymous-${createHash("sha256").update(ticket).digest("hex").slice(0, 20)}`
+
+/** What vendors keep with a session, so that the start of a ticket can be found in their lists. Only a hash of the ticket's id is sent. */
+export const correlationOf = (ticket: string): string =>
+  createHash("sha256").update(`voicegate ${ticket}`).digest("base64url").slice(0, 22)
+
+/** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
+export const isVendors = ({ Platform }: Pick<Campaign, "Platform">): boolean => Platform !== "iqra"
+
+/**
+ * The name under which the platform lists the sessions of this ticket and of no other; undefined where other callers may have the same
+ * one.
+ */
+export const ownNameOf = (campaign: Pick<Campaign, "Platform">, ticket: string, data: string): string | undefined => {
+  if (isVendors(campaign)) return correlationOf(ticket)
+  const config = storedConfigOf(data)
+  return config === undefined || config.clientIdentifier !== undefined ? undefined : identifierOf(ticket, config)
+}
+
+export const makeStartSession = (
+  campaigns: Campaigns,
+  { log, step }: Steps,
+  ids: SessionIds,
+  { beforeDeadline, isPastDeadline }: Shutdown,
+  followUp: FollowUp,
+  { OnPlatformRefusal }: Pick<SettingsTree["Queue"], "OnPlatformRefusal">,
+): Effect.Effect<Starts, never, FifoQueue | PlatformApi> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const platform = yield* PlatformApi
+    const context = yield* Effect.context<never>()
+    const bindRetry = { ...BIND_RETRY, while: () => !isPastDeadline() }
+
+    /** If the store stays unavailable, binding goes on in the background, so that the slot is not given to another caller. */
+    const bindWithRetry = (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      session: Parameters<typeof queue.bind>[3],
+    ) => {
+      const bind = step(at, queue.bind(at, ticket, lease, session))
+      return Effect.tapError(Effect.retry(bind, bindRetry), () =>
+        followUp(Effect.ignore(Effect.retry(bind, BIND_LATER))),
+      )
+    }
+
+    /** Ends a call whose caller gets no answer. Otherwise it would run without a caller. */
+    const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
+      followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
+
+    const bindStarted = (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      campaign: string,
+      session: WebSession,
+      data = dataOf(session),
+    ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
+      bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data, offerMillis: session.offerMillis }).pipe(
+        Effect.flatMap((result) => {
+          if (result === "live") {
+            if (session.offerMillis === undefined) metrics.started.of(campaign).updateUnsafe(1, context)
+            const [sessionId = "", ...others] = session.sessionIds
+            // the webhook may use another id; the caller does not wait for the lookup
+            const learned =
+              others.length > 0 || session.offerMillis !== undefined
+                ? Effect.void
+                : followUp(ids.learn(at, campaign, sessionId))
+            return Effect.andThen(learned, log("ticket started", { campaign, ticket })).pipe(
+              Effect.as(startedFrom(ticket, session, campaigns.ofTicket(ticket))),
+            )
+          }
+          return Effect.fail(
+            result === "stale" ? startTooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
+          )
+        }),
+      )
+
+    /**
+     * Reports the failed start in the background until the start's deadline, when the store puts the start in doubt by itself; then runs
+     * `then`.
+     */
+    const failLater = (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      why: StartFailure,
+      then: Effect.Effect<void> = Effect.void,
+    ): Effect.Effect<void> =>
+      Effect.retry(step(at, queue.fail(at, ticket, lease, why)), FAIL_RETRY).pipe(
+        Effect.ignore,
+        Effect.andThen(then),
+        followUp,
+      )
+
+    /** Logs why the start failed and reports it to the queue. The ticket gets its place back, or is over. */
+    const notStarted = (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      campaign: string,
+      error: PlatformError,
+      unplaced: Effect.Effect<void> | undefined,
+    ): Effect.Effect<NotStarted, PlatformUnavailable | StoreUnavailable> => {
+      const { reason } = error
+      const platformName = campaigns.find(campaign)?.Platform ?? "iqra"
+      const fault = faultOf(platformName, error)
+      const setting = fault === undefined || fault.setting === "" ? "" : settingPath(campaign, fault.setting)
+      const ofTicket = Effect.annotateLogs({
+        ...(fault === undefined ? {} : { code: fault.code }),
+        ...(setting === "" ? {} : { setting }),
+      })
+      const requeue = (why: StartFailure, failure = startTooSlow) =>
+        Effect.flatMap(
+          Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () =>
+            why._tag === "doubt"
+              ? failLater(at, ticket, lease, why, unplaced)
+              : (unplaced ?? failLater(at, ticket, lease, why)),
+          ),
+          (result): Effect.Effect<NotStarted, PlatformUnavailable> =>
+            result._tag === "waiting"
+              ? Effect.succeed({ ...result, busy: why._tag === "capacity" || why._tag === "limited" })
+              : Effect.fail(result._tag === "failed" ? failure() : startTooSlow()),
+        )
+      const endTicket = (why: StartFailure, failure: PlatformUnavailable) =>
+        Effect.andThen(
+          Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
+          Effect.fail(failure),
+        )
+      const why: StartFailure = {
+        _tag: "rejected",
+        code: fault?.code ?? "",
+        setting,
+        ...(reason._tag === "Refused" && isOfAccount(reason) ? { ofAccount: true } : {}),
+      }
+      // a called ticket has waited for its turn, and waits on
+      const mayNotWait = OnPlatformRefusal === "refuse" && unplaced !== undefined
+      const rejected = mayNotWait ? endTicket({ ...why, ends: true }, platformRejected()) : requeue(why, startFailed)
+      switch (reason._tag) {
+        case "AtCapacity":
+          return requeue({ _tag: "capacity" })
+        case "KeyRateLimited":
+          return Effect.andThen(
+            ofTicket(
+              Effect.logWarning(
+                `The platform limits the request rate of this key (${reason.message}); starts resume within ` +
+                  `${LIMITED_LONGEST_MILLIS / 1000} s. This is not its limit of concurrent calls.`,
+              ),
+            ),
+            requeue({ _tag: "limited", millis: reason.retryAfterMillis }),
+          )
+        case "RequestRefused": {
+          // the caller's input is the cause, so the quota is not given back, unless everybody is refused
+          const { code, setting } = faultOfEverybody(platformName, reason)
+          const why: StartFailure = { _tag: "refused", code, setting: settingPath(campaign, setting) }
+          const failure = () => platformUnavailable("refused", messages.requestRefused, 0)
+          return Effect.andThen(
+            ofTicket(Effect.logInfo(`The platform refused a caller's request: ${reason.message}`)),
+            requeue(mayNotWait ? { ...why, ends: true } : why, failure),
+          ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.fail(failure())))
+        }
+        case "Refused":
+          // what the operator must mend is no caller's fault
+          return Effect.andThen(
+            ofTicket(Effect.logError(`The platform did not start a session: ${reason.message}`)),
+            rejected,
+          )
+        case "Unavailable": {
+          const why = failureOf(reason)
+          const summary =
+            why._tag === "doubt"
+              ? "It is not known whether the platform started a session. Its slot stays held until it is known, for at most " +
+                `${DOUBT_MILLIS / 60_000} minutes`
+              : "The platform did not start a session"
+          return Effect.andThen(
+            ofTicket(Effect.logError(`${summary}: ${reason.message}`)),
+            why._tag === "rejected" ? rejected : requeue(why, startFailed),
+          )
+        }
+      }
+    }
+
+    const configOf = (ticket: string, { from: _, ...config }: StoredConfig): StartConfig => ({
+      ...config,
+      clientIdentifier: identifierOf(ticket, config),
+      correlationId: correlationOf(ticket),
+    })
+
+    const startSession: StartSession = (at, ticket, lease, stored, unplaced) => {
+      const { campaign, from = "" } = stored
+      return Effect.matchEffect(beforeDeadline(platform.initiate(configOf(ticket, stored), from)), {
+        onSuccess: (minted) => {
+          const session = addressed(ticket, minted)
+          const data = session.offerMillis === undefined ? undefined : awaitedDataOf(session, JSON.stringify(stored))
+          return bindStarted(at, ticket, lease, campaign, session, data).pipe(
+            // an operator has cancelled the start, or it came too late; a session without its offer does not run
+            Effect.tapErrorTag("PlatformUnavailable", () =>
+              session.offerMillis === undefined ? endUnanswered(campaign, session) : Effect.void,
+            ),
+            Effect.map(Result.succeed),
+          )
+        },
+        onFailure: (error) =>
+          Effect.map(notStarted(at, ticket, lease, campaign, error, unplaced), Result.fail).pipe(
+            aboutTicket({ campaign, ticket }),
+          ),
+      })
+    }
+
+    const relayOffer: RelayOffer = (at, ticket, lease, stored, { sdp, session: before }) => {
+      const { campaign, from = "" } = stored
+      const begin = platform.relay?.(configOf(ticket, stored), sdp, from) ?? Effect.fail(cannotRelay())
+      return Effect.matchEffect(beforeDeadline(begin), {
+        onSuccess: (session) =>
+          bindStarted(at, ticket, lease, campaign, { ...session, sessionIds: [...session.sessionIds, before] }).pipe(
+            Effect.as(Result.succeed(session)),
+            Effect.tapError(() => endUnanswered(campaign, session)),
+          ),
+        onFailure: (error) =>
+          Effect.map(notStarted(at, ticket, lease, campaign, error, undefined), Result.fail).pipe(
+            aboutTicket({ campaign, ticket }),
+          ),
+      })
+    }
+
+    return { startSession, relayOffer }
+  })

@@ -1,0 +1,347 @@
+/** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
+import { Effect, Metric, Result, Schedule, type Scope } from "effect"
+import {
+  type CampaignContext,
+  type EndAttempt,
+  FifoQueue,
+  type Start,
+  type TicketSnapshot,
+} from "../../fifo-queue/FifoQueue.ts"
+import { lengthControl } from "../../platform-api/layer.ts"
+import { PlatformApi } from "../../platform-api/PlatformApi.ts"
+import * as messages from "../../protocol/messages.ts"
+import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
+import { platformUnavailable } from "../../protocol/refusals.ts"
+import type {
+  NotYourTurn,
+  PushEvent,
+  Queued,
+  Started,
+  TicketOver,
+  TicketStatus,
+  TicketUnknown,
+} from "../../protocol/Session.ts"
+import { endedEvent, sessionEvent, startCallEvent } from "../../push-channel/layer.ts"
+import type { Campaign } from "../../settings/Settings.ts"
+import { Store } from "../../store/Store.ts"
+import type { Campaigns } from "../Campaigns.ts"
+import * as metrics from "../metrics.ts"
+import * as outcomes from "../outcomes.ts"
+import { HEARTBEAT_MILLIS } from "../peers/Peers.ts"
+import type { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
+import type { Steps } from "../Steps.ts"
+import type { Leave } from "./leave.ts"
+import { makeLostEnds } from "./lost-ends.ts"
+import { type NotStarted, type StartSession, startFailed, storedConfigOf } from "./Starts.ts"
+import { type EndResult, makeUnknownEnds } from "./unknown-sessions.ts"
+
+export interface Tickets {
+  /** The outcome of a ticket that is not over, again; undefined if it is over or unknown, as if the request named none. */
+  readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
+  readonly start: (
+    ticket: string,
+  ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
+  readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+  readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+  readonly attach: (
+    ticket: string,
+    hidden?: boolean,
+  ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+  /**
+   * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. Returns when the call ends unless somebody
+   * speaks (ms since 1970); undefined when no end is due: somebody speaks, the ticket is not in a call, or the campaign has no limit.
+   */
+  readonly silence: (
+    ticket: string,
+    silentMillis: number,
+  ) => Effect.Effect<number | undefined, TicketUnknown | TicketOver | StoreUnavailable>
+  /**
+   * Withdraws the ticket of a campaign that a reload has removed, whose caller does not know of it. Tries until this gate knows that the
+   * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
+   */
+  readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
+  /**
+   * Handles a session's end that the platform has reported, under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
+   * the vendor if it is known.
+   */
+  readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
+  /** Whether the end of this session is known, and no ticket has it. */
+  readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
+}
+
+/** Who reports that a session is over. */
+export interface EndSource {
+  /** the names of the campaigns that may have the session */
+  readonly campaigns: ReadonlyArray<string>
+  /** removed campaigns of this platform may have it too */
+  readonly platform?: string
+}
+
+const NO_PLACE = { position: 0, length: 0, averageMillis: 0, disrupted: false }
+
+/** The campaign of a ticket, as far as its caller is told of it; undefined if it was removed. */
+type Limits = Pick<Campaign, "SilenceSeconds"> | undefined
+
+const eventOf = (ticket: string, standing: TicketSnapshot, slots: number, limits: Limits): PushEvent | undefined => {
+  switch (standing._tag) {
+    case "waiting":
+      return {
+        type: "position",
+        position: standing.position,
+        queueLength: standing.length,
+        estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
+        ...outcomes.hindrances(standing),
+      }
+    case "called":
+      return startCallEvent(standing.startBefore)
+    case "live":
+      return sessionEvent(outcomes.startedOf(ticket, standing.data, limits))
+    case "ended":
+      return endedEvent(standing.state)
+    default:
+      return undefined
+  }
+}
+
+const statusOf = (
+  ticket: string,
+  standing: Exclude<TicketSnapshot, { _tag: "unknown" }>,
+  slots: number,
+  limits: Limits,
+): TicketStatus => {
+  switch (standing._tag) {
+    case "waiting":
+      return {
+        uniqueRequestId: ticket,
+        state: "waiting",
+        queuePosition: standing.position,
+        queueLength: standing.length,
+        estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
+        ...outcomes.hindrances(standing),
+      }
+    case "called":
+      return {
+        uniqueRequestId: ticket,
+        state: "called",
+        startBefore: startCallEvent(standing.startBefore).startBefore,
+      }
+    case "starting":
+      return { uniqueRequestId: ticket, state: "starting" }
+    case "live":
+      return {
+        state: "live",
+        ...outcomes.startedOf(ticket, standing.data, limits),
+        ...(standing.silentUntil === undefined || limits?.SilenceSeconds === undefined
+          ? {}
+          : { warning: outcomes.warningOf(standing.silentUntil) }),
+      }
+    case "ended":
+      return { uniqueRequestId: ticket, state: standing.state }
+  }
+}
+
+/** Records how long a ticket waited for its start call, and how long its caller took to start. */
+const startCallTimes = (
+  campaign: string,
+  { acceptedAt, calledAt }: Extract<Start, { _tag: "starting" }>,
+  now: number,
+): Effect.Effect<void> => {
+  const recordStart = Metric.update(metrics.pickedUp.of(campaign), Math.max(0, now - calledAt) / 1000)
+  return acceptedAt === 0
+    ? recordStart
+    : Effect.andThen(Metric.update(metrics.waited.of(campaign), Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
+}
+
+/** A gate learns by its next heartbeat that a campaign was removed. */
+const WITHDRAW_TRIES = 5
+
+/** Backoff of a campaign whose called ticket was started at a gate that does not serve it (ms). Minimal: it is called again at once. */
+const BACKOFF_MILLIS = 1
+
+export const makeTickets = (
+  campaigns: Campaigns,
+  { at, step }: Steps,
+  startSession: StartSession,
+  leave: Leave,
+  removed: RemovedCampaigns,
+): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const store = yield* Store
+    const platform = yield* PlatformApi
+
+    const noteEnd = makeUnknownEnds()
+    const lostEnds = yield* makeLostEnds
+
+    const queueOf = (ticket: string): Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable> => {
+      const campaign = campaigns.ofTicket(ticket)
+      return campaign === undefined ? removed.queueOf(ticket) : Effect.succeed(at(campaign))
+    }
+    const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean, hidden = false) {
+      const where = yield* queueOf(ticket)
+      const found = yield* step(where, queue.attach(where, ticket, connected, hidden))
+      if (found._tag === "unknown") return yield* Effect.fail(outcomes.ticketUnknown())
+      return { found, slots: where.slots }
+    })
+
+    type Starting = Extract<Start, { _tag: "starting" }>
+    const startHere = Effect.fnUntraced(function* (
+      where: CampaignContext,
+      ticket: string,
+      campaign: string,
+      taken: Starting,
+    ) {
+      const config = storedConfigOf(taken.data)
+      if (config === undefined) {
+        yield* Effect.logError("The stored data of a called ticket is invalid. The ticket has failed.")
+        yield* step(where, queue.fail(where, ticket, taken.lease, { _tag: "failed" }))
+        return yield* Effect.fail(startFailed())
+      }
+      yield* startCallTimes(campaign, taken, yield* store.now)
+      // the stored name may differ, because instances may name the campaign differently
+      return yield* startSession(where, ticket, taken.lease, { ...config, campaign })
+    })
+    /** Puts the ticket back at its place, so that a gate that serves the campaign calls it again. Fails if the campaign was removed. */
+    const requeue = (where: CampaignContext, ticket: string, { lease }: Starting) =>
+      Effect.flatMap(
+        step(where, queue.fail(where, ticket, lease, { _tag: "elsewhere", millis: BACKOFF_MILLIS })),
+        (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
+          result._tag === "waiting"
+            ? Effect.succeed(Result.fail({ ...result, busy: true }))
+            : Effect.fail(platformUnavailable("unavailable", messages.startElsewhere)),
+      )
+    const startTicket = Effect.fnUntraced(function* (ticket: string) {
+      const campaign = campaigns.ofTicket(ticket)
+      const where = yield* queueOf(ticket)
+      const taken = yield* step(where, queue.start(where, ticket))
+      switch (taken._tag) {
+        case "unknown":
+          return yield* Effect.fail(outcomes.ticketUnknown())
+        case "ended":
+          return yield* Effect.fail(outcomes.ticketOver(taken.state))
+        case "live":
+          return outcomes.startedOf(ticket, taken.data, campaign)
+        case "busy":
+          return yield* Effect.fail(outcomes.startInProgress())
+        case "waiting":
+          return yield* Effect.fail(outcomes.notYourTurn(taken.position))
+        case "starting": {
+          const started = yield* campaign === undefined
+            ? requeue(where, ticket, taken)
+            : startHere(where, ticket, campaign.name, taken)
+          if (Result.isSuccess(started)) return started.success
+          const { busy, position } = started.failure
+          return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
+        }
+      }
+    })
+    const endIn = (
+      queues: ReadonlyArray<CampaignContext>,
+      sessionIds: ReadonlyArray<string>,
+      attempt: EndAttempt,
+    ): Effect.Effect<ReadonlyArray<EndResult>, StoreUnavailable> =>
+      Effect.forEach(
+        queues,
+        (where) =>
+          Effect.map(step(where, queue.end(where, sessionIds, "webhook", attempt)), (result) =>
+            result === "again" ? "released" : result,
+          ),
+        { concurrency: "unbounded" },
+      )
+
+    /** The removed campaigns that may have the session; a campaign's key begins with its platform if that is a vendor. */
+    const goneOf = (by: EndSource | undefined): Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable> =>
+      by !== undefined && by.platform === undefined
+        ? Effect.succeed([])
+        : Effect.map(removed.queues, (queues) =>
+            queues.filter(({ campaign }) => by === undefined || campaign.startsWith(`${by.platform}/`)),
+          )
+
+    return {
+      rejoin: (ticket) =>
+        standing(ticket, false).pipe(
+          Effect.flatMap(({ found, slots }): Effect.Effect<Started | undefined, Queued> => {
+            switch (found._tag) {
+              case "live":
+                return Effect.succeed(outcomes.startedOf(ticket, found.data, campaigns.ofTicket(ticket)))
+              case "waiting":
+                return Effect.fail(outcomes.queued(ticket, found, slots))
+              case "called":
+              case "starting":
+                return Effect.fail(outcomes.queued(ticket, NO_PLACE, slots, true))
+              default:
+                return Effect.succeed(undefined)
+            }
+          }),
+          Effect.catchTag("TicketUnknown", () => Effect.succeed(undefined)),
+        ),
+      // a caller who disconnects must not interrupt a start halfway
+      start: (ticket) => Effect.uninterruptible(startTicket(ticket)),
+      leave: (ticket) =>
+        queueOf(ticket).pipe(
+          Effect.flatMap((where) => leave(where, ticket)),
+          Effect.catchTag("TicketUnknown", () => Effect.void),
+          // a page that is being closed does not wait for the answer
+          Effect.uninterruptible,
+        ),
+      silence: (ticket, silentMillis) =>
+        Effect.gen(function* () {
+          const where = yield* queueOf(ticket)
+          if (queue.silence === undefined) return undefined
+          const campaign = campaigns.ofTicket(ticket)
+          const limit =
+            campaign?.SilenceSeconds === undefined
+              ? undefined
+              : { millis: campaign.SilenceSeconds * 1000, ends: lengthControl(platform, campaign.name) === "endable" }
+          const found = yield* step(where, queue.silence(where, ticket, silentMillis, limit))
+          switch (found._tag) {
+            case "silent":
+              return found.endsAt
+            case "speech":
+              return undefined
+            case "ended":
+              return yield* Effect.fail(outcomes.ticketOver(found.state))
+            case "unknown":
+              return yield* Effect.fail(outcomes.ticketUnknown())
+          }
+        }),
+      withdrawRemoved: (ticket) =>
+        removed.queueOf(ticket).pipe(
+          Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),
+          Effect.retry({ schedule: Schedule.spaced(HEARTBEAT_MILLIS), times: WITHDRAW_TRIES - 1 }),
+          Effect.ignore,
+        ),
+      status: (ticket, hidden) =>
+        Effect.map(standing(ticket, false, hidden), ({ found, slots }) =>
+          statusOf(ticket, found, slots, campaigns.ofTicket(ticket)),
+        ),
+      attach: (ticket, hidden) =>
+        Effect.map(standing(ticket, true, hidden), ({ found, slots }) =>
+          eventOf(ticket, found, slots, campaigns.ofTicket(ticket)),
+        ),
+      hasEnded: (sessionId, { campaigns: names }) =>
+        Effect.gen(function* () {
+          const states = yield* Effect.forEach(
+            campaigns.all.filter(({ name }) => names.includes(name)).map(at),
+            (where) => step(where, queue.sessionState(where, sessionId)),
+          )
+          // a campaign that never had the session may know its end, from a webhook that did not name the campaign
+          return states.includes("ended") && !states.includes("held")
+        }),
+      sessionEnded: (sessionIds, by) =>
+        Effect.gen(function* () {
+          // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
+          const named = campaigns.all.filter(({ name }) => by === undefined || by.campaigns.includes(name))
+          const results = yield* lostEnds.carryOut(sessionIds, named.length > 1, (attempt, ids) =>
+            Effect.gen(function* () {
+              const own = yield* endIn(named.map(at), ids, attempt)
+              return own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), ids, attempt))]
+            }),
+          )
+          const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
+          yield* Metric.update(metrics.webhooks(result), 1)
+          yield* noteEnd(result)
+          return result === "released"
+        }),
+    }
+  })

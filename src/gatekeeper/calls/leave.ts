@@ -1,0 +1,59 @@
+/**
+ * A caller leaves a ticket: it gives up a place or a slot, and the platform ends the session of a call.
+ *
+ * A start that is under way is not interrupted, because the platform may have begun the session already. The ticket is left as soon as
+ * the start is over. If this gate stops before that, the session runs until the platform ends it.
+ */
+import { Effect } from "effect"
+import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
+import type { StoreUnavailable } from "../../protocol/refusals.ts"
+import type { FollowUp } from "../background/run-every.ts"
+import type { Campaigns } from "../Campaigns.ts"
+import type { Steps } from "../Steps.ts"
+import type { EndLeft } from "./end-left.ts"
+
+/** How often the gate looks whether the start of a ticket that was left is over (ms). */
+const LOOK_MILLIS = 500
+
+/** Leaves a ticket of this campaign, whatever its state. */
+export type Leave = (where: CampaignContext, ticket: string) => Effect.Effect<void, StoreUnavailable>
+
+export const makeLeave = (
+  campaigns: Pick<Campaigns, "ofTicket">,
+  { step }: Steps,
+  endLeft: EndLeft,
+  followUp: FollowUp,
+): Effect.Effect<Leave, never, FifoQueue> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    /** tickets that are left once their start is over */
+    const leaving = new Set<string>()
+
+    /** Whether the ticket's start is under way, so that it cannot be left yet. */
+    const leaveNow = Effect.fnUntraced(function* (where: CampaignContext, ticket: string) {
+      const result = yield* step(where, queue.leave(where, ticket))
+      const campaign = campaigns.ofTicket(ticket)
+      return (
+        result === "busy" && campaign !== undefined && (yield* endLeft(where, campaign.name, ticket)) === "starting"
+      )
+    })
+
+    /** However often a caller repeats it, each start is looked at by one fiber, until no start can be under way any more. */
+    const leaveLater = (where: CampaignContext, ticket: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (leaving.has(ticket)) return Effect.void
+        leaving.add(ticket)
+        return leaveNow(where, ticket).pipe(
+          // while the store is unavailable, it is unknown whether the start is over
+          Effect.orElseSucceed(() => true),
+          Effect.delay(LOOK_MILLIS),
+          Effect.repeat({ while: (isStarting) => isStarting, times: START_LEASE_MILLIS / LOOK_MILLIS }),
+          Effect.ensuring(Effect.sync(() => void leaving.delete(ticket))),
+          followUp,
+        )
+      })
+
+    return (where, ticket) =>
+      Effect.flatMap(leaveNow(where, ticket), (isStarting) => (isStarting ? leaveLater(where, ticket) : Effect.void))
+  })

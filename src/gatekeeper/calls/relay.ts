@@ -1,0 +1,74 @@
+/**
+ * Takes the SDP offer with which the session of a started ticket begins. Any gate on the store accepts it: what it needs is stored with
+ * the ticket, and the queue allows one offer. From then on it is a start like any other: a refusal at capacity puts the caller back at
+ * the head of the queue, and a call that may have begun keeps its slot.
+ */
+import { Effect, Result } from "effect"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { sessionOfToken } from "../../platform-api/offer-token.ts"
+import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
+import type { CredentialRefused, NotYourTurn, Relayed, TicketOver, TicketUnknown } from "../../protocol/Session.ts"
+import type { Campaigns } from "../Campaigns.ts"
+import * as outcomes from "../outcomes.ts"
+import type { Steps } from "../Steps.ts"
+import { type RelayOffer, storedConfigOf } from "./Starts.ts"
+import type { WatchCall } from "./watch-calls.ts"
+
+export type Relay = (
+  ticket: string,
+  token: string,
+  offer: string,
+) => Effect.Effect<
+  Relayed,
+  CredentialRefused | TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable
+>
+
+export const makeRelay = (
+  campaigns: Pick<Campaigns, "ofTicket">,
+  { at, step }: Steps,
+  relayOffer: RelayOffer,
+  watchCall: WatchCall,
+): Effect.Effect<Relay, never, FifoQueue> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+
+    const relay = Effect.fnUntraced(function* (ticket: string, token: string, offer: string) {
+      const campaign = campaigns.ofTicket(ticket)
+      if (campaign === undefined) return yield* Effect.fail(outcomes.ticketUnknown())
+      const session = sessionOfToken(token)
+      if (session === undefined) return yield* Effect.fail(outcomes.credentialForeign())
+      const where = at(campaign)
+      const found = yield* step(where, queue.attach(where, ticket, false))
+      if (found._tag === "unknown") return yield* Effect.fail(outcomes.ticketUnknown())
+      if (found._tag === "ended") return yield* Effect.fail(outcomes.ticketOver(found.state))
+      const awaited = found._tag === "live" ? outcomes.awaitedIn(found.data) : undefined
+      const stored = awaited === undefined ? undefined : storedConfigOf(awaited)
+      if (awaited === undefined || stored === undefined) return yield* Effect.fail(outcomes.credentialUsed())
+      const offered = yield* step(where, queue.offer(where, ticket, session, awaited))
+      switch (offered._tag) {
+        case "unknown":
+          return yield* Effect.fail(outcomes.ticketUnknown())
+        case "ended":
+          return yield* Effect.fail(outcomes.ticketOver(offered.state))
+        case "foreign":
+          return yield* Effect.fail(outcomes.credentialForeign())
+        case "used":
+          return yield* Effect.fail(outcomes.credentialUsed())
+        case "starting": {
+          // the stored name may differ, because instances may name the campaign differently
+          const config = { ...stored, campaign: campaign.name }
+          const begun = yield* relayOffer(where, ticket, offered.lease, config, { sdp: offer, session })
+          if (Result.isFailure(begun)) {
+            const { busy, position } = begun.failure
+            return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
+          }
+          const { answer, callId, sessionIds } = begun.success
+          yield* watchCall(where, campaign.name, sessionIds[0] ?? "")
+          return { answer, callId }
+        }
+      }
+    })
+
+    // a page that disconnects must not interrupt a start halfway
+    return (ticket, token, offer) => Effect.uninterruptible(relay(ticket, token, offer))
+  })

@@ -1,0 +1,120 @@
+/**
+ * Webhooks of vendors: each is authenticated and read by the adapters of its platform's campaigns. The end of a session frees its slot
+ * once, however often it is reported, and by whatever means. Webhooks about something else are ignored. A key ends only sessions of its
+ * own campaigns: ids of different vendors may be equal, and one vendor must not end the calls of another.
+ */
+import { Clock, Effect, Metric, type Scope } from "effect"
+import type { VendorWebhook } from "../../platform-api/adapter.ts"
+import { PlatformApi } from "../../platform-api/PlatformApi.ts"
+import type { StoreUnavailable } from "../../protocol/refusals.ts"
+import * as metrics from "../metrics.ts"
+import type { NoteSpeech } from "./speech.ts"
+import type { EndSource, Tickets } from "./Tickets.ts"
+
+/** The outcome of a webhook. */
+export type WebhookOutcome =
+  /** `released` when it freed a slot */
+  | { readonly _tag: "accepted"; readonly released: boolean }
+  /** It is not authentic; `reason` says what to change. */
+  | { readonly _tag: "refused"; readonly reason: string }
+  /** No campaign has this platform, or the platform sends no webhooks. */
+  | { readonly _tag: "unexpected" }
+
+/** The outcome of a webhook whose body is not needed. */
+export type UnreadOutcome = Exclude<WebhookOutcome, { readonly _tag: "accepted" }>
+
+export type ReceiveWebhook = (
+  platform: string,
+  webhook: VendorWebhook,
+) => Effect.Effect<WebhookOutcome, StoreUnavailable>
+
+export const makeReceiveWebhook = (
+  { hasEnded, sessionEnded }: Pick<Tickets, "hasEnded" | "sessionEnded">,
+  noteSpeech: NoteSpeech,
+): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
+  Effect.gen(function* () {
+    const platforms = yield* PlatformApi
+    const scope = yield* Effect.scope
+    const warned = new Set<string>()
+    /** ids of the sessions that end later */
+    const closing = new Set<string>()
+
+    /**
+     * Frees the slot once the credential opens nothing more, if the session does not run again by then. The audit does it too, later:
+     * when this gate has stopped, or the vendor cannot be asked.
+     */
+    const endLater = (ids: ReadonlyArray<string>, millis: number, by: EndSource | undefined): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const [id = ""] = ids
+        const [campaign] = by?.campaigns ?? []
+        if (campaign === undefined || closing.has(id)) return Effect.void
+        closing.add(id)
+        return Effect.sleep(millis).pipe(
+          Effect.andThen(platforms.sessionStatus(campaign, id)),
+          Effect.flatMap(({ status }) => (status === "over" ? sessionEnded(ids, by) : Effect.succeed(false))),
+          Effect.ignore,
+          Effect.ensuring(Effect.sync(() => void closing.delete(id))),
+          Effect.forkIn(scope),
+          Effect.asVoid,
+        )
+      })
+
+    /** Logged once for each platform: every further webhook has the same problem until the gate is updated. */
+    const warnOfShape = (platform: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (warned.has(platform)) return Effect.void
+        warned.add(platform)
+        return Effect.logWarning(
+          `An authentic webhook of ${platform} does not have the documented shape and is ignored. Further ones are ignored without a log line. Slots of ` +
+            "ended calls stay held until the gate asks the vendor, or until the longest call has passed.",
+        )
+      })
+
+    /** A session that runs again after its end has no slot. */
+    const endAgain = (campaign: string, sessionIds: ReadonlyArray<string>): Effect.Effect<void> =>
+      Effect.logInfo("A call was opened again after its end. It has no slot, and is ended.").pipe(
+        Effect.andThen(platforms.end?.(campaign, { sessionIds }) ?? Effect.void),
+        Effect.catch(({ message }) => Effect.logWarning(`A call without a slot could not be ended: ${message}`)),
+        Effect.asVoid,
+      )
+
+    return Effect.fnUntraced(function* (platform, webhook) {
+      const verdict = yield* platforms.webhook?.(platform, webhook) ?? Effect.succeed({ _tag: "unexpected" } as const)
+      switch (verdict._tag) {
+        case "refused":
+        case "unexpected":
+          return verdict
+        case "ignored":
+        case "malformed": {
+          yield* Metric.update(metrics.webhooks(verdict._tag), 1)
+          if (verdict._tag === "malformed") yield* warnOfShape(platform)
+          return { _tag: "accepted", released: false }
+        }
+        case "began": {
+          const { campaigns, session } = verdict
+          yield* Metric.update(metrics.webhooks("ignored"), 1)
+          const [id = ""] = session
+          const [campaign = ""] = campaigns
+          if (yield* hasEnded(id, { campaigns })) yield* endAgain(campaign, session)
+          return { _tag: "accepted", released: false }
+        }
+        case "spoke": {
+          const { campaigns, session, speech } = verdict
+          yield* Metric.update(metrics.webhooks("ignored"), 1)
+          yield* Effect.forEach(campaigns, (campaign) => noteSpeech(campaign, session, speech), { discard: true })
+          return { _tag: "accepted", released: false }
+        }
+        case "ended": {
+          const { campaigns } = verdict
+          const by = campaigns && { campaigns, platform }
+          const millis = (verdict.notBefore ?? 0) - (yield* Clock.currentTimeMillis)
+          if (millis > 0) {
+            yield* Effect.forEach(verdict.sessions, (ids) => endLater(ids, millis, by), { discard: true })
+            return { _tag: "accepted", released: false }
+          }
+          const released = yield* Effect.forEach(verdict.sessions, (ids) => sessionEnded(ids, by))
+          return { _tag: "accepted", released: released.includes(true) }
+        }
+      }
+    })
+  })

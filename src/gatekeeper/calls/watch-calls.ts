@@ -1,0 +1,46 @@
+/**
+ * Watches running calls of platforms that report no ends: the gate that began a call watches it, and the gate whose audit finds a
+ * running call that it does not watch begins to, in case the other one has died. Two gates that watch one call free its slot once. What the
+ * vendor says of who speaks meanwhile is noted (`speech.ts`).
+ */
+import { Effect, Schedule, type Scope } from "effect"
+import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { Hears } from "../../platform-api/model.ts"
+import { PlatformApi } from "../../platform-api/PlatformApi.ts"
+import type { Steps } from "../Steps.ts"
+import type { NoteSpeech } from "./speech.ts"
+
+/** How an end is reported to the queue while the store is unavailable; after that, the audit reports it. */
+const END_RETRY = { schedule: Schedule.spaced(1_000), times: 60 }
+
+/** Watches the session of this id until it is over or the gatekeeper stops; does nothing if it is watched. */
+export type WatchCall = (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
+
+export const makeWatchCall = (
+  { step }: Steps,
+  noteSpeech: NoteSpeech,
+): Effect.Effect<WatchCall, never, FifoQueue | PlatformApi | Scope.Scope> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const { watch } = yield* PlatformApi
+    const scope = yield* Effect.scope
+    const watched = new Set<string>()
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+
+    return (at, campaign, sessionId) =>
+      Effect.suspend(() => {
+        if (watch === undefined || watched.has(sessionId)) return Effect.void
+        watched.add(sessionId)
+        const end = Effect.asVoid(Effect.retry(step(at, queue.end(at, [sessionId])), END_RETRY))
+        const hears: Hears = (speech) => void run(noteSpeech(campaign, [sessionId], speech))
+        return watch(campaign, sessionId, hears).pipe(
+          Effect.flatMap((isOver) => (isOver ? end : Effect.void)),
+          Effect.catchCause((cause) => Effect.logDebug("Watching a call failed", cause)),
+          Effect.ensuring(Effect.sync(() => void watched.delete(sessionId))),
+          // a start, which is uninterruptible, begins this
+          Effect.interruptible,
+          Effect.forkIn(scope),
+          Effect.asVoid,
+        )
+      })
+  })

@@ -1,0 +1,107 @@
+/**
+ * Remembers what failed requests have taken until the store has taken it back. Bounded in total, per caller and per
+ * network. Beyond the bounds, and when this process dies, a ticket ends by the disconnect grace or by the deadline of
+ * its slot.
+ */
+import { Effect } from "effect"
+import type { Withdrawals } from "../../fifo-queue/FifoQueue.ts"
+import { shareOf } from "../../fifo-queue/rules/shared/ticket.ts"
+import { makeConnectionCounter } from "../../lib/connection-counter.ts"
+import type { Campaign } from "../../settings/Settings.ts"
+
+/** Maximum remembered requests, in total and per caller. */
+export const MAX_REMEMBERED = 10_000
+export const MAX_PER_CALLER = 100
+
+/** What a request has taken, or may have taken. */
+export interface Taken {
+  readonly ticket: string
+  /** the rate limiter's key */
+  readonly caller: string
+  /** the network whose share of the memory it counts toward; empty for none */
+  readonly network: string
+  readonly campaign: Campaign
+}
+
+export interface Remembered {
+  readonly taken: Taken
+  /** the ticket must still be withdrawn, before its quota is given back */
+  ticket: boolean
+}
+
+export interface Memory {
+  readonly size: () => number
+  readonly all: () => ReadonlyArray<Remembered>
+  /** Remembers a request, and with `ticket` that its ticket must be withdrawn. False when there is no room. */
+  readonly keep: (taken: Taken, ticket: boolean) => boolean
+  readonly forget: (taken: Taken) => void
+  /** Moves the entry of this request behind the others. */
+  readonly postpone: (taken: Taken) => void
+  /** The tickets of a campaign to withdraw. */
+  readonly of: (campaign: Campaign) => Withdrawals
+}
+
+/** A network's share of the free places, also where it may have the whole queue. */
+const NETWORK_SHARE = 0.25
+
+export const makeMemory = (): Memory => {
+  /** by ticket, oldest first */
+  const remembered = new Map<string, Remembered>()
+  const callers = makeConnectionCounter(MAX_PER_CALLER)
+  const networks = new Map<string, number>()
+  const withdrawals = new Map<Campaign, Withdrawals>()
+
+  /** As in the queue, a network at its share of the free places gets no more: others need them too. */
+  const hasRoom = (network: string): boolean => {
+    const free = MAX_REMEMBERED - remembered.size
+    const isOverShare =
+      network !== "" && remembered.size >= free && (networks.get(network) ?? 0) >= shareOf(NETWORK_SHARE, free)
+    return free > 0 && !isOverShare
+  }
+
+  const withdrawalsOf = (campaign: Campaign): Withdrawals => ({
+    ids: () =>
+      [...remembered.values()].flatMap(({ taken, ticket }) =>
+        ticket && taken.campaign === campaign ? [taken.ticket] : [],
+      ),
+    done: (ids) =>
+      Effect.sync(() => {
+        for (const id of ids) {
+          const entry = remembered.get(id)
+          if (entry !== undefined) entry.ticket = false
+        }
+      }),
+  })
+
+  return {
+    size: () => remembered.size,
+    all: () => [...remembered.values()],
+    keep: (taken, ticket) => {
+      const known = remembered.get(taken.ticket)
+      if (known !== undefined) {
+        known.ticket ||= ticket
+        return true
+      }
+      if (!hasRoom(taken.network) || !callers.acquire(taken.caller)) return false
+      remembered.set(taken.ticket, { taken, ticket })
+      networks.set(taken.network, (networks.get(taken.network) ?? 0) + 1)
+      return true
+    },
+    forget: ({ caller, network, ticket }) => {
+      if (!remembered.delete(ticket)) return
+      callers.release(caller)
+      const left = (networks.get(network) ?? 1) - 1
+      if (left === 0) networks.delete(network)
+      else networks.set(network, left)
+    },
+    postpone: ({ ticket }) => {
+      const entry = remembered.get(ticket)
+      if (entry !== undefined && remembered.delete(ticket)) remembered.set(ticket, entry)
+    },
+    of: (campaign) => {
+      const known = withdrawals.get(campaign) ?? withdrawalsOf(campaign)
+      withdrawals.set(campaign, known)
+      return known
+    },
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Compares the settings that must be the same on all instances of one store. They contain no secret, because they are written
+ * to the store and to the log.
+ */
+import { createHash } from "node:crypto"
+import { Option, Schema } from "effect"
+import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
+import { type Campaigns, settingOf } from "../Campaigns.ts"
+
+/** Settings by path. The path of a campaign's setting is the campaign's key, a space and the setting's name. */
+export type SharedSettings = Readonly<Record<string, string>>
+
+/** How many differences a message names, and how many characters of a value it shows. */
+const MAX_NAMED = 8
+const MAX_VALUE_LENGTH = 100
+
+/** The settings that affect callers and slots shared by all instances. */
+const globalSettings = ({ Privacy, Queue, Security }: SettingsTree): SharedSettings => ({
+  "Queue.MaxLength": String(Queue.MaxLength),
+  "Queue.NetworkShare": String(Queue.NetworkShare),
+  "Queue.DisconnectGraceSeconds": String(Queue.DisconnectGraceSeconds),
+  "Queue.StartWindowSeconds": String(Queue.StartWindowSeconds),
+  "Queue.MaxCallMinutes": String(Queue.MaxCallMinutes),
+  "Queue.OpenSeconds": String(Queue.OpenSeconds),
+  "Queue.OnPlatformRefusal": Queue.OnPlatformRefusal,
+  "Security.RateLimitHourly": String(Security.RateLimitHourly),
+  "Security.RateLimitDaily": String(Security.RateLimitDaily),
+  "Security.RateLimitConcurrency": String(Security.RateLimitConcurrency),
+  "Security.RefundsPerHour": String(Security.RefundsPerHour),
+  "Security.MissedTurnCost": String(Security.MissedTurnCost),
+  "Privacy.Addresses": Privacy.Addresses,
+})
+
+const CAMPAIGN_SETTINGS = [
+  "MaxConcurrency",
+  "SilenceSeconds",
+  "Account",
+  "BaseUrl",
+  "DefaultRegionId",
+  "AllowedRegionIds",
+  "AllowedTransportTypes",
+] as const
+type CampaignSetting = (typeof CAMPAIGN_SETTINGS)[number]
+
+/** Shows the origin and a digest of the URL instead of its path, which may contain a token. */
+const addressOf = (url: string): string => {
+  const digest = createHash("sha256").update(url).digest("hex").slice(0, 8)
+  return `${URL.parse(url)?.origin ?? ""}/… (${digest})`
+}
+
+const format = (campaign: Campaign, setting: CampaignSetting): string => {
+  switch (setting) {
+    case "MaxConcurrency":
+      return campaign.MaxConcurrency === undefined ? "the platform's figure" : String(campaign.MaxConcurrency)
+    case "SilenceSeconds":
+      return campaign.SilenceSeconds === undefined ? "no limit" : String(campaign.SilenceSeconds)
+    case "Account": {
+      const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
+      return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`
+    }
+    case "AllowedRegionIds":
+    case "AllowedTransportTypes":
+      return campaign[setting].join(", ")
+    case "BaseUrl":
+      return addressOf(campaign.BaseUrl)
+    case "DefaultRegionId":
+      return campaign.DefaultRegionId
+  }
+}
+
+/** The settings of this instance that the others must share. */
+export const sharedSettingsOf = (settings: SettingsTree, campaigns: Campaigns): SharedSettings => {
+  const values: Record<string, string> = { ...globalSettings(settings) }
+  for (const campaign of [...campaigns.all].sort((a, b) => (campaigns.key(a) < campaigns.key(b) ? -1 : 1))) {
+    for (const setting of CAMPAIGN_SETTINGS) values[`${campaigns.key(campaign)} ${setting}`] = format(campaign, setting)
+  }
+  return values
+}
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
+
+/** Reads the settings that an instance has written; empty if they cannot be decoded, as from another version. */
+export const readSharedSettings = (json: string): SharedSettings => Option.getOrElse(decode(json), () => ({}))
+
+/** The keys of the campaigns in these settings. */
+const campaignKeysIn = (values: SharedSettings): ReadonlyArray<string> =>
+  Object.keys(values).flatMap((path) => (path.endsWith(" MaxConcurrency") ? [path.split(" ", 1)[0] ?? ""] : []))
+
+/** Sanitises a value from another instance for the log. */
+const sanitise = (value: string): string =>
+  (value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value).replace(
+    /[\p{Cc}\p{Cs}]/gu,
+    "\ufffd",
+  )
+
+/**
+ * Describes how another instance's settings (`there`) differ from those here; empty if they do not. A setting that only one of
+ * them has is not a difference: versions may have different settings.
+ */
+export const differenceOf = (here: SharedSettings, there: SharedSettings, campaigns: Campaigns): string => {
+  const named: Array<string> = []
+  const compare = (path: string, label: string): void => {
+    const [one, other] = [here[path], there[path]]
+    if (one === undefined || other === undefined || one === other) return
+    named.push(`${label} is ${sanitise(one)} here and ${sanitise(other)} there`)
+  }
+  for (const path of Object.keys(here)) if (!path.includes(" ")) compare(path, path)
+  const [own, theirs] = [campaignKeysIn(here), campaignKeysIn(there)]
+  // an instance that reports no campaigns cannot be compared by campaign
+  const known = theirs.length > 0
+  for (const campaign of campaigns.all) {
+    const key = campaigns.key(campaign)
+    if (known && !theirs.includes(key)) {
+      named.push(`campaign ${campaign.name} (${sanitise(key)}) is in the settings here and not there`)
+    }
+    for (const setting of CAMPAIGN_SETTINGS) compare(`${key} ${setting}`, settingOf(campaign, setting))
+  }
+  for (const key of theirs) {
+    if (!own.includes(key)) named.push(`campaign ${sanitise(key)} is in the settings there and not here`)
+  }
+  const more = named.length - MAX_NAMED
+  return more > 0 ? `${named.slice(0, MAX_NAMED).join("; ")}; and ${more} more` : named.join("; ")
+}
