@@ -55,7 +55,7 @@ export {
   Gatekeeper,
   initiateWebSession,
   type RequestError,
-} from "./gatekeeper/service.ts"
+} from "./gatekeeper/Gatekeeper.ts"
 export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
 export { Operator } from "./operator/service.ts"
 

@@ -3,7 +3,7 @@
  * as present. It opens with the first `next` and closes when the ticket ends, the gate closes, or the iterator returns.
  */
 import { Effect, Queue, Stream } from "effect"
-import type { Gatekeeper } from "../gatekeeper/service.ts"
+import type { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import { awaitStart } from "../http/await-start.ts"
 import { toProblem } from "../http/failures.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"

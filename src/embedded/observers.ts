@@ -3,7 +3,7 @@
  * each in its own turn of the event loop, so that none can fail or delay a caller's answer.
  */
 import { Context, Effect, Layer } from "effect"
-import { Gatekeeper, type RequestError } from "../gatekeeper/service.ts"
+import { Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { toProblem } from "../http/failures.ts"
 import type { Started } from "../protocol/Session.ts"
 import type { RequestRefusal, StartRefusal } from "./results.ts"

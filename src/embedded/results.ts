@@ -3,7 +3,7 @@
  * as over HTTP.
  */
 
-import type { RequestError } from "../gatekeeper/service.ts"
+import type { RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { type CodeOf, toProblem } from "../http/failures.ts"
 import { eventsUrl } from "../http/paths.ts"
 import { type ProblemDetails, problems } from "../http/problems.ts"

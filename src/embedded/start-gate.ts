@@ -2,7 +2,7 @@
 import { Effect, Layer, Logger, ManagedRuntime, Result, Stream } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import * as GateLayer from "../gatekeeper/as-configured.ts"
-import { Gatekeeper, type RequestError } from "../gatekeeper/service.ts"
+import { Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { asWritten, requestOf } from "../gatekeeper/web-session.ts"
 import { layer as listenersLayer } from "../http/listeners.ts"
 import { DRAIN_MILLIS } from "../http/server.ts"

@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Effect, type Tracer } from "effect"
-import { Gatekeeper } from "../gatekeeper/service.ts"
+import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { TraceOfTicket } from "../gatekeeper/Traces.ts"
 import { parseAddress } from "../ip-intel/address.ts"
 import { hasTracer, inSpan, type SpanOptions, type TraceFields, traceFields } from "../lib/spans.ts"

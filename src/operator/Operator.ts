@@ -7,7 +7,7 @@
 import { Effect, Layer, Option } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
-import { Gatekeeper } from "../gatekeeper/service.ts"
+import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
 import { monotonicMillis } from "../lib/age.ts"
 import { type Attributes, inSpan } from "../lib/spans.ts"

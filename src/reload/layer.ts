@@ -5,7 +5,7 @@
  */
 import { Context, Deferred, Effect, Layer, Scope, Semaphore } from "effect"
 import type { HttpClient } from "effect/http"
-import { Gatekeeper } from "../gatekeeper/service.ts"
+import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntelSetupError } from "../ip-intel/facts.ts"
 import { makeProcessActivity } from "../operator/heartbeat.ts"
 import { Operator } from "../operator/service.ts"

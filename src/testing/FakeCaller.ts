@@ -1,6 +1,6 @@
 /** A page that waits for its turn, without HTTP: it receives the events that a WebSocket or an event stream would carry. */
 import { Effect } from "effect"
-import { Gatekeeper } from "../gatekeeper/service.ts"
+import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { PushEvent, TicketUnknown } from "../protocol/Session.ts"
 import { type CloseReason, PushChannel, type TooManyConnections } from "../push-channel/PushChannel.ts"

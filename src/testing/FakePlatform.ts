@@ -1,6 +1,6 @@
 /** A voice-agent platform in memory, for tests: it starts sessions, ends them when the test says so, and fails on request. */
 import { Clock, Context, Effect, Layer } from "effect"
-import { Gatekeeper } from "../gatekeeper/service.ts"
+import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import { AtCapacity, PlatformError, refused } from "../platform-api/errors.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"

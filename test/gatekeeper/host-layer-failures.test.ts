@@ -2,7 +2,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { noFacts } from "../../src/ip-intel/facts.ts"
 import { ask, begin, caller, enqueue, figures, gateTest, hangUp, session, start, stateOf } from "../support/gate.ts"
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import * as redis from "../../src/store/redis.ts"
 import { Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"

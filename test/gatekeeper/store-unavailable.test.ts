@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as memory from "../../src/store/memory.ts"

@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { type HubConnection, HubConnectionState } from "@microsoft/signalr"
 import { Effect, Fiber } from "effect"
-import type { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import type { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import * as PushChannelLayer from "../../src/push-channel/layer.ts"
 import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { eventually } from "../harness/process.ts"

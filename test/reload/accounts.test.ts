@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import type { Json } from "../settings/support.ts"
 import { load, reload, request, withGate } from "./support.ts"
 

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { load, PROVIDER, reload, request, withGate } from "./support.ts"
 
 const provider = (key: string) => ({ Provider: "ipapi.is", BaseUrl: PROVIDER, ApiKey: key, TimeoutMillis: 3_000 })

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { BEGIN } from "../support/gate.ts"
 import { load, reload, request, withGate } from "./support.ts"
 

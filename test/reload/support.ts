@@ -2,7 +2,7 @@
 import { Effect, Layer, Ref } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as PushChannel from "../../src/push-channel/layer.ts"
 import * as ReloadLayer from "../../src/reload/layer.ts"

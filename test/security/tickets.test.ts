@@ -1,7 +1,7 @@
 /** A ticket is its bearer's only credential: it cannot be guessed, and who guesses learns nothing. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { ask } from "../support/gate.ts"
 import { call, post, refusedUpgrade, servedTest, textField } from "../support/gate-server.ts"
 

@@ -3,7 +3,7 @@
  * and their ends are reported to some gate: early, late, twice, or never.
  */
 import { Effect, Exit } from "effect"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import {
   AtCapacity,
   KeyRateLimited,

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { sign } from "../../src/http/webhook.ts"
 import { Operator } from "../../src/operator/service.ts"
 import { Store } from "../../src/store/Store.ts"

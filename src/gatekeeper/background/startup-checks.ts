@@ -7,7 +7,7 @@ import { Effect, Layer } from "effect"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import type { Finding } from "../../platform-api/model.ts"
 import { type Campaign, Settings } from "../../settings/Settings.ts"
-import { Gatekeeper } from "../service.ts"
+import { Gatekeeper } from "../Gatekeeper.ts"
 
 const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect.Effect<void> => {
   const what = `${subject}, campaign ${campaign.name}`

@@ -5,7 +5,7 @@
  */
 import { Effect, Schedule } from "effect"
 import { WebSocket } from "ws"
-import { Gatekeeper } from "../../gatekeeper/service.ts"
+import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { isTerminal, type PushEvent } from "../../protocol/Session.ts"
 import { type Connection, type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
 import { awaitStart } from "../await-start.ts"

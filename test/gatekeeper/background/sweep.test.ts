@@ -3,7 +3,7 @@ import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { ticketUnknown } from "../../../src/gatekeeper/outcomes.ts"
 import { RateLimiter } from "../../../src/rate-limiter/RateLimiter.ts"
 import {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/fifo-queue/FifoQueue.ts"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import {
   BEGIN,

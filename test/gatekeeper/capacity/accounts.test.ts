@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { Operator } from "../../../src/operator/service.ts"
 import type { PlatformError } from "../../../src/platform-api/errors.ts"
 import type { Concurrency } from "../../../src/platform-api/model.ts"

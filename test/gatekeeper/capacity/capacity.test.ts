@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { Operator } from "../../../src/operator/service.ts"
 import type { PlatformError } from "../../../src/platform-api/errors.ts"
 import { unavailable } from "../../../src/platform-api/errors.ts"

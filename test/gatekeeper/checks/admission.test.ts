@@ -3,7 +3,7 @@ import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
-import { initiateWebSession } from "../../../src/gatekeeper/service.ts"
+import { initiateWebSession } from "../../../src/gatekeeper/Gatekeeper.ts"
 import {
   ask,
   atCapacity,

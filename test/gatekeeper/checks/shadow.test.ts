@@ -2,7 +2,7 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { IpIntelFailed, noFacts } from "../../../src/ip-intel/facts.ts"
 import { makeCounts } from "../../../src/operator/counts.ts"

@@ -2,7 +2,7 @@
 import { it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import type { Store } from "../../../src/store/Store.ts"
 import { BEGIN, begin, caller, enqueue, type Given, makeWorld, type World } from "../../support/gate.ts"

@@ -2,7 +2,7 @@
 import { createServer } from "node:http"
 import { Effect, Layer, type Scope } from "effect"
 import * as Gate from "../../../src/gatekeeper/as-configured.ts"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { PageRoot } from "../../../src/http/console/routes.ts"
 import * as ListenersLayer from "../../../src/http/listeners.ts"
 import { Listeners } from "../../../src/http/services.ts"

@@ -1,7 +1,7 @@
 /** An agent of Pipecat Cloud that starts cold needs longer than another vendor's start. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
 import { ask, subjectOf, vendorTest } from "./rig.ts"

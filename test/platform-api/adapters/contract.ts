@@ -1,7 +1,7 @@
 /** What holds for every platform, run against each vendor's fake. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger, Metric } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import {
   type FakeVendor,
   fakeApi,

@@ -1,7 +1,7 @@
 /** Hostile callers and owners of campaigns: what they can do to another's call by a key, a room, the word of a page or their own words. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
 import { hmacSha256 } from "../../../src/platform-api/signatures.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"

@@ -1,7 +1,7 @@
 /** Calls that began with an offer: watched, ended and hung up. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { type OpenSideband, Sideband } from "../../../src/platform-api/sideband.ts"
 import { begins, hangUpsIn, relayed } from "./relay-rig.ts"
 import { ask, stateOf, waits } from "./rig.ts"

@@ -1,7 +1,7 @@
 /** Offers that may have begun a call: their slots, and what becomes of them. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { begins, callsIn, fails, hangUpsIn, offer, relayed } from "./relay-rig.ts"
 import { ask, stateOf, waits } from "./rig.ts"

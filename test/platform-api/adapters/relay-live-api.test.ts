@@ -1,7 +1,7 @@
 /** OpenAI's Live API, whose offers are JSON and whose calls are sessions. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { hangUpsIn, offer, relayed } from "./relay-rig.ts"
 import { ask, stateOf } from "./rig.ts"

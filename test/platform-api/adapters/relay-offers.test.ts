@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, type Result } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import type { Started } from "../../../src/protocol/Session.ts"
 import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { BEGIN } from "../../support/gate.ts"

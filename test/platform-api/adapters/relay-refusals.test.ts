@@ -1,7 +1,7 @@
 /** What the caller gets when OpenAI refuses an offer. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import type { VendorTrouble } from "../../../src/testing/vendors/fake-vendor.ts"
 import { sessionConfig } from "../../platform/support.ts"

@@ -1,6 +1,6 @@
 /** What the tests of `sdp-relay` credentials share: a gate in front of the fake of OpenAI, and its pages, which make offers. */
 import { Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import type { Started } from "../../../src/protocol/Session.ts"
 import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { type Subject, vendorTest, type World } from "./rig.ts"

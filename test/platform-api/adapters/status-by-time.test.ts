@@ -1,7 +1,7 @@
 /** Vendors that list their sessions by ids of their own: which slots an unreported end frees, and which not. */
 import { assert, describe } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { Gatekeeper } from "../../../src/gatekeeper/service.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
 import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
