@@ -57,7 +57,7 @@ export {
   type RequestError,
 } from "./gatekeeper/Gatekeeper.ts"
 export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
-export { Operator } from "./operator/service.ts"
+export { Operator } from "./operator/Operator.ts"
 
 // Requests and outcomes
 
@@ -196,8 +196,8 @@ export {
 
 // HTTP
 
-export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./http/access-log.ts"
+export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./http/access-log/access-log.ts"
+export { refuseUpgrade } from "./http/answers/write-answer.ts"
+export { GateServer, Listeners, type Options as ListenersOptions } from "./http/Listeners.ts"
 export { layerHttpRouter, layerListeners, layerServer } from "./http/layers.ts"
-export { GateServer, Listeners, type Options as ListenersOptions } from "./http/services.ts"
-export { refuseUpgrade } from "./http/write-answer.ts"
 export { ListenFailed } from "./serving/listen-failed.ts"

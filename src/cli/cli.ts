@@ -4,33 +4,33 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { existsSync } from "node:fs"
-import { createRequire } from "node:module"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, type FileSystem, Layer, Option, Runtime, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { layerStandardOutput } from "../lib/log.ts"
+import { campaign, reload, ticket, withTicketLast } from "../operator/commands/operate.ts"
+import { packageVersion } from "../serving/package-files.ts"
 import { VENDORS } from "../settings/groups/vendors.ts"
 import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
 import { Settings } from "../settings/Settings.ts"
-import { campaign, reload, ticket, withTicketLast } from "./operate.ts"
 import { guardOutputs } from "./outputs.ts"
-import { platform } from "./platform.ts"
-import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
-import { noteRequests } from "./reload-requests.ts"
-import { serve } from "./serve.ts"
+import { platform } from "./platform/platform.ts"
+import { asWorker, isWorker, serveWithProcesses } from "./serve/processes.ts"
+import { noteRequests } from "./serve/reload-requests.ts"
+import { serve } from "./serve/serve.ts"
 import { schema, settings } from "./settings.ts"
 import { token } from "./token.ts"
-import { webhook } from "./webhook.ts"
+import { webhook } from "./webhook/webhook.ts"
 
 /** The exit code of `Runtime.defaultTeardown` for SIGINT and SIGTERM. */
 const INTERRUPTED = 130
 /** The exit code of a command line that cannot be understood. */
 const WRONG_USAGE = 2
 
-const { version }: { version: string } = createRequire(import.meta.url)("../../package.json")
+const version = packageVersion()
 
 const config = Flag.File("config").pipe(
   Flag.withAlias("c"),
@@ -172,10 +172,10 @@ const voicegate = root.pipe(
       ({ allowOrigin, port, vendor }) =>
         Effect.gen(function* () {
           if (Option.isSome(vendor)) {
-            const { vendorDemo } = yield* Effect.promise(() => import("./demo-vendor.ts"))
+            const { vendorDemo } = yield* Effect.promise(() => import("./demo/vendor.ts"))
             return yield* vendorDemo(vendor.value, port, allowOrigin)
           }
-          const { demo } = yield* Effect.promise(() => import("./demo.ts"))
+          const { demo } = yield* Effect.promise(() => import("./demo/demo.ts"))
           return yield* demo(port, allowOrigin)
         }).pipe(
           Effect.catchTag("SettingsInvalid", ({ message }) => Effect.andThen(Effect.logFatal(message), exitWith(1))),
@@ -200,7 +200,7 @@ const voicegate = root.pipe(
       },
       (input) =>
         Effect.gen(function* () {
-          const { check } = yield* Effect.promise(() => import("./check.ts"))
+          const { check } = yield* Effect.promise(() => import("./check/check.ts"))
           const sources = yield* root
           yield* applyEnvFile(sources)
           const ok = yield* check(sourceOf(sources), { json: input.json, live: input.live })

@@ -4,8 +4,8 @@
  */
 import { Effect, Queue, Stream } from "effect"
 import type { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
-import { awaitStart } from "../http/await-start.ts"
-import { toProblem } from "../http/failures.ts"
+import { toProblem } from "../http/answers/failures.ts"
+import { awaitStart } from "../http/push/await-start.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { PushEvent } from "../protocol/Session.ts"
 import { lostEvent } from "../push-channel/layer.ts"

@@ -5,8 +5,8 @@
  */
 import { type IncomingMessage, ServerResponse } from "node:http"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { refusals } from "../http/answer.ts"
-import { write } from "../http/write-answer.ts"
+import { refusals } from "../http/answers/answer.ts"
+import { write } from "../http/answers/write-answer.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import { unknownFields } from "../lib/unknown-field.ts"
 import { CompactRequest, TOO_MANY_PIECES } from "../serving/compact-body.ts"

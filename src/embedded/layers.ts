@@ -62,7 +62,7 @@ export const layerGatekeeper = sayingUnused(
 export const layerGatekeeperNoDeps = lazyLayer(async () => (await import("../gatekeeper/layer.ts")).layer)
 
 /** What an operator sees and does, over a `Gatekeeper` and its concerns; `layerListeners` needs it. */
-export const layerOperator = lazyLayer(async () => (await import("../operator/Operator.ts")).layer)
+export const layerOperator = lazyLayer(async () => (await import("../operator/layer.ts")).layer)
 
 /** The store of `StoreConnectionString`. */
 export const layerStore = lazyLayer(async () => (await import("../store/layer.ts")).layer)

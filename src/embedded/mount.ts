@@ -5,11 +5,11 @@
 import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { refused } from "../http/answer.ts"
-import { isOwnUpgrade } from "../http/paths.ts"
-import { problems } from "../http/problems.ts"
-import type { Listeners } from "../http/services.ts"
-import { refuseUpgrade, write } from "../http/write-answer.ts"
+import { refused } from "../http/answers/answer.ts"
+import { problems } from "../http/answers/problems.ts"
+import { refuseUpgrade, write } from "../http/answers/write-answer.ts"
+import { isOwnUpgrade } from "../http/incoming/paths.ts"
+import type { Listeners } from "../http/Listeners.ts"
 
 /**
  * A request listener of node:http, and a middleware of Express and similar frameworks. It answers every request below its base

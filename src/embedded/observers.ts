@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
-import { toProblem } from "../http/failures.ts"
+import { toProblem } from "../http/answers/failures.ts"
 import type { Started } from "../protocol/Session.ts"
 import type { RequestRefusal, StartRefusal } from "./results.ts"
 

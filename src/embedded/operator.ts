@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import { unknownFields } from "../lib/unknown-field.ts"
 import { HASH, positionOf } from "../operator/find.ts"
-import type { Operator } from "../operator/service.ts"
+import type { Operator } from "../operator/Operator.ts"
 import {
   Action,
   type ActionOutcome,

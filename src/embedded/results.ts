@@ -4,9 +4,9 @@
  */
 
 import type { RequestError } from "../gatekeeper/Gatekeeper.ts"
-import { type CodeOf, toProblem } from "../http/failures.ts"
-import { eventsUrl } from "../http/paths.ts"
-import { type ProblemDetails, problems } from "../http/problems.ts"
+import { type CodeOf, toProblem } from "../http/answers/failures.ts"
+import { type ProblemDetails, problems } from "../http/answers/problems.ts"
+import { eventsUrl } from "../http/incoming/paths.ts"
 import type {
   Blocked,
   Draining,

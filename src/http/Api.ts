@@ -2,10 +2,10 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PushCommand, PushEvent, SessionRequest, SilenceReport } from "../protocol/Session.ts"
-import { calledAgain, failures, requestProblems, startProblems } from "./failures.ts"
-import { refusals, succeeds } from "./openapi-responses.ts"
-import { problems } from "./problems.ts"
-import * as successes from "./successes.ts"
+import { refusals, succeeds } from "./answers/described.ts"
+import { calledAgain, failures, requestProblems, startProblems } from "./answers/failures.ts"
+import { problems } from "./answers/problems.ts"
+import * as successes from "./requests/successes.ts"
 
 /** An SDP offer or answer as the body. */
 const asSdp = HttpApiSchema.asText({ contentType: "application/sdp" })

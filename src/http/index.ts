@@ -2,7 +2,7 @@
 import "../lib/node-version.ts"
 
 export { ListenFailed } from "../serving/listen-failed.ts"
-export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./access-log.ts"
+export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./access-log/access-log.ts"
+export { refuseUpgrade } from "./answers/write-answer.ts"
+export { GateServer, Listeners, type Options as ListenersOptions } from "./Listeners.ts"
 export { layerHttpRouter, layerListeners, layerServer } from "./layers.ts"
-export { GateServer, Listeners, type Options as ListenersOptions } from "./services.ts"
-export { refuseUpgrade } from "./write-answer.ts"

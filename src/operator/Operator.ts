@@ -1,209 +1,34 @@
-/**
- * What an operator sees and does, over the queue and the registry of instances. An action is a step of the queue like any other: its
- * signals are pushed and its settlements are carried out. Callers must check the authorisation first.
- *
- * While the store is unavailable, a view contains what is known without it.
- */
-import { Effect, Layer, Option } from "effect"
-import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+/** What an operator sees and does, as a service. Its layer is in `layer.ts`. */
+import { Context, type Effect } from "effect"
 import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
-import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
-import type { IpIntel } from "../ip-intel/IpIntel.ts"
-import { monotonicMillis } from "../lib/age.ts"
-import { type Attributes, inSpan } from "../lib/spans.ts"
-import type { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { PushChannel } from "../push-channel/PushChannel.ts"
-import { type Campaign, Settings } from "../settings/Settings.ts"
-import { Store } from "../store/Store.ts"
-import { auditPage, storedChanges } from "./audit.ts"
-import { makeEndCall } from "./end-call.ts"
-import { makePageBudget, search } from "./find.ts"
-import { healthOfGates, makeHealth } from "./health.ts"
-import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
-import { makeRegistry } from "./registry.ts"
-import { Operator } from "./service.ts"
-import type { Action, ActionOutcome, Health, SettingsChanges, View } from "./shapes.ts"
-import { VIEW_VERSION } from "./view-version.ts"
+import type { SearchPosition } from "./find.ts"
+import type { Action, ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
 
-/** How many times an action that has not finished (`more`) is performed, at most. Each time it handles further tickets. */
-const ACTION_ATTEMPTS = 50
-
-const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
-  attributes: { "voicegate.campaign": name, ...more },
-})
-
-const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
-
-/** The counts of one campaign by reason, from counts by `<reason> <campaign>`. */
-const byReason =
-  (campaign: string) =>
-  (counts: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
-    Object.fromEntries(
-      Object.entries(counts).flatMap(([name, number]) => {
-        const space = name.indexOf(" ")
-        return name.slice(space + 1) === campaign ? [[name.slice(0, space), number]] : []
-      }),
-    )
-
-const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
-
-/** From this time on, in ms, the store is too slow: every request waits for it at least once. */
-export const SLOW_STORE_MILLIS = 200
-
-/** The health of the store by a read that took so long, in ms. */
-export const storeHealth = (available: boolean, listens: boolean, took: number, at: number): Health => {
-  const slow = took >= SLOW_STORE_MILLIS
-  const detail =
-    `responds in ${took} ms${slow ? ", which is too slow: every request waits for it" : ""}` +
-    (listens ? "" : ", but messages from other instances aren’t arriving")
-  return available
-    ? { name: "Store", state: listens && !slow ? "ok" : "failed", detail, at }
-    : { name: "Store", state: "failed", detail: "The shared store is unreachable.", at }
-}
-
-/** A campaign that Redis refuses. */
-const closedHealth = (campaign: string, reason: string, at: number): Health => ({
-  name: `Store, ${campaign}`,
-  state: "failed",
-  detail: `Redis refuses what the rules need, so nobody is admitted and nobody is called: ${reason}.`,
-  at,
-})
-
-/** The operator of a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
-export const layer: Layer.Layer<
+/** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
+export class Operator extends Context.Service<
   Operator,
-  never,
-  Gatekeeper | FifoQueue | IpIntel | PlatformApi | PushChannel | Settings | Store
-> = Layer.effect(
-  Operator,
-  Effect.gen(function* () {
-    const { campaigns, closedQueues, gatesStatus, instance, removed, slots, step, verify } = (yield* Gatekeeper)
-      .internals
-    const { operator: queue } = yield* FifoQueue
-    const store = yield* Store
-    const { Security } = yield* Settings
-    const registry = makeRegistry(store)
-    const health = yield* makeHealth({ campaigns, verify })
-    const takePage = makePageBudget()
-    const endCall = yield* makeEndCall({ step })
-
-    if (Security.ConsoleToken.length > 0) yield* sendHeartbeats(registry, instance)
-
-    /** The campaign's slots, and the name of its account. */
-    const slotsOf = (campaign: Campaign) => ({
-      slots: Number.isFinite(slots(campaign)) ? slots(campaign) : null,
-      ...(campaign.Account === undefined ? {} : { account: campaign.Account.Name }),
-    })
-
-    const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
-      const began = yield* monotonicMillis
-      const stored = yield* Effect.all(
-        { queue: step(campaign, (at) => queue.snapshot(at, pages)), activity: registry.activity(since) },
-        { concurrency: "unbounded" },
-      ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(STORE_UNAVAILABLE)))
-      const took = Math.round((yield* monotonicMillis) - began)
-      const now = yield* store.now
-      const listens = yield* store.listens ?? Effect.succeed(true)
-      const problem = yield* store.problem ?? Effect.succeed("")
-      return {
-        version: VIEW_VERSION,
-        now,
-        campaigns: campaigns.all.map(({ name }) => name),
-        campaign: campaign.name,
-        ...slotsOf(campaign),
-        instance: instance.id,
-        health: [
-          ...(closedQueues().has(campaign.name) ? [] : [storeHealth(stored.queue !== undefined, listens, took, now)]),
-          ...[...closedQueues()].map(([name, reason]) => closedHealth(name, reason, now)),
-          ...(problem === ""
-            ? []
-            : [{ name: "Store memory", state: "failed" as const, detail: `${problem}.`, at: now }]),
-          ...(yield* health),
-          ...healthOfGates(gatesStatus(), removed()),
-        ],
-        queue: stored.queue ?? null,
-        instances: instancesOf(stored.activity),
-        buckets: stored.activity.buckets,
-      } satisfies View
-    })
-
-    const perform = (campaign: Campaign, who: string, action: Exclude<Action, { readonly type: "end" }>) =>
-      step(campaign, (at) => queue.act(at, who, action)).pipe(
-        Effect.repeat({ times: ACTION_ATTEMPTS - 1, while: ({ result }) => result === "more" }),
-        Effect.uninterruptible,
-      )
-
-    const act = (campaign: Campaign, who: string, action: Action): Effect.Effect<ActionOutcome, StoreUnavailable> =>
-      (action.type === "end" ? endCall(campaign, who, action) : perform(campaign, who, action)).pipe(
-        Effect.tap(({ result, ticket }) =>
-          Effect.logInfo(`Operator ${who}: ${action.type} ${ticket} in campaign ${campaign.name}: ${result}`),
-        ),
-      )
-
-    const noteSettings = (who: string, changes: SettingsChanges["settings"]): Effect.Effect<void> => {
-      const action = { type: "settings", ...storedChanges(changes) } as const
-      return Effect.forEach(
-        campaigns.all,
-        (campaign) => Effect.ignore(step(campaign, (at) => queue.act(at, who, action))),
-        { concurrency: 8, discard: true },
-      )
-    }
-
-    const withCampaign = <A, E>(
-      name: string | undefined,
-      use: (campaign: Campaign) => Effect.Effect<A, E>,
-    ): Effect.Effect<A | undefined, E> => {
-      const campaign = campaigns.find(name)
-      return campaign === undefined ? Effect.undefined : use(campaign)
-    }
-
-    return {
-      view: (name, pages, since) =>
-        withCampaign(name, (campaign) => inSpan("Operator.view", ofCampaign(campaign))(view(campaign, pages, since))),
-      act: (name, who, action) =>
-        withCampaign(name, (campaign) =>
-          inSpan("Operator.act", ofCampaign(campaign, { "voicegate.action": action.type }))(act(campaign, who, action)),
-        ),
-      noteSettings,
-      campaigns: Effect.gen(function* () {
-        const refusals = yield* Effect.option(registry.refusals)
-        const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))
-        const rows = yield* Effect.forEach(
-          campaigns.all,
-          (campaign) =>
-            Effect.match(
-              step(campaign, (at) => queue.snapshot(at, NO_PAGES)),
-              {
-                onFailure: () => ({
-                  name: campaign.name,
-                  ...slotsOf(campaign),
-                  figures: null,
-                  refused: refusedIn(campaign.name),
-                }),
-                onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => ({
-                  name: campaign.name,
-                  ...slotsOf(campaign),
-                  figures,
-                  refused: refusedIn(campaign.name),
-                }),
-              },
-            ),
-          { concurrency: 8 },
-        )
-        return { now: yield* store.now, campaigns: rows, refusedElsewhere: refusedIn("") }
-      }),
-      find: (hash, from) =>
-        search(campaigns.all, hash, from, takePage, (campaign, pages) =>
-          step(campaign, (at) => queue.snapshot(at, pages)),
-        ),
-      auditLog: (name, first, count, only) =>
-        withCampaign(name, (campaign) =>
-          inSpan(
-            "Operator.auditLog",
-            ofCampaign(campaign),
-          )(auditPage((from, most) => step(campaign, (at) => queue.auditLog(at, from, most)), first, count, only)),
-        ),
-    }
-  }),
-)
+  {
+    /** One page of the view, with the buckets since a time (ms since 1970). */
+    readonly view: (campaign: string | undefined, pages: Pages, since: number) => Effect.Effect<View | undefined>
+    /** Performs an action for the operator `who` and adds its line to the audit log. */
+    readonly act: (
+      campaign: string | undefined,
+      who: string,
+      action: Action,
+    ) => Effect.Effect<ActionOutcome | undefined, StoreUnavailable>
+    /** Adds a line to the audit log of every campaign: these settings of this instance were changed by `who`. */
+    readonly noteSettings: (who: string, changes: SettingsChanges["settings"]) => Effect.Effect<void>
+    /** At most `count` lines of the audit log, newest first, from line `first`; of one kind, or all. */
+    readonly auditLog: (
+      campaign: string | undefined,
+      first: number,
+      count: number,
+      only?: AuditFilter,
+    ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
+    /** The figures of all campaigns. */
+    readonly campaigns: Effect.Effect<Campaigns>
+    /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search continues `from` where it ended. */
+    readonly find: (hash: string, from?: SearchPosition) => Effect.Effect<Found, StoreUnavailable>
+  }
+>()("voicegate/Operator") {}

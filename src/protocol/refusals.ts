@@ -1,5 +1,5 @@
 /**
- * The refusals of a session request: the error of each, its message for the caller, and its name in the metrics. `http/failures.ts`
+ * The refusals of a session request: the error of each, its message for the caller, and its name in the metrics. `http/answers/failures.ts`
  * maps them to statuses and codes. To add one, declare it here and map it there.
  */
 import { Schema } from "effect"

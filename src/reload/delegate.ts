@@ -1,7 +1,7 @@
 /** The gatekeeper and the operator in force, as services that stay the same when they are replaced. Each call uses one generation. */
 import { Effect } from "effect"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
-import { Operator } from "../operator/service.ts"
+import { Operator } from "../operator/Operator.ts"
 import type { Generation } from "./generation.ts"
 
 /** Runs on the generation in force. */

@@ -1,4 +1,5 @@
 /** Finds the files that are installed with the package, such as the built pages. */
+import { createRequire } from "node:module"
 
 /** In a CommonJS bundle `import.meta.url` is undefined; then the package's files are not found. */
 const own: string | undefined = import.meta.url
@@ -9,3 +10,9 @@ const here = own ?? "file:///bundle/dist/"
  * takes `new URL` of a literal and `import.meta.url` for a file to copy, and fails at a directory; it does not follow a constant.
  */
 export const packageFile = (path: string): URL => new URL(`../${path}`, here)
+
+/** The version of the installed package. */
+export const packageVersion = (): string => {
+  const { version }: { version: string } = createRequire(packageFile("package-files"))("../package.json")
+  return version
+}

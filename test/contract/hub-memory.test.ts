@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeHubMemory } from "../../src/http/hub/memory.ts"
+import { makeHubMemory } from "../../src/http/signalr/memory.ts"
 import { onEveryStore } from "../harness/stores.ts"
 
 const VISITOR = "AAAAAAAAAAAAAAAAAAAAAA"

@@ -10,7 +10,7 @@ import { AUDIT_AGE_MILLIS, AUDIT_MILLIS } from "../../src/gatekeeper/background/
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { LASTING_MILLIS } from "../../src/gatekeeper/PlatformStates.ts"
-import { Operator } from "../../src/operator/service.ts"
+import { Operator } from "../../src/operator/Operator.ts"
 import { refused } from "../../src/platform-api/errors.ts"
 import type { Finding } from "../../src/platform-api/model.ts"
 import {

@@ -57,7 +57,7 @@ describe("a secret", () => {
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
       "http/console/handlers.ts",
-      "http/webhook.ts",
+      "http/webhooks/verify.ts",
       "platform-api/cartesia.ts",
       "platform-api/daily.ts",
       "platform-api/elevenlabs.ts",

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
-import { sign } from "../../src/http/webhook.ts"
-import { Operator } from "../../src/operator/service.ts"
+import { sign } from "../../src/http/webhooks/verify.ts"
+import { Operator } from "../../src/operator/Operator.ts"
 import { Store } from "../../src/store/Store.ts"
 import {
   ask,

@@ -1,7 +1,7 @@
 /** A key prefix in the connection string: what it keeps apart on one Redis, and which permissions it needs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted, type Scope } from "effect"
-import { checkStore } from "../../src/cli/check-store.ts"
+import { checkStore } from "../../src/cli/check/store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { StoreRefused } from "../../src/store/redis-problems.ts"
 import { eventually } from "../harness/process.ts"

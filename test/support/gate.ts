@@ -11,7 +11,7 @@ import { Gatekeeper, type RequestError } from "../../src/gatekeeper/Gatekeeper.t
 import { limitKey } from "../../src/ip-intel/address.ts"
 import { type IpFacts, type IpIntelFailed, noFacts } from "../../src/ip-intel/facts.ts"
 import { IpIntel } from "../../src/ip-intel/IpIntel.ts"
-import type { Operator } from "../../src/operator/service.ts"
+import type { Operator } from "../../src/operator/Operator.ts"
 import {
   AtCapacity,
   KeyRateLimited,

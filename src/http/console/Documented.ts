@@ -5,9 +5,9 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
-import { failures } from "../failures.ts"
-import { refusals, succeeds } from "../openapi-responses.ts"
-import { type Problem, problems } from "../problems.ts"
+import { refusals, succeeds } from "../answers/described.ts"
+import { failures } from "../answers/failures.ts"
+import { type Problem, problems } from "../answers/problems.ts"
 import { Command } from "./Api.ts"
 import { consoleProblems } from "./problems.ts"
 

@@ -1,5 +1,5 @@
 /** The problems with which the console's API refuses a request, beside those of HTTP itself. */
-import { plain, unauthenticated } from "../problems.ts"
+import { plain, unauthenticated } from "../answers/problems.ts"
 
 export const consoleProblems = {
   unauthorized: unauthenticated(

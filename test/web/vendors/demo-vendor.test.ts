@@ -19,7 +19,7 @@ afterAll(() => browser?.close())
 
 /**
  * Those whose page is driven: they join in each way that the module of the demo knows. The page has nothing else of a vendor, so
- * `test/cli/demo-vendor.test.ts` asks of the others what it asks.
+ * `test/cli/demo/vendor.test.ts` asks of the others what it asks.
  */
 const DRIVEN = ["livekit", "openai", "generic"]
 

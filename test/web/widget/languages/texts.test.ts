@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "vitest"
-import { failures } from "../../../../src/http/failures.ts"
+import { failures } from "../../../../src/http/answers/failures.ts"
 import { TicketState } from "../../../../src/protocol/Session.ts"
 import { extraStrings } from "../../../../src/web/widget/extras/extra-strings.ts"
 import { match, NAMES } from "../../../../src/web/widget/languages/language-tags.ts"

@@ -1,0 +1,158 @@
+/**
+ * The demo with an agent of another vendor: the gate speaks to that vendor's fake in this process, and the page joins the fake with the
+ * gate's credential. A call that ends sends the vendor's signed webhook to the gate.
+ */
+import { randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { Clock, Effect, Layer, Schema, Struct } from "effect"
+import { FetchHttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { GateServer } from "../../http/Listeners.ts"
+import { type OpenSideband, Sideband } from "../../platform-api/sideband.ts"
+import { Credential } from "../../protocol/credential.ts"
+import { packageFile } from "../../serving/package-files.ts"
+import { layerFrom } from "../../settings/given.ts"
+import type { Vendor } from "../../settings/groups/vendors.ts"
+import { makeFakeAssemblyAI } from "../../testing/vendors/FakeAssemblyAI.ts"
+import { makeFakeCartesia } from "../../testing/vendors/FakeCartesia.ts"
+import { makeFakeDaily } from "../../testing/vendors/FakeDaily.ts"
+import { makeFakeDeepgram } from "../../testing/vendors/FakeDeepgram.ts"
+import { makeFakeElevenLabs } from "../../testing/vendors/FakeElevenLabs.ts"
+import { makeFakeGeneric } from "../../testing/vendors/FakeGeneric.ts"
+import { makeFakeLiveKit } from "../../testing/vendors/FakeLiveKit.ts"
+import { makeFakeOpenAI } from "../../testing/vendors/FakeOpenAI.ts"
+import { makeFakePipecat } from "../../testing/vendors/FakePipecat.ts"
+import { makeFakeRetell } from "../../testing/vendors/FakeRetell.ts"
+import { makeFakeUltravox } from "../../testing/vendors/FakeUltravox.ts"
+import { makeFakeVapi } from "../../testing/vendors/FakeVapi.ts"
+import type { FakeVendor } from "../../testing/vendors/fake-vendor.ts"
+import { server } from "../serve/serve.ts"
+import { ANY_ORIGIN, demoSettings, freePort, PAGE_HEADERS, PAGES, pages, SLOTS } from "./demo.ts"
+
+type Fake = FakeVendor & { readonly sideband?: OpenSideband }
+
+const FAKES: { readonly [V in Vendor]: (now: () => number) => Fake } = {
+  assemblyai: makeFakeAssemblyAI,
+  cartesia: makeFakeCartesia,
+  daily: makeFakeDaily,
+  deepgram: makeFakeDeepgram,
+  elevenlabs: makeFakeElevenLabs,
+  generic: makeFakeGeneric,
+  livekit: makeFakeLiveKit,
+  openai: makeFakeOpenAI,
+  pipecat: makeFakePipecat,
+  retell: makeFakeRetell,
+  ultravox: makeFakeUltravox,
+  vapi: makeFakeVapi,
+}
+
+const Call = Schema.Struct({ id: Schema.String })
+const refused = HttpServerResponse.empty({ status: 403, headers: ANY_ORIGIN })
+
+/** The vendors where nothing but a credential's end tells that it opens no further call: until then, its slot stays held. */
+const HELD: ReadonlySet<Vendor> = new Set(["livekit", "deepgram", "assemblyai"])
+
+/** A page of the demo that takes the demo's agent as the vendor's SDK. */
+const pageWithAgent = (vendor: Vendor, file: URL) => {
+  const held = HELD.has(vendor) ? " data-held" : ""
+  return Effect.tryPromise(() => readFile(file, "utf8")).pipe(
+    Effect.map((html) =>
+      html
+        .replace("<body>", `<body data-vendor="${vendor}" data-sdk="/demo-agent.js"${held}>`)
+        .replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
+    ),
+    Effect.map((html) => HttpServerResponse.html(html)),
+    Effect.orElseSucceed(() => HttpServerResponse.empty({ status: 404 })),
+    Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
+  )
+}
+
+/**
+ * What the demo's agent asks of the vendor's fake: `join` with a credential, and `leave` with the call's id. A page of any origin may: it
+ * needs a credential of the gate.
+ */
+const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory: URL) =>
+  HttpRouter.use((router) =>
+    Effect.gen(function* () {
+      for (const path of Struct.keys(PAGES))
+        yield* router.add("GET", path, pageWithAgent(vendor, new URL(PAGES[path], `${directory.href}/`)))
+      const join = Effect.map(HttpServerRequest.schemaBodyJson(Credential), (credential) => fake.join(credential)).pipe(
+        Effect.flatMap((id) =>
+          id === undefined ? Effect.succeed(refused) : HttpServerResponse.json({ id }, { headers: ANY_ORIGIN }),
+        ),
+        Effect.orElseSucceed(() => refused),
+      )
+      const leave = HttpServerRequest.schemaBodyJson(Call).pipe(
+        Effect.flatMap(({ id }) => {
+          const webhook = fake.hangUp(id)
+          if (webhook === undefined) return Effect.void
+          const { headers, rawBody } = webhook
+          return Effect.tryPromise(() =>
+            fetch(`${gate}/api/webhook/${vendor}`, { method: "POST", headers: { ...headers }, body: rawBody }),
+          )
+        }),
+        Effect.as(HttpServerResponse.empty({ headers: ANY_ORIGIN })),
+        Effect.orElseSucceed(() => refused),
+      )
+      yield* router.add("POST", "/demo/join", join)
+      yield* router.add("POST", "/demo/leave", leave)
+    }),
+  )
+
+const announce = (vendor: Vendor, consoleToken: string) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { url } = yield* GateServer
+      yield* Effect.sync(() =>
+        process.stdout.write(
+          [
+            "",
+            `  voicegate demo   ${url}/`,
+            "",
+            `  The agent is of ${vendor}: a fake of that vendor in this process. Nothing is sent to the vendor.`,
+            `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
+            `  Documentation    ${url}/docs/vendors`,
+            `  Console          ${url}/console   with the token ${consoleToken}`,
+            "  Stop with Ctrl-C.",
+            "",
+            "",
+          ].join("\n"),
+        ),
+      )
+    }),
+  )
+
+/** Runs the demo until it is stopped; the parameters are those of `demo`. */
+export const vendorDemo = (
+  vendor: Vendor,
+  wanted: number,
+  allowedOrigins: ReadonlyArray<string> = [],
+  directory = packageFile("web/demo"),
+) =>
+  Effect.gen(function* () {
+    const port = yield* freePort(wanted)
+    const clock = yield* Clock.Clock
+    const fake = FAKES[vendor](() => clock.currentTimeMillisUnsafe())
+    fake.setLimit(SLOTS)
+    const consoleToken = randomBytes(12).toString("base64url")
+    const settings = layerFrom(
+      demoSettings({
+        platform: { ...fake.settings, MaxConcurrency: SLOTS },
+        port,
+        consoleToken,
+        webhookToken: randomBytes(24).toString("base64url"),
+        allowedOrigins,
+      }),
+    )
+    const routes = Layer.merge(
+      vendorRoutes(vendor, fake, `http://127.0.0.1:${port}`, directory),
+      pages(directory, { html: false }),
+    )
+    return yield* Layer.launch(
+      announce(vendor, consoleToken).pipe(
+        Layer.provide(server({ routes })),
+        Layer.provide(settings),
+        Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fake.fetch)),
+        Layer.provide(fake.sideband === undefined ? Layer.empty : Layer.succeed(Sideband, fake.sideband)),
+      ),
+    )
+  })

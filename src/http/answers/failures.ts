@@ -1,0 +1,189 @@
+/**
+ * Maps each error of the gate to its problem: status, code, headers, members and message. HTTP answers, push events and the results
+ * of the promise facade all use this table.
+ */
+import { Schema } from "effect"
+import * as messages from "../../protocol/messages.ts"
+import type { RequestRefusal } from "../../protocol/refusals.ts"
+import {
+  Blocked,
+  type Draining,
+  InvalidRequest,
+  type PlatformUnavailable,
+  type QueueFull,
+  RateLimited,
+  type StoreUnavailable,
+} from "../../protocol/refusals.ts"
+import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../../protocol/Session.ts"
+import type { TooManyConnections } from "../../push-channel/PushChannel.ts"
+import {
+  type Problem,
+  type ProblemDetails,
+  plain,
+  problem,
+  retried,
+  retryHeader,
+  seconds,
+  unauthenticated,
+  wrongFields,
+} from "./problems.ts"
+
+/** Retry delays in seconds. */
+const STORE_RETRY = 5
+const CONNECTION_RETRY = 30
+
+/**
+ * The headers of draft-ietf-httpapi-ratelimit-headers: every limit as a policy, and the current state of the exhausted one only, so
+ * that no `t` is later than Retry-After. The concurrency limit has its own unit and no window.
+ */
+const rateLimitHeaders = ({ limit, limits, retryAfterSeconds }: RateLimited) => ({
+  "retry-after": String(retryAfterSeconds),
+  "ratelimit-policy": limits
+    .map((l) => `"${l.name}";q=${l.quota};${l.windowSeconds > 0 ? `w=${l.windowSeconds}` : 'qu="concurrent-requests"'}`)
+    .join(", "),
+  ratelimit: limits
+    .filter((l) => l.name === limit)
+    .map((l) => `"${l.name}";r=${l.remaining};t=${l.resetSeconds}`)
+    .join(", "),
+})
+
+/** The problems with which an error may be answered, and the function that makes one from the error. */
+const answered = <E, P extends ReadonlyArray<Problem>, D extends ProblemDetails>(
+  problems: P,
+  toProblem: (error: E) => D,
+) => ({ problems, toProblem })
+
+const invalidRequest = problem("InvalidRequest", 400, InvalidRequest.fields.code.literals, wrongFields)
+const blocked = problem("Blocked", 403, ["blocked"], { members: { reason: Blocked.fields.reason }, headers: {} })
+const rateLimited = problem("RateLimited", 429, ["rate_limited"], {
+  members: { retryAfterSeconds: seconds, limit: RateLimited.fields.limit },
+  headers: {
+    ...retryHeader,
+    "ratelimit-policy": Schema.String.annotate({ description: "Every rate limit of the caller." }),
+    ratelimit: Schema.String.annotate({ description: "The exhausted rate limit." }),
+  },
+  remark: "a rate limit of the caller is exhausted; with `limit`, `RateLimit-Policy` and `RateLimit`",
+})
+const queueFull = retried("QueueFull", 503, "queue_full")
+const draining = retried("Draining", 503, "draining")
+const requestRefused = plain(
+  "RequestRefused",
+  422,
+  "request_refused",
+  "the platform does not accept the content of the request",
+)
+const platformRejected = retried("PlatformRejected", 502, "platform_rejected")
+const platformUnavailable = retried("PlatformUnavailable", 503, "platform_unavailable")
+const storeUnavailable = retried("StoreUnavailable", 503, "store_unavailable")
+const tooManyConnections = retried("TooManyConnections", 429, "too_many_connections")
+const ticketUnknown = plain("TicketUnknown", 404, "ticket_unknown")
+const notYourTurn = problem("NotYourTurn", 409, NotYourTurn.fields.code.literals, {
+  members: { queuePosition: NotYourTurn.fields.queuePosition },
+  headers: {},
+  remark: "after `agent_busy` and `agent_unavailable` the ticket keeps its place and will be called again",
+})
+const credentialRefused = unauthenticated(
+  "CredentialRefused",
+  "credential_refused",
+  'Bearer realm="voicegate offers"',
+  "no token, or one of another credential",
+)
+const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
+  members: {},
+  headers: {},
+  remark: "an offer was already made with this token",
+})
+/** The problems of `PlatformUnavailable` with which a start of a called ticket may be answered: it waits while the gate is refused. */
+export const startProblems = [requestRefused, platformUnavailable]
+/** The problems of `NotYourTurn` with which an offer may be answered. */
+export const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {
+  members: { queuePosition: NotYourTurn.fields.queuePosition },
+  headers: {},
+  remark: "the ticket keeps its place and will be called again, with another credential",
+})
+const ticketOver = problem("TicketOver", 410, ["ticket_over"], {
+  members: { state: TicketOver.fields.state },
+  headers: {},
+})
+
+/** The refusals of a session request; the type checks that none is missing. */
+const requestFailures = {
+  InvalidRequest: answered([invalidRequest], ({ code, issues, message }: InvalidRequest) =>
+    invalidRequest.make(code, message, { errors: issues }, {}),
+  ),
+  Blocked: answered([blocked], ({ message, reason }: Blocked) => blocked.make("blocked", message, { reason }, {})),
+  RateLimited: answered([rateLimited], (error: RateLimited) =>
+    rateLimited.make(
+      "rate_limited",
+      error.message,
+      { retryAfterSeconds: error.retryAfterSeconds, limit: error.limit },
+      rateLimitHeaders(error),
+    ),
+  ),
+  QueueFull: answered([queueFull], ({ message, retryAfterSeconds }: QueueFull) =>
+    queueFull.make(message, retryAfterSeconds),
+  ),
+  Draining: answered([draining], ({ message, retryAfterSeconds }: Draining) =>
+    draining.make(message, retryAfterSeconds),
+  ),
+  PlatformUnavailable: answered(
+    [requestRefused, platformRejected, platformUnavailable],
+    ({ kind, message, retryAfterSeconds }: PlatformUnavailable) => {
+      switch (kind) {
+        case "refused":
+          // no Retry-After: the same request would be refused again
+          return requestRefused.make(message)
+        case "rejected":
+          return platformRejected.make(message, retryAfterSeconds)
+        case "unavailable":
+          return platformUnavailable.make(message, retryAfterSeconds)
+      }
+    },
+  ),
+  // the error's own message is only for the log
+  StoreUnavailable: answered([storeUnavailable], (_: StoreUnavailable) =>
+    storeUnavailable.make(messages.storeUnavailable, STORE_RETRY),
+  ),
+} satisfies Readonly<Record<RequestRefusal["_tag"], unknown>>
+
+/** The problems of each of the gate's errors. */
+export const failures = {
+  ...requestFailures,
+  TooManyConnections: answered([tooManyConnections], ({ message }: TooManyConnections) =>
+    tooManyConnections.make(message, CONNECTION_RETRY),
+  ),
+  TicketUnknown: answered([ticketUnknown], ({ message }: TicketUnknown) => ticketUnknown.make(message)),
+  NotYourTurn: answered([notYourTurn], ({ code, message, queuePosition }: NotYourTurn) =>
+    notYourTurn.make(code, message, queuePosition === undefined ? {} : { queuePosition }, {}),
+  ),
+  CredentialRefused: answered([credentialRefused, credentialUsed], ({ code, message }: CredentialRefused) =>
+    code === "credential_used" ? credentialUsed.make(code, message, {}, {}) : credentialRefused.make(message),
+  ),
+  TicketOver: answered([ticketOver], ({ message, state }: TicketOver) =>
+    ticketOver.make("ticket_over", message, { state }, {}),
+  ),
+}
+
+/** The problems of all refusals of a session request. */
+export const requestProblems: ReadonlyArray<Problem> = Object.values(requestFailures).flatMap(
+  ({ problems }): ReadonlyArray<Problem> => problems,
+)
+
+type Tag = keyof typeof failures
+type Failures = { readonly [T in Tag]: Parameters<(typeof failures)[T]["toProblem"]>[0] }
+type Problems = { readonly [T in Tag]: ReturnType<(typeof failures)[T]["toProblem"]> }
+
+/** All errors that map to a problem. */
+export type Failure = Failures[Tag]
+
+/** The same table, typed so that TypeScript can correlate a tag with its problem. */
+const table: { readonly [T in Tag]: { readonly toProblem: (error: Failures[T]) => Problems[T] } } = failures
+
+const toProblemOf = <T extends Tag>(tag: T, error: Failures[T]): Problems[T] => table[tag].toProblem(error)
+
+/** The problem of an error; the type of its code follows from the error's tag. */
+export const toProblem = <T extends Tag>(error: Failures[T] & { readonly _tag: T }): Problems[T] =>
+  toProblemOf(error._tag, error)
+
+/** The codes with which an error is answered. */
+export type CodeOf<E extends Failure> = Problems[E["_tag"]]["code"]

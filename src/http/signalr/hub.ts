@@ -1,0 +1,170 @@
+/**
+ * `/sessionHub`: the SignalR hub for the existing widget, which registers a ticket and waits for `SessionReady {webSocketUrl}` or
+ * `SessionFailed {message}`. The protocol has no start command, so the gate starts the session itself when the ticket is called.
+ *
+ * This file negotiates a connection and upgrades it to a WebSocket; `connections.ts` serves it from then on.
+ */
+import { randomBytes } from "node:crypto"
+import type { IncomingMessage } from "node:http"
+import type { Duplex } from "node:stream"
+import { Effect, type Scope } from "effect"
+import { WebSocketServer } from "ws"
+import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
+import { limitKey } from "../../ip-intel/address.ts"
+import { makeConnectionCounter } from "../../lib/connection-counter.ts"
+import * as messages from "../../protocol/messages.ts"
+import { CONNECTIONS_PER_CALLER } from "../../push-channel/connection-table.ts"
+import { type PushChannel, TooManyConnections } from "../../push-channel/PushChannel.ts"
+import { header } from "../../serving/repeated-headers.ts"
+import type { Store } from "../../store/Store.ts"
+import type { AccessLogService } from "../access-log/access-log.ts"
+import { type Answer, failed, json, problem } from "../answers/answer.ts"
+import type { TicketLimits } from "../requests/ticket-limits.ts"
+import { makeConnections } from "./connections.ts"
+import { makeHubMemory } from "./memory.ts"
+
+const MAX_FRAME_BYTES = 16 * 1024
+/** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
+const MAX_FRAGMENTS = 16
+const MAX_CHUNKS = 64
+/** How long a client may take to answer a close frame, in milliseconds. */
+const CLOSE_TIMEOUT_MILLIS = 2_000
+
+const SERVER_OPTIONS = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: MAX_FRAME_BYTES,
+  closeTimeout: CLOSE_TIMEOUT_MILLIS,
+  maxFragments: MAX_FRAGMENTS,
+  maxBufferedChunks: MAX_CHUNKS,
+}
+
+/** The cookie of a page over http. Other hosts of the same domain can set one of this name. */
+const COOKIE = "voicegate_hub"
+/** Of a page over https: browsers let nobody but this host set a cookie of this name (RFC 6265bis §4.1.3.2). */
+const HOST_COOKIE = `__Host-${COOKIE}`
+
+const isSecure = (request: IncomingMessage): boolean => header(request, "origin")?.startsWith("https:") === true
+
+export interface Hub {
+  /** `POST /sessionHub/negotiate`; `credentials` is whether the page's cookies are trusted. */
+  readonly negotiate: (request: IncomingMessage, credentials: boolean) => Effect.Effect<Answer>
+  /** Opens a WebSocket; returns a refusal, or undefined if the connection is open. */
+  readonly upgrade: (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    address: string,
+    credentials: boolean,
+  ) => Effect.Effect<Answer | undefined>
+  /** Tells connections without a ticket to reconnect elsewhere; the push channel handles those with a ticket. */
+  readonly drain: Effect.Effect<void>
+}
+
+const cookieOf = (request: IncomingMessage): string | undefined =>
+  new RegExp(`(?:^|;\\s*)${isSecure(request) ? HOST_COOKIE : COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(
+    header(request, "cookie") ?? "",
+  )?.[1]
+
+/**
+ * The access token of an earlier negotiation. The stock client sends it with each later negotiation of the same page (`accessToken`
+ * in TransportProtocols of ASP.NET Core), so it identifies the page if cookies are blocked.
+ */
+const tokenOf = (request: IncomingMessage): string | undefined =>
+  /^Bearer ([A-Za-z0-9_-]{22})$/.exec(header(request, "authorization") ?? "")?.[1]
+
+const newId = (): string => randomBytes(16).toString("base64url")
+
+/** @param log the access log for refusals, which replaces addresses by caller names */
+export const makeHub = (
+  basePath: string,
+  log: AccessLogService,
+  limits: Pick<TicketLimits["Service"], "answered" | "use">,
+): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
+  Effect.gen(function* () {
+    const memory = yield* makeHubMemory
+    const connections = yield* makeConnections(memory, log, limits)
+    /** Counts all open connections of a caller; the push channel counts only registered ones. */
+    const connectionCounter = makeConnectionCounter(CONNECTIONS_PER_CALLER)
+    const server = new WebSocketServer(SERVER_OPTIONS)
+
+    /** Opens the WebSocket, or returns a refusal. */
+    const open = (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      address: string,
+      browser: string | undefined,
+    ): Answer | undefined => {
+      if (socket.destroyed) return undefined
+      const caller = limitKey(address)
+      if (!connectionCounter.acquire(caller)) {
+        return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
+      }
+      // the socket's close also covers a handshake that ws refuses, for which the callback is never called
+      socket.once("close", () => connectionCounter.release(caller))
+      server.handleUpgrade(request, socket, head, (ws) => {
+        connections.accept(ws, {
+          caller,
+          address,
+          browser: browser === undefined ? undefined : { id: browser, origin: header(request, "origin") ?? "" },
+        })
+      })
+      return undefined
+    }
+
+    return {
+      negotiate: (request, credentials) => {
+        const token = newId()
+        const version = new URL(request.url ?? "/", "http://gate").searchParams.get("negotiateVersion") === "1" ? 1 : 0
+        const named = credentials ? cookieOf(request) : undefined
+        const given = named ?? tokenOf(request)
+        const secure = isSecure(request)
+        return Effect.gen(function* () {
+          const isIssued = given !== undefined && (yield* memory.isIssued(given))
+          const browser = isIssued ? given : newId()
+          const cookie = `${secure ? HOST_COOKIE : COOKIE}=${browser}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure; Partitioned" : "SameSite=Lax"}`
+          yield* memory.negotiated(token, browser)
+          return json(
+            200,
+            {
+              negotiateVersion: version,
+              connectionId: version === 1 ? newId() : token,
+              ...(version === 1 ? { connectionToken: token } : {}),
+              // a client with the cookie needs no token
+              ...(named === browser ? {} : { accessToken: browser }),
+              availableTransports: [{ transport: "WebSockets", transferFormats: ["Text"] }],
+            },
+            "negotiated",
+            credentials ? { "set-cookie": cookie } : {},
+          )
+        }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
+      },
+      upgrade: (request, socket, head, address, credentials) => {
+        const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
+        const cookie = credentials ? cookieOf(request) : undefined
+        // a client that skipped negotiation has no id, and may have a cookie of an earlier one
+        if (id === null) {
+          const browser =
+            cookie === undefined
+              ? Effect.undefined
+              : Effect.map(memory.isIssued(cookie), (issued) => (issued ? cookie : undefined))
+          return Effect.match(browser, {
+            onFailure: (error) => failed(error, basePath),
+            onSuccess: (browser) => open(request, socket, head, address, browser),
+          })
+        }
+        return Effect.match(memory.claim(id), {
+          onFailure: (error) => failed(error, basePath),
+          onSuccess: (claimed) => {
+            if (claimed.state === "unknown")
+              return problem(404, "connection_unknown", "id: Expected a negotiated connection.")
+            if (claimed.state === "used") return problem(409, "connection_used", "id: This connection is open already.")
+            return open(request, socket, head, address, claimed.browser)
+          },
+        })
+      },
+      drain: connections.drain,
+    }
+  })

@@ -1,0 +1,99 @@
+/**
+ * Authenticates a session-ended webhook and reads its session ids. A sender authenticates with `X-Api-Token`, as in the .NET
+ * middleware, or with a Standard Webhooks 1.0 signature over the raw body.
+ *
+ * The package `standardwebhooks` is not used: its HMAC is plain JavaScript, and it reads `Date.now` instead of the store's time.
+ * `effect/crypto` has an asynchronous HMAC and nothing of Standard Webhooks. With `node:crypto` a signature is one expression.
+ */
+import { createHmac } from "node:crypto"
+import { Redacted } from "effect"
+import { equalsAny } from "../../lib/equal.ts"
+import type { SettingsTree } from "../../settings/Settings.ts"
+
+/** Maximum difference between a signature's timestamp and the store's time (Standard Webhooks recommends 5 minutes). */
+export const TOLERANCE_SECONDS = 5 * 60
+
+export interface SignedRequest {
+  readonly apiToken: string | undefined
+  readonly webhookId: string | undefined
+  readonly webhookTimestamp: string | undefined
+  readonly webhookSignature: string | undefined
+  readonly rawBody: string
+  /** the connection's own remote address */
+  readonly socketAddress: string | undefined
+  /** a proxy forwarded the request: it has `Forwarded`, `Via` or an `X-Forwarded-…` header */
+  readonly forwarded: boolean
+}
+
+/** Whether a socket's address is loopback, IPv4-mapped included. */
+export const isLoopback = (address: string | undefined): boolean =>
+  address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)
+
+/** `v1,<base64>` as Standard Webhooks signs `{id}.{timestamp}.{body}`; the secret is `whsec_` and base64. */
+export const sign = (secret: string, id: string, timestamp: string, body: string): string =>
+  `v1,${createHmac("sha256", Buffer.from(secret.replace(/^whsec_/, ""), "base64"))
+    .update(`${id}.${timestamp}.${body}`)
+    .digest("base64")}`
+
+/** Why a webhook is refused: a message that says what to change. */
+export type Refusal = string
+
+/**
+ * Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated.
+ * Without one, webhooks are accepted from this machine only, and none if other machines reach the gate (`LocalWebhooks`).
+ *
+ * @param isUsed a campaign uses the default platform, whose webhook this is
+ */
+export const verifyWebhook = (
+  security: Pick<SettingsTree["Security"], "LocalWebhooks" | "WebhookApiToken" | "WebhookSigningSecret">,
+  request: SignedRequest,
+  nowMillis: number,
+  isUsed = true,
+): Refusal | undefined => {
+  const tokens = security.WebhookApiToken.map(Redacted.value)
+  const secrets = security.WebhookSigningSecret.map(Redacted.value)
+  // Even where only this machine reaches the gate: requests through a proxy on this machine come from
+  // outside: a caller could report the end of their own session, keep talking, and so let one caller too many in.
+  if (tokens.length === 0 && secrets.length === 0) {
+    if (!isUsed) {
+      return "No campaign uses the default platform, whose webhook this is. To use it anyway, set Security.WebhookApiToken."
+    }
+    if (!security.LocalWebhooks) {
+      return "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are refused."
+    }
+    return isLoopback(request.socketAddress) && !request.forwarded
+      ? undefined
+      : "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are accepted from this machine only."
+  }
+  if (tokens.length > 0 && request.apiToken !== undefined) {
+    return equalsAny(request.apiToken, tokens) ? undefined : "x-api-token: The token is wrong."
+  }
+  if (secrets.length === 0) return "x-api-token: Expected the token of Security.WebhookApiToken."
+  const { rawBody, webhookId, webhookSignature, webhookTimestamp } = request
+  if (webhookId === undefined || webhookTimestamp === undefined || webhookSignature === undefined) {
+    return tokens.length > 0
+      ? "Expected x-api-token, or webhook-id, webhook-timestamp and webhook-signature."
+      : "Expected webhook-id, webhook-timestamp and webhook-signature."
+  }
+  if (!/^\d{1,12}$/.test(webhookTimestamp)) return "webhook-timestamp: Expected Unix seconds."
+  if (Math.abs(Number(webhookTimestamp) - nowMillis / 1000) > TOLERANCE_SECONDS) {
+    return "webhook-timestamp: The signature is too old or too new by the gate's clock."
+  }
+  const expected = secrets.map((secret) => sign(secret, webhookId, webhookTimestamp, rawBody))
+  const given = webhookSignature.split(" ").slice(0, 10)
+  const matches = given.reduce((found, each) => equalsAny(each, expected) || found, false)
+  return matches ? undefined : "webhook-signature: No signature matches."
+}
+
+const ID_FIELDS = ["conversationsessionid", "websessionid", "sessionid"]
+
+/** The session ids in a webhook's body, under any of their names in any letter case; undefined if there are none. */
+export const sessionIdsOf = (body: unknown): ReadonlyArray<string> | undefined => {
+  if (typeof body !== "object" || body === null) return undefined
+  const ids = Object.entries(body).flatMap(([name, value]) =>
+    ID_FIELDS.includes(name.toLowerCase()) && typeof value === "string" && value.length > 0 && value.length <= 256
+      ? [value]
+      : [],
+  )
+  return ids.length === 0 ? undefined : [...new Set(ids)]
+}

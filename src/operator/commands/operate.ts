@@ -1,0 +1,157 @@
+/** The commands `campaign`, `ticket` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
+import { Console, DateTime, Effect, type FileSystem, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { SettingsSource } from "../../settings/load.ts"
+import { baseUrl } from "../../settings/network-values.ts"
+import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
+import type { CampaignAction, Printed } from "./run.ts"
+
+/** Loaded when one of the commands runs. */
+const implementation = Effect.promise(() => import("./run.ts"))
+
+const decodeUrl = Schema.decodeUnknownOption(baseUrl)
+
+const flags = {
+  url: Flag.String("url").pipe(
+    Flag.withDescription("the gate's address; by default http:// with Server.Host and Server.Port of the settings"),
+    Flag.filterMap(decodeUrl, () => "Expected an http or https URL without user, query and fragment"),
+    Flag.optional,
+  ),
+  json: Flag.Boolean("json").pipe(
+    Flag.withDescription("print the gate's answer as one JSON document"),
+    Flag.withDefault(false),
+  ),
+}
+
+interface Given {
+  readonly url: Option.Option<string>
+  readonly json: boolean
+}
+
+type Run = (implementation: typeof import("./run.ts"), client: ConsoleClient) => Effect.Effect<Printed, ConsoleFailed>
+
+/** Where the settings are read from, as the flags of the command line say. */
+type Source<R> = Effect.Effect<SettingsSource, never, R>
+
+const failed = Effect.sync(() => {
+  process.exitCode = 1
+})
+
+/** Prints what a command answers. A failure goes to standard error, so that standard output stays one document. */
+const running = <R>(
+  source: Source<R>,
+  { json, url }: Given,
+  run: Run,
+): Effect.Effect<void, never, R | FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const loaded = yield* implementation
+    const client = yield* loaded.connect(yield* source, Option.getOrUndefined(url))
+    const { document, lines, ok } = yield* run(loaded, client)
+    yield* Console.log(json ? JSON.stringify(document, null, 2) : lines.join("\n"))
+    if (!ok) yield* failed
+  }).pipe(Effect.catch(({ message }) => Effect.andThen(Console.error(message), failed)))
+
+const TOKEN =
+  "The operator's token is Security.ConsoleToken of the settings, or the environment variable Security__ConsoleToken. " +
+  "It is never an argument, which other users of the machine could read."
+
+const decodeTime = Schema.decodeUnknownOption(Schema.DateTimeUtcFromString)
+
+const until = Flag.String("until").pipe(
+  Flag.withDescription(
+    "when the pause ends by itself, such as 2026-11-24T14:00+01:00; waiting callers see the time. Without it, the pause ends with resume",
+  ),
+  Flag.filterMap(
+    (text) => (/(Z|[+-]\d\d:?\d\d)$/.test(text) ? Option.map(decodeTime(text), DateTime.toEpochMillis) : Option.none()),
+    () => "Expected a time with its zone, such as 2026-11-24T14:00+01:00",
+  ),
+  Flag.optional,
+)
+
+/** `campaign` with `list`, `show`, `pause`, `resume`, `drain`, `reopen` and `next`. */
+export const campaign = <R>(source: Source<R>) => {
+  const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
+  const action = (command: string, type: CampaignAction, description: string) =>
+    Command.make(command, { name, ...flags }, (given) =>
+      running(source, given, ({ actOn }, client) => actOn(client, given.name, type)),
+    ).pipe(Command.withDescription(description))
+  return Command.make("campaign").pipe(
+    Command.withShortDescription("Show the campaigns of a running gate, pause or drain them, call the next caller"),
+    Command.withDescription(`The campaigns of a running gate. ${TOKEN}`),
+    Command.withSubcommands([
+      Command.make("list", flags, (given) =>
+        running(source, given, ({ listCampaigns }, client) => listCampaigns(client)),
+      ).pipe(Command.withDescription("List the campaigns: state, waiting callers, held slots, slots")),
+      Command.make("show", { name, ...flags }, (given) =>
+        running(source, given, ({ showCampaign }, client) => showCampaign(client, given.name)),
+      ).pipe(Command.withDescription("Show a campaign's figures and the gate's health")),
+      Command.make("pause", { name, until, ...flags }, (given) =>
+        running(source, given, ({ pauseCampaign }, client) =>
+          pauseCampaign(client, given.name, Option.getOrUndefined(given.until)),
+        ),
+      ).pipe(Command.withDescription("Pause: callers wait and nobody is called; calls continue")),
+      action("resume", "resume", "End a pause"),
+      action("drain", "drain", "Drain: new callers are turned away, and waiting callers are still served"),
+      action("reopen", "reopen", "End draining"),
+      action("next", "call", "Call the first present caller to a free slot; exit code 1 when nobody can be called"),
+    ]),
+  )
+}
+
+export const reload = <R>(source: Source<R>) =>
+  Command.make("reload", flags, (given) =>
+    running(source, given, ({ reloadSettings }, client) => reloadSettings(client)),
+  ).pipe(
+    Command.withShortDescription("Make a running gate read its settings again"),
+    Command.withDescription(
+      `Make a running gate read its settings again, as the signal SIGHUP does; when they are invalid, nothing changes. ${TOKEN}`,
+    ),
+  )
+
+/** Part of a ticket's hash, or a `uniqueRequestId`. */
+const TICKET = /^([0-9a-f]{4,10}|[\w-]{22,64})$/i
+
+/** What would be read as flags, although no flag of these commands looks like it: one id in 64 begins with a hyphen. */
+const isTicketWithHyphen = (text: string): boolean => text.startsWith("-") && TICKET.test(text) && /[A-Z\d_]/.test(text)
+
+/** The arguments of `ticket`, with an id that begins with a hyphen behind `--`, where it is no flag. */
+export const withTicketLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const id = args.includes("ticket") && !args.includes("--") ? args.find(isTicketWithHyphen) : undefined
+  return id === undefined ? args : [...args.filter((text) => text !== id), "--", id]
+}
+
+/** `ticket` with `show` and `remove`. */
+export const ticket = <R>(source: Source<R>) => {
+  const id = Argument.String("id").pipe(
+    Argument.withDescription(
+      "4 to 10 characters of the ticket's hash, as the log shows it; or the whole uniqueRequestId",
+    ),
+    Argument.filter(
+      (text) => TICKET.test(text),
+      () => "Expected 4 to 10 hexadecimal digits of the ticket's hash, or the whole uniqueRequestId",
+    ),
+  )
+  return Command.make("ticket").pipe(
+    Command.withShortDescription("Show or remove a ticket of a running gate"),
+    Command.withDescription(`The tickets of a running gate. ${TOKEN}`),
+    Command.withSubcommands([
+      Command.make("show", { id, ...flags }, (given) =>
+        running(source, given, ({ showTicket }, client) => showTicket(client, given.id)),
+      ).pipe(Command.withDescription("Show where a ticket is: its campaign, state and place")),
+      Command.make(
+        "remove",
+        {
+          id,
+          endCall: Flag.Boolean("end-call").pipe(
+            Flag.withDescription(
+              "also remove it when its call starts, runs or is in doubt: a running call is ended at the platform, where it can be",
+            ),
+            Flag.withDefault(false),
+          ),
+          ...flags,
+        },
+        (given) => running(source, given, ({ removeTicket }, client) => removeTicket(client, given.id, given.endCall)),
+      ).pipe(Command.withDescription("Remove a waiting or called ticket; its caller is told")),
+    ]),
+  )
+}

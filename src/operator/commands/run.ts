@@ -1,0 +1,295 @@
+/** What an operator sees and does from the command line, over the console's API of a running gate. */
+import { Clock, DateTime, Effect, Schedule } from "effect"
+import { isKnownNumber } from "../../fifo-queue/rules/shared/platform-limit.ts"
+import { positionAt } from "../../fifo-queue/rules/shared/position.ts"
+import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
+import {
+  type ActionOutcome,
+  type Campaigns,
+  type FoundTicket,
+  type Health,
+  PLATFORM_CHECK_MILLIS,
+  type PlatformState,
+  type View,
+} from "../shapes.ts"
+import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
+
+export { connect } from "./console-client.ts"
+
+/** What a command prints: the lines, or with `--json` the document. `ok` false is exit code 1. */
+export interface Printed {
+  readonly ok: boolean
+  readonly lines: ReadonlyArray<string>
+  readonly document: unknown
+}
+
+/** No page of slots and of waiting tickets. */
+const NO_ROWS = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
+
+type Row = Campaigns["campaigns"][number]
+
+const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const PLATFORM: Readonly<Record<PlatformState["state"], string>> = {
+  at_capacity: "platform at capacity",
+  rate_limited: "platform limits the key's requests",
+  unavailable: "platform unreachable",
+  rejected: "platform refuses the campaign",
+  webhooks_missing: "platform reports no ends of calls",
+}
+
+/** Why the platform serves nobody, with what an operator should check. */
+const platformOf = ({ code, setting, since, state }: PlatformState): string =>
+  `${PLATFORM[state]} since ${iso(since)}${code === "" ? "" : ` (${code})`}${
+    state === "webhooks_missing"
+      ? ": check the webhook's address and secret at the platform"
+      : setting === ""
+        ? ""
+        : `: check ${setting}`
+  }`
+
+/** @param checkFails the last check of the platform has failed, which calls may not have noticed yet */
+const stateOf = ({ figures }: Pick<Row, "figures">, checkFails = false): string => {
+  if (figures === null) return "store unavailable"
+  const until = figures.pausedUntil
+  const paused = until === undefined ? "paused" : `paused until ${iso(until)}`
+  const platform = figures.platform === undefined ? "" : PLATFORM[figures.platform.state]
+  return (
+    [figures.paused ? paused : "", figures.draining ? "draining" : "", platform]
+      .filter((word) => word !== "")
+      .join(", ") || (checkFails ? "open, but the check of the platform fails" : "open")
+  )
+}
+
+const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)))
+  return rows.map((row) =>
+    row
+      .map((text, i) => text.padEnd(widths[i] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  )
+}
+
+/** All campaigns, one line each. */
+export const listCampaigns = (client: ConsoleClient) =>
+  Effect.map(client.campaigns, (document): Printed => {
+    const rows = document.campaigns.map((row) => [
+      printable(row.name),
+      stateOf(row),
+      String(row.figures?.waiting ?? "?"),
+      String(row.figures?.held ?? "?"),
+      row.slots === null ? "not known" : String(row.slots),
+    ])
+    return { ok: true, document, lines: columns([["CAMPAIGN", "STATE", "WAITING", "HELD", "SLOTS"], ...rows]) }
+  })
+
+/** Of how many slots, as far as that is known. */
+const ofSlots = (slots: number | null, allowed: number | undefined): string => {
+  if (slots !== null) return ` of ${slots}`
+  const limit = "not known, so the platform's refusal at capacity is the limit"
+  return ` (slots ${limit}${allowed === undefined ? "" : `; it last refused at ${allowed}`})`
+}
+
+/** How often a gate is asked again whose checks of platform and IP provider are still running, which the first question has begun. */
+const CHECKED = { schedule: Schedule.spaced("250 millis"), times: 20 }
+
+/** Whether it is the health of the campaign's platform. */
+const isPlatformOf = ({ campaign }: View, { name }: Health): boolean =>
+  name === "Platform" || name === `Platform, ${campaign}`
+
+/** Whether a look has begun a check that is not over. What is known of the instances needs no check. */
+const isChecking = (view: View): boolean =>
+  view.health.some(
+    (health) =>
+      (health.name !== "Instances" && health.state === "checking") ||
+      (isPlatformOf(view, health) && health.at > 0 && view.now - health.at >= PLATFORM_CHECK_MILLIS),
+  )
+
+/** The campaign, once the checks that it shows are over, or as it is after five seconds. */
+const viewChecked = (client: Pick<ConsoleClient, "view">, name: string) =>
+  Effect.repeat(client.view(name, NO_ROWS), { ...CHECKED, while: isChecking })
+
+/** A younger result needs no age (ms). */
+const NEW_MILLIS = 2_000
+
+/** When a result that is not of this moment was checked. */
+const ageText = (at: number, now: number): string =>
+  at === 0 || now - at < NEW_MILLIS ? "" : ` (checked ${Math.floor((now - at) / 1_000)} s ago)`
+
+/** One campaign, and the health of the gate. */
+export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) =>
+  Effect.map(viewChecked(client, name), (view): Printed => {
+    const { account, campaign, health, instances, now, queue, slots } = view
+    const checkFails = health.some((each) => isPlatformOf(view, each) && each.state === "failed")
+    return {
+      ok: true,
+      document: { now, campaign, slots, ...(account === undefined ? {} : { account }), health, instances, queue },
+      lines: [
+        ...columns([
+          ["campaign", printable(campaign)],
+          ["state", stateOf({ figures: queue }, checkFails)],
+          ...(queue?.platform === undefined ? [] : [["platform", printable(platformOf(queue.platform))]]),
+          ["waiting", String(queue?.waiting ?? "?")],
+          ["held slots", `${queue?.held ?? "?"}${ofSlots(slots, queue?.allowed)}, ${queue?.live ?? "?"} in a call`],
+          ...(queue?.account === undefined
+            ? []
+            : [
+                [
+                  "account",
+                  `${printable(account ?? "")}, ${queue.account.held}${isKnownNumber(queue.account.cap) ? ` of ${queue.account.cap}` : ""} calls`,
+                ],
+              ]),
+          ["in doubt", String(queue?.doubts ?? "?")],
+          ["instances", String(instances.length)],
+        ]),
+        ...health.map(({ at, detail, name, state }) =>
+          printable(`${name}: ${state}${detail === "" ? "" : `, ${detail}`}${ageText(at, now)}`),
+        ),
+      ],
+    }
+  })
+
+const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
+  done: "Done.",
+  already: "Nothing to do: it is already in that state.",
+  called: "The first caller in line who is present was called.",
+  no_slot: "No one was called: no slot is free.",
+  nobody: "No one was called: no waiting caller is present.",
+  more: "Cleared many absent callers. Run the command again.",
+  removed: "The ticket was removed, and its caller was told.",
+  ended: "It is over, and its slot is free.",
+  freed: "The slot is free. The platform did not end the call, which may still run there.",
+  ending:
+    "The platform was asked to end the call and has not confirmed it. The gate asks again, and the slot is free within a minute at the latest.",
+  gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
+}
+const FAILED: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
+
+const printOutcome = (document: ActionOutcome): Printed => ({
+  ok: !FAILED.includes(document.result),
+  document,
+  lines: [
+    document.ticket === "-" ? WORDS[document.result] : `${printable(document.ticket)}: ${WORDS[document.result]}`,
+  ],
+})
+
+/** The actions on a campaign that take no parameters. */
+export type CampaignAction = "resume" | "drain" | "reopen" | "call"
+
+/** Changes a campaign's state on all instances, or calls its next caller. */
+export const actOn = (client: ConsoleClient, name: string, type: CampaignAction) =>
+  Effect.map(client.act(name, { type }), printOutcome)
+
+/**
+ * Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). An older gate ignores `until`, and its answer does not
+ * repeat it: then the pause is ended, unless the campaign was paused before, and this fails.
+ */
+export const pauseCampaign = Effect.fnUntraced(function* (
+  client: ConsoleClient,
+  name: string,
+  until: number | undefined,
+) {
+  if (until === undefined) return printOutcome(yield* client.act(name, { type: "pause" }))
+  if (until <= (yield* Clock.currentTimeMillis)) {
+    return yield* new ConsoleFailed({ message: "--until: expected a time in the future" })
+  }
+  const { queue } = yield* client.view(name, NO_ROWS)
+  const outcome = yield* client.act(name, { type: "pause", until })
+  if (outcome.result === "gone" || outcome.pausedUntil === until) return printOutcome(outcome)
+  const older = "--until: the gate that answered has an older version, in which a pause cannot end by itself."
+  if (queue?.paused !== false) {
+    return yield* new ConsoleFailed({ message: `${older} The campaign is paused until you resume it.` })
+  }
+  yield* client.act(name, { type: "resume" })
+  return yield* new ConsoleFailed({ message: `${older} The campaign was paused for a moment and is resumed.` })
+})
+
+/** Makes the gate read its settings again. */
+export const reloadSettings = (client: ConsoleClient) =>
+  Effect.map(client.reload, (document): Printed => {
+    const named = (what: string, names: ReadonlyArray<string>) =>
+      names.length === 0 ? [] : [`${what}: ${names.map(printable).join(", ")}`]
+    const lines = [...named("changed", document.changed), ...named("takes effect at the next start", document.kept)]
+    return { ok: true, document, lines: lines.length === 0 ? ["No setting has changed."] : lines }
+  })
+
+const HASH = /^[0-9a-f]{4,10}$/i
+
+/** The hash that the console knows a ticket by. A whole id, which is its caller's credential, is not sent. */
+const hashOf = (text: string): string => (HASH.test(text) ? text.toLowerCase() : shortHash(text))
+
+/** Delay before a search continues when the gate has used up its budget of reads. */
+const SEARCH_DELAY = "1 second"
+
+/** Searches everything: a long search takes several requests. */
+const findAll = Effect.fnUntraced(function* (client: ConsoleClient, hash: string) {
+  const found = new Map<string, FoundTicket>()
+  let next: string | undefined
+  do {
+    const answer = yield* client.find(hash, next)
+    for (const each of answer.found) found.set(`${each.campaign} ${each.ticket}`, each)
+    if (answer.more) return { found: [...found.values()], more: true }
+    if (answer.next !== undefined && answer.next === next) yield* Effect.sleep(SEARCH_DELAY)
+    next = answer.next
+  } while (next !== undefined)
+  return { found: [...found.values()], more: false }
+})
+
+const find = (client: ConsoleClient, id: string) =>
+  Effect.filterOrFail(
+    findAll(client, hashOf(id)),
+    ({ found }) => found.length > 0,
+    () =>
+      new ConsoleFailed({
+        message: `No ticket ${hashOf(id)} waits or holds a slot. A ticket that is over is not found.`,
+      }),
+  )
+
+const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string => {
+  const place = state === "waiting" ? `waiting, place ${positionAt(row)}` : state
+  return printable(`${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${iso(since)}` : ""}`)
+}
+
+/** The tickets whose hash begins with `id`, or the one with this id. */
+export const showTicket = (client: ConsoleClient, id: string) =>
+  Effect.map(
+    find(client, id),
+    (document): Printed => ({
+      ok: true,
+      document,
+      lines: [...document.found.map(lineOf), ...(document.more ? ["More tickets match: enter more characters."] : [])],
+    }),
+  )
+
+/** Rows read before and after the one where a ticket was found, because rows move while others leave. */
+const AROUND = 50
+
+/** What the rule needs to act on exactly this ticket, as it is now; undefined when it has moved on. */
+const actionFor = Effect.fnUntraced(function* (client: ConsoleClient, { campaign, row, state, ticket }: FoundTicket) {
+  const first = Math.max(0, row - AROUND)
+  const rows = { firstSlot: first, slots: 2 * AROUND, firstPlace: first, places: 2 * AROUND }
+  const { queue } = yield* client.view(campaign, rows)
+  if (state === "waiting") {
+    const place = queue?.waitingPage.find((each) => each.ticket === ticket)
+    return place && { type: "remove" as const, seq: place.seq }
+  }
+  const slot = queue?.slotPage.find((each) => each.ticket === ticket && each.state === state)
+  return slot && { type: "end" as const, lease: slot.lease, deadline: slot.deadline }
+})
+
+/** Removes one ticket. A ticket whose call starts, runs or is in doubt is removed only with `endCall`. */
+export const removeTicket = Effect.fnUntraced(function* (client: ConsoleClient, id: string, endCall: boolean) {
+  const { found, more } = yield* find(client, id)
+  const [ticket] = found
+  if (ticket === undefined || found.length > 1 || more) {
+    return yield* new ConsoleFailed({ message: ["Several tickets match:", ...found.map(lineOf)].join("\n") })
+  }
+  if (!endCall && !["waiting", "called"].includes(ticket.state)) {
+    return yield* new ConsoleFailed({ message: `${lineOf(ticket)}\nIt is in a call. Add --end-call to end the call.` })
+  }
+  const action = yield* actionFor(client, ticket)
+  return action === undefined
+    ? printOutcome({ result: "gone", ticket: ticket.ticket })
+    : printOutcome(yield* client.act(ticket.campaign, action))
+})
