@@ -10,7 +10,7 @@ import { boundedCache } from "../lib/bounded-cache.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { isMarkOf } from "./KnownBrowser.ts"
 import { type Refused, refuse } from "./model.ts"
-import { verifyPassword } from "./Passwords.ts"
+import { PasswordCost, verifyPassword } from "./Passwords.ts"
 import { type Busy, type CheckSource, makePasswordThrottle } from "./PasswordThrottle.ts"
 import { type Account, Users } from "./Users.ts"
 
@@ -64,6 +64,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
   PasswordProof,
   Effect.gen(function* () {
     const users = yield* Users
+    const cost = yield* PasswordCost
     const throttle = makePasswordThrottle()
     const logged = boundedCache<{ readonly endsAt: number; lines: number }>(10_000)
 
@@ -86,7 +87,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
       const hash = account?.passwordHash ?? undefined
       const right = yield* throttle.check(
         source,
-        Effect.map(verifyPassword(password, hash && Redacted.value(hash)), (same) => same && hash !== undefined),
+        Effect.map(verifyPassword(password, hash && Redacted.value(hash), cost), (same) => same && hash !== undefined),
       )
       return right && account !== undefined && hash !== undefined ? { ...account, passwordHash: hash } : undefined
     })

@@ -3,9 +3,17 @@
  * stored with each digest, so it can be raised later. A check takes equally long for a user who does not exist.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto"
-import { Effect, Redacted } from "effect"
+import { Context, Effect, Redacted } from "effect"
 
-const COST = { N: 2 ** 15, r: 8, p: 3 }
+interface Cost {
+  readonly N: number
+  readonly r: number
+  readonly p: number
+}
+/** The cost of new digests. Only tests have another one. */
+export const PasswordCost = Context.Reference<Cost>("voicegate/platform/PasswordCost", {
+  defaultValue: () => ({ N: 2 ** 15, r: 8, p: 3 }),
+})
 const SALT_BYTES = 16
 const DIGEST_BYTES = 32
 /** The minimum length of a password, in characters (NIST SP 800-63B-4: 15 for a sole factor; 12 suffices with throttled guesses). */
@@ -13,7 +21,7 @@ export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 256
 
 /** Not interruptible: a started derivation uses its core to the end, so limits must count it until then. */
-const derive = (password: Redacted.Redacted<string>, salt: Buffer, { N, r, p }: typeof COST): Effect.Effect<Buffer> =>
+const derive = (password: Redacted.Redacted<string>, salt: Buffer, { N, r, p }: Cost): Effect.Effect<Buffer> =>
   Effect.callback<Buffer>((resume) => {
     const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }
     // Different systems may encode the same characters differently.
@@ -23,24 +31,25 @@ const derive = (password: Redacted.Redacted<string>, salt: Buffer, { N, r, p }: 
   }).pipe(Effect.uninterruptible)
 
 /** `scrypt$N$r$p$salt$digest`. */
-export const hashPassword = (password: Redacted.Redacted<string>): Effect.Effect<string> =>
+export const hashPassword = (password: Redacted.Redacted<string>, cost: Cost): Effect.Effect<string> =>
   Effect.suspend(() => {
     const salt = randomBytes(SALT_BYTES)
-    return Effect.map(derive(password, salt, COST), (digest) =>
-      ["scrypt", COST.N, COST.r, COST.p, salt.toString("base64"), digest.toString("base64")].join("$"),
+    return Effect.map(derive(password, salt, cost), (digest) =>
+      ["scrypt", cost.N, cost.r, cost.p, salt.toString("base64"), digest.toString("base64")].join("$"),
     )
   })
 
 const FORM = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/
 
-/** Whether a password matches the hash; without a hash it is false after the same time. */
+/** Whether a password matches the hash; without a hash it is false after the time that a new one takes. */
 export const verifyPassword = Effect.fnUntraced(function* (
   password: Redacted.Redacted<string>,
   hash: string | null | undefined,
+  cost: Cost,
 ) {
   const [, N, r, p, salt = "", digest = ""] = FORM.exec(hash ?? "") ?? []
   if (N === undefined || r === undefined || p === undefined) {
-    yield* derive(password, Buffer.alloc(SALT_BYTES), COST)
+    yield* derive(password, Buffer.alloc(SALT_BYTES), cost)
     return false
   }
   const expected = Buffer.from(digest, "base64")

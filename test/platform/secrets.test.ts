@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import * as Database from "../../src/platform/data/Database.ts"
-import { hashPassword, verifyPassword } from "../../src/platform/Passwords.ts"
+import { hashPassword, PasswordCost, verifyPassword } from "../../src/platform/Passwords.ts"
 import { makeVaultKey, Vault, layer as vaultLayer } from "../../src/platform/Vault.ts"
 import { vaultKeyOf } from "../../src/platform/vault-key.ts"
 
@@ -18,12 +18,13 @@ describe("a password", () => {
     () =>
       Effect.gen(function* () {
         const password = Redacted.make("correct horse battery")
-        const [first, second] = yield* Effect.all([hashPassword(password), hashPassword(password)])
+        const cost = yield* PasswordCost
+        const [first, second] = yield* Effect.all([hashPassword(password, cost), hashPassword(password, cost)])
         assert.notStrictEqual(first, second)
         assert.match(first, /^scrypt\$32768\$8\$3\$/)
         assert.notInclude(first, "correct")
-        assert.isTrue(yield* verifyPassword(password, first))
-        assert.isFalse(yield* verifyPassword(Redacted.make("correct horse batterY"), first))
+        assert.isTrue(yield* verifyPassword(password, first, cost))
+        assert.isFalse(yield* verifyPassword(Redacted.make("correct horse batterY"), first, cost))
       }),
     SLOW_MILLIS,
   )
@@ -32,8 +33,9 @@ describe("a password", () => {
     "is never right without a digest, or with an invalid one",
     () =>
       Effect.gen(function* () {
+        const cost = yield* PasswordCost
         for (const hash of [null, "scrypt$1$1$1$$"]) {
-          assert.isFalse(yield* verifyPassword(Redacted.make(""), hash))
+          assert.isFalse(yield* verifyPassword(Redacted.make(""), hash, cost))
         }
       }),
     SLOW_MILLIS,

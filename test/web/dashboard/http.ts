@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Redacted } from "effect"
+import { PasswordCost } from "../../../src/platform/Passwords.ts"
 import * as Platform from "../../../src/platform/Platform.ts"
 import { Users } from "../../../src/platform/Users.ts"
 
@@ -35,7 +36,9 @@ export interface Answer {
 /** A platform with somebody who can sign in, and two who own businesses (`prepare`). Stopped with the scope. */
 export const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
   const context = yield* Layer.build(
-    Platform.layer({ privateWebhooks: true, dashboardPage: yield* pageFolder, ...options }),
+    Platform.layer({ privateWebhooks: true, dashboardPage: yield* pageFolder, ...options }).pipe(
+      Layer.provide(Layer.succeed(PasswordCost, { N: 16, r: 8, p: 1 })),
+    ),
   )
   const { origin } = Context.get(context, Platform.Platform)
   const users = Context.get(context, Users)
