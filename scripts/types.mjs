@@ -1,6 +1,7 @@
 /**
  * Checks the types: of what runs on Node with Effect's compiler, which adds the findings of Effect's language service, and of the pages.
  * Where Effect's compiler has no program for this machine, TypeScript's checks the types alone, and a line says so.
+ * What a run has found stays in `node_modules/.cache/types`, so that the next one checks only what has changed.
  */
 import { spawnSync } from "node:child_process"
 import { dirname, join } from "node:path"
@@ -19,8 +20,11 @@ const effectCompiler = () => {
   return undefined
 }
 
-const check = ([command, ...args], project) =>
-  spawnSync(command, [...args, "-p", project], { cwd: root, stdio: "inherit" }).status === 0
+const check = ([command, ...args], project) => {
+  const found = join(modules, ".cache/types", `${project.replaceAll("/", "_")}.tsbuildinfo`)
+  const options = ["-p", project, "--incremental", "--tsBuildInfoFile", found]
+  return spawnSync(command, [...args, ...options], { cwd: root, stdio: "inherit" }).status === 0
+}
 
 const results = [
   check(effectCompiler() ?? typescript, "tsconfig.json"),
