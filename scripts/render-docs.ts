@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { Marked, type Tokens } from "marked"
 
 const source = join(import.meta.dirname, "../src/docs")
-const tokens = join(import.meta.dirname, "../src/web/shared/tokens.css")
+const tokens = join(import.meta.dirname, "../src/web/shared/styles/tokens.css")
 
 /** The documents in the order in which pages list them. */
 export const DOCUMENTS = ["configuration", "wire", "embedding", "operating", "promises", "platform", "vendors"] as const

@@ -1,4 +1,4 @@
-/** The style of the API reference, with the colours of `web/shared/tokens.css`. */
+/** The style of the API reference, with the colours of `web/shared/styles/tokens.css`. */
 export const STYLE = `
 :root { color-scheme: light dark; --paper: #fbfaf8; --raised: #ffffff; --ink: #1b1d1c; --soft: #5c625f; --rule: #dedcd7; --accent: #0b6e4f; --tint: #e6f1ec }
 @media (prefers-color-scheme: dark) { :root { --paper: #131615; --raised: #1b1f1d; --ink: #eceeed; --soft: #a3aba7; --rule: #303633; --accent: #56c596; --tint: #1e372b } }

@@ -61,7 +61,7 @@ describe("the API reference", () => {
   }
 
   it("has the colours of the other pages", () => {
-    const tokens = readFileSync(new URL("../../../src/web/shared/tokens.css", import.meta.url), "utf8")
+    const tokens = readFileSync(new URL("../../../src/web/shared/styles/tokens.css", import.meta.url), "utf8")
     for (const [, token] of STYLE.matchAll(/(--[\w-]+: #\w+)/g)) assert.include(tokens, `${token};`)
   })
 })

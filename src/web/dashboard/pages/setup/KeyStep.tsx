@@ -8,7 +8,7 @@ import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Problem } from "../../parts/Problem.tsx"
 import { NameField } from "../../parts/TextField.tsx"
-import { DEFAULT_EXPIRY, expiresAt } from "../expiry.ts"
+import { DEFAULT_EXPIRY, expiresAt } from "../keys/expiry.ts"
 import { Chooser, NEW } from "./Chooser.tsx"
 import { StepActions } from "./step-parts.tsx"
 

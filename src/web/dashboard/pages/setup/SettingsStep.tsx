@@ -9,7 +9,7 @@ import { AddressField } from "../../parts/AddressField.tsx"
 import { useAction } from "../../parts/action.ts"
 import { Copy } from "../../parts/Copy.tsx"
 import { Problem } from "../../parts/Problem.tsx"
-import { newToken, withToken } from "../campaign-draft.ts"
+import { newToken, withToken } from "../businesses/campaign-draft.ts"
 import { environment, originOf, settingsFile } from "./gate-settings.ts"
 
 /** How long the previous secret still works when a key gets a new one here (ms). */

@@ -1,0 +1,233 @@
+/** Businesses and their web campaigns, with the ids that clients are configured with. */
+import { Effect } from "effect"
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { Business, Campaign } from "../../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../../shared/parts/announce.ts"
+import { api, type Call } from "../../client.ts"
+import { Confirm } from "../../parts/Confirm.tsx"
+import { Id } from "../../parts/Copy.tsx"
+import { useLoad } from "../../parts/load.ts"
+import { Pair, Pairs } from "../../parts/Pairs.tsx"
+import { Empty, Show } from "../../parts/Show.tsx"
+import { At } from "../../parts/Time.tsx"
+import { href } from "../../router.ts"
+import { BusinessForm } from "./BusinessForm.tsx"
+import { CampaignForm } from "./CampaignForm.tsx"
+import { isAuthenticated } from "./campaign-draft.ts"
+
+type Open =
+  | { readonly name: "business"; readonly business: Business | undefined }
+  | {
+      readonly name: "campaign"
+      readonly business: Business
+      readonly campaign: Campaign | undefined
+      /** the form begins with a new token for the webhook */
+      readonly withToken?: boolean
+    }
+  | { readonly name: "delete"; readonly what: string; readonly effect: string; readonly request: () => Call<void> }
+
+const all = () =>
+  Effect.all({ businesses: api.businesses.list(), regions: api.businesses.regions() }, { concurrency: 2 })
+
+export const Businesses = (): JSX.Element => {
+  const loaded = useLoad(all, "businesses")
+  const [open, setOpen] = useState<Open>()
+  const close = (): void => setOpen(undefined)
+  const done = (said: string): void => {
+    close()
+    announce(said)
+    loaded.reload()
+  }
+  return (
+    <>
+      <div class="head">
+        <h1 tabIndex={-1}>Businesses</h1>
+        <button type="button" class="primary" onClick={() => setOpen({ name: "business", business: undefined })}>
+          Add business
+        </button>
+      </div>
+      <p class="lead">To connect a gate, you need the IDs of a business, one of its web campaigns, and a region.</p>
+      <Show of={loaded} what="businesses">
+        {({ businesses, regions }) => (
+          <>
+            {businesses.length === 0 && (
+              <Empty title="No businesses yet.">
+                <p>A business groups web campaigns. API keys can be restricted to it.</p>
+                <a class="button" href={href("setup")}>
+                  Set up a gate
+                </a>
+              </Empty>
+            )}
+            {businesses.map((business) => (
+              <Card key={business.id} of={business} open={setOpen} />
+            ))}
+            <section class="card">
+              <h2>Regions</h2>
+              <Pairs>
+                {regions.map(({ id, name }) => (
+                  <Pair key={id} name={name}>
+                    <Id id={id} what={`the ID of ${name}`} />
+                  </Pair>
+                ))}
+              </Pairs>
+            </section>
+          </>
+        )}
+      </Show>
+      {open?.name === "business" && <BusinessForm of={open.business} onClose={close} onDone={done} />}
+      {open?.name === "campaign" && (
+        <CampaignForm
+          business={open.business}
+          of={open.campaign}
+          withToken={open.withToken === true}
+          onClose={close}
+          onDone={done}
+        />
+      )}
+      {open?.name === "delete" && (
+        <Confirm
+          title={`Delete “${open.what}”?`}
+          action="Delete"
+          doing="Deleting…"
+          request={open.request}
+          onClose={close}
+          onDone={() => done(`${open.what} deleted.`)}
+        >
+          <p>{open.effect} This can’t be undone.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open) => void }): JSX.Element => (
+  <section class="card" aria-label={of.name}>
+    <div class="head">
+      <h2>
+        {of.name} {of.disabled && <span class="mark">Disabled</span>}
+      </h2>
+      <div class="buttons">
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Rename ${of.name}`}
+          onClick={() => open({ name: "business", business: of })}
+        >
+          Rename
+        </button>
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Delete ${of.name}`}
+          onClick={() =>
+            open({
+              name: "delete",
+              what: of.name,
+              effect: `Its web campaigns (${of.campaigns.length}) and all its conversations are deleted too, and keys restricted to it lose access.`,
+              request: () => api.businesses.remove({ params: { id: of.id } }),
+            })
+          }
+        >
+          Delete
+        </button>
+      </div>
+    </div>
+    <Pairs>
+      <Pair name="Business ID">
+        <Id id={of.id} what={`the ID of ${of.name}`} />
+      </Pair>
+      <Pair name="Created">
+        <At of={of.createdAt} />
+      </Pair>
+    </Pairs>
+    <h3>Web campaigns</h3>
+    {of.campaigns.length === 0 && <p class="small">None yet. Add one to start sessions.</p>}
+    <ul class="campaigns">
+      {of.campaigns.map((campaign) => (
+        <CampaignRow key={campaign.id} of={campaign} business={of} open={open} />
+      ))}
+    </ul>
+    <button
+      type="button"
+      class="small-button"
+      aria-label={`Add web campaign to ${of.name}`}
+      onClick={() => open({ name: "campaign", business: of, campaign: undefined })}
+    >
+      Add web campaign
+    </button>
+  </section>
+)
+
+const CampaignRow = ({
+  of,
+  business,
+  open,
+}: {
+  readonly of: Campaign
+  readonly business: Business
+  readonly open: (what: Open) => void
+}): JSX.Element => (
+  <li>
+    <div class="head">
+      <strong>{of.name}</strong>
+      <div class="buttons">
+        <a class="button small-button" href={href("businesses", of.id)} aria-label={`Embed ${of.name}`}>
+          Embed
+        </a>
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Edit ${of.name}`}
+          onClick={() => open({ name: "campaign", business, campaign: of })}
+        >
+          Edit
+        </button>
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Delete ${of.name}`}
+          onClick={() =>
+            open({
+              name: "delete",
+              what: of.name,
+              effect: "No new sessions can be started for it.",
+              request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
+            })
+          }
+        >
+          Delete
+        </button>
+      </div>
+    </div>
+    <Pairs>
+      <Pair name="Web campaign ID">
+        <Id id={of.id} what={`the ID of ${of.name}`} />
+      </Pair>
+      <Pair name="Session-ended webhook">{of.webhook === null ? "None" : <Hook {...of.webhook} />}</Pair>
+    </Pairs>
+    {of.webhook !== null && !isAuthenticated(of.webhook) && (
+      <p class="warning">
+        <strong>This webhook has no token and no signature.</strong> A gate rejects it, so ended calls keep their slots.{" "}
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Add a token to ${of.name}`}
+          onClick={() => open({ name: "campaign", business, campaign: of, withToken: true })}
+        >
+          Add a token
+        </button>
+      </p>
+    )}
+  </li>
+)
+
+const Hook = ({ url, headerNames, signed }: NonNullable<Campaign["webhook"]>): JSX.Element => (
+  <>
+    <code>{url}</code>
+    <span class="small">
+      {signed ? "signed" : "not signed"}
+      {headerNames.length > 0 && `, with ${headerNames.join(", ")}`}
+    </span>
+  </>
+)

@@ -1,0 +1,157 @@
+/** Session-ended webhooks: delivered, waiting for a retry, and given up. */
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { Delivery } from "../../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../../shared/parts/announce.ts"
+import { type Column, Table } from "../../../shared/parts/Table.tsx"
+import { api } from "../../client.ts"
+import { useAction } from "../../parts/action.ts"
+import { Filter } from "../../parts/Filter.tsx"
+import { useLoad } from "../../parts/load.ts"
+import { Pager, pageOf } from "../../parts/Pager.tsx"
+import { Problem } from "../../parts/Problem.tsx"
+import { Empty, Show } from "../../parts/Show.tsx"
+import { Ago } from "../../parts/Time.tsx"
+import { href, type Route } from "../../router.ts"
+import { type Names, useNames } from "../names.ts"
+import { ResendFailed } from "./ResendFailed.tsx"
+
+const EVERY_MILLIS = 5_000
+
+const STATES = [
+  { value: "pending", label: "Pending" },
+  { value: "delivered", label: "Delivered" },
+  { value: "given_up", label: "Failed" },
+] as const
+
+export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element => {
+  const filter = { business: route.query.get("business") ?? "", state: route.query.get("state") ?? "" }
+  const state = STATES.find(({ value }) => value === filter.state)?.value
+  const names = useNames()
+  const action = useAction()
+  const [resending, setResending] = useState(false)
+  const [sending, setSending] = useState<string>()
+  const loaded = useLoad(
+    () =>
+      api.deliveries.list({
+        query: {
+          ...pageOf(route),
+          ...(filter.business === "" ? {} : { businessId: filter.business }),
+          ...(state === undefined ? {} : { state }),
+        },
+      }),
+    route.query.toString(),
+    EVERY_MILLIS,
+  )
+  const sendAgain = ({ id }: Delivery): void => {
+    setSending(id)
+    void action.run(api.deliveries.sendAgain({ params: { id } }), () => {
+      announce("Message resent.")
+      loaded.reload()
+    })
+  }
+  return (
+    <>
+      <div class="head">
+        <h1 tabIndex={-1}>Webhooks</h1>
+        <button type="button" onClick={() => setResending(true)}>
+          Resend failed…
+        </button>
+      </div>
+      <p class="lead">
+        When a session ends, its campaign’s webhook is called. Failed deliveries are retried for 24 hours, always with
+        the same ID.
+      </p>
+      <div class="filters">
+        <Filter label="Business" name="business" options={names.businesses} route={route} filter={filter} />
+        <Filter label="State" name="state" options={STATES} route={route} filter={filter} />
+      </div>
+      <Problem of={action.failure} />
+      <Show of={loaded} what="deliveries">
+        {(page) => (
+          <>
+            {page.items.length === 0 ? (
+              <Empty title="No deliveries.">
+                <p>Sessions of web campaigns with a webhook appear here when they end.</p>
+              </Empty>
+            ) : (
+              <Table
+                caption="Webhook deliveries, newest first"
+                items={page.items}
+                keyOf={({ id }) => id}
+                columns={columnsOf(names, sendAgain, action.busy ? sending : undefined)}
+              />
+            )}
+            <Pager route={route} of={page} filter={filter} />
+          </>
+        )}
+      </Show>
+      {resending && (
+        <ResendFailed
+          businessId={filter.business}
+          business={names.business(filter.business)}
+          onClose={() => setResending(false)}
+          onDone={() => {
+            setResending(false)
+            loaded.reload()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+export const StateMark = ({ of }: { readonly of: Delivery["state"] }): JSX.Element => (
+  <span class={of === "delivered" ? "mark on" : of === "given_up" ? "mark bad" : "mark"}>
+    {STATES.find(({ value }) => value === of)?.label ?? of}
+  </span>
+)
+
+const columnsOf = (
+  names: Names,
+  sendAgain: (delivery: Delivery) => void,
+  sending: string | undefined,
+): ReadonlyArray<Column<Delivery>> => [
+  {
+    title: "State",
+    cell: ({ state }) => <StateMark of={state} />,
+  },
+  {
+    title: "Campaign",
+    cell: ({ businessId, campaignId }) => (
+      <>
+        <strong class="name">{names.campaign(campaignId)}</strong>
+        <span>{names.business(businessId)}</span>
+      </>
+    ),
+  },
+  { title: "Attempts", cell: ({ attempts }) => attempts },
+  { title: "Last response", cell: ({ lastOutcome }) => lastOutcome ?? "None yet" },
+  {
+    title: "Next attempt",
+    cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "None" : <Ago of={nextAttemptAt} />),
+  },
+  { title: "Created", cell: ({ createdAt }) => <Ago of={createdAt} /> },
+  {
+    title: "Actions",
+    untitled: true,
+    cell: (delivery) => (
+      <span class="buttons">
+        <a class="button small-button" href={href("webhooks", delivery.id)} aria-label={`Details of ${delivery.id}`}>
+          Details
+        </a>
+        {delivery.state !== "delivered" && (
+          <button
+            type="button"
+            class="small-button"
+            aria-disabled={sending !== undefined}
+            aria-label={`Resend ${delivery.id}`}
+            onClick={() => sendAgain(delivery)}
+          >
+            {sending === delivery.id ? "Sending…" : "Resend"}
+          </button>
+        )}
+      </span>
+    ),
+  },
+]

@@ -1,0 +1,149 @@
+/** One webhook message: its payload, and what its attempts sent and got in answer. */
+import type { JSX } from "preact"
+import type { DeliveryAttempt, DeliveryDetail } from "../../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../../shared/parts/announce.ts"
+import { api } from "../../client.ts"
+import { useAction } from "../../parts/action.ts"
+import { Copy, Id } from "../../parts/Copy.tsx"
+import { useLoad } from "../../parts/load.ts"
+import { Pair, Pairs } from "../../parts/Pairs.tsx"
+import { Problem } from "../../parts/Problem.tsx"
+import { Show } from "../../parts/Show.tsx"
+import { Ago, At } from "../../parts/Time.tsx"
+import { href } from "../../router.ts"
+import { type Names, useNames } from "../names.ts"
+import { StateMark } from "./Deliveries.tsx"
+
+const EVERY_MILLIS = 5_000
+
+export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
+  const loaded = useLoad(() => api.deliveries.read({ params: { id } }), id, EVERY_MILLIS)
+  const names = useNames()
+  const { busy, failure, run } = useAction()
+  const resend = (): void =>
+    void run(api.deliveries.sendAgain({ params: { id } }), () => {
+      announce("Message resent.")
+      loaded.reload()
+    })
+  return (
+    <>
+      <p>
+        <a href={href("webhooks")}>All deliveries</a>
+      </p>
+      <div class="head">
+        <h1 tabIndex={-1}>Webhook delivery</h1>
+        {loaded.value !== undefined && loaded.value.state !== "delivered" && (
+          <button type="button" class="primary" aria-disabled={busy} onClick={resend}>
+            {busy ? "Sending…" : "Resend"}
+          </button>
+        )}
+      </div>
+      <Problem of={failure} />
+      <Show of={loaded} what="the delivery">
+        {(delivery) => (
+          <>
+            <Facts of={delivery} names={names} />
+            <section class="part">
+              <div class="head">
+                <h2>Payload</h2>
+                <Copy text={delivery.body} what="the payload" />
+              </div>
+              <Code text={indented(delivery.body)} label="Payload" />
+            </section>
+            <section class="part">
+              <h2>Attempts</h2>
+              {delivery.log.length === 0 && <p class="small">No attempts recorded.</p>}
+              {delivery.log.length > 0 && delivery.attempts > delivery.log.length && (
+                <p class="small">
+                  {delivery.attempts} attempts in total. The last {delivery.log.length} are shown.
+                </p>
+              )}
+              {delivery.log.map((attempt) => (
+                <Attempt key={attempt.number} of={attempt} />
+              ))}
+            </section>
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+const Facts = ({ of, names }: { readonly of: DeliveryDetail; readonly names: Names }): JSX.Element => (
+  <Pairs>
+    <Pair name="State">
+      <StateMark of={of.state} />
+    </Pair>
+    <Pair name="Message ID">
+      <Id id={of.id} what="the message ID" />
+    </Pair>
+    <Pair name="Campaign">
+      {names.campaign(of.campaignId)}, {names.business(of.businessId)}
+    </Pair>
+    <Pair name="Session ID">
+      <Id id={of.sessionId} what="the session ID" />
+    </Pair>
+    <Pair name="Created">
+      <At of={of.createdAt} />
+    </Pair>
+    <Pair name="Next attempt">{of.nextAttemptAt === null ? "None" : <Ago of={of.nextAttemptAt} />}</Pair>
+  </Pairs>
+)
+
+const Attempt = ({ of }: { readonly of: DeliveryAttempt }): JSX.Element => {
+  const isGood = of.status !== null && of.status >= 200 && of.status < 300
+  return (
+    <section class="card" aria-label={`Attempt ${of.number}`}>
+      <div class="head">
+        <h3>
+          Attempt {of.number}{" "}
+          <span class={isGood ? "mark on" : "mark bad"}>
+            {of.status === null ? "No response" : `HTTP ${of.status}`}
+          </span>
+        </h3>
+        <p class="small">
+          <At of={of.at} />, {of.durationMillis} ms
+        </p>
+      </div>
+      {of.error !== null && <p class="error">{of.error}</p>}
+      <p>
+        POST <code>{of.url}</code>
+      </p>
+      <details>
+        <summary>Request headers</summary>
+        <Code
+          text={of.headers.map(([name, value]) => `${name}: ${value}`).join("\n")}
+          label={`Request headers of attempt ${of.number}`}
+        />
+      </details>
+      {of.answer !== null && (
+        <div class="part">
+          <h4>Response</h4>
+          {of.answer === "" ? (
+            <p class="small">No body.</p>
+          ) : (
+            <Code text={of.answer} label={`Response to attempt ${of.number}`} />
+          )}
+          {of.truncated && <p class="small">The response was longer. Only its first 4 kB are shown.</p>}
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** A text as it is, which scrolls. */
+const Code = ({ text, label }: { readonly text: string; readonly label: string }): JSX.Element => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+  <section class="code" tabIndex={0} aria-label={label}>
+    <pre>{text}</pre>
+  </section>
+)
+
+/** JSON with line breaks; another text as it is. */
+const indented = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,174 @@
+/** The options of the embed code, as fields of a form: each is an attribute of the widget. */
+import type { JSX } from "preact"
+import { Choice, Field, Group } from "../../../shared/parts/form.tsx"
+import { TextField } from "../../parts/TextField.tsx"
+import { type EmbedInput, unknownLanguages } from "./embed-code.ts"
+
+type Options = Omit<EmbedInput, "gate">
+
+interface Changed {
+  readonly options: Options
+  readonly change: (some: Partial<Options>) => void
+}
+
+const PLACES = [
+  { value: "", label: "In the page" },
+  { value: "floating", label: "Floating, in a corner of the window" },
+] as const
+
+const CORNERS = [
+  { value: "", label: "Bottom corner, follows the reading direction" },
+  { value: "bottom-right", label: "Bottom right" },
+  { value: "bottom-left", label: "Bottom left" },
+  { value: "top-right", label: "Top right" },
+  { value: "top-left", label: "Top left" },
+] as const
+
+const THEMES = [
+  { value: "", label: "Match the visitor’s system" },
+  { value: "light", label: "Light" },
+  { value: "dark", label: "Dark" },
+] as const
+
+const TEXT_INPUTS = [
+  { value: "", label: "When the agent accepts text" },
+  { value: "on", label: "Always" },
+  { value: "off", label: "Never" },
+] as const
+
+const SWITCHES = [
+  { name: "pushToTalk", label: "Push to talk", hint: "The microphone is on only while a button or Space is held." },
+  { name: "captions", label: "Show captions during the call" },
+  { name: "check", label: "Offer a microphone check" },
+  { name: "rating", label: "Ask for a rating after the call", hint: "Your page receives it as a rating event." },
+] as const
+
+const WAITING = [
+  { name: "ring", label: "Ring when it’s the visitor’s turn" },
+  { name: "notify", label: "Offer a notification while visitors wait" },
+  { name: "autoStart", label: "Start the call automatically", hint: "When it’s the visitor’s turn." },
+  { name: "pictureInPicture", label: "Offer a small always-on-top window", hint: "In browsers that support it." },
+  { name: "handoff", label: "Offer a link to continue on another device" },
+] as const
+
+const CONSENT = [
+  { name: "consentRemember", label: "Remember consent", hint: "In the visitor’s browser, until the text changes." },
+] as const
+
+export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
+  const unknown = unknownLanguages(options.languages)
+  return (
+    <>
+      <TextField
+        label="Campaign in the gate’s settings (optional)"
+        hint="Needed only if the gate has several campaigns and this isn’t the default."
+        value={options.campaign}
+        onChange={(campaign) => change({ campaign })}
+      />
+      <TextField
+        label="Region (optional)"
+        hint="One of the campaign’s regions. Leave empty for its default."
+        value={options.region}
+        onChange={(region) => change({ region })}
+      />
+      <Pick label="Position" choices={PLACES} value={options.mode} onChange={(mode) => change({ mode })} />
+      {options.mode === "floating" && (
+        <Pick label="Corner" choices={CORNERS} value={options.corner} onChange={(corner) => change({ corner })} />
+      )}
+      <Pick label="Theme" choices={THEMES} value={options.theme} onChange={(theme) => change({ theme })} />
+      <TextField
+        label="Language (optional)"
+        hint="Such as en or pt-BR. Leave empty to use the page’s language."
+        value={options.lang}
+        onChange={(lang) => change({ lang })}
+      />
+      <TextField
+        label="Languages to choose from (optional)"
+        hint="Such as en de fr. Visitors can switch between these."
+        error={unknown.length === 0 ? undefined : `The widget isn’t available in ${unknown.join(", ")}.`}
+        value={options.languages}
+        onChange={(languages) => change({ languages })}
+      />
+      <Pick
+        label="Text field"
+        choices={TEXT_INPUTS}
+        value={options.textInput}
+        onChange={(textInput) => change({ textInput })}
+      />
+      <TextField
+        label="Ask for consent (optional)"
+        hint="What visitors agree to before the call, in your words. The preview doesn’t show it."
+        value={options.consent}
+        onChange={(consent) => change({ consent })}
+      />
+      {options.consent.trim() !== "" && (
+        <>
+          <TextField
+            label="Privacy policy (optional)"
+            hint="The policy’s address. It’s linked below your text."
+            value={options.consentLink}
+            onChange={(consentLink) => change({ consentLink })}
+          />
+          <Switches label="Consent" of={CONSENT} options={options} change={change} />
+        </>
+      )}
+      <Switches label="Call" of={SWITCHES} options={options} change={change} />
+      <Switches label="Waiting" of={WAITING} options={options} change={change} />
+    </>
+  )
+}
+
+const Pick = <Value extends string>({
+  label,
+  choices,
+  value: chosen,
+  onChange,
+}: {
+  readonly label: string
+  readonly choices: ReadonlyArray<{ readonly value: Value; readonly label: string }>
+  readonly value: Value
+  readonly onChange: (value: Value) => void
+}): JSX.Element => (
+  <Field label={label}>
+    {(control) => (
+      <select
+        {...control}
+        value={chosen}
+        onChange={({ currentTarget }) => {
+          const picked = choices.find(({ value }) => value === currentTarget.value)
+          if (picked !== undefined) onChange(picked.value)
+        }}
+      >
+        {choices.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+)
+
+type SwitchName = { [Name in keyof Options]: Options[Name] extends boolean ? Name : never }[keyof Options]
+
+const Switches = ({
+  label,
+  of,
+  options,
+  change,
+}: Changed & {
+  readonly label: string
+  readonly of: ReadonlyArray<{ readonly name: SwitchName; readonly label: string; readonly hint?: string }>
+}): JSX.Element => (
+  <Group label={label}>
+    {of.map(({ name, ...words }) => (
+      <Choice
+        key={name}
+        type="checkbox"
+        checked={options[name]}
+        onChange={({ currentTarget }) => change({ [name]: currentTarget.checked })}
+        {...words}
+      />
+    ))}
+  </Group>
+)

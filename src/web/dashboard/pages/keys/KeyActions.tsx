@@ -1,0 +1,93 @@
+/** What can be done with a key: its buttons, in the list of keys and on its page, and the dialogs that they open. */
+import type { JSX } from "preact"
+import type { ApiKey, Business } from "../../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../../shared/parts/announce.ts"
+import { api } from "../../client.ts"
+import { Confirm } from "../../parts/Confirm.tsx"
+import { EditKey } from "./EditKey.tsx"
+import { RotateKey } from "./RotateKey.tsx"
+
+const ACTIONS = { edit: "Edit", rotate: "Rotate", revoke: "Revoke" } as const
+export type KeyAction = keyof typeof ACTIONS
+
+export const KeyButtons = ({
+  of,
+  open,
+}: {
+  readonly of: ApiKey
+  readonly open: (name: KeyAction) => void
+}): JSX.Element => (
+  <span class="buttons">
+    {(["edit", "rotate", "revoke"] as const).map((name) => (
+      <button
+        key={name}
+        type="button"
+        class="small-button"
+        aria-label={`${ACTIONS[name]} ${of.name}`}
+        onClick={() => open(name)}
+      >
+        {ACTIONS[name]}
+      </button>
+    ))}
+  </span>
+)
+
+export const KeyDialog = ({
+  name,
+  of,
+  businesses,
+  now,
+  onClose,
+  onChanged,
+}: {
+  readonly name: KeyAction
+  readonly of: ApiKey
+  readonly businesses: ReadonlyArray<Business>
+  readonly now: number
+  readonly onClose: () => void
+  /** after the key was changed */
+  readonly onChanged: () => void
+}): JSX.Element => {
+  const done = (said: string): void => {
+    onClose()
+    announce(said)
+    onChanged()
+  }
+  switch (name) {
+    case "edit":
+      return (
+        <EditKey
+          of={of}
+          businesses={businesses}
+          onClose={onClose}
+          onDone={(changed) => done(`${changed.name} saved.`)}
+        />
+      )
+    case "rotate":
+      return (
+        <RotateKey
+          of={of}
+          now={now}
+          onClose={() => {
+            onClose()
+            onChanged()
+          }}
+        />
+      )
+    case "revoke":
+      return (
+        <Confirm
+          title={`Revoke “${of.name}”?`}
+          action="Revoke key"
+          doing="Revoking…"
+          request={() => api.keys.revoke({ params: { id: of.id } })}
+          onClose={onClose}
+          onDone={() => done(`${of.name} revoked.`)}
+        >
+          <p>
+            Anything that uses <code>{of.display}</code> will be rejected from now on. A revoked key can’t be restored.
+          </p>
+        </Confirm>
+      )
+  }
+}

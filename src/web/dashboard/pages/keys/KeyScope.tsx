@@ -1,0 +1,26 @@
+/** The businesses that a key may access. */
+import type { JSX } from "preact"
+import type { ApiKey, Business } from "../../../../platform/http/dashboard/shapes.ts"
+
+export const KeyScope = ({
+  of,
+  businesses,
+}: {
+  readonly of: ApiKey
+  readonly businesses: ReadonlyArray<Business>
+}): JSX.Element => {
+  if (of.scope.type === "Unrestricted") return <>All businesses</>
+  const { businessIds } = of.scope
+  if (businessIds.length === 0) return <>None: its businesses were deleted</>
+  return (
+    <>
+      <span class="phrase">Restricted to</span>{" "}
+      {businessIds.map((id, index) => (
+        <span key={id} title={id}>
+          {index > 0 && ", "}
+          {businesses.find((business) => business.id === id)?.name ?? id}
+        </span>
+      ))}
+    </>
+  )
+}
