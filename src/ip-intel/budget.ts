@@ -1,6 +1,6 @@
 /** Budgets for lookups: one per process, and a share per network, so that no network can use it up alone. */
 import { ageOf } from "../lib/age.ts"
-import { boundedCache } from "../lib/bounded-cache.ts"
+import { makeWindows } from "../lib/windows.ts"
 import type { Address } from "./address.ts"
 
 const WINDOW_MILLIS = 60_000
@@ -30,28 +30,6 @@ export const makeBudget = (perMinute: number): Budget => {
 /** The number of networks whose shares are tracked; beyond it, the one that was idle the longest starts with a fresh share. */
 const MAX_NETWORKS = 20_000
 
-interface Share {
-  readonly since: number
-  taken: number
-}
-
-/** A fixed window per name: each may take `most` in the window that starts with its first one. */
-const makeShares = (most: number, windowMillis: number = WINDOW_MILLIS) => {
-  const shares = boundedCache<Share>(MAX_NETWORKS)
-  const current = (name: string, now: number): Share | undefined => {
-    const share = shares.get(name)
-    return share !== undefined && ageOf(share.since, now) < windowMillis ? share : undefined
-  }
-  return {
-    hasLeft: (name: string, now: number): boolean => (current(name, now)?.taken ?? 0) < most,
-    take: (name: string, now: number): void => {
-      const share = current(name, now)
-      if (share === undefined) shares.set(name, { since: now, taken: 1 })
-      else share.taken += 1
-    },
-  }
-}
-
 /** The /16 of IPv4, the /32 of IPv6: roughly the range of one internet provider. */
 const widerKey = ({ words: [first, ...rest] }: Address): string =>
   rest.length === 0 ? `4:${first >>> 16}` : `6:${first}`
@@ -65,18 +43,19 @@ export type SharedBudget = (address: Address, now: number) => "taken" | "network
 /** @param ofNetwork how many of the `perMinute` lookups one network may take; a wider network may take half of them */
 export const makeSharedBudget = (perMinute: number, ofNetwork: number): SharedBudget => {
   const whole = makeBudget(perMinute)
-  const networks = makeShares(ofNetwork)
-  const days = makeShares(networkPerDay(ofNetwork), DAY_MILLIS)
-  const wider = makeShares(widerShare(perMinute, ofNetwork))
+  const networks = makeWindows(WINDOW_MILLIS, MAX_NETWORKS)
+  const days = makeWindows(DAY_MILLIS, MAX_NETWORKS)
+  const wider = makeWindows(WINDOW_MILLIS, MAX_NETWORKS)
+  const [ofDay, ofWider] = [networkPerDay(ofNetwork), widerShare(perMinute, ofNetwork)]
   return (address, now) => {
     const [network, range] = [address.networkKey, widerKey(address)]
-    if (!networks.hasLeft(network, now)) return "network"
-    if (!days.hasLeft(network, now)) return "day"
-    if (!wider.hasLeft(range, now)) return "wider"
+    if (networks.used(network, now) >= ofNetwork) return "network"
+    if (days.used(network, now) >= ofDay) return "day"
+    if (wider.used(range, now) >= ofWider) return "wider"
     if (!whole(now)) return "whole"
-    networks.take(network, now)
-    days.take(network, now)
-    wider.take(range, now)
+    networks.add(network, now)
+    days.add(network, now)
+    wider.add(range, now)
     return "taken"
   }
 }

@@ -11,7 +11,7 @@
 import { Clock, Effect } from "effect"
 import { type CampaignSnapshot, PAGE_MAX } from "../fifo-queue/operator.ts"
 import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
-import { isOpen } from "../lib/age.ts"
+import { makeWindows } from "../lib/windows.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Found, FoundTicket } from "./shapes.ts"
 
@@ -46,16 +46,8 @@ export const positionOf = (text: string): SearchPosition | undefined => {
 export type TakePage = Effect.Effect<boolean>
 
 export const makePageBudget = (): TakePage => {
-  let used = 0
-  let endsAt = 0
-  return Effect.map(Clock.currentTimeMillis, (now) => {
-    if (!isOpen(endsAt, WINDOW_MILLIS, now)) {
-      used = 0
-      endsAt = now + WINDOW_MILLIS
-    }
-    used = Math.min(used + 1, PAGES_PER_WINDOW + 1)
-    return used <= PAGES_PER_WINDOW
-  })
+  const pages = makeWindows(WINDOW_MILLIS, 1)
+  return Effect.map(Clock.currentTimeMillis, (now) => pages.add("all", now) <= PAGES_PER_WINDOW)
 }
 
 /** The tickets of a page whose hash begins with `hash`. A caller whose start is in doubt waits and has a slot, and is found in the slot. */

@@ -2,8 +2,7 @@
  * Rate limits: counts in windows of one minute, in this process. Several processes count separately, so together they allow
  * a multiple. What must be exact (the account's concurrent calls) is not counted here.
  */
-import { isOpen } from "../lib/age.ts"
-import { boundedCache } from "../lib/bounded-cache.ts"
+import { makeWindows } from "../lib/windows.ts"
 
 /** The length of a window, in milliseconds. */
 export const WINDOW_MILLIS = 60_000
@@ -27,31 +26,15 @@ export interface Budget {
  * bounded under a flood of new callers; a caller that was evicted starts with a full budget.
  */
 export const makeBudget = (limit: number, maxCallers = 10_000): Budget => {
-  const windows = boundedCache<{ used: number; endsAt: number }>(maxCallers)
+  const windows = makeWindows(WINDOW_MILLIS, maxCallers)
   const unlimited: BudgetState = { allowed: true, remaining: Number.MAX_SAFE_INTEGER, resetSeconds: 0 }
-  const stateOf = (used: number, endsAt: number, now: number): BudgetState => ({
+  const stateOf = (used: number, caller: string, now: number): BudgetState => ({
     allowed: used <= limit,
     remaining: Math.max(0, limit - used),
-    resetSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)),
+    resetSeconds: Math.max(1, Math.ceil((windows.endsAt(caller, now) - now) / 1000)),
   })
-  const windowOf = (caller: string, now: number) => {
-    const window = windows.get(caller)
-    return window !== undefined && isOpen(window.endsAt, WINDOW_MILLIS, now)
-      ? window
-      : { used: 0, endsAt: now + WINDOW_MILLIS }
-  }
   return {
-    use: (caller, now) => {
-      if (limit === 0) return unlimited
-      const window = windowOf(caller, now)
-      window.used = Math.min(window.used + 1, limit + 1)
-      windows.set(caller, window)
-      return stateOf(window.used, window.endsAt, now)
-    },
-    peek: (caller, now) => {
-      if (limit === 0) return unlimited
-      const { endsAt, used } = windowOf(caller, now)
-      return stateOf(used + 1, endsAt, now)
-    },
+    use: (caller, now) => (limit === 0 ? unlimited : stateOf(windows.add(caller, now), caller, now)),
+    peek: (caller, now) => (limit === 0 ? unlimited : stateOf(windows.used(caller, now) + 1, caller, now)),
   }
 }

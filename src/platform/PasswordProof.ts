@@ -5,8 +5,7 @@
 
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
-import { isOpen } from "../lib/age.ts"
-import { boundedCache } from "../lib/bounded-cache.ts"
+import { makeWindows } from "../lib/windows.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { isMarkOf } from "./KnownBrowser.ts"
 import { type Refused, refuse } from "./model.ts"
@@ -18,6 +17,8 @@ import { type Account, Users } from "./Users.ts"
 const LINES_PER_MINUTE = 10
 /** the length of that minute, in milliseconds */
 const LOG_WINDOW_MILLIS = 60_000
+/** Maximum addresses whose lines are counted; the least recent ones are forgotten. */
+const MAX_LOGGED = 10_000
 
 /** The client that sends a password. */
 export interface Origin {
@@ -66,17 +67,11 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
     const users = yield* Users
     const cost = yield* PasswordCost
     const throttle = makePasswordThrottle()
-    const logged = boundedCache<{ readonly endsAt: number; lines: number }>(10_000)
+    const logged = makeWindows(LOG_WINDOW_MILLIS, MAX_LOGGED)
 
     const logWrong = Effect.fnUntraced(function* (address: string) {
-      const now = yield* Clock.currentTimeMillis
-      const known = logged.get(address)
-      const window =
-        known !== undefined && isOpen(known.endsAt, LOG_WINDOW_MILLIS, now)
-          ? known
-          : { endsAt: now + LOG_WINDOW_MILLIS, lines: 0 }
-      logged.set(address, window)
-      if (window.lines++ < LINES_PER_MINUTE) yield* Effect.logWarning(`a wrong password came from ${address}`)
+      const lines = logged.add(address, yield* Clock.currentTimeMillis)
+      if (lines <= LINES_PER_MINUTE) yield* Effect.logWarning(`a wrong password came from ${address}`)
     })
 
     const matches = Effect.fnUntraced(function* (

@@ -15,6 +15,7 @@
 import { Deferred, Effect, Schema, Semaphore } from "effect"
 import { monotonicMillis } from "../lib/age.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
+import { makeHeld } from "../lib/held.ts"
 
 /** Limit of checks that run concurrently. */
 export const MAX_CONCURRENT_CHECKS = 2
@@ -157,7 +158,7 @@ const makeScheduler = () => {
 
 export const makePasswordThrottle = (): PasswordThrottle => {
   const lanes = boundedCache<Lane>(MAX_ADDRESSES)
-  const networks = new Map<string, number>()
+  const networks = makeHeld()
   const schedule = makeScheduler()
 
   const laneOf = (name: string, now: number): Lane => {
@@ -171,17 +172,10 @@ export const makePasswordThrottle = (): PasswordThrottle => {
     lanes.set(name, lane)
     return lane
   }
-  const countPending = (lane: Lane, network: string, by: 1 | -1): void => {
-    lane.pending += by
-    const left = (networks.get(network) ?? 0) + by
-    if (left === 0) networks.delete(network)
-    else networks.set(network, left)
-  }
-
   return {
     check: Effect.fnUntraced(function* (source, right) {
       const lane = laneOf(source.lane, yield* monotonicMillis)
-      const crowded = !source.known && (networks.get(source.network) ?? 0) >= MAX_PENDING_PER_NETWORK
+      const crowded = !source.known && networks.of(source.network) >= MAX_PENDING_PER_NETWORK
       if (crowded || lane.pending >= MAX_PENDING_PER_ADDRESS) return yield* busy()
 
       const checkAndCount = Effect.gen(function* () {
@@ -198,9 +192,16 @@ export const makePasswordThrottle = (): PasswordThrottle => {
         return yield* schedule(source, checkAndCount)
       })
       return yield* Effect.acquireUseRelease(
-        Effect.sync(() => countPending(lane, source.network, 1)),
+        Effect.sync(() => {
+          lane.pending++
+          networks.acquire(source.network)
+        }),
         () => lane.oneByOne.withPermit(delayedCheck),
-        () => Effect.sync(() => countPending(lane, source.network, -1)),
+        () =>
+          Effect.sync(() => {
+            lane.pending--
+            networks.release(source.network)
+          }),
       )
     }),
   }

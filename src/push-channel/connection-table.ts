@@ -1,5 +1,5 @@
 /** The open connections of the push channel in this process. */
-import { makeConnectionCounter } from "../lib/connection-counter.ts"
+import { makeHeld } from "../lib/held.ts"
 import * as messages from "../protocol/messages.ts"
 import type { PushEvent } from "../protocol/Session.ts"
 import type { CloseReason, Connection, Opened } from "./PushChannel.ts"
@@ -91,7 +91,7 @@ export interface ConnectionTable {
 export const makeConnectionTable = (): ConnectionTable => {
   /** lists, because nearly every ticket has one connection, and a set takes four times the memory */
   const byTicket = new Map<string, ReadonlyArray<Entry>>()
-  const connectionsPerCaller = makeConnectionCounter(CONNECTIONS_PER_CALLER)
+  const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
   let draining = false
 
   const isOpen = (entry: Entry): boolean => byTicket.get(entry.ticket)?.includes(entry) === true

@@ -2,7 +2,7 @@
 import type { Server } from "node:http"
 import { parseAddress } from "../ip-intel/address.ts"
 import type { TrustedProxies } from "../ip-intel/client-address.ts"
-import { makeConnectionCounter } from "../lib/connection-counter.ts"
+import { makeHeld } from "../lib/held.ts"
 
 export interface ConnectionLimit {
   /** maximum connections of an address (IPv6: of a /64) */
@@ -15,7 +15,7 @@ export interface ConnectionLimit {
 
 /** Limits a server's connections, upgraded ones included. Each process counts separately. */
 export const limitConnections = (server: Server, { max, onRefused, trusted }: ConnectionLimit): void => {
-  const open = makeConnectionCounter(max)
+  const open = makeHeld(max)
   server.on("connection", (socket) => {
     const address = parseAddress(socket.remoteAddress ?? "")
     if (address === undefined || trusted.has(address)) return

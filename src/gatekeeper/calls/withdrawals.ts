@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import type { Withdrawals } from "../../fifo-queue/FifoQueue.ts"
 import { shareOf } from "../../fifo-queue/rules/shared/ticket.ts"
-import { makeConnectionCounter } from "../../lib/connection-counter.ts"
+import { makeHeld } from "../../lib/held.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 
 /** Maximum remembered requests, in total and per caller. */
@@ -47,15 +47,15 @@ const NETWORK_SHARE = 0.25
 export const makeMemory = (): Memory => {
   /** by ticket, oldest first */
   const remembered = new Map<string, Remembered>()
-  const callers = makeConnectionCounter(MAX_PER_CALLER)
-  const networks = new Map<string, number>()
+  const callers = makeHeld(MAX_PER_CALLER)
+  const networks = makeHeld()
   const withdrawals = new Map<Campaign, Withdrawals>()
 
   /** As in the queue, a network at its share of the free places gets no more: others need them too. */
   const hasRoom = (network: string): boolean => {
     const free = MAX_REMEMBERED - remembered.size
     const isOverShare =
-      network !== "" && remembered.size >= free && (networks.get(network) ?? 0) >= shareOf(NETWORK_SHARE, free)
+      network !== "" && remembered.size >= free && networks.of(network) >= shareOf(NETWORK_SHARE, free)
     return free > 0 && !isOverShare
   }
 
@@ -84,15 +84,13 @@ export const makeMemory = (): Memory => {
       }
       if (!hasRoom(taken.network) || !callers.acquire(taken.caller)) return false
       remembered.set(taken.ticket, { taken, ticket })
-      networks.set(taken.network, (networks.get(taken.network) ?? 0) + 1)
+      networks.acquire(taken.network)
       return true
     },
     forget: ({ caller, network, ticket }) => {
       if (!remembered.delete(ticket)) return
       callers.release(caller)
-      const left = (networks.get(network) ?? 1) - 1
-      if (left === 0) networks.delete(network)
-      else networks.set(network, left)
+      networks.release(network)
     },
     postpone: ({ ticket }) => {
       const entry = remembered.get(ticket)

@@ -6,11 +6,9 @@
  */
 import { Effect, type Scope } from "effect"
 import type { AdmissionResult } from "../../admission/Admission.ts"
+import { countedEachMinute } from "../../lib/throttled-log.ts"
 import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
 import * as metrics from "../metrics.ts"
-
-/** How often the count of a reason is logged. */
-const LOG_EVERY = "1 minute"
 
 /** The setting that would refuse, by reason. */
 const SETTINGS: Readonly<Record<metrics.ShadowReason, keyof SettingsTree["Security"]["Shadow"]>> = {
@@ -34,7 +32,6 @@ export const makeShadow = Effect.fnUntraced(function* (
   campaigns: ReadonlyArray<Campaign>,
   { Security }: Pick<SettingsTree, "Security">,
 ): Effect.fn.Return<Shadow, never, Scope.Scope> {
-  const scope = yield* Effect.scope
   const context = yield* Effect.context<never>()
   yield* metrics.registerWatched(
     campaigns.map(({ name }) => name),
@@ -44,35 +41,23 @@ export const makeShadow = Effect.fnUntraced(function* (
         : [],
     ),
   )
-  /** requests since the last log line, of the reasons that were logged less than a minute ago */
-  const counts = new Map<metrics.ShadowReason, number>()
-
-  const logCounts = (reason: metrics.ShadowReason) =>
-    Effect.gen(function* () {
-      for (;;) {
-        yield* Effect.sleep(LOG_EVERY)
-        const since = counts.get(reason) ?? 0
-        if (since === 0) return void counts.delete(reason)
-        counts.set(reason, 0)
-        yield* Effect.logInfo(
-          `Security.Shadow.${SETTINGS[reason]} would have refused ${since} more requests in the last minute`,
-        )
-      }
-    })
+  /** what is logged of a reason, with the name of the last one's campaign */
+  const note = yield* countedEachMinute<metrics.ShadowReason, string>({
+    first: (reason, name) =>
+      Effect.logInfo(
+        `Security.Shadow.${SETTINGS[reason]} would have refused a request in campaign ${name}. ` +
+          "Further ones are counted, and the count is logged once a minute.",
+      ),
+    more: (reason, count) =>
+      Effect.logInfo(
+        `Security.Shadow.${SETTINGS[reason]} would have refused ${count} more requests in the last minute`,
+      ),
+  })
 
   const refuse: Shadow["refuse"] = ({ name }, reason) =>
     Effect.suspend(() => {
       metrics.shadowRefused(name, reason).updateUnsafe(1, context)
-      const since = counts.get(reason)
-      counts.set(reason, since === undefined ? 0 : since + 1)
-      if (since !== undefined) return Effect.void
-      return Effect.andThen(
-        Effect.logInfo(
-          `Security.Shadow.${SETTINGS[reason]} would have refused a request in campaign ${name}. ` +
-            "Further ones are counted, and the count is logged once a minute.",
-        ),
-        Effect.forkIn(logCounts(reason), scope),
-      )
+      return note(reason, name) ?? Effect.void
     })
 
   return {

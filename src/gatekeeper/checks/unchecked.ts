@@ -4,13 +4,11 @@
  * at most once a minute as a count, so that many callers do not fill the log.
  */
 import { Effect, type Scope } from "effect"
+import { countedEachMinute } from "../../lib/throttled-log.ts"
 import type { Blocked } from "../../protocol/refusals.ts"
 import { blocked } from "../../protocol/refusals.ts"
 import type { SettingsTree } from "../../settings/Settings.ts"
 import * as metrics from "../metrics.ts"
-
-/** How often the count is logged. */
-const LOG_EVERY = "1 minute"
 
 /** Lets one such caller through or blocks them. `why` is for the log and contains no address. */
 export type Unchecked = (reason: metrics.UncheckedReason, why: string) => Effect.Effect<void, Blocked>
@@ -18,31 +16,21 @@ export type Unchecked = (reason: metrics.UncheckedReason, why: string) => Effect
 export const makeUnchecked = Effect.fnUntraced(function* (
   onError: SettingsTree["IpIntel"]["OnError"],
 ): Effect.fn.Return<Unchecked, never, Scope.Scope> {
-  const scope = yield* Effect.scope
   const context = yield* Effect.context<never>()
   const outcome = onError === "block" ? "blocked" : "let_through"
   const prefix = onError === "block" ? "Blocked unchecked" : "Let through unchecked"
-  /** callers since the last log line, by reason; undefined after a minute without any */
-  let counts: Map<metrics.UncheckedReason, number> | undefined
-  let last = ""
+  /** callers since the last log line, by reason */
+  const counts = new Map<metrics.UncheckedReason, number>()
 
-  const logCounts = Effect.gen(function* () {
-    while (counts !== undefined) {
-      yield* Effect.sleep(LOG_EVERY)
-      const since: ReadonlyMap<metrics.UncheckedReason, number> = counts ?? new Map()
-      counts = since.size === 0 ? undefined : new Map()
-      if (since.size === 0) return
-      const total = [...since.values()].reduce((all, number) => all + number, 0)
-      const reasons = [...since].map(([reason, number]) => `${reason} ${number}`).join(", ")
-      yield* Effect.logWarning(`${prefix} in the last minute: ${total} more requests (${reasons}). The last: ${last}`)
-    }
-  })
-
-  const logFirst = (why: string) =>
-    Effect.andThen(
+  const note = yield* countedEachMinute<"all", string>({
+    first: (_, why) =>
       Effect.logWarning(`${prefix}: ${why}. Further callers are counted, and the count is logged once a minute.`),
-      Effect.forkIn(logCounts, scope),
-    )
+    more: (_, total, last) => {
+      const reasons = [...counts].map(([reason, number]) => `${reason} ${number}`).join(", ")
+      counts.clear()
+      return Effect.logWarning(`${prefix} in the last minute: ${total} more requests (${reasons}). The last: ${last}`)
+    },
+  })
   const decision: Effect.Effect<void, Blocked> =
     onError === "block"
       ? Effect.suspend(() => {
@@ -54,12 +42,9 @@ export const makeUnchecked = Effect.fnUntraced(function* (
   return (reason, why) =>
     Effect.suspend(() => {
       metrics.unchecked[outcome][reason].updateUnsafe(1, context)
-      if (counts === undefined) {
-        counts = new Map()
-        return Effect.andThen(logFirst(why), decision)
-      }
+      const line = note("all", why)
+      if (line !== undefined) return Effect.andThen(line, decision)
       counts.set(reason, (counts.get(reason) ?? 0) + 1)
-      last = why
       return decision
     })
 })

@@ -3,8 +3,7 @@
  * a token has at least 16 characters, so guessing does not find it, and a check is cheap. A limit would lock out an operator who is
  * behind the same address.
  */
-import { isOpen } from "../../lib/age.ts"
-import { boundedCache } from "../../lib/bounded-cache.ts"
+import { makeWindows } from "../../lib/windows.ts"
 
 /** Maximum lines about one address (IPv6: one /64) in `WINDOW_MILLIS`. */
 export const LOGGED = 10
@@ -18,18 +17,12 @@ export interface WrongTokens {
 }
 
 export const makeWrongTokens = (): WrongTokens => {
-  const windows = boundedCache<{ readonly endsAt: number; lines: number }>(ADDRESSES)
+  const windows = makeWindows(WINDOW_MILLIS, ADDRESSES)
   return {
     note: (address, now) => {
-      const known = windows.get(address)
-      const window =
-        known !== undefined && isOpen(known.endsAt, WINDOW_MILLIS, now)
-          ? known
-          : { endsAt: now + WINDOW_MILLIS, lines: 0 }
-      windows.set(address, window)
-      if (window.lines === LOGGED) return undefined
-      window.lines++
-      const last = window.lines === LOGGED ? " Further ones from this address are not logged for 15 minutes." : ""
+      const lines = windows.add(address, now)
+      if (lines > LOGGED) return undefined
+      const last = lines === LOGGED ? " Further ones from this address are not logged for 15 minutes." : ""
       return `A wrong token for the console came from ${address}.${last}`
     },
   }

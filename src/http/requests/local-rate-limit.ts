@@ -4,22 +4,14 @@
  */
 
 import { Clock, Effect, Schedule, type Scope } from "effect"
-import type { LRUCache } from "lru-cache"
 import { limitKey, networkKey } from "../../ip-intel/address.ts"
-import { isOpen } from "../../lib/age.ts"
-import { boundedCache } from "../../lib/bounded-cache.ts"
+import { makeWindows, type Windows } from "../../lib/windows.ts"
 
 const MINUTE = 60_000
 /** The limit of a network (the /24 of IPv4, the /48 of IPv6), as a multiple of the limit of an address, unless another is given. */
 export const NETWORK_FACTOR = 5
 /** Maximum addresses, and networks, that are counted at once; the least recently used is dropped. */
 const MAX_COUNTED = 10_000
-
-/** The requests in the minute that ends at `until` (ms). */
-interface Count {
-  requests: number
-  readonly until: number
-}
 
 export interface LocalRateLimit {
   /** Seconds until `address` may send another request; 0 if it may now. Counts nothing. */
@@ -42,15 +34,10 @@ export const makeLocalRateLimit = (
   readPerMinute: () => number,
   networkFactor: number = NETWORK_FACTOR,
 ): LocalRateLimit => {
-  const newCounts = () => boundedCache<Count>(MAX_COUNTED)
-  const [addresses, networks] = [newCounts(), newCounts()]
+  const [addresses, networks] = [makeWindows(MINUTE, MAX_COUNTED), makeWindows(MINUTE, MAX_COUNTED)]
 
-  const retryAfterOf = (counts: LRUCache<string, Count>, key: string, limit: number, now: number): number => {
-    const count = counts.get(key)
-    return count === undefined || !isOpen(count.until, MINUTE, now) || count.requests < limit
-      ? 0
-      : Math.ceil((count.until - now) / 1000)
-  }
+  const retryAfterOf = (windows: Windows, key: string, limit: number, now: number): number =>
+    windows.used(key, now) < limit ? 0 : Math.ceil((windows.endsAt(key, now) - now) / 1000)
   const retryAfter: LocalRateLimit["retryAfter"] = (address, now) => {
     const perMinute = readPerMinute()
     if (perMinute === 0) return 0
@@ -60,37 +47,27 @@ export const makeLocalRateLimit = (
       network === "" ? 0 : retryAfterOf(networks, network, perMinute * networkFactor, now),
     )
   }
-  const count = (counts: LRUCache<string, Count>, key: string, now: number): void => {
-    const known = counts.get(key)
-    if (known !== undefined && isOpen(known.until, MINUTE, now)) known.requests++
-    else counts.set(key, { requests: 1, until: now + MINUTE })
-  }
-  const uncount = (counts: LRUCache<string, Count>, key: string, now: number): void => {
-    const known = counts.get(key)
-    if (known !== undefined && known.until > now && known.requests > 0) known.requests--
-  }
   return {
-    retryAfter: retryAfter,
+    retryAfter,
     ownRetryAfter: (address, now) => {
       const perMinute = readPerMinute()
       return perMinute === 0 ? 0 : retryAfterOf(addresses, limitKey(address), perMinute, now)
     },
     giveBack: (address, now) => {
-      uncount(addresses, limitKey(address), now)
-      uncount(networks, networkKey(address), now)
+      addresses.giveBack(limitKey(address), now)
+      networks.giveBack(networkKey(address), now)
     },
     take: (address, now) => {
       const seconds = retryAfter(address, now)
       if (seconds > 0 || readPerMinute() === 0) return seconds
-      count(addresses, limitKey(address), now)
+      addresses.add(limitKey(address), now)
       const network = networkKey(address)
-      if (network !== "") count(networks, network, now)
+      if (network !== "") networks.add(network, now)
       return 0
     },
     dropExpired: (now) => {
-      for (const counts of [addresses, networks]) {
-        for (const [key, { until }] of [...counts.entries()]) if (!isOpen(until, MINUTE, now)) counts.delete(key)
-      }
+      addresses.dropEnded(now)
+      networks.dropEnded(now)
     },
   }
 }

@@ -8,9 +8,9 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
-import { isOpen } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import { cachedFor } from "../../lib/cached-for.ts"
+import { makeWindows } from "../../lib/windows.ts"
 import { Operator } from "../../operator/Operator.ts"
 import { currentSettings } from "../../settings/current.ts"
 import type { Settings } from "../../settings/Settings.ts"
@@ -36,17 +36,6 @@ const MAX_KNOWN = 50_000
 const SLOTS_READ = 100
 const CALLED_FOR_MILLIS = 1_000
 const MINUTE = 60_000
-
-const NO_USES: Readonly<Record<TicketUse, number>> = { read: 0, action: 0, rejoin: 0, events: 0, command: 0 }
-
-/** Uses of a ticket in the minute that ends at `until` (ms). */
-interface Uses {
-  readonly until: number
-  readonly counts: Record<TicketUse, number>
-}
-
-/** Of all tickets that nobody has asked about, which are most of them when many come: none has a record of its own. */
-const NEVER: Uses = { until: 0, counts: { ...NO_USES } }
 
 /** Takes a unit of an address, and returns its refusal when it has none left. An unknown address is refused elsewhere. */
 type Take = (address: string | undefined) => Answer | undefined
@@ -93,7 +82,10 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
     const perMinute = (): number => settings().Security.StatusPerMinute
     const clock = yield* Clock.Clock
     const operator = yield* Operator
-    const known = boundedCache<Uses>(MAX_KNOWN)
+    const known = boundedCache<true>(MAX_KNOWN)
+    /** the uses of known tickets, counted apart by use */
+    const newUses = () => makeWindows(MINUTE, MAX_KNOWN)
+    const uses = { read: newUses(), action: newUses(), rejoin: newUses(), events: newUses(), command: newUses() }
     const unknown = yield* localRateLimit(perMinute)
     const reserve = yield* localRateLimit(() => (perMinute() === 0 ? 0 : RESERVED_PER_MINUTE), RESERVED_NETWORK_FACTOR)
     const refusal = (seconds: number): Answer | undefined => (seconds === 0 ? undefined : askedTooOften(seconds))
@@ -105,15 +97,12 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
           address === undefined ? undefined : refusal(limit.take(address, clock.currentTimeMillisUnsafe())),
     )
 
-    const useKnown = (ticket: string, { counts, until }: Uses, use: TicketUse, now: number): Answer | undefined => {
+    const useKnown = (ticket: string, use: TicketUse, now: number): Answer | undefined => {
       const limit = perMinute()
       if (limit === 0) return undefined
-      if (!isOpen(until, MINUTE, now)) {
-        known.set(ticket, { until: now + MINUTE, counts: { ...NO_USES, [use]: 1 } })
-        return undefined
-      }
-      if (counts[use] >= limit) return refusal(Math.ceil((until - now) / 1000))
-      counts[use]++
+      const windows = uses[use]
+      if (windows.used(ticket, now) >= limit) return refusal(Math.ceil((windows.endsAt(ticket, now) - now) / 1000))
+      windows.add(ticket, now)
       return undefined
     }
 
@@ -124,10 +113,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
       return isOwnUsedUp || reserve.take(address, now) > 0 ? refusal(seconds) : undefined
     }
 
-    /** One that is known keeps its uses: a request may name its ticket again. */
-    const learn = (ticket: string): void => {
-      if (!known.has(ticket)) known.set(ticket, NEVER)
-    }
+    const learn = (ticket: string): void => void known.set(ticket, true)
 
     /** The hashes of the called tickets, for a second. */
     const called = yield* cachedFor(
@@ -146,8 +132,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
     return TicketLimits.of({
       use: (ticket, use, address) => {
         const now = clock.currentTimeMillisUnsafe()
-        const uses = known.get(ticket)
-        if (uses !== undefined) return useKnown(ticket, uses, use, now)
+        if (known.get(ticket) !== undefined) return useKnown(ticket, use, now)
         return address === undefined ? undefined : useUnknown(address, now)
       },
       answered: (ticket, address, exists) => {

@@ -4,12 +4,12 @@
  * at most `STOP_MILLIS`.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { Clock, Effect, Layer, Metric } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { connectionsRefused } from "../../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../../gatekeeper/Shutdown.ts"
 import { canonicalAddress } from "../../ip-intel/address.ts"
 import type { TrustedProxies } from "../../ip-intel/client-address.ts"
-import { ageOf } from "../../lib/age.ts"
+import { onceAMinute } from "../../lib/throttled-log.ts"
 import { TOO_MANY_PIECES } from "../../serving/compact-body.ts"
 import { limitConnections } from "../../serving/connection-limit.ts"
 import { GuardedServer } from "../../serving/guarded-server.ts"
@@ -213,19 +213,10 @@ const servePrivate = Effect.fnUntraced(function* (
   return urlOf(PrivateHost, yield* listen(server, PrivateHost, PrivatePort, "Server.PrivateHost, Server.PrivatePort"))
 })
 
-/** How often connections that could not be accepted are logged (ms). */
-const ACCEPT_LOG_MILLIS = 60_000
-
-const logAcceptErrors = Effect.gen(function* () {
-  const run = Effect.runForkWith(yield* Effect.context<never>())
-  const clock = yield* Clock.Clock
-  let loggedAt = Number.NEGATIVE_INFINITY
-  return ({ message }: Error): void => {
-    const now = clock.currentTimeMillisUnsafe()
-    if (ageOf(loggedAt, now) < ACCEPT_LOG_MILLIS) return
-    loggedAt = now
-    run(Effect.logError(`A connection could not be accepted: ${message}`))
-  }
+const logAcceptErrors = Effect.map(Effect.context<never>(), (context) => {
+  const log = onceAMinute<Error>(({ message }) => Effect.logError(`A connection could not be accepted: ${message}`))
+  const run = Effect.runForkWith(context)
+  return (error: Error): void => void run(log(error))
 })
 
 /** Listens as configured in `Server`. */

@@ -11,7 +11,7 @@ import { Effect, type Scope } from "effect"
 import { WebSocketServer } from "ws"
 import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
-import { makeConnectionCounter } from "../../lib/connection-counter.ts"
+import { makeHeld } from "../../lib/held.ts"
 import * as messages from "../../protocol/messages.ts"
 import { CONNECTIONS_PER_CALLER } from "../../push-channel/connection-table.ts"
 import { type PushChannel, TooManyConnections } from "../../push-channel/PushChannel.ts"
@@ -86,7 +86,7 @@ export const makeHub = (
     const memory = yield* makeHubMemory
     const connections = yield* makeConnections(memory, log, limits)
     /** Counts all open connections of a caller; the push channel counts only registered ones. */
-    const connectionCounter = makeConnectionCounter(CONNECTIONS_PER_CALLER)
+    const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
 
     /** Opens the WebSocket, or returns a refusal. */
@@ -99,11 +99,11 @@ export const makeHub = (
     ): Answer | undefined => {
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
-      if (!connectionCounter.acquire(caller)) {
+      if (!connectionsPerCaller.acquire(caller)) {
         return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
       }
       // the socket's close also covers a handshake that ws refuses, for which the callback is never called
-      socket.once("close", () => connectionCounter.release(caller))
+      socket.once("close", () => connectionsPerCaller.release(caller))
       server.handleUpgrade(request, socket, head, (ws) => {
         connections.accept(ws, {
           caller,

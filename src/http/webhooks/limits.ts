@@ -14,6 +14,7 @@ import { Clock, Effect, type Scope } from "effect"
 import { limitKey } from "../../ip-intel/address.ts"
 import { ageOf } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
+import { makeHeld } from "../../lib/held.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { type Answer, askedTooOften, MAX_BODY_BYTES, unread } from "../answers/answer.ts"
 import { localRateLimit } from "../requests/local-rate-limit.ts"
@@ -52,7 +53,7 @@ export const makeWebhookLimits: Effect.Effect<WebhookLimits, never, Scope.Scope>
   const refused = yield* localRateLimit(() => REFUSED_WEBHOOKS_PER_MINUTE)
   const provenAt = boundedCache<number>(MAX_KNOWN)
   /** large bodies that arrive now */
-  const arriving = new Map<string, number>()
+  const arriving = makeHeld(LARGE_AT_ONCE)
 
   const isKnown = (key: string): boolean =>
     ageOf(provenAt.get(key) ?? Number.NEGATIVE_INFINITY, clock.currentTimeMillisUnsafe()) < KNOWN_MILLIS
@@ -69,16 +70,10 @@ export const makeWebhookLimits: Effect.Effect<WebhookLimits, never, Scope.Scope>
       Effect.suspend(() => {
         if (!isLarge(request)) return read
         const key = limitKey(address)
-        const before = arriving.get(key) ?? 0
-        if (before >= LARGE_AT_ONCE) return Effect.fail(unread(askedTooOften(1)))
-        arriving.set(key, before + 1)
+        if (!arriving.acquire(key)) return Effect.fail(unread(askedTooOften(1)))
         return Effect.ensuring(
           read,
-          Effect.sync(() => {
-            const left = (arriving.get(key) ?? 0) - 1
-            if (left > 0) arriving.set(key, left)
-            else arriving.delete(key)
-          }),
+          Effect.sync(() => arriving.release(key)),
         )
       }),
   }

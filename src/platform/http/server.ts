@@ -6,8 +6,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Clock, Effect, Layer } from "effect"
-import { ageOf } from "../../lib/age.ts"
+import { Effect, Layer } from "effect"
+import { onceAMinute } from "../../lib/throttled-log.ts"
 import { makeAddressWatch } from "../../serving/address-watch.ts"
 import { drainBody } from "../../serving/compact-body.ts"
 import { limitConnections } from "../../serving/connection-limit.ts"
@@ -138,29 +138,17 @@ export interface ServerOptions {
   readonly keepAliveMillis: number
 }
 
-/** How often refused connections are logged, in milliseconds. */
-const REFUSED_LOG_MILLIS = 60_000
-
 /** Logs the first refused connection, and then once a minute how many there were. */
 const logRefused = (max: number) =>
-  Effect.gen(function* () {
-    const run = Effect.runForkWith(yield* Effect.context<never>())
-    const clock = yield* Clock.Clock
-    let count = 0
-    let loggedAt = Number.NEGATIVE_INFINITY
-    return (address: string): void => {
-      count++
-      const now = clock.currentTimeMillisUnsafe()
-      if (ageOf(loggedAt, now) < REFUSED_LOG_MILLIS) return
-      loggedAt = now
-      run(
-        Effect.logWarning(
-          `${count} connection(s) refused, the last one of ${address}: an address may have ${max} (--connections-per-address). If ` +
-            "it is your proxy, add it to --trusted-proxy.",
-        ),
-      )
-      count = 0
-    }
+  Effect.map(Effect.context<never>(), (context) => {
+    const log = onceAMinute<string>((address, omitted) =>
+      Effect.logWarning(
+        `${omitted + 1} connection(s) refused, the last one of ${address}: an address may have ${max} (--connections-per-address). If ` +
+          "it is your proxy, add it to --trusted-proxy.",
+      ),
+    )
+    const run = Effect.runForkWith(context)
+    return (address: string): void => void run(log(address))
   })
 
 const watchAddresses = ({ header, trusted }: Proxies) =>

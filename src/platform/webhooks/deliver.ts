@@ -6,6 +6,7 @@
 import { Clock, Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { monotonicMillis } from "../../lib/age.ts"
+import { makeHeld } from "../../lib/held.ts"
 import { retryAfterSeconds } from "../../lib/retry-after.ts"
 import type { WebhookTarget } from "../model.ts"
 import { WebCampaigns } from "../WebCampaigns.ts"
@@ -142,29 +143,25 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
       return state
     })
 
-    const inFlight = new Map<string, number>()
-    const count = (userId: string, change: number): void => {
-      const deliveries = (inFlight.get(userId) ?? 0) + change
-      if (deliveries === 0) inFlight.delete(userId)
-      else inFlight.set(userId, deliveries)
-    }
+    /** deliveries that are under way, by user */
+    const inFlight = makeHeld()
     /** Starts due deliveries up to the limits; returns whether more may be due. */
     const deliverDue = Effect.gen(function* () {
       yield* webhooks.hint.close
-      const total = [...inFlight.values()].reduce((sum, deliveries) => sum + deliveries, 0)
+      const total = [...inFlight.all().values()].reduce((sum, deliveries) => sum + deliveries, 0)
       const free = MAX_CONCURRENT_DELIVERIES - total
       if (free === 0) return false
       // all may be of one user, who must not get the last places
       const limit = Math.max(1, Math.min(MAX_CLAIMED, Math.floor(free / 4)))
-      const busyUsers = [...inFlight].flatMap(([id, deliveries]) => (isBusy(deliveries, total) ? id : []))
+      const busyUsers = [...inFlight.all()].flatMap(([id, deliveries]) => (isBusy(deliveries, total) ? id : []))
       const claimed = yield* webhooks.claim(limit, busyUsers)
       for (const delivery of claimed) {
-        count(delivery.userId, 1)
+        inFlight.acquire(delivery.userId)
         yield* deliver(delivery).pipe(
           Effect.ignore,
           Effect.ensuring(
             Effect.suspend(() => {
-              count(delivery.userId, -1)
+              inFlight.release(delivery.userId)
               return webhooks.hint.open
             }),
           ),

@@ -3,8 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { MAX_BODY_BYTES } from "../../../src/http/answers/answer.ts"
-import { makeRefusedWebhooks, WARNING_INTERVAL_MILLIS } from "../../../src/http/webhooks/refused.ts"
+import { makeRefusedWebhooks } from "../../../src/http/webhooks/refused.ts"
 import { sign } from "../../../src/http/webhooks/verify.ts"
+import { LINE_EVERY_MILLIS } from "../../../src/lib/throttled-log.ts"
 import { call, post, servedTest, serveGate } from "../../support/gate-server.ts"
 import { REQUEST, shop, token, WEBHOOK } from "../support.ts"
 
@@ -88,7 +89,7 @@ describe("a webhook", () => {
     return Effect.gen(function* () {
       const warn = makeRefusedWebhooks()
       yield* warn("One.")
-      yield* TestClock.adjust(WARNING_INTERVAL_MILLIS - 1)
+      yield* TestClock.adjust(LINE_EVERY_MILLIS - 1)
       yield* warn("Two.")
       yield* warn("Three.")
       expect(warnings.length).toBe(1)
