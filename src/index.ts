@@ -126,38 +126,36 @@ export { type Ask, type Rule, Store } from "./store/Store.ts"
 
 export { Admission, type AdmissionResult, type Admit } from "./admission/Admission.ts"
 export { layerAdmissionAtomic, layerAdmissionSeparate, layerFifoQueue, layerRateLimiter } from "./embedded/layers.ts"
+export type {
+  Admitted,
+  AuditLine,
+  Doubt,
+  Failed,
+  Offered,
+  /** What `FifoQueue.sessionState` answers. */
+  SessionState as QueuedSession,
+  Start,
+  TicketSnapshot,
+  Waiting,
+} from "./fifo-queue/answers.ts"
 export {
-  type AccountCapacity,
-  type Admitted,
-  type CampaignContext,
   type Cleared,
-  type Doubt,
   FifoQueue,
   type Heartbeat,
   type HeartbeatEntry,
   type HeartbeatEntry as Touched,
   type Newcomer,
-  type Offered,
   type Place,
-  type Settlement,
-  type SettlementKind,
-  type Signal,
-  type SignalKind,
-  type Start,
   type StartFailure,
-  type StepResult,
   type Swept,
-  type TicketSnapshot,
-  type Waiting,
-  type Withdrawals,
 } from "./fifo-queue/FifoQueue.ts"
 export type { CampaignSnapshot, OperatorQueue } from "./fifo-queue/operator.ts"
-export type { Failed } from "./fifo-queue/rules/fail.ts"
-export type { Action, Performed } from "./fifo-queue/rules/operator/actions.ts"
-export type { AuditLine } from "./fifo-queue/rules/operator/audit-log.ts"
-export type { HeldSlot, Pages, WaitingTicket } from "./fifo-queue/rules/operator/snapshot.ts"
-/** What `FifoQueue.sessionState` answers. */
-export type { SessionState as QueuedSession } from "./fifo-queue/rules/session-state.ts"
+export type { HeldSlot, Performed, WaitingTicket } from "./fifo-queue/operator-schemas.ts"
+export type { Action } from "./fifo-queue/rules/operator/actions.ts"
+export type { Pages } from "./fifo-queue/rules/operator/snapshot.ts"
+export type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./fifo-queue/step.ts"
+export type { Settlement, SettlementKind } from "./protocol/settlements.ts"
+export type { Signal, SignalKind } from "./protocol/signals.ts"
 export { RateLimiter } from "./rate-limiter/RateLimiter.ts"
 
 // Addresses

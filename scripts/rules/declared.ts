@@ -7,8 +7,8 @@ export const root = dirname(dirname(import.meta.dirname))
 /** What all rules share: how they are run in memory and on Redis, and the compiled text. */
 export const runner = join(root, "src/store/rules")
 /** Whether a file holds rules: those of a concern are in its folder `rules`. */
-const holdsRules = (file: string): boolean => relative(join(root, "src"), file).split(sep).includes("rules")
-const WORD = /[A-Za-z_]\w*/g
+export const holdsRules = (file: string): boolean => relative(join(root, "src"), file).split(sep).includes("rules")
+export const WORD = /[A-Za-z_]\w*/g
 
 export const parsed = (file: string): ts.SourceFile =>
   ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.ESNext, true)

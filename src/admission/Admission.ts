@@ -1,8 +1,10 @@
 /** The service `Admission`, without its layers. */
 import { Context, type Effect } from "effect"
-import type { Admitted, CampaignContext, Newcomer, StepResult } from "../fifo-queue/FifoQueue.ts"
+import type { Admitted } from "../fifo-queue/answers.ts"
+import type { Newcomer } from "../fifo-queue/FifoQueue.ts"
+import type { CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import type { RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
-import type { LimitName, Near } from "../rate-limiter/rules/take.ts"
+import type { LimitName, Near } from "../rate-limiter/answers.ts"
 
 /** The result of an admission, with the limits that metrics count for the caller. */
 export interface AdmissionResult extends StepResult<Admitted> {

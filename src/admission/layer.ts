@@ -6,18 +6,26 @@
  */
 import { Effect, Layer, Result } from "effect"
 import { admissionPortOf } from "../fifo-queue/admission-port.ts"
-import { admittedOf } from "../fifo-queue/admitted.ts"
+import { stepAnswer } from "../fifo-queue/answers.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { QueueContext } from "../fifo-queue/rules/shared/step.ts"
-import { rules } from "../fifo-queue/rules.ts"
 import { stepResultOf } from "../fifo-queue/step.ts"
 import { type LimitState, StoreUnavailable, stackless } from "../protocol/refusals.ts"
+import type { LimitName } from "../rate-limiter/answers.ts"
 import { NEAR_SHARE, type TakeRequest, takeRequestsOf } from "../rate-limiter/layer.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
-import type { LimitName } from "../rate-limiter/rules/take.ts"
+
+import { ruleOf } from "../store/rule.ts"
 import { Store } from "../store/Store.ts"
 import { Admission, type AdmissionResult, type Admit } from "./Admission.ts"
-import type { TakeAndAdmitContext } from "./rules/take-and-admit.ts"
+import { TakenAndAdmitted } from "./answers.ts"
+import { runTakeAndAdmit, type TakeAndAdmitContext } from "./rules/take-and-admit.ts"
+
+/** The joined rule. */
+export const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(TakenAndAdmitted), {
+  batch: true,
+  texts: ["id", "network", "origin", "data"],
+})
 
 /** The units are already taken, so the store was asked. */
 const afterTaking = ({ message }: StoreUnavailable): StoreUnavailable =>
@@ -94,16 +102,12 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             context: contextOf(taking.success, admission.context(at)),
             call: admission.newcomer(newcomer),
           }
-          return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
+          return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, ...effects } = stepResultOf(answer, at.campaign)
             if (result._tag === "refused") return Effect.fail(refusal(result.usage))
-            // hot path: nearly every admission has nothing else
-            if (result.near === undefined && result.shadow === undefined) {
-              return Effect.succeed({ result: admittedOf(result), ...effects })
-            }
             const { near, shadow, ...admitted } = result
             return Effect.succeed({
-              result: admittedOf(admitted),
+              result: admitted,
               ...effects,
               ...(near === undefined ? {} : { near }),
               ...(shadow === undefined ? {} : { shadow }),

@@ -14,21 +14,32 @@
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { TicketState } from "../protocol/Session.ts"
-import type { Admitted } from "./admitted.ts"
+import type { Settlement } from "../protocol/settlements.ts"
+import type { Signal } from "../protocol/signals.ts"
+import type {
+  Admitted,
+  Aliased,
+  Binding,
+  Cleared as ClearedAnswer,
+  Doubt,
+  Failed,
+  Heartbeat as HeartbeatAnswer,
+  LeaveResult,
+  Offered,
+  Resolved,
+  SessionEnd,
+  SessionState,
+  Silence,
+  Speech,
+  Start,
+  Swept as SweptAnswer,
+  TicketSnapshot,
+  Waiting,
+} from "./answers.ts"
 import type { OperatorQueue } from "./operator.ts"
-import type { TicketSnapshot } from "./rules/attach.ts"
-import type { Cleared as RuleCleared } from "./rules/clear.ts"
-import type { Doubt } from "./rules/doubts.ts"
-import type { EndAttempt, EndReporter, SessionEnd } from "./rules/end.ts"
-import type { Failed } from "./rules/fail.ts"
-import type { Offered } from "./rules/offer.ts"
-import type { SessionState } from "./rules/session-state.ts"
-import type { Place, Waiting } from "./rules/shared/line.ts"
-import type { Heard, PlatformState } from "./rules/shared/platform-state.ts"
-import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/shared/step.ts"
-import type { Silence } from "./rules/silence.ts"
-import type { Start } from "./rules/start.ts"
-import type { Swept as RuleSwept } from "./rules/sweep.ts"
+import type { PlatformState } from "./operator-schemas.ts"
+import type { EndAttempt, EndReporter } from "./rules/end.ts"
+import type { Heard } from "./rules/shared/platform-state.ts"
 import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./step.ts"
 
 export type {
@@ -37,23 +48,19 @@ export type {
   CampaignContext,
   Doubt,
   EndAttempt,
-  EndReporter,
   Heard,
-  Offered,
   Place,
   PlatformState,
-  SessionEnd,
   Settlement,
-  SettlementKind,
   Signal,
-  SignalKind,
-  Silence,
   Start,
   StepResult,
   TicketSnapshot,
-  Waiting,
   Withdrawals,
 }
+
+/** A place in the queue. */
+type Place = Omit<Waiting, "_tag">
 
 /** One ticket of a heartbeat; `state` is undefined when the ticket is unknown. */
 export interface HeartbeatEntry {
@@ -65,7 +72,7 @@ export interface HeartbeatEntry {
 }
 
 /** Where tickets stand, and the queue that they wait in. */
-export interface Heartbeat extends Omit<Place, "position"> {
+export interface Heartbeat extends Omit<HeartbeatAnswer, "tickets"> {
   readonly tickets: ReadonlyArray<HeartbeatEntry>
 }
 
@@ -91,7 +98,7 @@ export interface Learned {
 }
 
 /** The result of a sweep. */
-export interface Swept extends Omit<RuleSwept, "junk" | "owed" | "quarantined"> {
+export interface Swept extends Omit<SweptAnswer, "junk" | "owed" | "quarantined"> {
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
   /**
@@ -100,11 +107,11 @@ export interface Swept extends Omit<RuleSwept, "junk" | "owed" | "quarantined"> 
   readonly quarantined: { readonly count: number; readonly at: number; readonly key: string }
 }
 
-type Served = Extract<RuleCleared, { readonly _tag: "served" }>
+type Served = Extract<ClearedAnswer, { readonly _tag: "served" }>
 
 export type Cleared =
   | Served
-  | (Omit<Exclude<RuleCleared, Served>, "owed"> & {
+  | (Omit<Exclude<ClearedAnswer, Served>, "owed"> & {
       /** settlements that the process which caused them did not carry out */
       readonly owed: ReadonlyArray<Settlement>
     })
@@ -145,7 +152,7 @@ export class FifoQueue extends Context.Service<
         /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
         readonly offerMillis?: number | undefined
       },
-    ) => Step<"live" | "ended" | "stale">
+    ) => Step<Binding>
     /**
      * Takes the offer with which the session of a live ticket begins, once: the ticket is starting again, with `data` stored
      * as before its start. `foreign` when the session is not this ticket's, `used` when the offer was made before.
@@ -155,11 +162,7 @@ export class FifoQueue extends Context.Service<
      * Adds further ids of a running session, under any of which its end may be reported. `ended` when the end was already reported under
      * one of them, and the session ends now; `stale` when the known session is not running.
      */
-    readonly alias: (
-      at: CampaignContext,
-      knownId: string,
-      furtherIds: ReadonlyArray<string>,
-    ) => Step<"kept" | "ended" | "stale">
+    readonly alias: (at: CampaignContext, knownId: string, furtherIds: ReadonlyArray<string>) => Step<Aliased>
     /**
      * The platform has not started the session. The reason decides the next state of ticket, slot and campaign.
      */
@@ -180,7 +183,7 @@ export class FifoQueue extends Context.Service<
       doubt: string,
       sessions: ReadonlyArray<ReadonlyArray<string>>,
       ends?: boolean,
-    ) => Step<"running" | "open" | "free" | "stale">
+    ) => Step<Resolved>
     /**
      * A session ended; any of its ids. `by` says what that tells of the platform's reports (`fifo-queue/rules/end.ts`); absent if nothing, as when
      * the gate has ended it. With an `attempt`, the queue remembers for a day which one freed the slot, and answers `again` to one that
@@ -209,7 +212,7 @@ export class FifoQueue extends Context.Service<
       | undefined
     /** What is known of a session: `held` by a ticket, or `ended` when its end was reported and no ticket has it. Changes nothing. */
     readonly sessionState: (at: CampaignContext, sessionId: string) => Step<SessionState>
-    readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "ended" | "unknown">
+    readonly leave: (at: CampaignContext, id: string) => Step<LeaveResult>
     /**
      * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and
      * slots, except those of a running session. None of them is called later, even if its admission arrives only later. Returns how many
@@ -290,7 +293,7 @@ export class FifoQueue extends Context.Service<
       at: CampaignContext,
       sessions: ReadonlyArray<string>,
       heard: { readonly caller?: boolean; readonly agent?: boolean },
-    ) => Step<"live" | "unknown">
+    ) => Step<Speech>
     /** What an operator sees and does. */
     readonly operator: OperatorQueue
   }
@@ -298,5 +301,3 @@ export class FifoQueue extends Context.Service<
 
 /** How often an instance sends the heartbeat of its tickets (ms). */
 export const TICK_MILLIS = 2_000
-/** Prefix of the channel of an instance, followed by its id. */
-export const INSTANCE_CHANNEL = "vg:i:"

@@ -1,241 +1,250 @@
-/** Schemas of what the rules of the queue answer, as decoded from Redis. */
+/** What the rules of the queue answer: the schema of each answer, from which the rules have its type. Times in ms since 1970. */
 import { Schema } from "effect"
-import type { TakenAndAdmitted } from "../admission/rules/take-and-admit.ts"
-import { END_STATES, TicketState } from "../protocol/Session.ts"
-import type { Usage } from "../rate-limiter/rules/take.ts"
-import { auditFields, figures, heldSlot, Performed, platformState, waitingTicket } from "./operator-schemas.ts"
-import type { Admitted } from "./rules/admit.ts"
-import type { TicketSnapshot } from "./rules/attach.ts"
-import type { Cleared } from "./rules/clear.ts"
-import type { Failed } from "./rules/fail.ts"
-import type { Heartbeat } from "./rules/heartbeat.ts"
-import type { Offered } from "./rules/offer.ts"
-import type { Performed as RulePerformed } from "./rules/operator/actions.ts"
-import type { AuditLine } from "./rules/operator/audit-log.ts"
-import type { CampaignSnapshot } from "./rules/operator/snapshot.ts"
-import type { Settlement, Signal, StepAnswer } from "./rules/shared/step.ts"
-import type { Silence } from "./rules/silence.ts"
-import type { Start } from "./rules/start.ts"
-import type { Swept } from "./rules/sweep.ts"
+import { EndState, TicketState } from "../protocol/Session.ts"
+import { Settlement } from "../protocol/settlements.ts"
+import { Signal } from "../protocol/signals.ts"
+import { auditFields, figures, heldSlot, platformState, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
-const endState = Literals(END_STATES)
+/**
+ * What a step leaves besides its result. Its signals are for connections of the asking gate. Those in `elsewhere` were published to other
+ * gates, or are for nobody, because the caller has left; the asking gate does not deliver them. Together the two are every call and every
+ * end of a ticket in this step, each once: the asking gate counts and logs them. Absent when there are none.
+ */
+const effects = {
+  signals: optionalKey(List(Signal)),
+  elsewhere: optionalKey(List(Signal)),
+  settlements: optionalKey(List(Settlement)),
+  /** campaigns of the same account that wait for a slot which is free after this step, in no order */
+  wanting: optionalKey(List(Text)),
+}
+const StepEffects = Struct(effects)
 
-export const signal: Schema.Codec<Signal> = Struct({
-  ticket: Text,
-  kind: Union([
-    Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
-    Struct({ _tag: Literal("ended"), state: endState }),
-  ]),
-  trace: optionalKey(Text),
-})
+/** The answer of a step. */
+export const stepAnswer = <A>(result: Schema.Codec<A>): Schema.Codec<StepAnswer<A>> => Struct({ result, ...effects })
+export type StepAnswer<A> = { readonly result: A } & typeof StepEffects.Type
 
-const settlement: Schema.Codec<Settlement> = Struct({
-  kind: Literals(["refund", "release", "missed"]),
-  ticket: Text,
-  caller: Text,
-})
-
-/** The answer of a step, with its signals and settlements. */
-export const stepAnswer = <A>(result: Schema.Codec<A>): Schema.Codec<StepAnswer<A>> =>
-  Struct({
-    result,
-    signals: optionalKey(List(signal)),
-    elsewhere: optionalKey(List(signal)),
-    settlements: optionalKey(List(settlement)),
-    wanting: optionalKey(List(Text)),
-  })
-
-/** Why nobody is called, and how many slots an account leaves to the campaign. */
+/** Why nobody is called, and how many slots serve the campaign. */
 const hindrances = {
+  /** an operator has paused the campaign: nobody is called */
   paused: optionalKey(Literal(true)),
+  /** when the pause ends by itself; absent without such a time */
   pausedUntil: optionalKey(Finite),
+  /**
+   * how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals tell; absent when
+   * the campaign has all of them
+   */
   slots: optionalKey(Finite),
 }
-const waiting = Struct({
-  _tag: Literal("waiting"),
-  position: Finite,
+const Hindrances = Struct(hindrances)
+export type Hindrances = typeof Hindrances.Type
+
+/** The queue that a ticket waits in. */
+const queueFields = {
   length: Finite,
+  /** the average length of a call; 0 while none was measured */
   averageMillis: Finite,
+  /** the platform cannot be reached: one ticket at a time is called to probe it */
   disrupted: Flag,
   ...hindrances,
-})
-const live = Struct({ _tag: Literal("live"), data: Text, silentUntil: optionalKey(Finite) })
-const ended = Struct({ _tag: Literal("ended"), state: endState })
-const unknown = Struct({ _tag: Literal("unknown") })
+}
 
-const lastPlace = Struct({
-  _tag: Literal("waiting"),
-  position: Finite,
-  length: optionalKey(Finite),
-  averageMillis: optionalKey(Finite),
-  disrupted: optionalKey(Literal(true)),
-  ...hindrances,
-})
-const starting = Struct({ _tag: Literal("starting"), lease: Text })
-const full = Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite })
-const rejected = Struct({ _tag: Literal("rejected") })
-const draining = Struct({ _tag: Literal("draining") })
+/** A ticket's place in the queue. */
+export const Waiting = Struct({ _tag: Literal("waiting"), position: Finite, ...queueFields })
+export type Waiting = typeof Waiting.Type
 
-export const admitted: Schema.Codec<Admitted> = Union([starting, lastPlace, full, rejected, draining])
+/** `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks. */
+const Live = Struct({ _tag: Literal("live"), data: Text, silentUntil: optionalKey(Finite) })
+export const Ended = Struct({ _tag: Literal("ended"), state: EndState })
+export type Ended = typeof Ended.Type
+export type LiveOrEnded = typeof Live.Type | Ended
+const Unknown = Struct({ _tag: Literal("unknown") })
 
-export const started: Schema.Codec<Start> = Union([
-  Struct({ _tag: Literal("starting"), lease: Text, data: Text, calledAt: Finite, acceptedAt: Finite }),
-  waiting,
-  Struct({ _tag: Literal("busy") }),
-  live,
-  ended,
-  unknown,
-])
-
-export const offered: Schema.Codec<Offered> = Union([
+/** The members of `Admitted`. */
+export const admittedMembers = [
   Struct({ _tag: Literal("starting"), lease: Text }),
+  Waiting,
+  Struct({ _tag: Literal("full"), length: Finite, averageMillis: Finite }),
+  /** the platform refuses what the operator must mend, and newcomers do not wait for that */
+  Struct({ _tag: Literal("rejected") }),
+  /** an operator lets no newcomer in, or this one was withdrawn */
+  Struct({ _tag: Literal("draining") }),
+] as const
+
+/** What became of a newcomer. */
+export const Admitted = Union(admittedMembers)
+export type Admitted = typeof Admitted.Type
+
+export const Start = Union([
+  Struct({ _tag: Literal("starting"), lease: Text, data: Text, calledAt: Finite, acceptedAt: Finite }),
+  Waiting,
+  /** another start of the ticket is under way */
+  Struct({ _tag: Literal("busy") }),
+  Live,
+  Ended,
+  Unknown,
+])
+export type Start = typeof Start.Type
+
+/** `stale`: the lease is no longer this ticket's. `ended`: the session's end was already reported. */
+export const Binding = Literals(["live", "ended", "stale"])
+export type Binding = typeof Binding.Type
+
+export const Offered = Union([
+  Struct({ _tag: Literal("starting"), lease: Text }),
+  /** an offer was made before, with any outcome */
   Struct({ _tag: Literal("used") }),
+  /** the session is not this ticket's */
   Struct({ _tag: Literal("foreign") }),
-  ended,
-  unknown,
+  Ended,
+  Unknown,
 ])
+export type Offered = typeof Offered.Type
 
-export const failed: Schema.Codec<Failed> = Union([
-  waiting,
-  Struct({ _tag: Literal("failed") }),
-  Struct({ _tag: Literal("stale") }),
-])
+/** `stale`: the known session is not running. */
+export const Aliased = Literals(["kept", "ended", "stale"])
+export type Aliased = typeof Aliased.Type
 
-export const standing: Schema.Codec<TicketSnapshot> = Union([
-  waiting,
+export const Failed = Union([Waiting, Struct({ _tag: Literal("failed") }), Struct({ _tag: Literal("stale") })])
+export type Failed = typeof Failed.Type
+
+/** A start that may have happened. */
+export const Doubt = Struct({
+  id: Text,
+  ticket: Text,
+  /** when its slot was taken */
+  since: Finite,
+  /** what was stored with the ticket */
+  data: Text,
+})
+export type Doubt = typeof Doubt.Type
+export const Doubts = Struct({ doubts: optionalKey(List(Doubt)) })
+export type Doubts = typeof Doubts.Type
+
+/** `open`: still in doubt. `stale`: there is no such doubt any more. */
+export const Resolved = Literals(["running", "open", "free", "stale"])
+export type Resolved = typeof Resolved.Type
+
+/** `again`: a lost attempt of the same report has freed the slot. */
+export const SessionEnd = Literals(["released", "again", "repeat", "unknown"])
+export type SessionEnd = typeof SessionEnd.Type
+
+/** `held`: a ticket has it; `ended`: its end was reported, and no ticket has it. */
+export const SessionState = Literals(["held", "ended", "unknown"])
+export type SessionState = typeof SessionState.Type
+
+/** `busy`: the ticket is starting or live. */
+export const LeaveResult = Literals(["left", "busy", "ended", "unknown"])
+export type LeaveResult = typeof LeaveResult.Type
+
+/** A ticket's state as its holder sees it. */
+export const TicketSnapshot = Union([
+  Waiting,
   Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
   Struct({ _tag: Literal("starting") }),
-  live,
-  ended,
-  unknown,
+  Live,
+  Ended,
+  Unknown,
 ])
+export type TicketSnapshot = typeof TicketSnapshot.Type
 
-export const heartbeat: Schema.Codec<Heartbeat> = Struct({
-  length: Finite,
-  averageMillis: Finite,
-  disrupted: Flag,
-  ...hindrances,
-  tickets: optionalKey(
-    List(
-      Struct({
-        state: optionalKey(Union([TicketState, Literal("doubt")])),
-        position: optionalKey(Finite),
-        startBefore: optionalKey(Finite),
-        lease: optionalKey(Text),
-      }),
-    ),
-  ),
+/** Where a ticket stands; nothing for one that is unknown. */
+const TicketHeartbeat = Struct({
+  state: optionalKey(Union([TicketState, Literal("doubt")])),
+  /** of a waiting ticket */
+  position: optionalKey(Finite),
+  /** of a called ticket */
+  startBefore: optionalKey(Finite),
+  lease: optionalKey(Text),
 })
+export type TicketHeartbeat = typeof TicketHeartbeat.Type
 
-export const swept: Schema.Codec<Swept> = Struct({
-  platform: optionalKey(platformState),
-  watch: optionalKey(Literal(true)),
+/** The tickets are in the order of the ids that were asked for. */
+export const Heartbeat = Struct({ ...queueFields, tickets: optionalKey(List(TicketHeartbeat)) })
+export type Heartbeat = typeof Heartbeat.Type
+
+/** What the platform's state tells a sweep. */
+const watched = { platform: optionalKey(platformState), watch: optionalKey(Literal(true)) }
+const Watched = Struct(watched)
+export type Watched = typeof Watched.Type
+
+export const Swept = Struct({
+  ...watched,
+  /** another sweep has work to do at once */
   more: Flag,
   waiting: Finite,
   leases: Finite,
+  /** leases with a running session */
   live: Finite,
+  /** leases of starts that may have happened */
   doubts: Finite,
   averageMillis: Finite,
-  owed: optionalKey(List(settlement)),
+  /** settlements that the process which caused them did not carry out */
+  owed: optionalKey(List(Settlement)),
+  /** the platform cannot be reached: one ticket at a time is called to probe it */
   disrupted: Flag,
+  /** how many invalid records were ever found; in `junk`, when the last was found, and its key and id */
   quarantined: Finite,
+  /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
   allowed: optionalKey(Finite),
   junk: optionalKey(Struct({ at: Finite, key: Text, id: Text })),
 })
+export type Swept = typeof Swept.Type
 
-export const cleared: Schema.Codec<Cleared> = Union([
+export const Cleared = Union([
+  /** a gate serves the campaign; nothing was done */
   Struct({ _tag: Literal("served") }),
   Struct({
     _tag: Literal("cleared"),
+    /** another step has work to do at once */
     more: Flag,
+    /** tickets that this step removed */
     sent: Finite,
+    /** tickets remain, including ended ones still remembered, or settlements are owed */
     left: Flag,
     waiting: Finite,
     leases: Finite,
+    /** leases with a running session */
     live: Finite,
-    owed: optionalKey(List(settlement)),
+    /** settlements that the process which caused them did not carry out */
+    owed: optionalKey(List(Settlement)),
   }),
 ])
+export type Cleared = typeof Cleared.Type
 
-export const repaired = Struct({ cursor: Text, repaired: Finite })
+/** The next page of tickets, and how many of the last one were put back. */
+export const Repaired = Struct({ cursor: Text, repaired: Finite })
+export type Repaired = typeof Repaired.Type
 
-export const doubts = Struct({
-  doubts: optionalKey(List(Struct({ id: Text, ticket: Text, since: Finite, data: Text }))),
-})
+export const Sessions = Struct({ sessions: optionalKey(List(Text)) })
+export type Sessions = typeof Sessions.Type
 
-export const dueEnds = Struct({ sessions: optionalKey(List(Text)) })
+export const Speech = Literals(["live", "unknown"])
+export type Speech = typeof Speech.Type
 
-export const speech = Literals(["live", "unknown"])
-
-export const silence: Schema.Codec<Silence> = Union([
+/** `silent`: the call ends at `endsAt` unless somebody speaks. `speech`: no end is due. */
+export const Silence = Union([
   Struct({ _tag: Literal("silent"), endsAt: Finite }),
   Struct({ _tag: Literal("speech") }),
-  ended,
-  unknown,
+  Ended,
+  Unknown,
 ])
+export type Silence = typeof Silence.Type
 
-export const audited = Struct({ sessions: optionalKey(List(Text)) })
-
-export const usage: Schema.Codec<Usage> = Struct({
-  hour: Finite,
-  hourReset: Finite,
-  day: Finite,
-  dayReset: Finite,
-  open: Finite,
-  openReset: Finite,
-})
-
-const noted = {
-  near: optionalKey(Struct({ hour: Flag, day: Flag })),
-  shadow: optionalKey(Literals(["hour", "day", "concurrent"])),
-}
-
-export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Union([
-  Struct({ ...starting.fields, ...noted }),
-  Struct({ ...lastPlace.fields, ...noted }),
-  Struct({ ...full.fields, ...noted }),
-  Struct({ ...rejected.fields, ...noted }),
-  Struct({ ...draining.fields, ...noted }),
-  Struct({ _tag: Literal("refused"), usage }),
-])
-
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value)
-
-const isObject = (value: unknown): value is { readonly [field: string]: unknown } =>
-  typeof value === "object" && value !== null
-
-/**
- * Whether an answer is a place in the queue and nothing else: what nearly every admission of a busy gate returns. The
- * schema checks the same at twenty times the cost (2 µs of about 60 per request).
- */
-export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmitted> => {
-  if (!isObject(answer)) return false
-  if ("signals" in answer || "elsewhere" in answer || "settlements" in answer || "wanting" in answer) return false
-  const { result } = answer
-  return (
-    isObject(result) &&
-    result._tag === "waiting" &&
-    result.near === undefined &&
-    result.shadow === undefined &&
-    isNumber(result.position) &&
-    (result.length === undefined || isNumber(result.length)) &&
-    (result.averageMillis === undefined || isNumber(result.averageMillis)) &&
-    (result.disrupted === undefined || result.disrupted === true) &&
-    (result.paused === undefined || result.paused === true) &&
-    (result.pausedUntil === undefined || isNumber(result.pausedUntil)) &&
-    (result.slots === undefined || isNumber(result.slots))
-  )
-}
-
-export const campaignSnapshot: Schema.Codec<CampaignSnapshot> = Struct({
+export const CampaignSnapshot = Struct({
   ...figures,
   slotPage: optionalKey(List(heldSlot)),
   waitingPage: optionalKey(List(waitingTicket)),
 })
+export type CampaignSnapshot = typeof CampaignSnapshot.Type
 
-export const performed: Schema.Codec<RulePerformed> = Performed
-
-const auditLine: Schema.Codec<AuditLine> = Struct({ ...auditFields, changes: optionalKey(Text) })
-export const auditLog = Struct({ total: Finite, lines: optionalKey(List(auditLine)) })
+/** A line of the audit log. */
+export const AuditLine = Struct({
+  ...auditFields,
+  /** of changed settings: what changed, as JSON that the rule does not read */
+  changes: optionalKey(Text),
+})
+export type AuditLine = typeof AuditLine.Type
+export const AuditLog = Struct({ total: Finite, lines: optionalKey(List(AuditLine)) })
+export type AuditLog = typeof AuditLog.Type

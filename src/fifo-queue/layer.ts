@@ -5,17 +5,17 @@
 import { randomBytes } from "node:crypto"
 import { Effect, Layer, Struct } from "effect"
 import { StoreUnavailable } from "../protocol/refusals.ts"
+import { INSTANCE_CHANNEL } from "../protocol/signals.ts"
 import { Settings } from "../settings/Settings.ts"
 import { type Ask, type Rule, Store } from "../store/Store.ts"
 import { type AdmissionPort, registerAdmissionPort } from "./admission-port.ts"
-import { admittedOf } from "./admitted.ts"
+import type { StepAnswer, TicketHeartbeat } from "./answers.ts"
 import { makeClosedCampaigns } from "./closed.ts"
 import {
   type CampaignContext,
   type Cleared,
   FifoQueue,
   type HeartbeatEntry,
-  INSTANCE_CHANNEL,
   type StartFailure,
   type StepResult,
   TICK_MILLIS,
@@ -26,9 +26,8 @@ import { makeOperatorQueue } from "./operator.ts"
 import { makeOutageReporting } from "./reach.ts"
 import type { FailedStart } from "./rules/fail.ts"
 import { MAX_TAKEN_BACK } from "./rules/gates.ts"
-import type { TicketHeartbeat } from "./rules/heartbeat.ts"
 import { queueKeys } from "./rules/shared/keys.ts"
-import type { Account, QueueContext, StepAnswer } from "./rules/shared/step.ts"
+import type { Account, QueueContext } from "./rules/shared/step.ts"
 import type { StartAttempt } from "./rules/start.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "./rules/withdraw.ts"
 import { rules } from "./rules.ts"
@@ -238,7 +237,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
     const queue = FifoQueue.of({
-      admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), admittedOf),
+      admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), identity),
       start: (at, id) => {
         const attempt = { id, attempt: `${attemptPrefix}${++attempts}` }
         return Effect.tapError(step(rules.start, at, attempt, identity), ({ unasked }) =>

@@ -1,6 +1,6 @@
 /**
- * Schemas of the input and the answers of the rules in `rules/operator`. The console's page derives its types from this file, so it
- * imports nothing that needs Node. `answers.ts` and `operator.ts` check that they match the rules.
+ * Schemas of the input and the answers of the rules in `rules/operator`, which have their types from here. So has the console's page: this
+ * file imports nothing that needs Node.
  */
 import { Schema } from "effect"
 
@@ -25,6 +25,14 @@ export const Action = Union([
 export type Action = typeof Action.Type
 
 const outcomeFields = {
+  /**
+   * - `already`: the campaign was in that state
+   * - `more`: the step reached its bound before it found a ticket to call; repeat the action
+   * - `ended`: no session of the slot runs any more
+   * - `freed`: the slot is free, but a session may still run at the platform
+   * - `ending`: the session is being ended at the platform, and holds its slot until then, for at most `STOP_MILLIS`
+   * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
+   */
   result: Literals([
     "done",
     "already",
@@ -57,23 +65,34 @@ export type ActionOutcome = typeof ActionOutcome.Type
 /** The outcome as the rule answers it. `session` contains its caller's credential, so it is given to nobody else. */
 export const Performed = Struct({
   ...outcomeFields,
+  /** what was bound to the session, JSON, and when its slot is freed at the latest (ms); with the result `ending` */
   session: optionalKey(Struct({ data: Text, deadline: Finite })),
 })
+export type Performed = typeof Performed.Type
 
 /** A held slot. Times in ms since 1970. */
 export const heldSlot = Struct({
+  /** a short hash of the ticket, never its id */
   ticket: Text,
+  /**
+   * `in_doubt`: it is not known whether its session has started; `ending`: an operator has ended its session, and the platform has not
+   * confirmed the end
+   */
   state: Literals(["called", "starting", "live", "ending", "in_doubt"]),
   lease: Text,
   since: Finite,
   deadline: Finite,
   acceptedAt: Finite,
+  /** whether it has ever opened a push channel */
   attached: Flag,
   /** of a running call in which nobody speaks: when it ends unless somebody does */
   silentUntil: optionalKey(Finite),
 })
 
+export type HeldSlot = typeof heldSlot.Type
+
 export const waitingTicket = Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite })
+export type WaitingTicket = typeof waitingTicket.Type
 
 /** What is known of the campaign's platform while it serves nobody (`fifo-queue/rules/shared/platform-state.ts`). Times in ms since 1970. */
 export const PlatformTrouble = Literals(["at_capacity", "rate_limited", "unavailable", "rejected", "webhooks_missing"])
@@ -81,36 +100,55 @@ export const platformState = Struct({
   state: PlatformTrouble,
   since: Finite,
   startAt: Finite,
+  /** the platform's code, or what happened; without spaces */
   code: Text,
+  /** the setting to check, or empty */
   setting: Text,
 })
+export type PlatformState = typeof platformState.Type
+
+/** The account at one moment. */
+const accountFigures = Struct({
+  /** what its campaigns hold together */
+  held: Finite,
+  cap: Finite,
+  /** what only this campaign may hold */
+  reserved: Finite,
+  /** how many slots this campaign may still take; others may be reserved for other campaigns, or wanted by older callers */
+  free: Finite,
+})
+export type AccountFigures = typeof accountFigures.Type
 
 /** The figures of a campaign's snapshot, without its pages. */
 export const figures = {
   waiting: Finite,
+  /** waiting tickets that are not absent */
   present: Finite,
   held: Finite,
   live: Finite,
   averageMillis: Finite,
+  /** when the backoff ends (ms); 0 when there is none */
   backoffUntil: Finite,
+  /** the platform cannot be reached; one ticket at a time is called as a probe */
   disrupted: Flag,
   /** why the platform serves nobody; absent while it works */
   platform: optionalKey(platformState),
+  /** when the next probe may be called (ms); 0 when at once */
   probeUntil: Finite,
+  /** slots held for starts in doubt */
   doubts: Finite,
   paused: Flag,
   /** when the pause ends by itself (ms since 1970); absent without such a time */
   pausedUntil: optionalKey(Finite),
   draining: Flag,
+  /** tickets accepted since the campaign was created in the store */
   accepted: Finite,
+  /** when the oldest waiting ticket was accepted (ms); 0 when nobody waits */
   firstAcceptedAt: Finite,
   /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
   allowed: optionalKey(Finite),
-  /**
-   * `held`: the slots that the campaigns of its account hold together; `cap`: how many they may hold; `reserved`: how many only this
-   * campaign may hold; `free`: how many it may still take. Absent without an account
-   */
-  account: optionalKey(Struct({ held: Finite, cap: Finite, reserved: Finite, free: Finite })),
+  /** absent without an account */
+  account: optionalKey(accountFigures),
 } as const
 
 /** A line of the audit log, without what changed. */

@@ -3,11 +3,11 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { isoTime } from "../protocol/Session.ts"
 import type { Rule } from "../store/Store.ts"
-import type { Doubt } from "./rules/doubts.ts"
-import type { Action, Performed } from "./rules/operator/actions.ts"
-import type { AuditLine } from "./rules/operator/audit-log.ts"
-import type { HeldSlot, Pages, CampaignSnapshot as RuleSnapshot, WaitingTicket } from "./rules/operator/snapshot.ts"
-import type { QueueContext, StepAnswer } from "./rules/shared/step.ts"
+import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "./answers.ts"
+import type { HeldSlot, Performed, WaitingTicket } from "./operator-schemas.ts"
+import type { Action } from "./rules/operator/actions.ts"
+import type { Pages } from "./rules/operator/snapshot.ts"
+import type { QueueContext } from "./rules/shared/step.ts"
 import { rules } from "./rules.ts"
 import type { CampaignContext, StepResult } from "./step.ts"
 
@@ -16,7 +16,7 @@ export const PAGE_MAX = 100
 /** Maximum length of an operator's name (characters). */
 const WHO_MAX = 64
 
-export interface CampaignSnapshot extends Omit<RuleSnapshot, "waitingPage" | "slotPage"> {
+export interface CampaignSnapshot extends Omit<SnapshotAnswer, "waitingPage" | "slotPage"> {
   readonly slotPage: ReadonlyArray<HeldSlot>
   readonly waitingPage: ReadonlyArray<WaitingTicket>
 }

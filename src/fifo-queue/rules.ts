@@ -1,8 +1,8 @@
 /** The rules of the queue, as the store runs them: the name of each, its function and the schema of its result. */
 import { Schema } from "effect"
 import { ruleOf } from "../store/rule.ts"
-import { runAdmit, runQueue, runTakeAndAdmit } from "../store/rules/run.ts"
 import * as answers from "./answers.ts"
+import { Performed } from "./operator-schemas.ts"
 import { acknowledge } from "./rules/acknowledge.ts"
 import { alias } from "./rules/alias.ts"
 import { attach } from "./rules/attach.ts"
@@ -22,6 +22,7 @@ import { act } from "./rules/operator/actions.ts"
 import { auditLog } from "./rules/operator/audit-log.ts"
 import { campaignSnapshot } from "./rules/operator/snapshot.ts"
 import { repair } from "./rules/repair.ts"
+import { runAdmit, runQueue } from "./rules/run.ts"
 import { sessionState } from "./rules/session-state.ts"
 import { reportSilence, reportSpeech } from "./rules/silence.ts"
 import { start } from "./rules/start.ts"
@@ -31,56 +32,42 @@ import { findUnopened, noteOpening } from "./rules/unopened.ts"
 import { withdraw } from "./rules/withdraw.ts"
 
 const { stepAnswer } = answers
-const { Finite, Literal, Literals, String: Text } = Schema
-
-const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(answers.takenAndAdmitted), {
-  batch: true,
-  texts: ["id", "network", "origin", "data"],
-})
+const { Finite, Literal, String: Text } = Schema
 
 export const rules = {
-  admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.admitted), {
+  admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.Admitted), {
     batch: true,
     texts: ["id", "network", "origin", "data"],
   }),
-  /** Hot path: the usual answer is checked by hand. */
-  takeAndAdmit: {
-    ...takeAndAdmit,
-    decode: (answer) => (answers.isPlainPlace(answer) ? answer : takeAndAdmit.decode(answer)),
-  } satisfies typeof takeAndAdmit as typeof takeAndAdmit,
-  start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.started), { expires: true }),
-  bind: ruleOf("queue.bind", runQueue(bind), stepAnswer(Literals(["live", "ended", "stale"]))),
-  offer: ruleOf("queue.offer", runQueue(offer), stepAnswer(answers.offered)),
-  alias: ruleOf("queue.alias", runQueue(alias), stepAnswer(Literals(["kept", "ended", "stale"]))),
-  fail: ruleOf("queue.fail", runQueue(fail), stepAnswer(answers.failed)),
-  doubts: ruleOf("queue.doubts", runQueue(doubts), stepAnswer(answers.doubts)),
-  doubtAt: ruleOf("queue.doubtAt", runQueue(doubtAt), stepAnswer(answers.doubts)),
-  resolve: ruleOf("queue.resolve", runQueue(resolve), stepAnswer(Literals(["running", "open", "free", "stale"]))),
-  end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(Literals(["released", "again", "repeat", "unknown"]))),
-  sessionState: ruleOf(
-    "queue.sessionState",
-    runQueue(sessionState),
-    stepAnswer(Literals(["held", "ended", "unknown"])),
-  ),
-  leave: ruleOf("queue.leave", runQueue(leave), stepAnswer(Literals(["left", "busy", "ended", "unknown"]))),
+  start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.Start), { expires: true }),
+  bind: ruleOf("queue.bind", runQueue(bind), stepAnswer(answers.Binding)),
+  offer: ruleOf("queue.offer", runQueue(offer), stepAnswer(answers.Offered)),
+  alias: ruleOf("queue.alias", runQueue(alias), stepAnswer(answers.Aliased)),
+  fail: ruleOf("queue.fail", runQueue(fail), stepAnswer(answers.Failed)),
+  doubts: ruleOf("queue.doubts", runQueue(doubts), stepAnswer(answers.Doubts)),
+  doubtAt: ruleOf("queue.doubtAt", runQueue(doubtAt), stepAnswer(answers.Doubts)),
+  resolve: ruleOf("queue.resolve", runQueue(resolve), stepAnswer(answers.Resolved)),
+  end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(answers.SessionEnd)),
+  sessionState: ruleOf("queue.sessionState", runQueue(sessionState), stepAnswer(answers.SessionState)),
+  leave: ruleOf("queue.leave", runQueue(leave), stepAnswer(answers.LeaveResult)),
   withdraw: ruleOf("queue.withdraw", runQueue(withdraw), stepAnswer(Finite)),
-  attach: ruleOf("queue.attach", runQueue(attach), stepAnswer(answers.standing)),
-  heartbeat: ruleOf("queue.heartbeat", runQueue(heartbeat), stepAnswer(answers.heartbeat)),
+  attach: ruleOf("queue.attach", runQueue(attach), stepAnswer(answers.TicketSnapshot)),
+  heartbeat: ruleOf("queue.heartbeat", runQueue(heartbeat), stepAnswer(answers.Heartbeat)),
   checkKey: ruleOf("queue.checkKey", runQueue(checkKey), stepAnswer(Text)),
-  repair: ruleOf("queue.repair", runQueue(repair), stepAnswer(answers.repaired)),
-  sweep: ruleOf("queue.sweep", runQueue(sweep), stepAnswer(answers.swept)),
-  clear: ruleOf("queue.clear", runQueue(clear), stepAnswer(answers.cleared)),
+  repair: ruleOf("queue.repair", runQueue(repair), stepAnswer(answers.Repaired)),
+  sweep: ruleOf("queue.sweep", runQueue(sweep), stepAnswer(answers.Swept)),
+  clear: ruleOf("queue.clear", runQueue(clear), stepAnswer(answers.Cleared)),
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
-  audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.audited)),
-  dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.dueEnds)),
-  findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.audited)),
+  audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.Sessions)),
+  dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.Sessions)),
+  findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.Sessions)),
   noteOpening: ruleOf("queue.noteOpening", runQueue(noteOpening), stepAnswer(Text)),
-  reportSpeech: ruleOf("queue.speech", runQueue(reportSpeech), stepAnswer(answers.speech)),
-  reportSilence: ruleOf("queue.silence", runQueue(reportSilence), stepAnswer(answers.silence)),
+  reportSpeech: ruleOf("queue.speech", runQueue(reportSpeech), stepAnswer(answers.Speech)),
+  reportSilence: ruleOf("queue.silence", runQueue(reportSilence), stepAnswer(answers.Silence)),
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
   traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),
   gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),
-  act: ruleOf("operator.act", runQueue(act), stepAnswer(answers.performed)),
-  auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.auditLog)),
-  campaignSnapshot: ruleOf("operator.snapshot", runQueue(campaignSnapshot), stepAnswer(answers.campaignSnapshot)),
+  act: ruleOf("operator.act", runQueue(act), stepAnswer(Performed)),
+  auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.AuditLog)),
+  campaignSnapshot: ruleOf("operator.snapshot", runQueue(campaignSnapshot), stepAnswer(answers.CampaignSnapshot)),
 }

@@ -1,7 +1,9 @@
 /** The input and the effects of every step of the queue, as the service exposes them. */
 import type { Effect } from "effect"
+import type { Settlement } from "../protocol/settlements.ts"
+import type { Signal } from "../protocol/signals.ts"
+import type { StepAnswer } from "./answers.ts"
 import { campaignIdOf, campaignKeyOf } from "./keys.ts"
-import type { Settlement, Signal, StepAnswer } from "./rules/shared/step.ts"
 
 /** The tickets of a campaign that a process must withdraw because their callers were answered with 503. */
 export interface Withdrawals {

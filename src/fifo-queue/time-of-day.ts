@@ -2,7 +2,7 @@
  * The times in answers of the queue that callers, hosts and operators are told as a time of day. Where the store's time is another one
  * (`Store.aheadMillis`), they are moved; all other times of an answer are compared with the store's time and stay.
  */
-import type { Signal } from "./rules/shared/step.ts"
+import type { Signal } from "../protocol/signals.ts"
 import type { StepResult } from "./step.ts"
 
 const TOLD = ["endsAt", "pausedUntil", "silentUntil", "startBefore"] as const

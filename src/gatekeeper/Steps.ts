@@ -1,7 +1,9 @@
 /** Runs the steps of the queue: pushes their signals and carries out their settlements. */
+
 import { Effect, Metric } from "effect"
-import type { CampaignContext, Settlement, Signal, StepResult } from "../fifo-queue/FifoQueue.ts"
+import type { CampaignContext, Signal, StepResult } from "../fifo-queue/FifoQueue.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Settlement } from "../protocol/settlements.ts"
 import { eventOf, inSignalSpan } from "../push-channel/layer.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"

@@ -1,7 +1,8 @@
 /** The audit log as an operator reads it: what changed of the settings, bounded, and lines of one kind. */
+
 import { Effect, Option, Schema } from "effect"
+import type { AuditLine as StoredLine } from "../fifo-queue/answers.ts"
 import { PAGE_MAX } from "../fifo-queue/operator.ts"
-import type { AuditLine as StoredLine } from "../fifo-queue/rules/operator/audit-log.ts"
 import { type AuditFilter, type AuditLine, type AuditLog, SettingsChanges } from "./shapes.ts"
 
 /** The most characters of the settings' names, of a value, and of all changes in a line. */

@@ -126,8 +126,11 @@ export const Started = Schema.Struct({
 })
 export type Started = typeof Started.Type
 
-/** How a ticket ends. */
-export const END_STATES = [
+/**
+ * A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call; a `silent` call has ended
+ * because nobody spoke.
+ */
+export const EndState = Schema.Literals([
   "ended",
   "left",
   "abandoned",
@@ -137,10 +140,11 @@ export const END_STATES = [
   "removed",
   "stopped",
   "silent",
-] as const
+])
+export type EndState = typeof EndState.Type
 
 /** The states of a ticket; those after `live` are terminal. */
-export const TicketState = Schema.Literals(["waiting", "called", "starting", "live", ...END_STATES])
+export const TicketState = Schema.Literals(["waiting", "called", "starting", "live", ...EndState.literals])
 export type TicketState = typeof TicketState.Type
 
 /** A time (ms since 1970) as answers and events say it. */

@@ -1,7 +1,7 @@
 /** The service `RateLimiter`, without its layers. */
 import { Context, type Effect } from "effect"
 import type { LimitState, RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
-import type { LimitName } from "./rules/take.ts"
+import type { LimitName } from "./answers.ts"
 
 export class RateLimiter extends Context.Service<
   RateLimiter,

@@ -4,18 +4,17 @@
  * was taken.
  */
 import { Effect, Layer, Result, Schema } from "effect"
-import { usage } from "../fifo-queue/answers.ts"
-import type { Settlement, SettlementKind } from "../fifo-queue/FifoQueue.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
 import { rateLimited } from "../protocol/refusals.ts"
+import type { SettlementKind } from "../protocol/settlements.ts"
 import { Settings, type SettingsTree } from "../settings/Settings.ts"
 import { ruleOf } from "../store/rule.ts"
-import { runGiveBack, runTake } from "../store/rules/run.ts"
 import { Store } from "../store/Store.ts"
+import { type LimitName, Taken, type Usage } from "./answers.ts"
 import { RateLimiter } from "./RateLimiter.ts"
-import type { GiveBackContext } from "./rules/give-back.ts"
-import { exhausted, type LimitName, type Usage } from "./rules/take.ts"
+import { type GiveBackContext, runGiveBack } from "./rules/give-back.ts"
+import { exhausted, runTake } from "./rules/take.ts"
 import { type Budgets, DAY, HOUR, isLimited } from "./rules/units.ts"
 
 /** A ticket whose end was never reported counts as open for this long (ms). */
@@ -56,20 +55,10 @@ const NO_KEYS: ReadonlyArray<string> = []
 /** A key as this file names it: in a store with a prefix, rules know it by its full name. */
 const withoutPrefix = (key: string): string => key.slice(Math.max(0, key.indexOf("vg:")))
 
-const { Boolean: Flag, Finite, Struct, optionalKey } = Schema
-
 /** The rules that take units and give them back. */
 export const rules = {
-  take: ruleOf(
-    "limits.take",
-    runTake,
-    Struct({
-      taken: Flag,
-      usage: optionalKey(usage),
-    }),
-    { batch: true },
-  ),
-  giveBack: ruleOf("limits.giveBack", runGiveBack, Finite),
+  take: ruleOf("limits.take", runTake, Taken, { batch: true }),
+  giveBack: ruleOf("limits.giveBack", runGiveBack, Schema.Finite),
 }
 
 /** The arguments for taking units, for a rule that does so as part of a larger step. */
@@ -207,7 +196,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     const settle =
       (kind: SettlementKind) =>
-      (caller: string, token: Settlement["ticket"]): Effect.Effect<void, StoreUnavailable> => {
+      (caller: string, token: string): Effect.Effect<void, StoreUnavailable> => {
         if (unlimited && shadowGiveBack === undefined) return Effect.void
         const ownKeys = keysOf(caller)
         const call = { token, kind }

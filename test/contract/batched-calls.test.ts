@@ -3,12 +3,15 @@
  * same calls in sequence on the memory store must give the same answers and leave the same data. The server has each rule's
  * script before: a command that is answered with NOSCRIPT is sent again, perhaps behind later ones.
  */
+
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
+import { takeAndAdmit } from "../../src/admission/layer.ts"
+import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { keysOf as campaignKeys } from "../../src/fifo-queue/keys.ts"
 import { newcomerCall } from "../../src/fifo-queue/newcomer.ts"
 import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
-import type { QueueContext, StepAnswer } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { rules as queueRules } from "../../src/fifo-queue/rules.ts"
 import { keysOf as callerKeys, rules } from "../../src/rate-limiter/layer.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
@@ -206,7 +209,7 @@ describe("batched calls", () => {
   it.live("take and admit in one step: a newcomer refused by the limit is in no queue", () =>
     Effect.gen(function* () {
       const stores = yield* both
-      yield* load(queueRules.takeAndAdmit)
+      yield* load(takeAndAdmit)
       let calls = 0
       const before = yield* commands
       const outcomes = new Set<string>()
@@ -232,7 +235,7 @@ describe("batched calls", () => {
             return { keys, ownKeys: [logOf(caller)], now, context, call }
           })
           calls += batch.length
-          const { one, together } = yield* ask(stores, queueRules.takeAndAdmit, batch)
+          const { one, together } = yield* ask(stores, takeAndAdmit, batch)
           assertSame(together, one, `seed ${seed}, round ${round}`)
           for (const { _tag } of results(one)) outcomes.add(_tag)
         }

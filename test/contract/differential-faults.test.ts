@@ -2,16 +2,19 @@
  * The test of `differential.test.ts`: rules that are wrong on purpose are found, by the invariants, by Redis, or by both, as it is said
  * of each, within some histories.
  */
+
 import { assert, describe, it } from "@effect/vitest"
+import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { START_LEASE_MILLIS } from "../../src/fifo-queue/rules/admit.ts"
 import { queueKeys } from "../../src/fifo-queue/rules/shared/keys.ts"
 import { takeSlot } from "../../src/fifo-queue/rules/shared/line.ts"
-import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/fifo-queue/rules/shared/step.ts"
+import { answerOf, type QueueContext, stepOf } from "../../src/fifo-queue/rules/shared/step.ts"
+import { rules as queue } from "../../src/fifo-queue/rules.ts"
 import type { Rule } from "../../src/store/Store.ts"
 import { accountHistory } from "./differential/account-history.ts"
 import type { History } from "./differential/history.ts"
 import { rules as limiter, limiterHistory } from "./differential/limiter-history.ts"
-import { rules as queue, queueHistory } from "./differential/queue-history.ts"
+import { queueHistory } from "./differential/queue-history.ts"
 import { replayerOfSuite } from "./differential/replay.ts"
 
 const HISTORIES = 300

@@ -1,12 +1,13 @@
 /** Shadow limits (`Security.Shadow`) say of each request what the same limits in force would do, and refuse nobody. */
+
 import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { Admission } from "../../src/admission/Admission.ts"
 import * as AdmissionLayer from "../../src/admission/layer.ts"
-import type { SettlementKind } from "../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
+import type { SettlementKind } from "../../src/protocol/settlements.ts"
 import * as RateLimiterLayer from "../../src/rate-limiter/layer.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
 import { Store } from "../../src/store/Store.ts"

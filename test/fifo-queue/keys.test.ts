@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { keysOf, quarantineKeyOf } from "../../src/fifo-queue/keys.ts"
 import { QUEUE_KEY_COUNT, queueKeys } from "../../src/fifo-queue/rules/shared/keys.ts"
-import type { Signal } from "../../src/fifo-queue/rules/shared/step.ts"
-import { readSignal } from "../../src/fifo-queue/signals.ts"
+import { readSignal, type Signal } from "../../src/protocol/signals.ts"
 
 /** What Redis Cluster hashes: the text between the first brace and the next closing one, when there is any. */
 const hashed = (key: string): string => /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key

@@ -1,8 +1,10 @@
 /** The settlements of a step are carried out independently for each caller. */
+
+import type { Settlement } from "../../src/protocol/settlements.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue, type Settlement } from "../../src/fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { makeCampaigns } from "../../src/gatekeeper/Campaigns.ts"
 import { makeMemory } from "../../src/gatekeeper/calls/withdrawals.ts"
 import { makeSteps } from "../../src/gatekeeper/Steps.ts"

@@ -2,7 +2,8 @@
  * What a reported end must answer, and which attempt the queue then remembers as the one that freed the slot. Of all attempts to report
  * one end, one frees the slot; a later one can only take its place, by naming it as lost.
  */
-import type { ReportedEnd, SessionEnd } from "../../src/fifo-queue/rules/end.ts"
+import type { SessionEnd } from "../../src/fifo-queue/answers.ts"
+import type { ReportedEnd } from "../../src/fifo-queue/rules/end.ts"
 import type { QueueState } from "./queue-state.ts"
 
 /** An end that was carried out. */

@@ -2,8 +2,10 @@
  * What a step owes by what it changed: a signal for each ticket that it called or ended, and a settlement for each caller whose units it
  * decided on. Both are compared as text.
  */
+
 import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
-import type { Settlement, Signal } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { Settlement } from "../../src/protocol/settlements.ts"
+import type { Signal } from "../../src/protocol/signals.ts"
 import { type Change, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type Record } from "./queue-state.ts"
 

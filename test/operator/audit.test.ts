@@ -1,7 +1,8 @@
 /** The audit log as an operator reads it: what changed of the settings, and lines of one kind. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import type { AuditLine } from "../../src/fifo-queue/rules/operator/audit-log.ts"
+import type { AuditLine } from "../../src/fifo-queue/answers.ts"
 import { auditPage, storedChanges } from "../../src/operator/audit.ts"
 import { SettingsChanges } from "../../src/operator/shapes.ts"
 

@@ -1,10 +1,12 @@
 /** Delivery to connections: on one instance, and between two instances over a store. */
+
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue, INSTANCE_CHANNEL } from "../../src/fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
 import type { PushEvent } from "../../src/protocol/Session.ts"
+import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import {
   BACKLOG_BYTES,
   CONNECTIONS_PER_CALLER,

@@ -1,19 +1,27 @@
-/** How the Lua of a rule joins texts, and that it means the same. */
+/** How the Lua of a rule is printed, and that it means the same. */
 import { assert, describe, it } from "@effect/vitest"
 import * as tstl from "typescript-to-lua"
-import { rulePrinter } from "../../scripts/rules/printer.ts"
+import { type Declaration, rulePrinter } from "../../scripts/rules/printer.ts"
 
-/** The Lua of each expression over three texts and a number. */
-const luaOf = (...expressions: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const text = expressions.map((each, i) => `export const x${i} = ${each}`).join("\n")
-  const { file } = tstl.transpileString(`declare const a: string, b: string, c: string, n: number\n${text}`, {
+/** The declarations of a text over three texts, a number and a store. */
+const printed = (text: string, ...lazy: ReadonlyArray<string>): ReadonlyArray<Declaration> => {
+  const found: Array<Declaration> = []
+  const given = "declare const a: string, b: string, c: string, n: number, s: { db: { hget(key: string): string } }"
+  tstl.transpileString(`${given}\n${text}\nexport {}`, {
+    lib: ["lib.esnext.d.ts"],
+    types: [],
     luaTarget: tstl.LuaTarget.Lua51,
+    luaLibImport: tstl.LuaLibImportKind.None,
     noImplicitSelf: true,
     noHeader: true,
-    luaPlugins: [{ plugin: rulePrinter }],
+    luaPlugins: [{ name: "rules", plugin: rulePrinter(new Set(lazy), (each) => found.push(...each)) }],
   })
-  return [...(file?.lua ?? "").matchAll(/____exports\.x\d+ = (.*)/g)].map(([, lua = ""]) => lua)
+  return found
 }
+
+/** The Lua of each expression. */
+const luaOf = (...expressions: ReadonlyArray<string>): ReadonlyArray<string> =>
+  printed(expressions.map((each, i) => `const x${i} = ${each}`).join("\n")).map(({ lazy }) => lazy)
 
 describe("texts in the Lua of a rule", () => {
   it("are joined at once, and everything else keeps its parentheses", () => {
@@ -27,5 +35,23 @@ describe("texts in the Lua of a rule", () => {
       "n - (n - 1)": "n - (n - 1)",
     }
     assert.deepStrictEqual(luaOf(...Object.keys(expected)), Object.values(expected))
+  })
+})
+
+describe("a declaration of the rules", () => {
+  it("names others as variables, and lazy ones in their table", () => {
+    const text = "const few = () => a\nconst hget = (key: string) => key\nconst rule = () => few() + s.db.hget(a)"
+    const rule = printed(text, "few").find(({ name }) => name === "rule")
+    assert.deepStrictEqual([...(rule?.uses ?? [])], ["few", "hget"])
+    assert.include(rule?.statement, "return lazy.few() .. hget(a)")
+    assert.match(rule?.statement ?? "", /^local function rule\(/)
+    assert.include(rule?.lazy, "return lazy.few() .. lazy.hget(a)")
+    assert.match(rule?.lazy ?? "", /^function\(/)
+  })
+
+  it("does not take a local variable of the same name for it", () => {
+    const [, rule] = printed("const few = () => n\nconst rule = () => { const few = 1; return few }", "few")
+    assert.deepStrictEqual([...(rule?.uses ?? [])], [])
+    assert.notInclude(rule?.statement, "lazy.")
   })
 })

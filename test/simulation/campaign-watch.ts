@@ -4,12 +4,13 @@
  * (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since (`promises.ts`).
  */
 
+import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
 import type { FailedStart } from "../../src/fifo-queue/rules/fail.ts"
 import type { OutageReport } from "../../src/fifo-queue/rules/gates.ts"
 import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
-import type { QueueContext, StepAnswer } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background/layer.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/RemovedCampaigns.ts"
 import { START_TIMEOUT_MILLIS } from "../../src/platform-api/transport.ts"

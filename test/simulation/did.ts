@@ -1,9 +1,9 @@
 /** The rules of the queue as the simulation sees them: the input and the answer of each. */
 
-import type { StepAnswer } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import type { State } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import type { rules } from "../../src/fifo-queue/rules.ts"
-import { readSignal } from "../../src/fifo-queue/signals.ts"
+import { readSignal } from "../../src/protocol/signals.ts"
 import type { Ask, Rule } from "../../src/store/Store.ts"
 import { signalText } from "../model/obligations.ts"
 
@@ -13,7 +13,7 @@ export type AnyAsk = Ask<object, object>
 
 type Rules = typeof rules
 /** The name of a rule of the queue, without `queue.`. */
-export type Name = Exclude<keyof Rules, "act" | "auditLog" | "campaignSnapshot" | "takeAndAdmit">
+export type Name = Exclude<keyof Rules, "act" | "auditLog" | "campaignSnapshot">
 
 /** The input and the answer of a rule. */
 export type Call<N extends Name> = Parameters<Rules[N]["run"]>[4][number]

@@ -2,8 +2,9 @@
  * A gate's path to the store: every call has latency in both directions, keeps its order as on one connection, and
  * suffers the faults that a history asks for. A dead gate receives nothing more; what it had sent is still executed.
  */
+
+import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { Effect, type Scope } from "effect"
-import { INSTANCE_CHANNEL } from "../../src/fifo-queue/FifoQueue.ts"
 import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/peers/rules/heartbeat.ts"
 import { StoreUnavailable, stackless } from "../../src/protocol/refusals.ts"
 import type { Ask, Rule, Store } from "../../src/store/Store.ts"

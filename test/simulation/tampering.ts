@@ -1,5 +1,6 @@
 /** How a fault is planted: replaced rules of the store, on the embedded store only. */
 
+import type { takeAndAdmit } from "../../src/admission/layer.ts"
 import type { FailReason } from "../../src/fifo-queue/rules/fail.ts"
 import { type QueueContext, type Step, stepOf } from "../../src/fifo-queue/rules/shared/step.ts"
 import type { rules as queueRules } from "../../src/fifo-queue/rules.ts"
@@ -11,7 +12,7 @@ import type { Answer, AnyRule, Call, Name } from "./did.ts"
 type Change = (rule: AnyRule) => AnyRule
 /** The rules that a fault replaces. */
 type Replaceable = { readonly [N in Name as `queue.${N}`]: (typeof queueRules)[N] } & {
-  readonly takeAndAdmit: typeof queueRules.takeAndAdmit
+  readonly takeAndAdmit: typeof takeAndAdmit
   readonly "limits.giveBack": typeof limiterRules.giveBack
 }
 type RuleName = keyof Replaceable

@@ -2,7 +2,8 @@
  * Watches a history: the campaigns with callers, each after every step of it (`campaign-watch.ts`), what they share of their account, and
  * what callers were told.
  */
-import type { Take, Taken } from "../../src/rate-limiter/rules/take.ts"
+import type { Taken } from "../../src/rate-limiter/answers.ts"
+import type { Take } from "../../src/rate-limiter/rules/take.ts"
 import { AccountWatch } from "./account-watch.ts"
 import { CampaignWatch } from "./campaign-watch.ts"
 import { type AnyAsk, messageText } from "./did.ts"

@@ -2,10 +2,12 @@
  * Reads every ended ticket from the store before it is deleted. Its record has its ranks in the orders of acceptance (`seq`) and of
  * slots (`lease`), so the complete orders can be compared at the end, and every accepted ticket must have ended exactly once.
  */
+
 import type { Redis } from "ioredis"
 import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
-import type { EndState, State, Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
+import type { State, Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
+import type { EndState } from "../../src/protocol/Session.ts"
 import type { Ledger } from "./ledger.ts"
 import { type GrantedSlot, orderViolations } from "./order.ts"
 import { CAMPAIGN } from "./store-figures.ts"

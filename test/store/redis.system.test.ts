@@ -5,7 +5,7 @@ import { Cause, Clock, Effect, Exit, Layer, Logger, Schema, type Scope } from "e
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
-import { readSignal } from "../../src/fifo-queue/signals.ts"
+import { readSignal } from "../../src/protocol/signals.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import { layer as limiterLayer } from "../../src/rate-limiter/layer.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"

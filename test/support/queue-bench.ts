@@ -9,19 +9,19 @@ import { Effect } from "effect"
 import {
   type AccountCapacity,
   type CampaignContext,
-  type EndReporter,
   type Heard,
-  INSTANCE_CHANNEL,
-  type Settlement,
   type StartFailure,
   TICK_MILLIS,
 } from "../../src/fifo-queue/FifoQueue.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
 import { newcomerCall } from "../../src/fifo-queue/newcomer.ts"
+import type { EndReporter } from "../../src/fifo-queue/rules/end.ts"
 import type { Action } from "../../src/fifo-queue/rules/operator/actions.ts"
 import type { Pages } from "../../src/fifo-queue/rules/operator/snapshot.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../src/fifo-queue/rules.ts"
+import type { Settlement } from "../../src/protocol/settlements.ts"
+import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { Settings } from "../../src/settings/Settings.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"

@@ -3,19 +3,16 @@
  * refuse nobody: the answer names the one that would have refused.
  */
 
-import { type Admitted, admit, type Newcomer } from "../../fifo-queue/rules/admit.ts"
+import type { Admitted, StepAnswer } from "../../fifo-queue/answers.ts"
+import { admit, type Newcomer } from "../../fifo-queue/rules/admit.ts"
+import { beginStep, endStep } from "../../fifo-queue/rules/run.ts"
+import { QUEUE_KEY_COUNT } from "../../fifo-queue/rules/shared/keys.ts"
 import type { QueueContext, Step } from "../../fifo-queue/rules/shared/step.ts"
-import {
-  exhausted,
-  type LimitName,
-  type Near,
-  TAKEN,
-  type Taken,
-  take,
-  takingOf,
-  type Usage,
-} from "../../rate-limiter/rules/take.ts"
+import type { LimitName, Near, Taken } from "../../rate-limiter/answers.ts"
+import { exhausted, TAKEN, take, takingOf } from "../../rate-limiter/rules/take.ts"
 import { type Budgets, isLimited } from "../../rate-limiter/rules/units.ts"
+import type { Run } from "../../store/rules/run.ts"
+import type { Noted, TakenAndAdmitted } from "../answers.ts"
 
 export interface TakeAndAdmitContext {
   readonly budgets: Budgets
@@ -23,17 +20,6 @@ export interface TakeAndAdmitContext {
   readonly shadow?: Budgets
   readonly queue: QueueContext
 }
-
-/** What is noted of an admitted newcomer. */
-export interface Noted {
-  /** the limits that it is near; absent for none */
-  readonly near?: Near
-  /** the shadow limit that would have refused it; absent for none */
-  readonly shadow?: LimitName
-}
-
-/** A refused newcomer took nothing; `usage` is that of the budgets. */
-export type TakenAndAdmitted = (Admitted & Noted) | { readonly _tag: "refused"; readonly usage: Usage }
 
 /**
  * The shadow limit that would refuse this take. Then nothing is taken from the shadow limits, as from real ones.
@@ -88,4 +74,18 @@ export const takeAndAdmit = (
     }
   }
   return answers
+}
+
+/** Keys: a campaign's, then the log of each caller, and after each the shadow log if there are shadow limits. */
+export const runTakeAndAdmit: Run<TakeAndAdmitContext, Newcomer, StepAnswer<TakenAndAdmitted>> = (
+  db,
+  keys,
+  now,
+  context,
+  calls,
+) => {
+  const s = beginStep(db, keys, now, context.queue)
+  const logs: Array<string> = []
+  for (let i = QUEUE_KEY_COUNT; i < keys.length; i++) logs.push(keys[i] as string)
+  return endStep(s, takeAndAdmit(s, context, logs, calls))
 }

@@ -1,5 +1,6 @@
 /** Removes settlements that the rate limiter has carried out. */
-import type { Settlement, Step } from "./shared/step.ts"
+import type { Settlement } from "../../protocol/settlements.ts"
+import type { Step } from "./shared/step.ts"
 
 /** Returns how many of the settlements were still owed. */
 export const acknowledge = (s: Step, { settlements }: { readonly settlements: ReadonlyArray<Settlement> }): number => {

@@ -12,9 +12,10 @@
  */
 
 import { decode, textOf } from "../../store/rules/native.ts"
+import type { Admitted, Waiting } from "../answers.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
 import { lastFairPlace, lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
-import { isPauseOn, type Pause, type Place, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
+import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
 import { clockLagMillis } from "./shared/outage.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
 import { positionAt } from "./shared/position.ts"
@@ -39,30 +40,6 @@ export interface Newcomer {
 
 /** What a gate knows of a newcomer. */
 export type Origin = Pick<Ticket, "caller" | "holds" | "network" | "trace">
-
-/**
- * The place of a newcomer that waits. It is the last one, so its position is usually the length of the queue. Fields with their usual
- * value are absent, because writing the answers takes a tenth of the step.
- */
-export interface LastPlace extends Pause, Pick<Place, "position" | "slots"> {
-  readonly _tag: "waiting"
-  /** the length of the queue; absent where it is the position */
-  readonly length?: number
-  /** the average length of a call; absent while none was measured */
-  readonly averageMillis?: number
-  /** the platform cannot be reached */
-  readonly disrupted?: true
-}
-
-/** What became of a newcomer. */
-export type Admitted =
-  | { readonly _tag: "starting"; readonly lease: string }
-  | LastPlace
-  | { readonly _tag: "full"; readonly length: number; readonly averageMillis: number }
-  /** the platform refuses what the operator must mend, and newcomers do not wait for that */
-  | { readonly _tag: "rejected" }
-  /** an operator lets no newcomer in, or this one was withdrawn */
-  | { readonly _tag: "draining" }
 
 /** The record of a newcomer that waits, as JSON. `seq` and `now` in their stored form. */
 const recordOf = (origin: string, seq: string, now: string): string =>
@@ -121,12 +98,6 @@ const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field
   const found = s.db.hgetNumbers(s.keys.networks, fields)
   for (let i = 0; i < fields.length; i++) waitingCounts[fields[i] as string] = found[i] as number
   return waitingCounts
-}
-
-const lastPlace = (position: number, averageMillis: number, disrupted: boolean): LastPlace => {
-  const place: LastPlace =
-    averageMillis === 0 ? { _tag: "waiting", position } : { _tag: "waiting", position, averageMillis }
-  return disrupted ? { ...place, disrupted } : place
 }
 
 /** Answers each newcomer as if they had arrived one after the other. */
@@ -227,8 +198,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         isChanged[field] = true
         waitingCounts[field] = waitsBefore + 1
       }
-      const last = lastPlace(position, averageMillis, disrupted)
-      const place = withSlots(s, position === length ? last : { ...last, length }, served)
+      const waiting: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
+      const place = withSlots(s, waiting, served)
       answers.push(pauseOn ? pausedAnswer(place, pausedUntil) : place)
     }
   }

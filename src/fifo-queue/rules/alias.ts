@@ -3,13 +3,11 @@
  * reported before, the session ends now. The known id is the fence: it belongs to this running session only.
  */
 
+import type { Aliased } from "../answers.ts"
 import { endReported } from "./end.ts"
 import { callNext } from "./shared/call-next.ts"
 import { loadBySession, save } from "./shared/load.ts"
 import type { Step } from "./shared/step.ts"
-
-/** `stale`: the known session is not running. */
-export type Aliased = "kept" | "ended" | "stale"
 
 export const alias = (
   s: Step,

@@ -2,21 +2,14 @@
  * Attaches a connection of a ticket to this gate, or answers a query for the ticket. If the page is `hidden` and the ticket is called,
  * its turn is extended.
  */
+import type { TicketSnapshot } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
-import { enqueue, place, type Waiting } from "./shared/line.ts"
+import { enqueue, place } from "./shared/line.ts"
 import { load, save } from "./shared/load.ts"
 import { extendTurn, turnDeadline } from "./shared/outage.ts"
 import type { Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
-import { type LiveOrEnded, liveOrFailed } from "./standing.ts"
-
-/** A ticket's state as its holder sees it. */
-export type TicketSnapshot =
-  | Waiting
-  | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
-  | { readonly _tag: "starting" }
-  | LiveOrEnded
-  | { readonly _tag: "unknown" }
+import { liveOrFailed } from "./standing.ts"
 
 /** The state of a ticket after an expired turn was handled. */
 const standing = (s: Step, id: string, ticket: Ticket): TicketSnapshot => {

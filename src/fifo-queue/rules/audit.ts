@@ -1,6 +1,7 @@
 /**
  * Returns live sessions to check with the platform, because a webhook may be lost. One gate at a time claims the check.
  */
+import type { Sessions } from "../answers.ts"
 import { MAX_PER_STEP } from "./shared/expiry.ts"
 import { loadHolder } from "./shared/load.ts"
 import { meta, type Step } from "./shared/step.ts"
@@ -9,7 +10,7 @@ import { meta, type Step } from "./shared/step.ts"
 export const audit = (
   s: Step,
   { ageMillis, claimMillis }: { readonly ageMillis: number; readonly claimMillis: number },
-): { readonly sessions?: ReadonlyArray<string> } => {
+): Sessions => {
   if (meta(s, "auditUntil") > s.now) return {}
   s.db.hset(s.keys.meta, "auditUntil", `${s.now + claimMillis}`)
   const found: Array<string> = []

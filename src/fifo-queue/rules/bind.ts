@@ -8,6 +8,7 @@
  * time (`offer.ts`), and otherwise the slot is freed. Such a bind does not show that the platform can be reached.
  */
 
+import type { Binding } from "../answers.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { closeDoubt, countDoubts, doubtOf } from "./shared/doubt.ts"
 import { endBeforeLease, endOrphan } from "./shared/ending.ts"
@@ -28,9 +29,6 @@ export interface Bound {
   /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
   readonly offerMillis?: number
 }
-
-/** `stale`: the lease is no longer this ticket's. `ended`: the session's end was already reported. */
-export type Binding = "live" | "ended" | "stale"
 
 /** What the session is bound to: the starting ticket, or the start's doubt. */
 const holderOf = (

@@ -9,29 +9,11 @@
  */
 
 import { ALL, LOWEST } from "../../store/rules/native.ts"
+import type { Cleared } from "../answers.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "./shared/expiry.ts"
 import { dequeue, endTicket, freeSlot } from "./shared/line.ts"
 import { loadHolder, loadWaiting } from "./shared/load.ts"
-import { meta, type Settlement, type Step } from "./shared/step.ts"
-
-export type Cleared =
-  /** a gate serves the campaign; nothing was done */
-  | { readonly _tag: "served" }
-  | {
-      readonly _tag: "cleared"
-      /** another step has work to do at once */
-      readonly more: boolean
-      /** tickets that this step removed */
-      readonly sent: number
-      /** tickets remain, including ended ones still remembered, or settlements are owed */
-      readonly left: boolean
-      readonly waiting: number
-      readonly leases: number
-      /** leases with a running session */
-      readonly live: number
-      /** settlements that the process which caused them did not carry out */
-      readonly owed?: ReadonlyArray<Settlement>
-    }
+import { meta, type Step } from "./shared/step.ts"
 
 const sendWaitingAway = (s: Step, since: number): number => {
   let sent = 0

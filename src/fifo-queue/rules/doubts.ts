@@ -1,6 +1,7 @@
 /** Starts in doubt: lists them, and resolves one by what the platform reports. */
 
 import { ALL, beginsWith } from "../../store/rules/native.ts"
+import type { Doubt, Doubts, Resolved } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
 import { bindDoubt, dropDoubt, firstUnknown } from "./shared/doubt.ts"
 import { endBeforeLease, endOrphan } from "./shared/ending.ts"
@@ -13,16 +14,6 @@ const MAX_DOUBTS = 200
 /** How often the platform must report that it has no such session, since it may list a session late. */
 const REQUIRED_LOOKS = 2
 
-/** A start that may have happened; its slot is held. */
-export interface Doubt {
-  readonly id: string
-  readonly ticket: string
-  /** when its slot was taken (ms since 1970) */
-  readonly since: number
-  /** what was stored with the ticket */
-  readonly data: string
-}
-
 /** What the gate needs to search for the session of a start in doubt. */
 const detailsOf = (s: Step, id: string, doubt: Ticket): Doubt => ({
   id,
@@ -32,7 +23,7 @@ const detailsOf = (s: Step, id: string, doubt: Ticket): Doubt => ({
 })
 
 /** The start in doubt of a lease, even while a gate has claimed the check; empty when there is none. */
-export const doubtAt = (s: Step, { lease }: { readonly lease: string }): { readonly doubts?: ReadonlyArray<Doubt> } => {
+export const doubtAt = (s: Step, { lease }: { readonly lease: string }): Doubts => {
   const id = doubtId(lease)
   const doubt = load(s, id)
   return doubt === undefined || doubt.state !== "doubt" ? {} : { doubts: [detailsOf(s, id, doubt)] }
@@ -45,7 +36,7 @@ export const doubtAt = (s: Step, { lease }: { readonly lease: string }): { reado
 export const doubts = (
   s: Step,
   { ageMillis, claimMillis }: { readonly ageMillis: number; readonly claimMillis: number },
-): { readonly doubts?: ReadonlyArray<Doubt> } => {
+): Doubts => {
   const found: Array<Doubt> = []
   if (meta(s, "doubts") === 0 || meta(s, "askedUntil") > s.now) return {}
   s.db.hset(s.keys.meta, "askedUntil", `${s.now + claimMillis}`)
@@ -65,9 +56,6 @@ export interface PlatformFindings {
   /** sessions that may belong to the start, each by its ids; absent when there are none */
   readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
 }
-
-/** `open`: still in doubt. `stale`: there is no such doubt any more. */
-export type Resolved = "running" | "open" | "free" | "stale"
 
 const isAnyStarting = (s: Step): boolean => {
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {

@@ -1,6 +1,7 @@
 /** Returns the running sessions that are to be ended at the platform now, and claims them for the asking gate (`./shared/ending.ts`). */
 
 import { LOWEST } from "../../store/rules/native.ts"
+import type { Sessions } from "../answers.ts"
 import { applySilenceLimit, earlyMillis, endsAtOnce } from "./shared/ending.ts"
 import { MAX_PER_STEP } from "./shared/expiry.ts"
 import { load } from "./shared/load.ts"
@@ -16,10 +17,7 @@ export interface DueEnds {
 }
 
 /** Returns what was bound to each session, as JSON. */
-export const dueEnds = (
-  s: Step,
-  { atOnceOnly, claimMillis, silenceMillis }: DueEnds,
-): { readonly sessions?: ReadonlyArray<string> } => {
+export const dueEnds = (s: Step, { atOnceOnly, claimMillis, silenceMillis }: DueEnds): Sessions => {
   const { db, keys } = s
   const found: Array<string> = []
   for (const id of db.zrangebyscore(keys.ending, LOWEST, s.now, MAX_PER_STEP)) {

@@ -10,6 +10,7 @@
  * that names it as lost takes its place, and that one only. So of all reports of one end, at most one is told that it freed the slot.
  */
 
+import type { SessionEnd } from "../answers.ts"
 import { FREE_LEAVE_MILLIS } from "./leave.ts"
 import { callNext } from "./shared/call-next.ts"
 import { missOffer } from "./shared/expiry.ts"
@@ -19,9 +20,6 @@ import { isGracePeriod } from "./shared/outage.ts"
 import { clearUnreported, countUnreported } from "./shared/platform-state.ts"
 import type { Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
-
-/** `again`: a lost attempt of the same report has freed the slot. */
-export type SessionEnd = "released" | "again" | "repeat" | "unknown"
 
 /** The entry of an attempt that has freed a slot, among the ids of ended sessions; no platform gives a session such an id. */
 const attemptEntry = (attempt: string): string => `=${attempt}`

@@ -28,9 +28,10 @@
  * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
  * session runs.
  */
+import type { Failed } from "../answers.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "./shared/doubt.ts"
-import { endTicket, freeSlot, isBackingOff, park, place, requeue, type Waiting } from "./shared/line.ts"
+import { endTicket, freeSlot, isBackingOff, park, place, requeue } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
 import { isKnownNumber, limitByPlatform, noteRefusal } from "./shared/platform-limit.ts"
 import {
@@ -86,8 +87,6 @@ export interface FailedStart {
   /** the key or the account is refused, which no caller can cause */
   readonly ofAccount?: true
 }
-
-export type Failed = Waiting | { readonly _tag: "failed" } | { readonly _tag: "stale" }
 
 /** How long the campaign backs off (ms). */
 const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {

@@ -2,32 +2,15 @@
  * Returns where tickets stand and keeps waiting ones present: one command per tick for all tickets of a gate. A
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`./shared/outage.ts`).
  */
+import type { Heartbeat, TicketHeartbeat } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
-import { isDisrupted, isPaused, type Pause, type Place, pausedAnswer, positionOf, withSlots } from "./shared/line.ts"
+import { isDisrupted, isPaused, pausedAnswer, positionOf, withSlots } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
 import { turnDeadline } from "./shared/outage.ts"
 import { servedWhileFull } from "./shared/platform-state.ts"
 import { positionAt } from "./shared/position.ts"
 import { meta, type Step } from "./shared/step.ts"
 import type { State } from "./shared/ticket.ts"
-
-/** One ticket of a heartbeat; without a state when the ticket is unknown. */
-export interface TicketHeartbeat {
-  readonly state?: State
-  /** of a waiting ticket */
-  readonly position?: number
-  /** of a called ticket */
-  readonly startBefore?: number
-  readonly lease?: string
-}
-
-export interface Heartbeat extends Pause, Pick<Place, "slots"> {
-  readonly length: number
-  readonly averageMillis: number
-  readonly disrupted: boolean
-  /** in the order of the ids */
-  readonly tickets?: ReadonlyArray<TicketHeartbeat>
-}
 
 const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   const { context, db, keys, now } = s

@@ -5,6 +5,7 @@
  * price of a call. The window is measured back from its deadline, because outages renew it. While no gate sweeps or the platform cannot be reached,
  * leaving is never late.
  */
+import type { LeaveResult } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
 import { dequeue, endTicket, freeSlot, isDisrupted } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
@@ -13,9 +14,6 @@ import type { Step } from "./shared/step.ts"
 
 /** A caller who leaves later than this after being called has missed the turn (ms). */
 export const FREE_LEAVE_MILLIS = 5_000
-
-/** `busy`: the ticket is starting or live. */
-export type LeaveResult = "left" | "busy" | "ended" | "unknown"
 
 export const leave = (s: Step, { id }: { readonly id: string }): LeaveResult => {
   const ticket = load(s, id)

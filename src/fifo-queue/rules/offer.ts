@@ -4,13 +4,13 @@
  * `offered` keeps a late repetition of the first `bind` from allowing a second offer.
  */
 
+import type { Offered } from "../answers.ts"
 import { START_LEASE_MILLIS } from "./admit.ts"
 import { callNext } from "./shared/call-next.ts"
 import { missOffer } from "./shared/expiry.ts"
 import { load, save } from "./shared/load.ts"
 import { clockLagMillis } from "./shared/outage.ts"
 import type { Step } from "./shared/step.ts"
-import type { Ended } from "./standing.ts"
 
 export interface Offer {
   readonly id: string
@@ -19,15 +19,6 @@ export interface Offer {
   /** stored with the ticket from now on, as before its start */
   readonly data: string
 }
-
-export type Offered =
-  | { readonly _tag: "starting"; readonly lease: string }
-  /** an offer was made before, with any outcome */
-  | { readonly _tag: "used" }
-  /** the session is not this ticket's */
-  | { readonly _tag: "foreign" }
-  | Ended
-  | { readonly _tag: "unknown" }
 
 export const offer = (s: Step, { data, id, session }: Offer): Offered => {
   const ticket = load(s, id)

@@ -6,6 +6,7 @@
  * A campaign of which no rule has failed is not changed.
  */
 
+import type { Repaired } from "../answers.ts"
 import { isRecountable, recount } from "./recount.ts"
 import { DOUBT_MILLIS } from "./shared/doubt.ts"
 import { enqueue, RETENTION_MILLIS, requeue } from "./shared/line.ts"
@@ -19,11 +20,6 @@ export const REPAIR_PAGE = 200
 /** Where the next page begins: the store's own text; `0` is the beginning, and the end. */
 export interface RepairFrom {
   readonly cursor: string
-}
-
-export interface Repaired extends RepairFrom {
-  /** how many tickets were put back */
-  readonly repaired: number
 }
 
 /** Its slot and its sessions are known again. */

@@ -8,10 +8,11 @@
  * A page can report what it likes, since only its own call ends by it: it has `MIN_NOTICE_MILLIS` from the report, and its caller's voice
  * would keep the call as well.
  */
+import type { Silence } from "../answers.ts"
 import { endBeforeLease, mustEnd } from "./shared/ending.ts"
 import { load, loadBySession, save } from "./shared/load.ts"
 import type { Step } from "./shared/step.ts"
-import type { EndState, Ticket } from "./shared/ticket.ts"
+import type { Ticket } from "./shared/ticket.ts"
 
 /** How long a caller has at least to say something after the report (ms). */
 export const MIN_NOTICE_MILLIS = 5_000
@@ -38,13 +39,6 @@ export interface SilenceReport {
   /** a gate can end the call at the platform */
   readonly ends?: true
 }
-
-/** `silent`: the call ends at `endsAt` (ms since 1970) unless somebody speaks. `speech`: no end is due. */
-export type Silence =
-  | { readonly _tag: "silent"; readonly endsAt: number }
-  | { readonly _tag: "speech" }
-  | { readonly _tag: "ended"; readonly state: EndState }
-  | { readonly _tag: "unknown" }
 
 const notRunning = ({ state }: Ticket): Silence =>
   state === "waiting" || state === "called" || state === "starting" || state === "live" || state === "doubt"

@@ -1,19 +1,12 @@
 /** What the holder of a live or ended ticket is told. */
 
 import { decode, isObject, textsIn } from "../../store/rules/native.ts"
+import type { LiveOrEnded } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
 import { endSession } from "./shared/line.ts"
 import { quarantine } from "./shared/load.ts"
 import type { Step } from "./shared/step.ts"
-import type { EndState, Ticket } from "./shared/ticket.ts"
-
-export interface Ended {
-  readonly _tag: "ended"
-  readonly state: EndState
-}
-
-/** `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks (ms). */
-export type LiveOrEnded = { readonly _tag: "live"; readonly data: string; readonly silentUntil?: number } | Ended
+import type { Ticket } from "./shared/ticket.ts"
 
 /** Whether the bound data name a session. */
 const namesSession = (data: string): boolean => {

@@ -6,30 +6,16 @@
  * or was lost: otherwise the ticket would stay `starting` until its lease ends, and nobody would ask the platform.
  */
 
+import type { Ended, Start } from "../answers.ts"
 import { START_LEASE_MILLIS } from "./admit.ts"
 import { callNext } from "./shared/call-next.ts"
 import { doubtOf, dropDoubt } from "./shared/doubt.ts"
-import { endTicket, freeSlot, isDisrupted, place, type Waiting } from "./shared/line.ts"
+import { endTicket, freeSlot, isDisrupted, place } from "./shared/line.ts"
 import { load, save } from "./shared/load.ts"
 import { clockLagMillis, MAX_WINDOWS, silentSince } from "./shared/outage.ts"
 import type { Step } from "./shared/step.ts"
 import { doubtId } from "./shared/ticket.ts"
-import { type Ended, type LiveOrEnded, liveOrFailed } from "./standing.ts"
-
-/** `calledAt` and `acceptedAt` in ms since 1970. */
-export type Start =
-  | {
-      readonly _tag: "starting"
-      readonly lease: string
-      readonly data: string
-      readonly calledAt: number
-      readonly acceptedAt: number
-    }
-  | Waiting
-  /** another start of the ticket is under way */
-  | { readonly _tag: "busy" }
-  | LiveOrEnded
-  | { readonly _tag: "unknown" }
+import { liveOrFailed } from "./standing.ts"
 
 /** A start of a ticket; `attempt` tells it from every other. */
 export interface StartAttempt {

@@ -7,6 +7,7 @@
  */
 
 import { decode, isNumber, isObject, isText, LOWEST } from "../../store/rules/native.ts"
+import type { Swept } from "../answers.ts"
 import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
@@ -25,9 +26,9 @@ import {
   silentSince,
 } from "./shared/outage.ts"
 import { allowedByPlatform } from "./shared/platform-limit.ts"
-import { type Heard, hearPlatform, type Watched, watchPlatform } from "./shared/platform-state.ts"
+import { type Heard, hearPlatform, watchPlatform } from "./shared/platform-state.ts"
 import { isCutOff } from "./shared/stall.ts"
-import { meta, type Settlement, type Step } from "./shared/step.ts"
+import { meta, type Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
 
 /** A sweep reads at most this many pages of `MAX_PER_STEP` entries when it has to skip some. */
@@ -36,27 +37,6 @@ const MAX_PAGES = 5
 /** How many ids of ended sessions and attempts are remembered, and for how long (ms). */
 const MAX_ENDED_SESSIONS = 100_000
 export const ENDED_SESSION_MILLIS: number = 24 * 3_600_000
-
-export interface Swept extends Watched {
-  /** another sweep has work to do at once */
-  readonly more: boolean
-  readonly waiting: number
-  readonly leases: number
-  /** leases with a running session */
-  readonly live: number
-  /** leases of starts that may have happened */
-  readonly doubts: number
-  readonly averageMillis: number
-  /** settlements that the process which caused them did not carry out */
-  readonly owed?: ReadonlyArray<Settlement>
-  /** the platform cannot be reached: one ticket at a time is called to probe it */
-  readonly disrupted: boolean
-  /** how many invalid records were ever found; when the last was found (ms), and its key and id */
-  readonly quarantined: number
-  /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
-  readonly allowed?: number
-  readonly junk?: { readonly at: number; readonly key: string; readonly id: string }
-}
 
 /** Ends overdue entries, except those whose gate must be waited for. True when there is more to do. */
 const endOverdue = (

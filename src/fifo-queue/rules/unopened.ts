@@ -11,6 +11,7 @@
  */
 
 import { LOWEST } from "../../store/rules/native.ts"
+import type { Sessions } from "../answers.ts"
 import { load, loadBySession, save } from "./shared/load.ts"
 import type { Step } from "./shared/step.ts"
 
@@ -25,7 +26,7 @@ export interface FindUnopened {
 }
 
 /** One id of each session to ask about now. */
-export const findUnopened = (s: Step, { claimMillis }: FindUnopened): { readonly sessions?: ReadonlyArray<string> } => {
+export const findUnopened = (s: Step, { claimMillis }: FindUnopened): Sessions => {
   const { db, keys } = s
   const found: Array<string> = []
   for (const id of db.zrangebyscore(keys.unopened, LOWEST, s.now, MAX_ASKED)) {

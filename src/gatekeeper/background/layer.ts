@@ -2,10 +2,10 @@
  * Background tasks: the sweep that enforces deadlines and recovers lost wake-ups, the heartbeat that keeps connected tickets
  * present and pushes their position, the audit of sessions whose webhook was lost, and the end of calls that last too long.
  */
+
 import { Effect, Exit, type Scope } from "effect"
 import {
   type CampaignContext,
-  type EndReporter,
   FifoQueue,
   type Heartbeat,
   type HeartbeatEntry,

@@ -4,9 +4,10 @@
  * token's own unit still counts, but never fills the log beyond `fullest` units. Idempotent.
  */
 
-import type { SettlementKind } from "../../fifo-queue/rules/shared/step.ts"
+import type { SettlementKind } from "../../protocol/settlements.ts"
 import type { Db } from "../../store/rules/db.ts"
 import { LOWEST } from "../../store/rules/native.ts"
+import type { Run } from "../../store/rules/run.ts"
 import { DAY, HOUR, OPEN } from "./units.ts"
 
 export interface GiveBackContext {
@@ -70,4 +71,11 @@ export const giveBack = (
     }
   }
   return changed
+}
+
+/** Keys: a caller's log and refunds. */
+export const runGiveBack: Run<GiveBackContext, GiveBack, number> = (db, keys, now, context, calls) => {
+  const answers: Array<number> = []
+  for (const call of calls) answers.push(giveBack(db, keys[0] as string, keys[1] as string, now, context, call))
+  return answers
 }

@@ -1,6 +1,9 @@
 /** Takes one unit of every budget, or of none. */
+
 import type { Db } from "../../store/rules/db.ts"
 import { HIGHEST, LOWEST, sortNumbers, textOf } from "../../store/rules/native.ts"
+import type { Run } from "../../store/rules/run.ts"
+import type { LimitName, Taken, Usage } from "../answers.ts"
 import { type Budgets, DAY, HOUR, OPEN } from "./units.ts"
 
 export interface Take {
@@ -9,35 +12,6 @@ export interface Take {
   /** the caller of this rule needs the usage only when nothing is taken */
   readonly omitUsage?: true
 }
-
-/**
- * Used units after this take. A reset is the time (ms since 1970) when the budget gains a unit, or 0. `openReset` is
- * set only when nothing was taken: the time when the oldest open unit expires by itself.
- */
-export interface Usage {
-  readonly hour: number
-  readonly hourReset: number
-  readonly day: number
-  readonly dayReset: number
-  readonly open: number
-  readonly openReset: number
-}
-
-/** Which limits the caller is near, after this take. */
-export interface Near {
-  readonly hour: boolean
-  readonly day: boolean
-}
-
-export interface Taken {
-  readonly taken: boolean
-  readonly usage?: Usage
-  /** only with `omitUsage`; absent for a caller who is near no limit */
-  readonly near?: Near
-}
-
-/** A limit that is exhausted. */
-export type LimitName = "hour" | "day" | "concurrent"
 
 /** The limit that refused a take with this usage. */
 export const exhausted = ({ daily, hourly }: Budgets, { day, hour }: Usage): LimitName => {
@@ -178,4 +152,15 @@ export const take = (db: Db, log: string, taking: Taking, token: string, omitUsa
   if (!omitUsage || !isRoomy(db, log, taking, units)) return takeCounted(db, log, taking, token, omitUsage, units)
   addUnit(db, log, taking, token)
   return TAKEN
+}
+
+/** Keys: the log of each caller. */
+export const runTake: Run<Budgets, Take, Taken> = (db, keys, now, budgets, calls) => {
+  const answers: Array<Taken> = []
+  const taking = takingOf(now, budgets)
+  for (let i = 0; i < calls.length; i++) {
+    const { omitUsage, token } = calls[i] as Take
+    answers.push(take(db, keys[i] as string, taking, token, omitUsage === true))
+  }
+  return answers
 }

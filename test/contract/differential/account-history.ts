@@ -3,9 +3,10 @@
  * time passes. The invariants of each campaign and those of the account are checked after every step.
  */
 
+import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import { campaignIdOf, keysOf } from "../../../src/fifo-queue/keys.ts"
 import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
-import type { QueueContext, StepAnswer } from "../../../src/fifo-queue/rules/shared/step.ts"
+import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { rules as queueRules } from "../../../src/fifo-queue/rules.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"

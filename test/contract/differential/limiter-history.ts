@@ -1,7 +1,7 @@
 /** A random history of one caller's budgets, checked against plain counting. */
+import type { Taken } from "../../../src/rate-limiter/answers.ts"
 import { keysOf, rules as limiterRules } from "../../../src/rate-limiter/layer.ts"
 import type { GiveBackContext } from "../../../src/rate-limiter/rules/give-back.ts"
-import type { Taken } from "../../../src/rate-limiter/rules/take.ts"
 import type { Budgets } from "../../../src/rate-limiter/rules/units.ts"
 import { LimiterModel } from "../../support/limiter-model.ts"
 import { type History, recorder } from "./history.ts"

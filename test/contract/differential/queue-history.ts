@@ -3,6 +3,7 @@
  * slots and instances change, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
 
+import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
@@ -12,10 +13,11 @@ import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
 import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/rules/shared/platform-limit.ts"
 import type { Heard } from "../../../src/fifo-queue/rules/shared/platform-state.ts"
-import type { QueueContext, Settlement, StepAnswer } from "../../../src/fifo-queue/rules/shared/step.ts"
+import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { ENDED_SESSION_MILLIS } from "../../../src/fifo-queue/rules/sweep.ts"
-import { rules as queueRules } from "../../../src/fifo-queue/rules.ts"
+import { rules } from "../../../src/fifo-queue/rules.ts"
+import type { Settlement } from "../../../src/protocol/settlements.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Rule } from "../../../src/store/Store.ts"
 import { originOf } from "../../harness/newcomers.ts"
@@ -33,8 +35,6 @@ import { doubtIds, EMPTY, probe, type QueueState, readState } from "../../model/
 import { type History, type Message, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
-const { takeAndAdmit: _, ...ofTheQueue } = queueRules
-export const rules = ofTheQueue
 export type Rules = typeof rules
 
 const STEPS = 36

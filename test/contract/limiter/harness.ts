@@ -1,8 +1,9 @@
 /** What the limiter's contract is written in: a test with its own caller, and what is taken and given back. */
+
 import { randomUUID } from "node:crypto"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Result, type Scope } from "effect"
-import type { SettlementKind } from "../../../src/fifo-queue/FifoQueue.ts"
+import type { SettlementKind } from "../../../src/protocol/settlements.ts"
 import { layer as limiterLayer } from "../../../src/rate-limiter/layer.ts"
 import { RateLimiter } from "../../../src/rate-limiter/RateLimiter.ts"
 import type { Store } from "../../../src/store/Store.ts"

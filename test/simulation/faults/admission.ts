@@ -1,16 +1,11 @@
 /** Faults in who is admitted, who is called, and whether anybody learns of it. */
 
+import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
 import { START_LEASE_MILLIS } from "../../../src/fifo-queue/rules/admit.ts"
 import { enqueue, place, takeSlot } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { save } from "../../../src/fifo-queue/rules/shared/load.ts"
-import {
-  answerOf,
-  type QueueContext,
-  type Step,
-  type StepAnswer,
-  stepOf,
-} from "../../../src/fifo-queue/rules/shared/step.ts"
+import { answerOf, type QueueContext, type Step, stepOf } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { Ticket } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { originOf } from "../../harness/newcomers.ts"
 import type { Answer, AnyRule, Name } from "../did.ts"

@@ -1,5 +1,6 @@
 /** Faults in what a caller is charged and gets back. */
-import type { Settlement, StepAnswer } from "../../../src/fifo-queue/rules/shared/step.ts"
+import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
+import type { Settlement } from "../../../src/protocol/settlements.ts"
 import { everywhere, failedAs, queue, replaced, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

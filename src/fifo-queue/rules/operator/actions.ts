@@ -6,6 +6,7 @@
  */
 
 import { ALL, textOf } from "../../../store/rules/native.ts"
+import type { Performed } from "../../operator-schemas.ts"
 import { callNext, callUpTo } from "../shared/call-next.ts"
 import { bindDoubt, dropDoubt, firstUnknown } from "../shared/doubt.ts"
 import { stop } from "../shared/ending.ts"
@@ -52,48 +53,6 @@ export interface SettingsChange {
   readonly type: "settings"
   readonly changed: string
   readonly changes: string
-}
-
-/**
- * - `already`: the campaign was in that state
- * - `more`: the step reached its bound before it found a ticket to call; repeat the action
- * - `ended`: no session of the slot runs any more
- * - `freed`: the slot is free, but a session may still run at the platform
- * - `ending`: the session is being ended at the platform, and holds its slot until then, for at most `STOP_MILLIS`
- * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
- */
-export type ActionResult =
-  | "done"
-  | "already"
-  | "called"
-  | "no_slot"
-  | "nobody"
-  | "more"
-  | "removed"
-  | "ended"
-  | "freed"
-  | "ending"
-  | "gone"
-
-export interface ActionOutcome {
-  readonly result: ActionResult
-  /** the short hash of the ticket concerned, or `-` */
-  readonly ticket: string
-  /** when the pause that was begun ends by itself (ms); absent for one without an end, and for other actions */
-  readonly pausedUntil?: number
-}
-
-/** What the gate needs to end a session at the platform. */
-export interface SessionToEnd {
-  /** what was bound to the session, JSON */
-  readonly data: string
-  /** when its slot is freed at the latest (ms) */
-  readonly deadline: number
-}
-
-export interface Performed extends ActionOutcome {
-  /** with the result `ending` */
-  readonly session?: SessionToEnd
 }
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */

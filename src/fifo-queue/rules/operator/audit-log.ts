@@ -1,25 +1,12 @@
 /** The audit log: one line for each action of an operator, written in the same step. */
+
 import { decode, encode, isNumber, isObject, isText } from "../../../store/rules/native.ts"
+import type { AuditLine } from "../../answers.ts"
 import type { Step } from "../shared/step.ts"
 import { shortHash, type Ticket } from "../shared/ticket.ts"
 
 /** The number of lines that are kept. */
 export const AUDIT_LOG_MAX = 1_000
-
-/**
- * `target`: a ticket's short hash, `#` and the number of a ticket or lease that was gone, the names of changed settings, or `-`. `at` is in
- * ms since 1970.
- */
-export interface AuditLine {
-  readonly n: number
-  readonly at: number
-  readonly who: string
-  readonly action: string
-  readonly target: string
-  readonly result: string
-  /** of changed settings: what changed, as JSON that the rule does not read */
-  readonly changes?: string
-}
 
 export const addAuditLine = (
   s: Step,

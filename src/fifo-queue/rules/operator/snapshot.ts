@@ -2,80 +2,22 @@
  * A campaign at one moment, for operators: its figures, a page of its slots (by deadline) and a page of its queue. It names tickets
  * by a short hash, because a ticket's id is its bearer's credential.
  */
-import { type AccountFigures, accountFigures } from "../shared/account.ts"
+import type { CampaignSnapshot } from "../../answers.ts"
+import type { HeldSlot, WaitingTicket } from "../../operator-schemas.ts"
+import { accountFigures } from "../shared/account.ts"
 import { isDisrupted, isPaused } from "../shared/line.ts"
 import { load, loadHolder, loadWaiting } from "../shared/load.ts"
 import { allowedByPlatform } from "../shared/platform-limit.ts"
-import { type PlatformState, platformState, shownPlatformState } from "../shared/platform-state.ts"
+import { platformState, shownPlatformState } from "../shared/platform-state.ts"
 import { meta, type Step } from "../shared/step.ts"
 import { shortHash, type Ticket } from "../shared/ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
-
-/** A held slot. Times in ms since 1970. */
-export interface HeldSlot {
-  /** a short hash of the ticket, never its id */
-  readonly ticket: string
-  /**
-   * `in_doubt`: it is not known whether its session has started; `ending`: an operator has ended its session, and the platform has not
-   * confirmed the end
-   */
-  readonly state: "called" | "starting" | "live" | "ending" | "in_doubt"
-  readonly lease: string
-  readonly since: number
-  readonly deadline: number
-  readonly acceptedAt: number
-  /** whether it has ever opened a push channel */
-  readonly attached: boolean
-  /** of a running call in which nobody speaks: when it ends unless somebody does */
-  readonly silentUntil?: number
-}
-
-/** A waiting ticket. `seq` never changes. After `presentUntil` (ms since 1970) it counts as absent. */
-export interface WaitingTicket {
-  readonly ticket: string
-  readonly seq: number
-  readonly acceptedAt: number
-  readonly presentUntil: number
-}
 
 export interface Pages {
   readonly firstSlot: number
   readonly slots: number
   readonly firstPlace: number
   readonly places: number
-}
-
-export interface CampaignSnapshot {
-  readonly waiting: number
-  /** waiting tickets that are not absent */
-  readonly present: number
-  readonly held: number
-  readonly live: number
-  readonly averageMillis: number
-  /** when the backoff ends (ms); 0 when there is none */
-  readonly backoffUntil: number
-  /** the platform cannot be reached; one ticket at a time is called as a probe */
-  readonly disrupted: boolean
-  /** why the platform serves nobody; absent while it works */
-  readonly platform?: PlatformState
-  /** when the next probe may be called (ms); 0 when at once */
-  readonly probeUntil: number
-  /** slots held for starts in doubt */
-  readonly doubts: number
-  readonly paused: boolean
-  /** when the pause ends by itself (ms); absent without such a time */
-  readonly pausedUntil?: number
-  readonly draining: boolean
-  /** tickets accepted since the campaign was created in the store */
-  readonly accepted: number
-  /** when the oldest waiting ticket was accepted (ms); 0 when nobody waits */
-  readonly firstAcceptedAt: number
-  /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
-  readonly allowed?: number
-  /** its account; absent without one */
-  readonly account?: AccountFigures
-  readonly slotPage?: ReadonlyArray<HeldSlot>
-  readonly waitingPage?: ReadonlyArray<WaitingTicket>
 }
 
 const shownState = ({ state, stoppedBy }: Ticket): HeldSlot["state"] => {

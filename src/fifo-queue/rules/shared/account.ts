@@ -13,6 +13,7 @@
  */
 
 import { namesIn, numberOf, textOf, wordsOf } from "../../../store/rules/native.ts"
+import type { AccountFigures } from "../../operator-schemas.ts"
 import { isBackingOff, isDisrupted, isPaused } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import type { Account, Step } from "./step.ts"
@@ -101,17 +102,6 @@ const wantingOthers = (s: Step, account: Account, entries: ReadonlyArray<Entry>)
     }
   }
   return ids
-}
-
-/** The account at one moment. */
-export interface AccountFigures {
-  /** what its campaigns hold together */
-  readonly held: number
-  readonly cap: number
-  /** what only this campaign may hold */
-  readonly reserved: number
-  /** how many slots this campaign may still take; others may be reserved for other campaigns, or wanted by older callers */
-  readonly free: number
 }
 
 export const accountFigures = (s: Step, account: Account): AccountFigures => {

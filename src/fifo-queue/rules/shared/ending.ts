@@ -6,10 +6,11 @@
  * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
  */
 
+import type { EndState } from "../../../protocol/Session.ts"
 import { addAuditLine, hashOfHolder } from "../operator/audit-log.ts"
 import { save } from "./load.ts"
 import type { Step } from "./step.ts"
-import type { EndState, Ticket } from "./ticket.ts"
+import type { Ticket } from "./ticket.ts"
 
 /** How long before the end of its lease a session is ended (ms): a tenth of the maximum length of a call, between these bounds. */
 export const MIN_EARLY_MILLIS = 10_000

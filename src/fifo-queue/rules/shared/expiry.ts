@@ -3,12 +3,13 @@
  * (`../clear.ts`).
  */
 
+import type { Settlement } from "../../../protocol/settlements.ts"
 import { LOWEST, wordsOf } from "../../../store/rules/native.ts"
 import { dropDoubt, holdInDoubt } from "./doubt.ts"
 import { endSession, park, requeue } from "./line.ts"
 import { quarantine } from "./load.ts"
 import { isGracePeriod } from "./outage.ts"
-import type { Settlement, Step } from "./step.ts"
+import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
 /** Maximum entries of each kind that one step handles. */

@@ -1,41 +1,21 @@
 /** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
 
+import type { EndState } from "../../../protocol/Session.ts"
+import type { SettlementKind } from "../../../protocol/settlements.ts"
+import type { Signal } from "../../../protocol/signals.ts"
 import { numberOf } from "../../../store/rules/native.ts"
+import type { Hindrances, Waiting } from "../../answers.ts"
 import { noteSilence, noteStop } from "./ending.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, placeOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
 import { isKnownNumber, limitByPlatform } from "./platform-limit.ts"
 import { servedWhileFull } from "./platform-state.ts"
 import { positionAt } from "./position.ts"
-import { meta, notify, type SettlementKind, type Signal, type Step, settle } from "./step.ts"
-import { doubtId, type EndState, networkEntry, type State, type Ticket } from "./ticket.ts"
+import { meta, notify, type Step, settle } from "./step.ts"
+import { doubtId, networkEntry, type State, type Ticket } from "./ticket.ts"
 
 /** How long an ended ticket is remembered (ms), so that its holder can learn how it ended. */
 export const RETENTION_MILLIS: number = 10 * 60_000
-
-/** A ticket's place in the queue. */
-export interface Place {
-  readonly position: number
-  readonly length: number
-  /** the average length of a call; 0 while none was measured */
-  readonly averageMillis: number
-  /** the platform cannot be reached: one ticket at a time is called to probe it */
-  readonly disrupted: boolean
-  /** an operator has paused the campaign: nobody is called */
-  readonly paused?: true
-  /** when the pause ends by itself (ms); absent without such a time */
-  readonly pausedUntil?: number
-  /**
-   * how many slots serve the campaign now, while its account withholds others, the platform is full, or only its refusals tell; absent when
-   * the campaign has all of them
-   */
-  readonly slots?: number
-}
-
-/** The fields of an answer that say whether the campaign is paused. */
-export type Pause = Pick<Place, "paused" | "pausedUntil">
-
-export type Waiting = { readonly _tag: "waiting" } & Place
 
 const countNetwork = (s: Step, field: string, by: number): void => {
   if (s.db.hincrby(s.keys.networks, field, by) < 1) s.db.hdel(s.keys.networks, field)
@@ -125,7 +105,7 @@ export const clearPause = (s: Step): void => {
 }
 
 /** Adds to an answer that the campaign is paused, and until when. */
-export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A =>
+export const pausedAnswer = <A extends Hindrances>(answer: A, pausedUntil: number): A =>
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
 /**
@@ -134,7 +114,7 @@ export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A
  *
  * @param served how many calls a full platform serves; undefined while it is not full
  */
-export const withSlots = <A extends Pick<Place, "slots">>(s: Step, answer: A, served: number | undefined): A => {
+export const withSlots = <A extends Hindrances>(s: Step, answer: A, served: number | undefined): A => {
   const isLimited = s.slots < s.context.slots && isKnownNumber(s.slots)
   if (!isLimited) return served === undefined ? answer : { ...answer, slots: served }
   const slots = Math.max(s.slots, s.db.zcard(s.keys.leases))

@@ -13,23 +13,14 @@
  * read begins `unavailable` or `rejected`, and a successful one ends it, unless starts have failed within `STARTS_COUNT_MILLIS`. Reads
  * that go on failing while sessions start say nothing of starts, so they are ignored for `READS_IGNORED_MILLIS` or until one succeeds.
  */
+
 import { decode, encode, isNumber, isObject, isText, wordsOf } from "../../../store/rules/native.ts"
+import type { Watched } from "../../answers.ts"
+import type { PlatformState } from "../../operator-schemas.ts"
 import { meta, type Step } from "./step.ts"
 
 /** Why nobody is served; absent while the platform serves callers. */
 export type PlatformTrouble = "at_capacity" | "rate_limited" | "unavailable" | "rejected"
-
-/** Times in ms since 1970. */
-export interface PlatformState {
-  readonly state: PlatformTrouble | "webhooks_missing"
-  readonly since: number
-  /** when a start last failed for this; 0 when only reads have shown it */
-  readonly startAt: number
-  /** the platform's code, or what happened; without spaces */
-  readonly code: string
-  /** the setting to check, or empty */
-  readonly setting: string
-}
 
 /** What a gate has learned by reading the platform. */
 export interface Heard {
@@ -235,12 +226,6 @@ const agreedState = (s: Step, waiting: number, leases: number): PlatformState | 
   if (!isOver) return known
   clearPlatformState(s)
   return undefined
-}
-
-/** The state at a sweep, and whether this gate must read the platform now: no other gate does for a while. */
-export interface Watched {
-  readonly platform?: PlatformState
-  readonly watch?: true
 }
 
 /**

@@ -1,8 +1,12 @@
 /** One step of a campaign's queue: the input of every queue rule, and its effects besides the answer. */
+
+import type { Settlement, SettlementKind } from "../../../protocol/settlements.ts"
+import type { Signal } from "../../../protocol/signals.ts"
 import type { Db } from "../../../store/rules/db.ts"
 import { encode, numberOf } from "../../../store/rules/native.ts"
+import type { StepAnswer } from "../../answers.ts"
 import { type QueueKeys, queueKeys } from "./keys.ts"
-import type { EndState, Ticket } from "./ticket.ts"
+import type { Ticket } from "./ticket.ts"
 
 /** The campaign as a gate's settings define it, and the gate that asks. Durations in ms. */
 export interface QueueContext {
@@ -37,29 +41,6 @@ export interface Account {
   readonly reserved: { readonly [id: string]: number }
 }
 
-/** A message for a ticket's connection. */
-export interface Signal {
-  readonly ticket: string
-  readonly kind: SignalKind
-  /** the ticket's trace (`Ticket.trace`); absent when it has none */
-  readonly trace?: string
-}
-export type SignalKind =
-  | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
-  | { readonly _tag: "ended"; readonly state: EndState }
-
-/**
- * What the rate limiter must do: refund the ticket's units, count the ticket as no longer open, or charge a missed
- * turn.
- */
-export type SettlementKind = "refund" | "release" | "missed"
-
-export interface Settlement {
-  readonly kind: SettlementKind
-  readonly ticket: string
-  readonly caller: string
-}
-
 export interface Step {
   readonly db: Db
   readonly keys: QueueKeys
@@ -83,20 +64,6 @@ export interface Step {
   wanting?: ReadonlyArray<string>
   /** whether an outage delayed this step (`stall.ts`); unknown until a rule asks */
   cutOff?: boolean
-}
-
-/**
- * The answer of a step. Its signals are for connections of the asking gate. Those in `elsewhere` were published to other gates, or are
- * for nobody, because the caller has left; the asking gate does not deliver them. Together the two are every call and every end of a
- * ticket in this step, each once: the asking gate counts and logs them. Absent when there are none.
- */
-export interface StepAnswer<A> {
-  readonly result: A
-  readonly signals?: ReadonlyArray<Signal>
-  readonly elsewhere?: ReadonlyArray<Signal>
-  readonly settlements?: ReadonlyArray<Settlement>
-  /** campaigns of the same account that wait for a slot which is free after this step, in no order */
-  readonly wanting?: ReadonlyArray<string>
 }
 
 export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context: QueueContext): Step => ({

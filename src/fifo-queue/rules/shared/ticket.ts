@@ -1,22 +1,9 @@
 /** A ticket's record as it is stored: JSON under its id. */
+import type { TicketState } from "../../../protocol/Session.ts"
 import { beginning, isNumber, isObject, isText, padded, sha1, textsIn } from "../../../store/rules/native.ts"
 
-/**
- * A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call; a `silent` call has ended because
- * nobody spoke.
- */
-export type EndState =
-  | "ended"
-  | "left"
-  | "abandoned"
-  | "missed"
-  | "failed"
-  | "reclaimed"
-  | "removed"
-  | "stopped"
-  | "silent"
 /** `doubt` is not a state of a ticket but of a start that may have happened (`doubt.ts`). */
-export type State = "waiting" | "called" | "starting" | "live" | "doubt" | EndState
+export type State = TicketState | "doubt"
 
 /** Times in ms since 1970. Fields that do not apply are absent. */
 export interface Ticket {

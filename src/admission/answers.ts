@@ -1,0 +1,29 @@
+/** What the joined rule answers; its types come from here. */
+import { Schema } from "effect"
+import { admittedMembers } from "../fifo-queue/answers.ts"
+import { LimitName, Near, Usage } from "../rate-limiter/answers.ts"
+
+const { Literal, Struct, Union, optionalKey } = Schema
+
+const noted = {
+  /** the limits that the newcomer is near; absent for none */
+  near: optionalKey(Near),
+  /** the shadow limit that would have refused it; absent for none */
+  shadow: optionalKey(LimitName),
+}
+const NotedSchema = Struct(noted)
+/** What is noted of an admitted newcomer. */
+export type Noted = typeof NotedSchema.Type
+
+const [starting, waiting, full, rejected, draining] = admittedMembers
+
+/** A refused newcomer took nothing; `usage` is that of the budgets. */
+export const TakenAndAdmitted = Union([
+  Struct({ ...starting.fields, ...noted }),
+  Struct({ ...waiting.fields, ...noted }),
+  Struct({ ...full.fields, ...noted }),
+  Struct({ ...rejected.fields, ...noted }),
+  Struct({ ...draining.fields, ...noted }),
+  Struct({ _tag: Literal("refused"), usage: Usage }),
+])
+export type TakenAndAdmitted = typeof TakenAndAdmitted.Type

@@ -1,0 +1,26 @@
+/** What a step of the queue tells the connection of a ticket. Steps on other instances publish it on the channel of the connection's instance. */
+import { Option, Schema } from "effect"
+import { EndState } from "./Session.ts"
+
+const { Finite, Literal, String: Text, Struct, Union, optionalKey } = Schema
+
+/** Prefix of the channel of an instance, followed by its id. */
+export const INSTANCE_CHANNEL = "vg:i:"
+
+/** A message for a ticket's connection. */
+export const Signal = Struct({
+  ticket: Text,
+  kind: Union([
+    Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
+    Struct({ _tag: Literal("ended"), state: EndState }),
+  ]),
+  /** the context of the ticket's trace, a W3C `traceparent`; absent when it has none */
+  trace: optionalKey(Text),
+})
+export type Signal = typeof Signal.Type
+export type SignalKind = Signal["kind"]
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Signal))
+
+/** Undefined for a signal that only a newer version knows. */
+export const readSignal = (message: string): Signal | undefined => Option.getOrUndefined(decode(message))
