@@ -10,9 +10,9 @@
  *   the end is confirmed or `STOP_MILLIS` have passed. The same happens if this process dies before it has asked.
  */
 
-import type { Performed } from "../fifo-queue/operator-schemas.ts"
 import { Effect } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Performed } from "../fifo-queue/operator-schemas.ts"
 import { CLAIM_MILLIS } from "../gatekeeper/calls/end-due.ts"
 import { endSession } from "../gatekeeper/calls/end-session.ts"
 import { ownNameOf } from "../gatekeeper/calls/Starts.ts"

@@ -1,6 +1,5 @@
 /** The settlements of a step are carried out independently for each caller. */
 
-import type { Settlement } from "../../src/protocol/settlements.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,6 +8,7 @@ import { makeCampaigns } from "../../src/gatekeeper/Campaigns.ts"
 import { makeMemory } from "../../src/gatekeeper/calls/withdrawals.ts"
 import { makeSteps } from "../../src/gatekeeper/Steps.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
+import type { Settlement } from "../../src/protocol/settlements.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
 import { Settings } from "../../src/settings/Settings.ts"
 import { BEGIN, gateLayer, makeWorld } from "../support/gate.ts"

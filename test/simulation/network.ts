@@ -3,10 +3,10 @@
  * suffers the faults that a history asks for. A dead gate receives nothing more; what it had sent is still executed.
  */
 
-import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { Effect, type Scope } from "effect"
 import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/peers/rules/heartbeat.ts"
 import { StoreUnavailable, stackless } from "../../src/protocol/refusals.ts"
+import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import type { Ask, Rule, Store } from "../../src/store/Store.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
 import { type AnyAsk, type AnyRule, messageText } from "./did.ts"

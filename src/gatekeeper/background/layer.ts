@@ -13,6 +13,7 @@ import {
   type Swept,
   TICK_MILLIS,
 } from "../../fifo-queue/FifoQueue.ts"
+import type { EndReporter } from "../../fifo-queue/rules/end.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { SessionState } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
