@@ -1,10 +1,11 @@
-/** `voicegate check` of the built program: what it reports, and its exit codes. */
+/** `voicegate check`: what it reports, and its exit codes. The built program reports what is good and what Redis refuses; the rest runs in this process. */
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Effect, ManagedRuntime, Redacted } from "effect"
 import { mintSecret } from "../../src/platform/KeySecret.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { type Runs, runCommand } from "../harness/command.ts"
 import { type Environment, makeBench, PROVIDER_KEY, settingsFor } from "../harness/gate.ts"
 import { eventually, freePort } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
@@ -40,8 +41,8 @@ describe("voicegate check", () => {
     )
   })
 
-  const check = async (environment: Environment) => {
-    const result = await run(["check"], environment)
+  const check = async (environment: Environment, runs: Runs = runCommand) => {
+    const result = await runs(["check"], environment)
     for (const secret of ["redis-pass-word", ...Object.values(keys).map(Redacted.value)]) {
       assert.notInclude(result.output, secret)
     }
@@ -64,7 +65,7 @@ describe("voicegate check", () => {
   })
 
   it.concurrent("exits with 0 when everything works", async () => {
-    const { code, output } = await check(good)
+    const { code, output } = await check(good, run)
     assert.strictEqual(code, 0, output)
     assert.deepStrictEqual(failures(output), [])
     assert.notInclude(output, "WARN")
@@ -94,11 +95,11 @@ describe("voicegate check", () => {
       ["--config", missing, "check"],
       ["check", "--config", missing],
     ]) {
-      const { code, output } = await run(args, {})
+      const { code, output } = await runCommand(args)
       assert.strictEqual(code, 1)
       assert.include(output, `${missing}: expected a file that can be read; there is none at ${missing}`)
     }
-    const { code, output } = await run(["settings", "--config", missing], {})
+    const { code, output } = await runCommand(["settings", "--config", missing])
     assert.strictEqual(code, 2)
     assert.include(output, "--config: This command reads no settings of the gate.")
   })
@@ -121,14 +122,20 @@ describe("voicegate check", () => {
       [at(""), /NOAUTH/],
       [at(":redis-pass-word@", "/99"), /SELECT/],
     ] as const) {
-      for (const args of [["check"], ["serve"]]) {
-        const { code, output } = await run(args, { ...good, ...store })
+      for (const [command, runs] of [
+        ["check", runCommand],
+        ["serve", run],
+      ] as const) {
+        const { code, output } = await runs([command], { ...good, ...store })
         assert.strictEqual(code, 1, output)
         assert.match(output, cause)
         assert.notInclude(output, "pass-word")
       }
     }
-    const tail = await run(["check"], { ...good, StoreConnectionString: `127.0.0.1:${port},password=abc,not-the-tail` })
+    const tail = await runCommand(["check"], {
+      ...good,
+      StoreConnectionString: `127.0.0.1:${port},password=abc,not-the-tail`,
+    })
     assert.strictEqual(tail.code, 1)
     assert.match(tail.output, /StoreConnectionString: expected .*comma/)
     assert.notInclude(tail.output, "not-the-tail")
@@ -154,11 +161,11 @@ describe("voicegate check", () => {
   })
 
   it.concurrent("writes one JSON document for machines, with the same exit codes", async () => {
-    const machine = async (environment: Environment) => {
-      const { code, output } = await run(["check", "--json"], environment)
+    const machine = async (environment: Environment, runs: Runs = runCommand) => {
+      const { code, output } = await runs(["check", "--json"], environment)
       return { code, report: JSON.parse(output) }
     }
-    const works = await machine(good)
+    const works = await machine(good, run)
     assert.strictEqual(works.code, 0)
     assert.isTrue(works.report.ok)
     assert.includeDeepMembers(

@@ -1,4 +1,4 @@
-/** The command line of the built program: its output and exit codes. */
+/** The command line: its output and exit codes. What does not depend on the process runs in this one. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,6 +9,7 @@ import { settingsFrom } from "../../src/settings/given.ts"
 import { jsonSchema } from "../../src/settings/json-schema.ts"
 import { settingRows } from "../../src/settings/table.ts"
 import { program, whenBuilt } from "../harness/build.ts"
+import { runCommand } from "../harness/command.ts"
 import { makeBench, settingsFor } from "../harness/gate.ts"
 import { eventually, start } from "../harness/process.ts"
 import { run } from "./support/run-noted.ts"
@@ -21,8 +22,9 @@ describe("voicegate", () => {
     const help = await run(["--help"])
     assert.strictEqual(help.code, 0)
     for (const word of ["serve", "demo", "check", "--config"]) assert.include(help.output, word)
-    for (const wrong of [["dance"], ["--no-such-flag"], ["campaign"], ["campaign", "pause"]]) {
-      assert.strictEqual((await run(wrong)).code, 2, wrong.join(" "))
+    assert.strictEqual((await run(["dance"])).code, 2)
+    for (const wrong of [["--no-such-flag"], ["campaign"], ["campaign", "pause"]]) {
+      assert.strictEqual((await runCommand(wrong)).code, 2, wrong.join(" "))
     }
   })
 
@@ -42,15 +44,15 @@ describe("voicegate", () => {
     )
     // each example has its own token
     assert.notStrictEqual(
-      JSON.parse((await run(["settings"])).output).Security.WebhookApiToken,
+      JSON.parse((await runCommand(["settings"])).output).Security.WebhookApiToken,
       written.Security.WebhookApiToken,
     )
-    const schema = await run(["settings", "--schema"])
+    const schema = await runCommand(["settings", "--schema"])
     assert.deepStrictEqual(JSON.parse(schema.output), jsonSchema())
     const packed = readFileSync(join(import.meta.dirname, "../../dist/settings.schema.json"), "utf8")
     assert.deepStrictEqual(JSON.parse(packed), jsonSchema())
-    assert.strictEqual((await run(["schema"])).output, schema.output)
-    const help = await run(["settings", "--help"])
+    assert.strictEqual((await runCommand(["schema"])).output, schema.output)
+    const help = await runCommand(["settings", "--help"])
     for (const { path } of settingRows) assert.include(help.output, path)
   })
 
@@ -129,7 +131,7 @@ describe("voicegate", () => {
     } finally {
       await demo.stop()
     }
-    const { code, output } = await run(["demo", "--allow-origin", "shop"])
+    const { code, output } = await runCommand(["demo", "--allow-origin", "shop"])
     assert.strictEqual(code, 2)
     assert.include(output, 'Invalid value for flag --allow-origin: "shop". Expected an origin such as')
   })

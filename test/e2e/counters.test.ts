@@ -1,5 +1,5 @@
 /**
- * The counters of the dashboard are counted where things happen: with 200 callers whose request, connection, start, leave and webhook each
+ * The counters of the dashboard are counted where things happen: with 80 callers whose request, connection, start, leave and webhook each
  * reach another gate of two, or any process of several, the sum of all is what the callers and the platform saw.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +11,8 @@ import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 
-const CALLERS = 200
+/** Two of each kind that neither talks nor misses anything else. */
+const CALLERS = 80
 const SLOTS = 10
 /** A machine that stands still is an outage, after which callers get their time anew. */
 const SLOW_MILLIS = 120_000
@@ -201,7 +202,7 @@ const settings = (platform: FakePlatform, redis: { readonly url: string }) =>
 
 describe("counters of several gates", { timeout: 300_000 }, () => {
   it(
-    "of two instances add up to what 200 callers and the platform saw, whichever instance each part reached",
+    "of two instances add up to what 80 callers and the platform saw, whichever instance each part reached",
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const given = settings(platform, bench.own(await startRedis()))

@@ -106,7 +106,8 @@ const launch = async (args: ReadonlyArray<string>, environment: Environment, oth
   }
 }
 
-const assertSilent = (output: string, what: ReadonlyArray<string>): void => {
+/** Throws if the text has one of the secrets of `settingsFor`, or another one. */
+export const assertSilent = (output: string, what: ReadonlyArray<string> = SECRETS): void => {
   for (const secret of what) {
     if (output.includes(secret)) throw new Error(`a secret or a ticket was written: ${secret}\n${output}`)
   }
@@ -120,7 +121,7 @@ export const runProgram = async (
   const running = await launch(args, environment)
   try {
     const exit = await running.exit
-    assertSilent(running.output(), SECRETS)
+    assertSilent(running.output())
     return { ...exit, output: running.output() }
   } finally {
     await running.dispose()
@@ -162,7 +163,7 @@ const start = async (environment: Environment, args: ReadonlyArray<string>, othe
   }
   const asked: Gate["ask"] = async (method, path, options) => {
     const answer = await ask(method, url + path, options)
-    assertSilent(`${answer.text}${JSON.stringify(answer.headers)}`, SECRETS)
+    assertSilent(`${answer.text}${JSON.stringify(answer.headers)}`)
     const ticket = field(answer, "uniqueRequestId")
     if (ticket !== undefined) handedOut.push(ticket)
     return answer

@@ -7,21 +7,24 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 
+/** How often a condition is looked at: every twentieth of the time that it has not held, within these bounds (ms). */
+const [SOONEST_MILLIS, LATEST_MILLIS] = [10, 100]
+
 /** Waits until `condition` holds; fails with `what` and the last error after `timeoutMillis`. */
 export const eventually = async (
   what: string,
   condition: () => Promise<boolean> | boolean,
   timeoutMillis = 15_000,
 ): Promise<void> => {
-  const deadline = performance.now() + timeoutMillis
+  const begun = performance.now()
   let last: unknown
-  while (performance.now() < deadline) {
+  while (performance.now() < begun + timeoutMillis) {
     try {
       if (await condition()) return
     } catch (error) {
       last = error
     }
-    await sleep(20)
+    await sleep(Math.min(LATEST_MILLIS, Math.max(SOONEST_MILLIS, (performance.now() - begun) / 20)))
   }
   throw new Error(`${what}: not within ${timeoutMillis} ms`, { cause: last })
 }

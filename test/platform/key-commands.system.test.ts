@@ -1,12 +1,11 @@
 /** The commands for API keys, while a platform runs on the same database. */
-import { execFile } from "node:child_process"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { Audit } from "../../src/platform/Audit.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { Users } from "../../src/platform/Users.ts"
-import { program, whenBuilt } from "../harness/build.ts"
+import { runCommand } from "../harness/command.ts"
 import { onEachEngine, servicesOf, vaultKey } from "./engines.ts"
 
 const EMAIL = "ada@example.test"
@@ -14,7 +13,6 @@ const EMAIL = "ada@example.test"
 onEachEngine("platform key", (engine) => {
   it.live("lists, changes and revokes the keys of a user, never shows a secret, and refuses what makes no sense", () =>
     Effect.gen(function* () {
-      yield* Effect.promise(whenBuilt)
       const database = yield* engine.database
       const context = yield* Layer.build(servicesOf(database))
       const keys = Context.get(context, ApiKeys)
@@ -27,22 +25,16 @@ onEachEngine("platform key", (engine) => {
       const { key, secret } = yield* keys.create(ada.id, { name: "gate", scope: { type: "Unrestricted" } })
       const foreign = yield* keys.create(other.id, { name: "foreign", scope: { type: "Unrestricted" } })
 
+      const env = {
+        VOICEGATE_PLATFORM_DATABASE: Redacted.value(database),
+        VOICEGATE_PLATFORM_VAULT_KEY: Redacted.value(vaultKey),
+      }
       const command = (name: string, ...args: ReadonlyArray<string>) =>
-        Effect.promise(
-          () =>
-            new Promise<readonly [code: number, output: string, errors: string]>((resolve) => {
-              const env = {
-                PATH: process.env.PATH ?? "",
-                VOICEGATE_PLATFORM_DATABASE: Redacted.value(database),
-                VOICEGATE_PLATFORM_VAULT_KEY: Redacted.value(vaultKey),
-              }
-              const given = [program, "platform", "key", name, "--email", EMAIL, ...args]
-              execFile(process.execPath, given, { env }, (error, out, errors) => {
-                assert.notInclude(out + errors, Redacted.value(secret))
-                resolve([error === null ? 0 : Number(error.code), out.trim(), errors.trim()])
-              })
-            }),
-        )
+        Effect.promise(async () => {
+          const { code, stderr, stdout } = await runCommand(["platform", "key", name, "--email", EMAIL, ...args], env)
+          assert.notInclude(stdout + stderr, Redacted.value(secret))
+          return [code, stdout.trim(), stderr.trim()] as const
+        })
       const all = "start, read, manage"
       assert.deepStrictEqual(yield* command("list"), [
         0,

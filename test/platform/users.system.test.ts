@@ -1,12 +1,12 @@
 /** The commands for users, while a platform runs on the same database: sign-ins, keys and the audit log. */
-import { execFile } from "node:child_process"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { Audit } from "../../src/platform/Audit.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
-import { program, whenBuilt } from "../harness/build.ts"
+import { type Runs, runCommand } from "../harness/command.ts"
+import { runProgram } from "../harness/gate.ts"
 import { onEachEngine, vaultKey } from "./engines.ts"
 
 const EMAIL = "ada@example.test"
@@ -15,24 +15,16 @@ const readCode = Schema.decodeUnknownSync(Schema.Struct({ code: Schema.NullOr(Sc
 onEachEngine("platform user", (engine) => {
   it.live("adds, lists, disables and enables users and sets their passwords, which affects the running platform", () =>
     Effect.gen(function* () {
-      yield* Effect.promise(whenBuilt)
       const database = yield* engine.database
-      const command = (args: ReadonlyArray<string>, password?: string) =>
-        Effect.promise(
-          () =>
-            new Promise<{ readonly code: number; readonly output: string }>((resolve) => {
-              const env = {
-                PATH: process.env.PATH ?? "",
-                VOICEGATE_PLATFORM_DATABASE: Redacted.value(database),
-                VOICEGATE_PLATFORM_VAULT_KEY: Redacted.value(vaultKey),
-                ...(password !== undefined && { VOICEGATE_PLATFORM_PASSWORD: password }),
-              }
-              execFile(process.execPath, [program, "platform", "user", ...args], { env }, (error, out, err) => {
-                resolve({ code: error === null ? 0 : Number(error.code), output: out + err })
-              })
-            }),
+      const command = (args: ReadonlyArray<string>, password?: string, runs: Runs = runCommand) =>
+        Effect.promise(() =>
+          runs(["platform", "user", ...args], {
+            VOICEGATE_PLATFORM_DATABASE: Redacted.value(database),
+            VOICEGATE_PLATFORM_VAULT_KEY: Redacted.value(vaultKey),
+            ...(password !== undefined && { VOICEGATE_PLATFORM_PASSWORD: password }),
+          }),
         )
-      const added = yield* command(["add", "--email", EMAIL, "--name", "Ada"])
+      const added = yield* command(["add", "--email", EMAIL, "--name", "Ada"], undefined, runProgram)
       assert.strictEqual(added.code, 0, added.output)
       const first = /password \(shown once\): (\S+)/.exec(added.output)?.[1] ?? ""
       const id = /user (\S+)/.exec(added.output)?.[1] ?? ""

@@ -9,8 +9,16 @@ export interface Visitor {
   readonly open: (url: string) => Promise<Page>
 }
 
+/**
+ * Opens a context of the browser. The visitor prefers reduced motion, unless a test is about motion: a call's page that is drawn sixty
+ * times a second takes half a core.
+ */
 export const visit = async (browser: Browser, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> => {
-  const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, ...options })
+  const context = await browser.newContext({
+    viewport: { width: 1000, height: 800 },
+    reducedMotion: "reduce",
+    ...options,
+  })
   context.setDefaultTimeout(20_000)
   const complaints: Array<string> = []
   return {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto"
 import { text as readAll } from "node:stream/consumers"
 import { Config, Console, Effect, Layer, Option, Redacted } from "effect"
 import type { IpNetwork } from "effect/net"
+import { exitWith } from "../../lib/invocation.ts"
 import { Businesses } from "../../platform/Businesses.ts"
 import { checkUrl } from "../../platform/data/Database.ts"
 import { refuse } from "../../platform/model.ts"
@@ -29,15 +30,7 @@ const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Stora
 export const reportFailure = <A, E extends { readonly message: string }, R>(
   effect: Effect.Effect<A, E, R>,
   log: (message: string) => Effect.Effect<void> = Console.error,
-) =>
-  Effect.catch(effect, ({ message }) =>
-    Effect.andThen(
-      log(message),
-      Effect.sync(() => {
-        process.exitCode = 1
-      }),
-    ),
-  )
+) => Effect.catch(effect, ({ message }) => Effect.andThen(log(message), exitWith(1)))
 
 const announce = (regions: ReadonlyArray<string>) =>
   Layer.effectDiscard(

@@ -4,6 +4,7 @@
  */
 import { Console, Effect, type FileSystem, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import { baseUrl } from "../../settings/network-values.ts"
 
@@ -37,8 +38,8 @@ export const webhook = <R>(source: Effect.Effect<SettingsSource, never, R>) =>
               ({ message, ok, secret }) => `${ok ? "ok    " : "failed"} ${secret}: ${message}`,
             )
             yield* Console.log(json ? JSON.stringify(tested, null, 2) : [tested.url, ...lines].join("\n"))
-            if (!tested.ok) yield* failed
-          }).pipe(Effect.catch(({ message }) => Effect.andThen(Console.error(message), failed))),
+            if (!tested.ok) yield* exitWith(1)
+          }).pipe(Effect.catch(({ message }) => Effect.andThen(Console.error(message), exitWith(1)))),
       ).pipe(
         Command.withDescription(
           "Send a session-ended webhook with each secret of the settings (Security.WebhookApiToken, Security.WebhookSigningSecret) to a running gate, and say how it answers; exit code 1 when it refuses one. The session is invented, so no slot is freed. Run it where the platform is, with --url, to see what proxies do",
@@ -46,7 +47,3 @@ export const webhook = <R>(source: Effect.Effect<SettingsSource, never, R>) =>
       ),
     ]),
   )
-
-const failed = Effect.sync(() => {
-  process.exitCode = 1
-})

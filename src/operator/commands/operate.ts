@@ -1,6 +1,7 @@
 /** The commands `campaign`, `ticket` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
 import { Console, DateTime, Effect, type FileSystem, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import { baseUrl } from "../../settings/network-values.ts"
 import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
@@ -33,9 +34,7 @@ type Run = (implementation: typeof import("./run.ts"), client: ConsoleClient) =>
 /** Where the settings are read from, as the flags of the command line say. */
 type Source<R> = Effect.Effect<SettingsSource, never, R>
 
-const failed = Effect.sync(() => {
-  process.exitCode = 1
-})
+const failed = exitWith(1)
 
 /** Prints what a command answers. A failure goes to standard error, so that standard output stays one document. */
 const running = <R>(

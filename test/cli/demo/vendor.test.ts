@@ -28,7 +28,7 @@ const isUp = async (url: string): Promise<boolean> => {
   }
 }
 
-describe("the demo of a vendor", () => {
+describe.concurrent("the demo of a vendor", () => {
   for (const vendor of VENDORS.filter((each) => each !== RELAYED)) {
     it(`lets two pages join and leave the fake of ${vendor}, and queues the third`, async () => {
       const port = await freePort()

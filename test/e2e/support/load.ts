@@ -54,8 +54,10 @@ export const startBalancer = async (gates: ReadonlyArray<Gate>): Promise<Balance
 
 /** Two thirds of the requests ask for a ticket, one third for a session. */
 const CLIENTS = 4
+/** Between two requests of a client (ms): the gates are not to be busy, but never without a request. */
+const PAUSE_MILLIS = 15
 
-/** Asks continuously until it is stopped; answers how many requests were answered, and the answers that no caller should see. */
+/** Asks steadily until it is stopped; answers how many requests were answered, and the answers that no caller should see. */
 export const load = ({ pick }: Balancer, tickets: ReadonlyArray<string>) => {
   let stopped = false
   let answered = 0
@@ -68,6 +70,7 @@ export const load = ({ pick }: Balancer, tickets: ReadonlyArray<string>) => {
       const { status, text } = await asked.catch((error: unknown) => ({ status: 0, text: String(error) }))
       answered++
       if (status !== 200 && status !== 202) failed.push(`${gate.url} ${status} ${text}`)
+      await sleep(PAUSE_MILLIS)
     }
   }
   const clients = Array.from({ length: CLIENTS }, (_, n) => client(n * 100))

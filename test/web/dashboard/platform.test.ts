@@ -82,7 +82,7 @@ it("makes a business, a campaign and a restricted key, which works within its bu
   const address = receiver.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
 
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce" })
   await context.grantPermissions(["clipboard-read", "clipboard-write"])
   context.setDefaultTimeout(20_000)
   const tab = await context.newPage()

@@ -40,7 +40,7 @@ export const useDashboard = () => {
 
   beforeEach(async () => {
     platform = await startFakeDashboard({ page, businesses: [BAKERY, DENTIST] })
-    context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+    context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce" })
     await context.grantPermissions(["clipboard-read", "clipboard-write"])
     context.setDefaultTimeout(20_000)
     complaints = []

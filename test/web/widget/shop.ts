@@ -46,7 +46,7 @@ export const useShop = () => {
     /** Opens the page; `agent` is the element as a page writes it, without its gate. */
     open: async (agent: string, { browsing = {}, lang = "en", queue = {}, styles = "" }: Shop = {}): Promise<Page> => {
       const settings = { Queue: queue, Security: { AllowedOrigins: [site.origin] } }
-      await widget.begin({ settings }, { reducedMotion: "reduce", ...browsing })
+      await widget.begin({ settings }, browsing)
       await widget.visitor.context.addInitScript(axe.source)
       const gate = widget.rig.url.slice(0, -1)
       content = page(agent.replaceAll("<voice-agent", `<voice-agent gate="${gate}"`), styles, lang).replace(

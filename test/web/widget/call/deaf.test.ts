@@ -44,7 +44,7 @@ const speaks = (tab: Page): Promise<void> => eventually("speech", async () => (a
 
 /** A page of a visitor, before a call; `script` runs in it first. */
 const openPage = async (script = ""): Promise<Page> => {
-  await widget.begin({}, { reducedMotion: "reduce" })
+  await widget.begin()
   await widget.visitor.context.addInitScript(axe.source)
   await widget.visitor.context.addInitScript(`${KEEP}\n${script}`)
   return widget.open()

@@ -51,7 +51,7 @@ const withRig = async (
   browsing: Parameters<typeof visit>[1] = {},
 ): Promise<void> => {
   const rig = await startRig(built, { settings: { Queue: { StartWindowSeconds: 60 } } })
-  const visitor = await visit(browser, { reducedMotion: "reduce", ...browsing })
+  const visitor = await visit(browser, browsing)
   await visitor.context.addInitScript(axe.source)
   try {
     await test(rig, visitor)
