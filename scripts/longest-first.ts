@@ -34,7 +34,7 @@ const LONG = [
   "gatekeeper/store-fails-once.test.ts",
   "e2e/counters.test.ts",
   "e2e/shutdown-starts.test.ts",
-  "store/wrong-redis.system.test.ts",
+  "store/redis/wrong-server.system.test.ts",
   "e2e/under-load.test.ts",
   "e2e/rolling-upgrade.test.ts",
 ]

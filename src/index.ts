@@ -111,15 +111,15 @@ export { parseConnectionString, type RedisConnection } from "./settings/connecti
 export {
   /** The in-process data that rules run on; your own store may use it. */
   MemoryDb,
-} from "./store/MemoryDb.ts"
-export type { RedisClient } from "./store/redis-host-client.ts"
+} from "./store/memory/MemoryDb.ts"
+export type { RedisClient } from "./store/redis/host-client.ts"
 export {
   /** The shared store on Redis; takes a connection from `parseConnectionString`. */
   layer as layerStoreRedis,
   /** The shared store on the Redis of the host's own client of ioredis. */
   layerClient as layerStoreRedisClient,
-} from "./store/redis-lazy.ts"
-export { StoreRefused } from "./store/redis-problems.ts"
+} from "./store/redis/lazy.ts"
+export { StoreRefused } from "./store/redis/problems.ts"
 export { type Ask, type Rule, Store } from "./store/Store.ts"
 
 // Limits and queue

@@ -68,7 +68,7 @@ export const layerOperator = lazyLayer(async () => (await import("../operator/la
 export const layerStore = lazyLayer(async () => (await import("../store/layer.ts")).layer)
 
 /** The embedded store: for one process, lost when the process ends. */
-export const layerStoreMemory = lazyLayer(async () => (await import("../store/memory.ts")).layer)
+export const layerStoreMemory = lazyLayer(async () => (await import("../store/memory/layer.ts")).layer)
 
 /** Quota and place in one step of the `Store`; the default. */
 export const layerAdmissionAtomic = lazyLayer(async () => (await import("../admission/layer.ts")).layerAtomic)

@@ -2,9 +2,9 @@
 import { Effect, Layer, Redacted, Result } from "effect"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import { Settings } from "../settings/Settings.ts"
-import * as memory from "./memory.ts"
-import * as redis from "./redis-lazy.ts"
-import type { StoreRefused } from "./redis-problems.ts"
+import * as memory from "./memory/layer.ts"
+import * as redis from "./redis/lazy.ts"
+import type { StoreRefused } from "./redis/problems.ts"
 import type { Store } from "./Store.ts"
 
 export const layer: Layer.Layer<Store, StoreRefused, Settings> = Layer.unwrap(

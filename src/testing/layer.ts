@@ -5,7 +5,7 @@ import { layerNoDeps } from "../gatekeeper/as-configured.ts"
 import * as PushChannel from "../push-channel/layer.ts"
 import { settingsFrom } from "../settings/given.ts"
 import { Settings } from "../settings/Settings.ts"
-import * as memory from "../store/memory.ts"
+import * as memory from "../store/memory/layer.ts"
 import * as FakeIpIntel from "./FakeIpIntel.ts"
 import * as FakePlatform from "./FakePlatform.ts"
 

@@ -20,7 +20,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a gate keeps writing to the old master until that is told to be a replica
     name: "failover-unheard",
     scenario: "sentinel-planned",
-    file: "src/store/redis-failover.ts",
+    file: "src/store/redis/failover.ts",
     from: "client.subscribe(...Object.values(ANNOUNCEMENTS))",
     to: 'client.subscribe("+reboot")',
     says: /tickets of \d+ ms were lost/,
@@ -47,7 +47,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a published message is taken for a received one
     name: "silence-unnoticed",
     scenario: "silent-subscription",
-    file: "src/store/probe.ts",
+    file: "src/store/redis/subscription-probe.ts",
     from: "const arrived = Deferred.isDoneUnsafe(returned)",
     to: "const arrived = Deferred.isDoneUnsafe(returned) || hasSubscriber",
     says: /start calls after the fault took/,
@@ -83,7 +83,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a machine that was suspended keeps the clock difference to Redis that it measured on connecting
     name: "time-measured-once",
     scenario: "gate-suspended",
-    file: "src/store/redis-connection.ts",
+    file: "src/store/redis/connection.ts",
     from: "Effect.suspend(() => (verified ? measure : Effect.void))",
     to: "Effect.suspend(() => (verified && !isUsable() ? measure : Effect.void))",
     says: /heard of its turn \d+ ms after the end of it/,

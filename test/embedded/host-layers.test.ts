@@ -15,7 +15,7 @@ import type { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import * as RateLimiterLayer from "../../src/rate-limiter/layer.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
 import type { Settings } from "../../src/settings/Settings.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import {
   ask,

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
 import { rules } from "../../src/fifo-queue/rules.ts"
-import { MemoryDb } from "../../src/store/MemoryDb.ts"
+import { MemoryDb } from "../../src/store/memory/MemoryDb.ts"
 
 const context = {
   slots: 1,

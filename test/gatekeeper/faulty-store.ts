@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import { BEGIN, type GateServices, gateLayer, makeWorld, type World } from "../support/gate.ts"
 

@@ -6,7 +6,7 @@ import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/Shutdown.ts"
 import { noFacts } from "../../src/ip-intel/facts.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import {
   ask,

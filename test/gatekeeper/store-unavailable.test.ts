@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import {
   ask,

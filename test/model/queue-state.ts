@@ -6,7 +6,7 @@
  */
 
 import type { Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
-import type { MemoryDb } from "../../src/store/MemoryDb.ts"
+import type { MemoryDb } from "../../src/store/memory/MemoryDb.ts"
 import type { Rule } from "../../src/store/Store.ts"
 
 const META = [

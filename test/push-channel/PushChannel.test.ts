@@ -14,7 +14,7 @@ import {
 } from "../../src/push-channel/connection-table.ts"
 import { HEARTBEAT_MILLIS, layerLocal, layerShared } from "../../src/push-channel/layer.ts"
 import { type CloseReason, type Connection, PushChannel } from "../../src/push-channel/PushChannel.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import { settingsWith } from "../harness/settings.ts"
 

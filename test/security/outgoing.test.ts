@@ -13,7 +13,7 @@ import { loadList } from "../../src/ip-intel/list-source.ts"
 import { layer as platformApi } from "../../src/platform-api/layer.ts"
 import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import { layerFrom } from "../../src/settings/given.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { campaign, sessionConfig, settings } from "../platform/support.ts"
 
 type Script = (request: IncomingMessage, response: ServerResponse) => void

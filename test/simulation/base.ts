@@ -1,6 +1,6 @@
 /** The one store below all gates of a history: the embedded one, called synchronously, or a real server. */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { type Ask, type Rule, Store } from "../../src/store/Store.ts"
 import { type Kernel, Process } from "./kernel.ts"
 

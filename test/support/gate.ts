@@ -38,7 +38,7 @@ import type { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
 import { HOUR, OPEN } from "../../src/rate-limiter/rules/units.ts"
 import { settingsFrom } from "../../src/settings/given.ts"
 import { Settings } from "../../src/settings/Settings.ts"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
 

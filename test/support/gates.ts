@@ -1,6 +1,6 @@
 /** Several gates in process on one store, each with its own settings, until it is stopped. */
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
-import * as memory from "../../src/store/memory.ts"
+import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import { type GateServices, type Given, gateLayer, type World } from "./gate.ts"
 

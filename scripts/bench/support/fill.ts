@@ -5,7 +5,7 @@ import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../../src/fifo-queue/rules.ts"
-import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/batch.ts"
+import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/redis/batch.ts"
 import type { RedisServer } from "../../../test/harness/redis.ts"
 
 const data = JSON.stringify({

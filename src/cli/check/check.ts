@@ -14,7 +14,7 @@ import { loadSettings, type SettingsSource } from "../../settings/load.ts"
 import type { SettingProblem } from "../../settings/problems.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import * as StoreLayer from "../../store/layer.ts"
-import * as memory from "../../store/memory.ts"
+import * as memory from "../../store/memory/layer.ts"
 import { checkLive } from "./live.ts"
 import { checkStore } from "./store.ts"
 

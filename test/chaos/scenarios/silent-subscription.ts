@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { TICK_MILLIS } from "../../../src/fifo-queue/FifoQueue.ts"
-import { DETECTION_MILLIS } from "../../../src/store/probe.ts"
+import { DETECTION_MILLIS } from "../../../src/store/redis/subscription-probe.ts"
 import { eventually } from "../../harness/process.ts"
 import { startRedis } from "../../harness/redis.ts"
 import { startSwallower } from "../../harness/swallower.ts"

@@ -1,7 +1,7 @@
 /** Reads the store beside the gates, on its own connection, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime, Schema } from "effect"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
-import * as redis from "../../../src/store/redis.ts"
+import * as redis from "../../../src/store/redis/layer.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { type Rule, Store } from "../../../src/store/Store.ts"
 import { connectionTo } from "../../harness/stores.ts"

@@ -1,6 +1,6 @@
 /** A history: the steps run on the memory store, and all that they answered and published. */
 
-import { MemoryDb } from "../../../src/store/MemoryDb.ts"
+import { MemoryDb } from "../../../src/store/memory/MemoryDb.ts"
 import type { Rule } from "../../../src/store/Store.ts"
 
 /** Any rule. */

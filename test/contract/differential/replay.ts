@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll } from "@effect/vitest"
 import { Redis } from "ioredis"
-import { argumentsOf } from "../../../src/store/batch.ts"
+import { argumentsOf } from "../../../src/store/redis/batch.ts"
 import { eventually } from "../../harness/process.ts"
 import { type RedisServer, startRedis } from "../../harness/redis.ts"
 import { type AnyRule, describeStep, type History, type Message } from "./history.ts"

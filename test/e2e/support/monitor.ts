@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createConnection } from "node:net"
-import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
+import { OWN_CHANNEL } from "../../../src/store/redis/listener.ts"
 import { lua } from "../../../src/store/rules/lua.generated.ts"
 import { eventually } from "../../harness/process.ts"
 import type { RedisServer } from "../../harness/redis.ts"

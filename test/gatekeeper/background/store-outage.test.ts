@@ -9,7 +9,7 @@ import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import type { PushEvent } from "../../../src/protocol/Session.ts"
 import { layerShared } from "../../../src/push-channel/layer.ts"
 import { PushChannel } from "../../../src/push-channel/PushChannel.ts"
-import * as memory from "../../../src/store/memory.ts"
+import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
 import { BEGIN, begin, caller, enqueue, type GateServices, gateLayer, makeWorld, stateOf } from "../../support/gate.ts"
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type IpFacts, noFacts } from "../../../src/ip-intel/facts.ts"
-import * as memory from "../../../src/store/memory.ts"
+import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
 import {
   ask,

@@ -7,7 +7,7 @@ import { Operator } from "../../../src/operator/Operator.ts"
 import type { PlatformError } from "../../../src/platform-api/errors.ts"
 import { unavailable } from "../../../src/platform-api/errors.ts"
 import type { Concurrency } from "../../../src/platform-api/model.ts"
-import * as memory from "../../../src/store/memory.ts"
+import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
 import {
   ask,

@@ -15,7 +15,7 @@ import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import * as PushChannel from "../../../src/push-channel/layer.ts"
 import { Reload, type ReloadOutcome } from "../../../src/reload/Reload.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
-import * as memory from "../../../src/store/memory.ts"
+import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
 
 export const TOKEN = "console-token-0123456789"

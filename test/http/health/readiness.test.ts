@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { Routes, layer as routesLayer } from "../../../src/http/requests/routes.ts"
 import * as TicketLimits from "../../../src/http/requests/ticket-limits.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
-import * as memory from "../../../src/store/memory.ts"
+import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
 import { gateLayer, makeWorld } from "../../support/gate.ts"
 
