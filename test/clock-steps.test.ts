@@ -3,9 +3,9 @@
  * refusal, a pause, a cached fact.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { makeFullQueues } from "../src/gatekeeper/checks/FullQueues.ts"
+import * as FullQueues from "../src/gatekeeper/checks/FullQueues.ts"
 import { makeLogLimit, REFUSED } from "../src/http/access-log/log-limit.ts"
 import { makeLocalRateLimit } from "../src/http/requests/local-rate-limit.ts"
 import { makeWebhookLimits, REFUSED_WEBHOOKS_PER_MINUTE } from "../src/http/webhooks/limits.ts"
@@ -76,13 +76,13 @@ describe("what a gate remembers", () => {
       const { Campaigns } = yield* Settings
       const [campaign] = Campaigns
       assert.isDefined(campaign)
-      const full = yield* makeFullQueues
+      const full = yield* FullQueues.FullQueues
       const refusal = new QueueFull({ retryAfterSeconds: 1, message: "full" })
       full.refused(campaign, refusal, 10_000_000)
       assert.strictEqual(full.refusal(campaign), refusal)
       yield* TestClock.setTime(BEGIN + step)
       assert.isUndefined(full.refusal(campaign))
-    }).pipe(Effect.provide(settingsWith({}))),
+    }).pipe(Effect.provide(FullQueues.layer.pipe(Layer.provideMerge(settingsWith({}))))),
   )
 
   eachStep("the log writes lines of a caller again", (step) =>

@@ -3,9 +3,9 @@
  * from the campaign in the same way.
  */
 import { createHash, randomBytes } from "node:crypto"
-import { Context } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { campaignKeyOf } from "../fifo-queue/keys.ts"
-import type { Campaign, SettingsTree } from "../settings/Settings.ts"
+import { type Campaign, Settings, type SettingsTree } from "../settings/Settings.ts"
 
 const SECRET_BYTES = 16
 /** Random bytes are requested in blocks: a request costs more than using them. */
@@ -41,25 +41,28 @@ export const tagOf = (ticket: string): string => ticket.slice(-TAG_LENGTH)
 export const settingOf = ({ name }: Campaign, setting: keyof Campaign | "Account.MaxConcurrency"): string =>
   name === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${name}.${setting}`
 
-export interface Campaigns {
-  readonly all: ReadonlyArray<Campaign>
-  readonly default: Campaign
-  /** by its name in the settings or its web campaign id; undefined, null and empty mean the default */
-  readonly find: (id: string | null | undefined) => Campaign | undefined
-  /** the campaign of a ticket, by the tag in its id */
-  readonly ofTicket: (ticket: string) => Campaign | undefined
-  readonly newTicket: (campaign: Campaign, secret: string) => string
-  /** the suffix of its tickets' ids */
-  readonly tag: (campaign: Campaign) => string
-  /**
-   * identifies the campaign in the store, with its account; the same on every instance, even if their settings name it differently
-   */
-  readonly key: (campaign: Campaign) => string
-  /** its name in the settings by its key; the key of a campaign that the settings do not have */
-  readonly nameOf: (key: string) => string
-}
+export class Campaigns extends Context.Service<
+  Campaigns,
+  {
+    readonly all: ReadonlyArray<Campaign>
+    readonly default: Campaign
+    /** by its name in the settings or its web campaign id; undefined, null and empty mean the default */
+    readonly find: (id: string | null | undefined) => Campaign | undefined
+    /** the campaign of a ticket, by the tag in its id */
+    readonly ofTicket: (ticket: string) => Campaign | undefined
+    readonly newTicket: (campaign: Campaign, secret: string) => string
+    /** the suffix of its tickets' ids */
+    readonly tag: (campaign: Campaign) => string
+    /**
+     * identifies the campaign in the store, with its account; the same on every instance, even if their settings name it differently
+     */
+    readonly key: (campaign: Campaign) => string
+    /** its name in the settings by its key; the key of a campaign that the settings do not have */
+    readonly nameOf: (key: string) => string
+  }
+>()("voicegate/gatekeeper/Campaigns") {}
 
-export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns => {
+export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns["Service"] => {
   const all = settings.Campaigns
   const keys = new Map(
     all.map((campaign) => [
@@ -98,3 +101,8 @@ export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campai
     nameOf: (of) => names.get(of) ?? of,
   }
 }
+
+export const layer: Layer.Layer<Campaigns, never, Settings> = Layer.effect(
+  Campaigns,
+  Effect.map(Settings, makeCampaigns),
+)

@@ -1,6 +1,6 @@
 /**
- * The interface of the gatekeeper, apart from its implementation (`./layer.ts`): a host that imports the package loads the
- * implementation only when it builds the layer.
+ * What the gatekeeper promises. `pipeline.ts` has the order of its checks. The implementation (`layer.ts`) is apart: a host that imports
+ * the package loads it only when it builds the layer.
  */
 import { Context, Effect } from "effect"
 import type { PlatformState } from "../fifo-queue/FifoQueue.ts"
@@ -16,9 +16,9 @@ import type {
   TicketStatus,
   TicketUnknown,
 } from "../protocol/Session.ts"
-import type { Relay } from "./calls/relay.ts"
-import type { ReceiveWebhook, UnreadOutcome } from "./calls/vendor-webhooks.ts"
-import type { Internals } from "./internals.ts"
+import type { ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
+import type { Relay } from "./calls/Relay.ts"
+import type { Internals } from "./Internals.ts"
 import type { TraceOfTicket } from "./Traces.ts"
 import { asWritten, requestOf, type WebSessionConfig } from "./web-session.ts"
 
@@ -43,7 +43,9 @@ export class Gatekeeper extends Context.Service<
       TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
     >
     /** The page of a started ticket makes its SDP offer with the token of its credential; succeeds with the vendor's answer. */
-    readonly relay: (...offer: Parameters<Relay>) => Effect.Effect<Relayed, Effect.Error<ReturnType<Relay>> | Draining>
+    readonly relay: (
+      ...offer: Parameters<Relay["Service"]>
+    ) => Effect.Effect<Relayed, Effect.Error<ReturnType<Relay["Service"]>> | Draining>
     /**
      * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. Succeeds with when the call ends unless
      * somebody speaks (ms since 1970); with undefined when no end is due, as before the call, or without `SilenceSeconds`.
@@ -75,7 +77,7 @@ export class Gatekeeper extends Context.Service<
       hidden?: boolean,
     ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
     /** Handles a webhook of a vendor, by the keys of the campaigns whose `Platform` it is. */
-    readonly vendorWebhook: ReceiveWebhook
+    readonly vendorWebhook: ReceiveWebhook["Service"]
     /** The span that continues a ticket's trace; undefined without a tracer, or for a ticket without a trace. */
     readonly traceOf: TraceOfTicket
     /** Why `vendorWebhook` refuses a webhook with these headers, whatever its body is; undefined if it needs the body. */
@@ -90,7 +92,7 @@ export class Gatekeeper extends Context.Service<
     /** Of each campaign whose platform serves nobody: why (`fifo-queue/rules/shared/platform-state.ts`). */
     readonly platformStates: Effect.Effect<Readonly<Record<string, PlatformState["state"]>>>
     /** What an operator sees and acts through (`operator/`). */
-    readonly internals: Internals
+    readonly internals: Internals["Service"]
     /**
      * Refuses new requests and starts with `Draining`, and waits at most `CLOSE_MILLIS` for starts in progress. A start that the
      * platform has not answered by then fails. Idempotent. The layer's finalizer does it too.

@@ -1,75 +1,53 @@
 /** Lets another gatekeeper of the same instance take over: the background tasks stop first, and what was begun finishes. */
-import { Effect, Exit, Scope } from "effect"
-import type { AccountCapacity } from "../fifo-queue/FifoQueue.ts"
-import type { Campaign } from "../settings/Settings.ts"
-import type { FollowUp } from "./background/run-every.ts"
-import type { Campaigns } from "./Campaigns.ts"
-import type { Memory } from "./calls/withdrawals.ts"
-import type { Capacity } from "./capacity/Capacity.ts"
-import type { Handover, Successor } from "./internals.ts"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import * as Background from "./background/layer.ts"
+import { StoreOutage } from "./background/StoreOutage.ts"
+import { Campaigns } from "./Campaigns.ts"
+import { NotGivenBack } from "./calls/NotGivenBack.ts"
+import { FollowUps } from "./FollowUps.ts"
 import * as metrics from "./metrics.ts"
+import { type Other, Successor } from "./Successor.ts"
 
-export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: Memory) =>
+/** How another gatekeeper of the same instance takes over, with other settings (`reload/`). */
+export class Handover extends Context.Service<
+  Handover,
+  {
+    /** Tickets whose pages an outage has moved and that may not have returned yet. */
+    readonly movedTickets: () => ReadonlyArray<string>
+    /**
+     * Stops the background tasks, after the other gatekeeper has started its own. What still runs here finishes with the slots of the
+     * other gatekeeper. Other gates are told that this instance no longer serves the campaigns that the other gatekeeper does not
+     * serve.
+     */
+    readonly stopBackground: (other: Other) => Effect.Effect<void>
+    /** How many failed requests have not given back yet what they took, plus the number of follow-ups that are running. */
+    readonly pending: () => number
+  }
+>()("voicegate/gatekeeper/Handover") {}
+
+/** Starts the background tasks, in a scope of their own. */
+export const layer = Layer.effect(
+  Handover,
   Effect.gen(function* () {
-    const scope = yield* Effect.scope
-    let followUps = 0
-    let successor: Successor | undefined
-    /** This campaign in the settings of the other gatekeeper, under any name. */
-    const served = (campaign: Campaign): Campaign | undefined => {
-      const key = campaigns.key(campaign)
-      return successor?.campaigns.all.find((each) => successor?.campaigns.key(each) === key)
-    }
-    /** Whether the other gatekeeper serves this campaign. */
-    const isTakenOver = (campaign: Campaign): boolean => served(campaign) !== undefined
-    /** The slots of the other gatekeeper, once there is one: a step that finishes here must not call more tickets than that. */
-    const slots = (campaign: Campaign): number => {
-      if (successor === undefined) return capacity.slots(campaign)
-      const taken = served(campaign)
-      return taken === undefined ? 0 : successor.slots(taken)
-    }
-    const followUp: FollowUp = (effect) =>
-      Effect.suspend(() => {
-        followUps++
-        const counted = Effect.ensuring(
-          effect,
-          Effect.sync(() => void followUps--),
-        )
-        return Effect.asVoid(Effect.forkIn(counted, scope))
-      })
-
-    /** The capacity of a campaign's account, of the other gatekeeper once there is one. */
-    const account = (campaign: Campaign): AccountCapacity | undefined => {
-      if (successor === undefined) return capacity.account(campaign)
-      const taken = served(campaign)
-      return taken && successor.account(taken)
-    }
-
+    const campaigns = yield* Campaigns
+    const followUps = yield* FollowUps
+    const notGivenBack = yield* NotGivenBack
+    const successor = yield* Successor
+    const tasks = yield* Scope.fork(yield* Effect.scope)
+    const { tickets } = Context.get(yield* Layer.buildWithScope(Background.layer, tasks), StoreOutage)
     return {
-      followUp,
-      isTakenOver,
-      slots,
-      account,
-      /** Runs the background tasks in a scope of their own, and returns what the other gatekeeper needs. */
-      inBackground: Effect.fnUntraced(function* <A extends Pick<Handover, "movedTickets">, E, R>(
-        tasks: Effect.Effect<A, E, R>,
-      ) {
-        const tasksScope = yield* Scope.fork(scope)
-        const status = yield* Scope.provide(tasks, tasksScope)
-        const handover: Handover = {
-          movedTickets: status.movedTickets,
-          pending: () => memory.size() + followUps,
-          stopBackground: (other) =>
-            Effect.suspend(() => {
-              successor = other
-              const names = new Set(other.campaigns.all.map(({ name }) => name))
-              const gone = campaigns.all.filter(({ name }) => !names.has(name))
-              return Effect.andThen(
-                Scope.close(tasksScope, Exit.void),
-                Effect.forEach(gone, ({ name }) => metrics.clearGauges(name), { discard: true }),
-              )
-            }),
-        }
-        return { status, handover }
-      }),
+      movedTickets: tickets,
+      pending: () => notGivenBack.size() + followUps.pending(),
+      stopBackground: (other) =>
+        Effect.suspend(() => {
+          successor.set(other)
+          const names = new Set(other.campaigns.all.map(({ name }) => name))
+          const gone = campaigns.all.filter(({ name }) => !names.has(name))
+          return Effect.andThen(
+            Scope.close(tasks, Exit.void),
+            Effect.forEach(gone, ({ name }) => metrics.clearGauges(name), { discard: true }),
+          )
+        }),
     }
-  })
+  }),
+)

@@ -3,7 +3,7 @@
  * deadline fails with an unknown outcome, so that the store can handle ticket and slot now. Otherwise the slot would stay held
  * until the start's deadline by a process that no longer exists.
  */
-import { Deferred, Effect } from "effect"
+import { Context, Deferred, Effect, Layer } from "effect"
 import type { PlatformError } from "../platform-api/errors.ts"
 import { unavailable } from "../platform-api/errors.ts"
 import type { Draining } from "../protocol/refusals.ts"
@@ -22,24 +22,27 @@ export interface Work {
   readonly end: () => void
 }
 
-export interface Shutdown {
-  /** Work that has not begun. */
-  readonly newWork: () => Work
-  /** Runs an effect that may take a slot; `close` waits for it. Fails with `Draining` once the gate is closed. */
-  readonly track: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Draining, R>
-  /** Runs a start at the platform, and fails it at the shutdown's deadline. */
-  readonly beforeDeadline: <A>(start: Effect.Effect<A, PlatformError>) => Effect.Effect<A, PlatformError>
-  /** Whether the deadline has passed. */
-  readonly isPastDeadline: () => boolean
-  /**
-   * Refuses new work and waits at most `CLOSE_MILLIS` for the work in progress. Further calls wait for the same result.
-   */
-  readonly close: Effect.Effect<void>
-}
+export class Shutdown extends Context.Service<
+  Shutdown,
+  {
+    /** Work that has not begun. */
+    readonly newWork: () => Work
+    /** Runs an effect that may take a slot; `close` waits for it. Fails with `Draining` once the gate is closed. */
+    readonly track: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Draining, R>
+    /** Runs a start at the platform, and fails it at the shutdown's deadline. */
+    readonly beforeDeadline: <A>(start: Effect.Effect<A, PlatformError>) => Effect.Effect<A, PlatformError>
+    /** Whether the deadline has passed. */
+    readonly isPastDeadline: () => boolean
+    /**
+     * Refuses new work and waits at most `CLOSE_MILLIS` for the work in progress. Further calls wait for the same result.
+     */
+    readonly close: Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/Shutdown") {}
 
 const REASON = "the gate was told to stop before the platform had answered"
 
-export const makeShutdown = (): Shutdown => {
+export const layer: Layer.Layer<Shutdown> = Layer.sync(Shutdown, () => {
   let inProgress = 0
   let closing = false
   let pastDeadline = false
@@ -101,4 +104,4 @@ export const makeShutdown = (): Shutdown => {
       )
     }),
   }
-}
+})

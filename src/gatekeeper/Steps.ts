@@ -1,6 +1,5 @@
 /** Runs the steps of the queue: pushes their signals and carries out their settlements. */
-
-import { Effect, Metric } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import type { CampaignContext, Signal, StepResult } from "../fifo-queue/FifoQueue.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Settlement } from "../protocol/settlements.ts"
@@ -8,41 +7,47 @@ import { eventOf, inSignalSpan } from "../push-channel/layer.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../settings/Settings.ts"
-import type { FollowUp } from "./background/run-every.ts"
-import type { Campaigns } from "./Campaigns.ts"
-import type { Memory } from "./calls/withdrawals.ts"
-import type { Capacity } from "./capacity/Capacity.ts"
+import { Campaigns } from "./Campaigns.ts"
+import { NotGivenBack } from "./calls/NotGivenBack.ts"
+import { FollowUps } from "./FollowUps.ts"
 import * as metrics from "./metrics.ts"
-import { makeTicketLog, type TicketLog } from "./ticket-log.ts"
+import { Successor } from "./Successor.ts"
+import { TicketLog } from "./TicketLog.ts"
 
 const NONE: ReadonlyArray<never> = []
 
-export interface Steps {
-  readonly at: (campaign: Campaign) => CampaignContext
-  /** Runs a step and carries out its effects. */
-  readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
-  /** Carries out the effects of a step that was run. The caller must run it uninterruptibly. */
-  readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
-  /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
-  readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
-  readonly log: TicketLog
-  /** when the last heartbeat of each campaign's tickets was sent (ms) */
-  readonly heartbeatAt: Map<Campaign, number>
-}
+export class Steps extends Context.Service<
+  Steps,
+  {
+    readonly at: (campaign: Campaign) => CampaignContext
+    /** Runs a step and carries out its effects. */
+    readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
+    /** Carries out the effects of a step that was run. The caller must run it uninterruptibly. */
+    readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
+    /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
+    readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+    /** when the last heartbeat of each campaign's tickets was sent (ms) */
+    readonly heartbeatAt: Map<Campaign, number>
+  }
+>()("voicegate/gatekeeper/Steps") {}
 
-export const makeSteps = (
-  campaigns: Campaigns,
-  { account, slots }: Pick<Capacity, "account" | "slots">,
-  memory: Memory,
-  followUp: FollowUp,
-): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
+export const layer: Layer.Layer<
+  Steps,
+  never,
+  Campaigns | FifoQueue | FollowUps | NotGivenBack | PushChannel | RateLimiter | Successor | TicketLog
+> = Layer.effect(
+  Steps,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { account, slots } = yield* Successor
+    const notGivenBack = yield* NotGivenBack
+    const followUps = yield* FollowUps
     const limiter = yield* RateLimiter
-    const log = yield* makeTicketLog
+    const log = yield* TicketLog
     const push = yield* PushChannel
     const queue = yield* FifoQueue
 
-    const settle: Steps["settle"] = (at, settlements) =>
+    const settle: Steps["Service"]["settle"] = (at, settlements) =>
       // separately: on a Cluster another caller's keys may be on a node that is down;
       // and concurrently, so that a sweep waits for one timeout, not for several
       Effect.filter(
@@ -77,10 +82,10 @@ export const makeSteps = (
         return account(campaign)
       },
       instance: push.address,
-      withdrawals: memory.of(campaign),
+      withdrawals: notGivenBack.of(campaign),
     })
     const contexts = new Map<Campaign, CampaignContext>()
-    const at: Steps["at"] = (campaign) => {
+    const at: Steps["Service"]["at"] = (campaign) => {
       const known = contexts.get(campaign) ?? contextOf(campaign)
       contexts.set(campaign, known)
       return known
@@ -97,7 +102,7 @@ export const makeSteps = (
       if (campaign === undefined || shownAt === undefined || offered.has(key)) return Effect.void
       offered.add(key)
       const where = at(campaign)
-      return followUp(
+      return followUps.run(
         Effect.flatMap(queue.sweep(where, shownAt), (swept) => carryOut(where, swept)).pipe(
           Effect.uninterruptible,
           Effect.ignore,
@@ -106,7 +111,7 @@ export const makeSteps = (
       )
     }
 
-    const carryOut: Steps["carryOut"] = (at, { elsewhere = NONE, wanting = NONE, ...stepped }) => {
+    const carryOut: Steps["Service"]["carryOut"] = (at, { elsewhere = NONE, wanting = NONE, ...stepped }) => {
       const { result, settlements, signals } = stepped
       if (wanting.length > 0) {
         return Effect.andThen(
@@ -129,7 +134,7 @@ export const makeSteps = (
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       carryOut,
       settle,
-      log,
       heartbeatAt,
     }
-  })
+  }),
+)

@@ -6,14 +6,13 @@
  * Without a tracer nothing is stored or looked up. With one, an instance looks a ticket's context up once, in a step of the store, and
  * remembers it, because it never changes. A lookup that fails loses the trace, not the request.
  */
-import { Effect, type Tracer } from "effect"
+import { Context, Effect, Layer, type Tracer } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
 import { hasTracer, inSpan } from "../lib/spans.ts"
 import { spanFrom, traceparentOf } from "../lib/trace-context.ts"
-import type { Campaigns } from "./Campaigns.ts"
-import type { EndSource } from "./calls/Tickets.ts"
-import type { Steps } from "./Steps.ts"
+import { Campaigns } from "./Campaigns.ts"
+import { Steps } from "./Steps.ts"
 
 /** The number of tickets whose traces are remembered. */
 const MAX_REMEMBERED = 10_000
@@ -23,39 +22,51 @@ type TraceOf = Effect.Effect<Tracer.ExternalSpan | undefined>
 export type TraceOfTicket = (ticket: string) => TraceOf
 
 type OnTicket<More extends Array<unknown>, A, E, R> = (ticket: string, ...more: More) => Effect.Effect<A, E, R>
-type OnSession<A, E, R> = (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<A, E, R>
+type OnSession<More extends Array<unknown>, A, E, R> = (
+  sessionIds: ReadonlyArray<string>,
+  ...more: More
+) => Effect.Effect<A, E, R>
 
-export interface Traces {
-  /** The context of the current span, to store with a new ticket; undefined without a tracer. */
-  readonly current: Effect.Effect<string | undefined> | undefined
-  /** The trace of a ticket. */
-  readonly ofTicket: TraceOfTicket
-  /** Gives an operation on a ticket a span in the ticket's trace. */
-  readonly inTicketTrace: <More extends Array<unknown>, A, E, R>(
-    name: string,
-    call: OnTicket<More, A, E, R>,
-  ) => OnTicket<More, A, E, R>
-  /** Gives an operation on a session a span in the trace of the ticket that has it. */
-  readonly inSessionTrace: <A, E, R>(name: string, call: OnSession<A, E, R>) => OnSession<A, E, R>
-}
+export class Traces extends Context.Service<
+  Traces,
+  {
+    /** The context of the current span, to store with a new ticket; undefined without a tracer. */
+    readonly current: Effect.Effect<string | undefined> | undefined
+    /** The trace of a ticket. */
+    readonly ofTicket: TraceOfTicket
+    /** Gives an operation on a ticket a span in the ticket's trace. */
+    readonly inTicketTrace: <More extends Array<unknown>, A, E, R>(
+      name: string,
+      call: OnTicket<More, A, E, R>,
+    ) => OnTicket<More, A, E, R>
+    /** Gives an operation on a session a span in the trace of the ticket that has it. */
+    readonly inSessionTrace: <More extends Array<unknown>, A, E, R>(
+      name: string,
+      call: OnSession<More, A, E, R>,
+    ) => OnSession<More, A, E, R>
+  }
+>()("voicegate/gatekeeper/Traces") {}
 
 const none: TraceOf = Effect.succeed(undefined)
 
-const untraced: Traces = {
+const untraced: Traces["Service"] = {
   current: undefined,
   ofTicket: () => none,
   inTicketTrace: (_name, call) => call,
   inSessionTrace: (_name, call) => call,
 }
 
-export const makeTraces = (campaigns: Campaigns, { at, step }: Steps): Effect.Effect<Traces, never, FifoQueue> =>
+export const layer: Layer.Layer<Traces, never, Campaigns | FifoQueue | Steps> = Layer.effect(
+  Traces,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { at, step } = yield* Steps
     const { traceOf } = yield* FifoQueue
     if (traceOf === undefined || !(yield* hasTracer)) return untraced
 
     const remembered = boundedCache<Tracer.ExternalSpan>(MAX_REMEMBERED)
     const lookUp = (
-      campaign: Campaigns["all"][number],
+      campaign: Campaigns["Service"]["all"][number],
       subject: Parameters<typeof traceOf>[1],
     ): Effect.Effect<string> => {
       const where = at(campaign)
@@ -95,9 +106,15 @@ export const makeTraces = (campaigns: Campaigns, { at, step }: Steps): Effect.Ef
           Effect.flatMap(ofTicket(ticket), (continues) =>
             inSpan(name, { continues })(Effect.suspend(() => call(ticket, ...more))),
           ),
-      inSessionTrace: (name, call) => (sessionIds, by) =>
-        Effect.flatMap(ofSession(sessionIds), (continues) =>
-          inSpan(name, { continues })(Effect.suspend(() => call(sessionIds, by))),
-        ),
+      inSessionTrace:
+        <More extends Array<unknown>, A, E, R>(
+          name: string,
+          call: OnSession<More, A, E, R>,
+        ): OnSession<More, A, E, R> =>
+        (sessionIds, ...more) =>
+          Effect.flatMap(ofSession(sessionIds), (continues) =>
+            inSpan(name, { continues })(Effect.suspend(() => call(sessionIds, ...more))),
+          ),
     }
-  })
+  }),
+)

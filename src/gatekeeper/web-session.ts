@@ -3,7 +3,7 @@ import { Result } from "effect"
 import { unknownFields } from "../lib/unknown-field.ts"
 import type { InvalidRequest } from "../protocol/refusals.ts"
 import type { Campaigns } from "./Campaigns.ts"
-import { invalid } from "./checks/validate.ts"
+import { invalid } from "./checks/Validate.ts"
 
 /** The input of `InitiateWebSession`. */
 export interface WebSessionConfig {
@@ -44,7 +44,7 @@ const NO_URL = "Expected a campaign of the default platform: the sessions of thi
  */
 export const requestOf = (
   config: WebSessionConfig,
-  campaigns?: Pick<Campaigns, "find">,
+  campaigns?: Pick<Campaigns["Service"], "find">,
 ): Result.Result<unknown, InvalidRequest> => {
   const given: unknown = config
   if (typeof given !== "object" || given === null || Array.isArray(given)) {

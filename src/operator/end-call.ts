@@ -15,8 +15,8 @@ import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Performed } from "../fifo-queue/operator-schemas.ts"
 import { CLAIM_MILLIS } from "../gatekeeper/calls/end-due.ts"
 import { endSession } from "../gatekeeper/calls/end-session.ts"
-import { ownNameOf } from "../gatekeeper/calls/Starts.ts"
-import type { Internals } from "../gatekeeper/internals.ts"
+import { ownNameOf } from "../gatekeeper/calls/stored-config.ts"
+import type { Internals } from "../gatekeeper/Internals.ts"
 import { boundSessionOf } from "../gatekeeper/outcomes.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
@@ -36,7 +36,7 @@ export type EndCall = (campaign: Campaign, who: string, action: End) => Effect.E
 
 export const makeEndCall = ({
   step,
-}: Pick<Internals, "step">): Effect.Effect<EndCall, never, FifoQueue | PlatformApi> =>
+}: Pick<Internals["Service"], "step">): Effect.Effect<EndCall, never, FifoQueue | PlatformApi> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi

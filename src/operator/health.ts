@@ -4,8 +4,8 @@
  */
 
 import { Effect, type Scope } from "effect"
-import type { Internals } from "../gatekeeper/internals.ts"
-import type { GatesStatus } from "../gatekeeper/peers/Peers.ts"
+import type { Internals } from "../gatekeeper/Internals.ts"
+import type { PeersStatus } from "../gatekeeper/peers/Peers.ts"
 import type { RemovedCampaign } from "../gatekeeper/peers/RemovedCampaigns.ts"
 import { IpIntel } from "../ip-intel/IpIntel.ts"
 import { ageOf } from "../lib/age.ts"
@@ -34,7 +34,7 @@ const summaryOf = (findings: ReadonlyArray<Finding>): Result => {
 
 /** Conflicts between the gates on this store, and removed campaigns that still have tickets. Both are known without a check. */
 export const healthOfGates = (
-  { at, gates, trouble }: GatesStatus,
+  { at, gates, trouble }: PeersStatus,
   removed: ReadonlyArray<RemovedCampaign>,
 ): ReadonlyArray<Health> => {
   if (at === undefined)
@@ -54,7 +54,7 @@ export const healthOfGates = (
 export const makeHealth = ({
   campaigns: { all },
   verify,
-}: Pick<Internals, "campaigns" | "verify">): Effect.Effect<
+}: Pick<Internals["Service"], "campaigns" | "verify">): Effect.Effect<
   Effect.Effect<ReadonlyArray<Health>>,
   never,
   IpIntel | Store | Scope.Scope

@@ -46,7 +46,7 @@ export const SharedActivity = Context.Reference<ProcessActivity | undefined>("vo
 /** Sends heartbeats until the scope closes. Counts that the store has not accepted are sent again with the next heartbeat. */
 export const sendHeartbeats = (
   registry: Registry,
-  { host, id }: OwnInstance,
+  { host, id }: OwnInstance["Service"],
 ): Effect.Effect<void, never, PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const push = yield* PushChannel

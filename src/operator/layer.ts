@@ -78,8 +78,7 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Operator,
   Effect.gen(function* () {
-    const { campaigns, closedQueues, gatesStatus, instance, removed, slots, step, verify } = (yield* Gatekeeper)
-      .internals
+    const { campaigns, closedQueues, instance, peers, removed, slots, step, verify } = (yield* Gatekeeper).internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const { Security } = yield* Settings
@@ -120,7 +119,7 @@ export const layer: Layer.Layer<
             ? []
             : [{ name: "Store memory", state: "failed" as const, detail: `${problem}.`, at: now }]),
           ...(yield* health),
-          ...healthOfGates(gatesStatus(), removed()),
+          ...healthOfGates(peers(), removed()),
         ],
         queue: stored.queue ?? null,
         instances: instancesOf(stored.activity),

@@ -11,7 +11,7 @@ export class PlatformApi extends Context.Service<
   {
     /**
      * Starts a web session of a configured campaign (`config.campaign` is its name in the settings). `group` is the caller's
-     * coarse group (`gatekeeper/checks/caller-group.ts`): failures of one group alone do not open the circuit. It is not sent.
+     * coarse group (`gatekeeper/checks/caller-keys.ts`): failures of one group alone do not open the circuit. It is not sent.
      */
     readonly initiate: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
     /**

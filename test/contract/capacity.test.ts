@@ -1,7 +1,7 @@
 /** What instances share about the platform's concurrency, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { type CapacityShared, makeCapacityShared, shareable } from "../../src/gatekeeper/capacity/shared-figures.ts"
+import { type SharedFigures, shareable, sharedFigures } from "../../src/gatekeeper/capacity/shared-figures.ts"
 import { Store } from "../../src/store/Store.ts"
 import { onEveryStore } from "../harness/stores.ts"
 
@@ -16,12 +16,12 @@ const suite = (store: Layer.Layer<Store>): void => {
     body: (campaign: ReturnType<typeof campaignOf>) => Effect.Effect<void, unknown>,
   ): void => {
     it.effect(name, () =>
-      Effect.flatMap(Store, (service) =>
-        body(campaignOf(makeCapacityShared(service), `business/${++campaigns} {é}`)),
-      ).pipe(Effect.provide(store)),
+      Effect.flatMap(Store, (service) => body(campaignOf(sharedFigures(service), `business/${++campaigns} {é}`))).pipe(
+        Effect.provide(store),
+      ),
     )
   }
-  const campaignOf = (shared: CapacityShared, campaign: string) => ({
+  const campaignOf = (shared: SharedFigures, campaign: string) => ({
     read: (now: number, starts = false) => shared.read(campaign, now, { period: PERIOD, starts }),
     save: (askedAt: number, slots: number | undefined, problem = "") =>
       shared.save(campaign, askedAt, { slots, problem }),

@@ -1,13 +1,13 @@
 /** What gates on one store share, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Schema } from "effect"
-import { type GatesShared, makeGatesShared } from "../../src/gatekeeper/peers/PeersHeartbeat.ts"
 import {
   ANNOUNCE_CHANNEL,
   type GateSays,
   GATE_GONE_MILLIS as GONE_MILLIS,
   REMOVED_MAX,
 } from "../../src/gatekeeper/peers/rules/heartbeat.ts"
+import { type SharedState, sharedState } from "../../src/gatekeeper/peers/shared-state.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
 import { eventually } from "../harness/process.ts"
@@ -43,7 +43,7 @@ const suite = (store: Layer.Layer<Store>): void => {
   /** There is one registry per store; each test has its own keys. */
   const test = (
     name: string,
-    body: (gates: GatesShared, store: Store["Service"]) => Effect.Effect<void, unknown>,
+    body: (gates: SharedState, store: Store["Service"]) => Effect.Effect<void, unknown>,
   ): void => {
     it.effect(name, () =>
       Effect.gen(function* () {
@@ -54,7 +54,7 @@ const suite = (store: Layer.Layer<Store>): void => {
           run: (rule, ask) =>
             shared.run(rule, { ...ask, keys: ask.keys.map((key) => key.replace("{gates}", `{gates ${n}}`)) }),
         } satisfies Store["Service"]
-        yield* body(makeGatesShared(own), own)
+        yield* body(sharedState(own), own)
       }).pipe(Effect.provide(store)),
     )
   }

@@ -7,7 +7,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Redacted, Result } from "effect"
 import { makeCampaigns } from "../../src/gatekeeper/Campaigns.ts"
-import { type Validated, validate } from "../../src/gatekeeper/checks/validate.ts"
+import { type Validated, validate } from "../../src/gatekeeper/checks/Validate.ts"
 import { readRecord, records, refuseHandshake } from "../../src/http/signalr/protocol.ts"
 import { sessionIdsOf } from "../../src/http/webhooks/verify.ts"
 import { canonicalAddress } from "../../src/ip-intel/address.ts"

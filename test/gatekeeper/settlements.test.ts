@@ -1,19 +1,28 @@
 /** The settlements of a step are carried out independently for each caller. */
-
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
-import { makeCampaigns } from "../../src/gatekeeper/Campaigns.ts"
-import { makeMemory } from "../../src/gatekeeper/calls/withdrawals.ts"
-import { makeSteps } from "../../src/gatekeeper/Steps.ts"
+import * as Campaigns from "../../src/gatekeeper/Campaigns.ts"
+import * as NotGivenBack from "../../src/gatekeeper/calls/NotGivenBack.ts"
+import * as FollowUps from "../../src/gatekeeper/FollowUps.ts"
+import * as Steps from "../../src/gatekeeper/Steps.ts"
+import { Successor } from "../../src/gatekeeper/Successor.ts"
+import * as TicketLog from "../../src/gatekeeper/TicketLog.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
-import { Settings } from "../../src/settings/Settings.ts"
 import { BEGIN, gateLayer, makeWorld } from "../support/gate.ts"
 
 const settlement = (n: number): Settlement => ({ kind: "release", ticket: `t${n}`, caller: `c${n}` })
+
+const needs = Layer.mergeAll(
+  Campaigns.layer,
+  FollowUps.layer,
+  NotGivenBack.layer,
+  TicketLog.layer,
+  Layer.succeed(Successor, { set: () => {}, serves: () => false, slots: () => 1, account: () => undefined }),
+)
 
 describe("settlements", () => {
   it.effect("that fail do not stop others", () =>
@@ -24,12 +33,10 @@ describe("settlements", () => {
       yield* Effect.gen(function* () {
         const limiter = yield* RateLimiter
         const queue = yield* FifoQueue
-        const steps = yield* makeSteps(
-          makeCampaigns(yield* Settings),
-          { slots: () => 1, account: () => undefined },
-          makeMemory(),
-          () => Effect.void,
+        yield* Effect.flatMap(Steps.Steps, ({ settle }) =>
+          settle({ campaign: "", slots: 1, instance: "" }, [1, 2, 3].map(settlement)),
         ).pipe(
+          Effect.provide(Layer.fresh(Steps.layer).pipe(Layer.provide(Layer.fresh(needs)))),
           Effect.provideService(
             RateLimiter,
             RateLimiter.of({
@@ -50,7 +57,6 @@ describe("settlements", () => {
             }),
           ),
         )
-        yield* steps.settle({ campaign: "", slots: 1, instance: "" }, [1, 2, 3].map(settlement))
       }).pipe(Effect.provide(gateLayer(makeWorld(), {})))
       assert.deepStrictEqual(
         [released, settled],

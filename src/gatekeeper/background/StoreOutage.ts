@@ -6,7 +6,7 @@
  *
  * Only a store that cannot be reached counts: an error that the store answers would be the same on every instance.
  */
-import { Clock, Context, Effect, Fiber, type Scope } from "effect"
+import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
 import { Settings } from "../../settings/Settings.ts"
 
@@ -27,20 +27,24 @@ export const reconnectTimes = (graceMillis: number): { readonly after: number; r
   return { after, within: after / 2 }
 }
 
-export interface StoreOutage {
-  /** Records whether a call reached the store. */
-  readonly record: (reached: boolean) => Effect.Effect<void>
-  /** Tickets whose pages were moved and may not have returned yet. */
-  readonly tickets: () => ReadonlyArray<string>
-}
+export class StoreOutage extends Context.Service<
+  StoreOutage,
+  {
+    /** Records whether a call reached the store. */
+    readonly record: (reached: boolean) => Effect.Effect<void>
+    /** Tickets whose pages were moved and may not have returned yet. */
+    readonly tickets: () => ReadonlyArray<string>
+  }
+>()("voicegate/gatekeeper/StoreOutage") {}
 
 /** The tickets that the gatekeeper which this one replaces has moved, when settings are reloaded soon after an outage. */
 export const MovedBefore = Context.Reference<ReadonlyArray<string>>("voicegate/gatekeeper/MovedBefore", {
   defaultValue: () => [],
 })
 
-export const makeStoreOutage: Effect.Effect<StoreOutage, never, PushChannel | Settings | Scope.Scope> = Effect.gen(
-  function* () {
+export const layer: Layer.Layer<StoreOutage, never, PushChannel | Settings> = Layer.effect(
+  StoreOutage,
+  Effect.gen(function* () {
     const { sendAway, tickets } = yield* PushChannel
     const { DisconnectGraceSeconds } = (yield* Settings).Queue
     const scope = yield* Effect.scope
@@ -90,5 +94,5 @@ export const makeStoreOutage: Effect.Effect<StoreOutage, never, PushChannel | Se
         return moved
       },
     }
-  },
+  }),
 )

@@ -20,7 +20,7 @@ export type NoteQuarantined = (
 ) => Effect.Effect<void>
 
 /** `startedAt` is when this instance started, by the store's clock (ms since 1970). */
-export const makeQuarantined = (startedAt: number): NoteQuarantined => {
+export const logQuarantined = (startedAt: number): NoteQuarantined => {
   const logged = new Map<string, { readonly count: number; readonly at: number }>()
   return ({ name }, { campaign }, { at, count, key }, now) => {
     const before = logged.get(name)

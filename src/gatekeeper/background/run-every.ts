@@ -2,28 +2,24 @@
 import { Effect, type Scope } from "effect"
 import { type Attributes, inSpan } from "../../lib/spans.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
+import type { Campaign } from "../../settings/Settings.ts"
+import { Campaigns } from "../Campaigns.ts"
 
-/** Runs an effect in the background that must finish before the gatekeeper stops, unless the process stops. */
-export type FollowUp = (effect: Effect.Effect<unknown>) => Effect.Effect<void>
+interface Options {
+  /** the first run is immediate, not after one interval */
+  readonly atOnce?: boolean
+  /** attributes of the span of each run */
+  readonly attributes?: Attributes
+  /** starts the next run when it succeeds */
+  readonly wake?: Effect.Effect<void> | undefined
+}
 
-/**
- * Repeats a task at this interval (ms), and as soon as `wake` succeeds. The first run is after one interval, or immediate with
- * `atOnce`. Ignores an unavailable store; logs any other failure as a bug.
- */
+/** Repeats a task at this interval (ms). Ignores an unavailable store; logs any other failure as a bug. */
 export const runEvery = (
   millis: number,
   name: string,
   task: Effect.Effect<void, StoreUnavailable>,
-  {
-    atOnce = false,
-    attributes = {},
-    wake,
-  }: {
-    readonly atOnce?: boolean
-    /** attributes of the span of each run */
-    readonly attributes?: Attributes
-    readonly wake?: Effect.Effect<void> | undefined
-  } = {},
+  { atOnce = false, attributes = {}, wake }: Options = {},
 ): Effect.Effect<unknown, never, Scope.Scope> => {
   const guardedTask = task.pipe(
     inSpan(`background ${name}`, { root: true, attributes }),
@@ -36,3 +32,24 @@ export const runEvery = (
   )
   return Effect.forkScoped(atOnce ? Effect.andThen(guardedTask, repeated) : repeated, { startImmediately: true })
 }
+
+/** Runs a task for each campaign: one that fails, or whose platform answers slowly, does not hold up the others. */
+export const runForEachCampaign = (
+  millis: number,
+  name: string,
+  task: (campaign: Campaign) => Effect.Effect<void, StoreUnavailable>,
+  options: Pick<Options, "atOnce"> = {},
+): Effect.Effect<void, never, Campaigns | Scope.Scope> =>
+  Effect.flatMap(Campaigns, ({ all }) =>
+    Effect.forEach(
+      all,
+      (campaign) =>
+        runEvery(
+          millis,
+          name,
+          Effect.suspend(() => task(campaign)),
+          { ...options, attributes: { "voicegate.campaign": campaign.name } },
+        ),
+      { discard: true },
+    ),
+  )

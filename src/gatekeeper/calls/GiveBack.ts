@@ -1,34 +1,37 @@
 /**
  * Gives back what a request that led to nothing has taken: its quota and, if its caller was answered with 503, its
- * ticket. What the store cannot take back now is remembered (`withdrawals.ts`) and retried until it succeeds. At least
+ * ticket. What the store cannot take back now is remembered (`NotGivenBack.ts`) and retried until it succeeds. At least
  * once, so every operation is idempotent.
  */
-import { Cause, Effect, type Scope } from "effect"
+import { Cause, Context, Effect, Layer } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "../../fifo-queue/rules/withdraw.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"
-import type { Steps } from "../Steps.ts"
-import type { Memory, Remembered, Taken } from "./withdrawals.ts"
+import { Steps } from "../Steps.ts"
+import { NotGivenBack, type Remembered, type Taken } from "./NotGivenBack.ts"
 
 /** The interval between retries. */
 export const RETRY_MILLIS = 250
 /** Maximum refunds in flight at the same time. */
 const MAX_CONCURRENT_REFUNDS = 16
 
-export interface GiveBack {
-  /** Gives the quota back, later if the store is unavailable. */
-  readonly quota: (taken: Taken) => Effect.Effect<void>
-  /** Also gives back the ticket, which its caller does not know of. Does not wait. */
-  readonly all: (taken: Taken) => Effect.Effect<void>
-}
+export class GiveBack extends Context.Service<
+  GiveBack,
+  {
+    /** Gives the quota back, later if the store is unavailable. */
+    readonly quota: (taken: Taken) => Effect.Effect<void>
+    /** Also gives back the ticket, which its caller does not know of. Does not wait. */
+    readonly all: (taken: Taken) => Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/GiveBack") {}
 
-export const makeGiveBack = (
-  { at, step }: Steps,
-  memory: Memory,
-): Effect.Effect<GiveBack, never, FifoQueue | RateLimiter | Scope.Scope> =>
+export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | RateLimiter | Steps> = Layer.effect(
+  GiveBack,
   Effect.gen(function* () {
+    const { at, step } = yield* Steps
+    const notGivenBack = yield* NotGivenBack
     const queue = yield* FifoQueue
     const limiter = yield* RateLimiter
     const scope = yield* Effect.scope
@@ -44,41 +47,41 @@ export const makeGiveBack = (
         const batch = entries.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
         const tickets = batch.map(({ taken }) => taken.ticket)
         yield* step(where, queue.withdraw(where, tickets))
-        yield* memory.of(campaign).done(tickets)
+        yield* notGivenBack.of(campaign).done(tickets)
       }
     })
     const refund = (entry: Remembered): Effect.Effect<void, StoreUnavailable> => {
       const { taken } = entry
       return limiter.refund(taken.caller, taken.ticket).pipe(
-        Effect.tap(() => Effect.sync(() => void (entry.ticket || memory.forget(taken)))),
+        Effect.tap(() => Effect.sync(() => void (entry.ticket || notGivenBack.forget(taken)))),
         Effect.tapError(() =>
           // one node of a cluster may be down: try the others first
-          Effect.sync(() => memory.postpone(taken)),
+          Effect.sync(() => notGivenBack.postpone(taken)),
         ),
       )
     }
     const attempt = Effect.gen(function* () {
       const tickets = Map.groupBy(
-        memory.all().filter(({ ticket }) => ticket),
+        notGivenBack.all().filter(({ ticket }) => ticket),
         ({ taken }) => taken.campaign,
       )
       yield* Effect.forEach(tickets, ([campaign, entries]) => Effect.ignore(withdraw(campaign, entries)), {
         concurrency: "unbounded",
         discard: true,
       })
-      const withoutTicket = memory.all().filter(({ ticket }) => !ticket)
+      const withoutTicket = notGivenBack.all().filter(({ ticket }) => !ticket)
       yield* Effect.ignore(
         Effect.forEach(withoutTicket, refund, { concurrency: MAX_CONCURRENT_REFUNDS, discard: true }),
       )
     }).pipe(
       Effect.catchDefect((defect) => {
         // a bug, which a retry would repeat
-        for (const { taken } of memory.all()) memory.forget(taken)
+        for (const { taken } of notGivenBack.all()) notGivenBack.forget(taken)
         return Effect.logError("What requests had taken could not be given back", Cause.die(defect))
       }),
     )
     const retryLoop = Effect.gen(function* () {
-      while (memory.size() > 0) {
+      while (notGivenBack.size() > 0) {
         yield* Effect.sleep(RETRY_MILLIS)
         yield* attempt
       }
@@ -92,7 +95,7 @@ export const makeGiveBack = (
     })
     const retryLater = (taken: Taken, ticket: boolean): Effect.Effect<void> =>
       Effect.suspend(() => {
-        if (!memory.keep(taken, ticket)) dropped++
+        if (!notGivenBack.keep(taken, ticket)) dropped++
         if (isRetrying) return Effect.void
         isRetrying = true
         return Effect.asVoid(Effect.forkIn(retryLoop, scope))
@@ -102,4 +105,5 @@ export const makeGiveBack = (
       quota: (taken) => Effect.catch(limiter.refund(taken.caller, taken.ticket), () => retryLater(taken, false)),
       all: (taken) => retryLater(taken, true),
     }
-  })
+  }),
+)

@@ -2,12 +2,12 @@
  * The ids of running sessions. If the platform's answer to a start contains only one id, its webhook may use another. So the
  * platform's history is read soon after the start and further ids are stored, so that the webhook finds its slot.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { isOpen } from "../../lib/age.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import type { Steps } from "../Steps.ts"
+import { Steps } from "../Steps.ts"
 
 /** Delays before reading the history after a start (ms, each after the one before). */
 export const ASK_AFTER_MILLIS: ReadonlyArray<number> = [1_000, 5_000]
@@ -16,24 +16,29 @@ export const QUIET_MILLIS = 10 * 60_000
 /** A session has two ids; ids beyond this number are ignored. */
 const MAX_IDS = 4
 
-export interface SessionIds {
-  /** Stores further ids of a running session. True if a session with one of them had already ended. */
-  readonly keep: (
-    at: CampaignContext,
-    sessionId: string,
-    named: ReadonlyArray<string>,
-  ) => Effect.Effect<boolean, StoreUnavailable>
-  /** Reads further ids of a session that has just started from the platform's history. */
-  readonly learn: (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
-}
+export class SessionIds extends Context.Service<
+  SessionIds,
+  {
+    /** Stores further ids of a running session. True if a session with one of them had already ended. */
+    readonly keep: (
+      at: CampaignContext,
+      sessionId: string,
+      named: ReadonlyArray<string>,
+    ) => Effect.Effect<boolean, StoreUnavailable>
+    /** Reads further ids of a session that has just started from the platform's history. */
+    readonly learn: (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/SessionIds") {}
 
-export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never, FifoQueue | PlatformApi> =>
+export const layer: Layer.Layer<SessionIds, never, FifoQueue | PlatformApi | Steps> = Layer.effect(
+  SessionIds,
   Effect.gen(function* () {
+    const { step } = yield* Steps
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const quietUntil = new Map<string, number>()
 
-    const keep: SessionIds["keep"] = (at, sessionId, named) => {
+    const keep: SessionIds["Service"]["keep"] = (at, sessionId, named) => {
       const further = named.filter((id) => id !== sessionId).slice(0, MAX_IDS)
       return further.length === 0
         ? Effect.succeed(false)
@@ -64,4 +69,5 @@ export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never
           Effect.logDebug("A session's history could not be read", cause),
         ),
     }
-  })
+  }),
+)

@@ -2,8 +2,7 @@
  * Starts a session at the platform for a held slot. Depending on the answer the slot becomes live, is given back, or stays held
  * because a session may run; in the last case the ticket keeps its place.
  */
-import { createHash } from "node:crypto"
-import { Effect, Result, Schedule } from "effect"
+import { Context, Effect, Layer, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../../fifo-queue/FifoQueue.ts"
 import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../../fifo-queue/rules/fail.ts"
@@ -15,16 +14,17 @@ import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import * as messages from "../../protocol/messages.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformRejected, platformUnavailable } from "../../protocol/refusals.ts"
-import type { SessionConfig, StartConfig, Started } from "../../protocol/Session.ts"
-import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
-import type { FollowUp } from "../background/run-every.ts"
-import type { Campaigns } from "../Campaigns.ts"
+import type { StartConfig, Started } from "../../protocol/Session.ts"
+import { Settings } from "../../settings/Settings.ts"
+import { Campaigns } from "../Campaigns.ts"
+import { FollowUps } from "../FollowUps.ts"
 import * as metrics from "../metrics.ts"
 import { addressed, awaitedDataOf, dataOf, startedFrom } from "../outcomes.ts"
-import type { Shutdown } from "../Shutdown.ts"
-import type { Steps } from "../Steps.ts"
-import { aboutTicket } from "../ticket-log.ts"
-import type { SessionIds } from "./SessionIds.ts"
+import { Shutdown } from "../Shutdown.ts"
+import { Steps } from "../Steps.ts"
+import { aboutTicket, TicketLog } from "../TicketLog.ts"
+import { SessionIds } from "./SessionIds.ts"
+import { correlationOf, identifierOf, type StoredConfig } from "./stored-config.ts"
 
 /** How a started session is bound while the store is unavailable, before the caller gets an error. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
@@ -36,21 +36,6 @@ const FAIL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS /
 
 /** How a call is ended whose caller gets no answer, while the platform cannot be reached. */
 const END_RETRY = { schedule: Schedule.spaced(5_000), times: 12 }
-
-/** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
-export interface StoredConfig extends SessionConfig {
-  readonly from?: string
-}
-
-/** Parses stored data; undefined if it is not what a gate has written. */
-export const storedConfigOf = (data: string): StoredConfig | undefined => {
-  try {
-    const stored: StoredConfig | null = JSON.parse(data)
-    return typeof stored === "object" && stored !== null ? stored : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** The ticket's place after a failed start; `busy` if the platform has no free slot, otherwise it gave no usable answer. */
 export type NotStarted = Place & { readonly busy: boolean }
@@ -79,10 +64,13 @@ export type RelayOffer = (
   offer: { readonly sdp: string; readonly session: string },
 ) => Effect.Effect<Result.Result<RelayedSession, NotStarted>, PlatformUnavailable | StoreUnavailable>
 
-export interface Starts {
-  readonly startSession: StartSession
-  readonly relayOffer: RelayOffer
-}
+export class Starts extends Context.Service<
+  Starts,
+  {
+    readonly startSession: StartSession
+    readonly relayOffer: RelayOffer
+  }
+>()("voicegate/gatekeeper/Starts") {}
 
 const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
 
@@ -104,39 +92,20 @@ const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): 
   }
 }
 
-/**
- * The client identifier sent to the platform: the caller's own, or one derived from the ticket, so that the session can be found in
- * the platform's history. Only a hash of the ticket's id is sent, because the id is a credential.
- */
-export const identifierOf = (ticket: string, config: Pick<SessionConfig, "clientIdentifier">): string =>
-  config.clientIdentifier ?? `anonymous-${createHash("sha256").update(ticket).digest("hex").slice(0, 20)}`
-
-/** What vendors keep with a session, so that the start of a ticket can be found in their lists. Only a hash of the ticket's id is sent. */
-export const correlationOf = (ticket: string): string =>
-  createHash("sha256").update(`voicegate ${ticket}`).digest("base64url").slice(0, 22)
-
-/** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
-export const isVendors = ({ Platform }: Pick<Campaign, "Platform">): boolean => Platform !== "iqra"
-
-/**
- * The name under which the platform lists the sessions of this ticket and of no other; undefined where other callers may have the same
- * one.
- */
-export const ownNameOf = (campaign: Pick<Campaign, "Platform">, ticket: string, data: string): string | undefined => {
-  if (isVendors(campaign)) return correlationOf(ticket)
-  const config = storedConfigOf(data)
-  return config === undefined || config.clientIdentifier !== undefined ? undefined : identifierOf(ticket, config)
-}
-
-export const makeStartSession = (
-  campaigns: Campaigns,
-  { log, step }: Steps,
-  ids: SessionIds,
-  { beforeDeadline, isPastDeadline }: Shutdown,
-  followUp: FollowUp,
-  { OnPlatformRefusal }: Pick<SettingsTree["Queue"], "OnPlatformRefusal">,
-): Effect.Effect<Starts, never, FifoQueue | PlatformApi> =>
+export const layer: Layer.Layer<
+  Starts,
+  never,
+  Campaigns | FifoQueue | FollowUps | PlatformApi | SessionIds | Settings | Shutdown | Steps | TicketLog
+> = Layer.effect(
+  Starts,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { step } = yield* Steps
+    const ids = yield* SessionIds
+    const { beforeDeadline, isPastDeadline } = yield* Shutdown
+    const followUps = yield* FollowUps
+    const log = yield* TicketLog
+    const { OnPlatformRefusal } = (yield* Settings).Queue
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const context = yield* Effect.context<never>()
@@ -151,13 +120,13 @@ export const makeStartSession = (
     ) => {
       const bind = step(at, queue.bind(at, ticket, lease, session))
       return Effect.tapError(Effect.retry(bind, bindRetry), () =>
-        followUp(Effect.ignore(Effect.retry(bind, BIND_LATER))),
+        followUps.run(Effect.ignore(Effect.retry(bind, BIND_LATER))),
       )
     }
 
     /** Ends a call whose caller gets no answer. Otherwise it would run without a caller. */
     const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
-      followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
+      followUps.run(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
 
     const bindStarted = (
       at: CampaignContext,
@@ -176,7 +145,7 @@ export const makeStartSession = (
             const learned =
               others.length > 0 || session.offerMillis !== undefined
                 ? Effect.void
-                : followUp(ids.learn(at, campaign, sessionId))
+                : followUps.run(ids.learn(at, campaign, sessionId))
             return Effect.andThen(learned, log("ticket started", { campaign, ticket })).pipe(
               Effect.as(startedFrom(ticket, session, campaigns.ofTicket(ticket))),
             )
@@ -201,7 +170,7 @@ export const makeStartSession = (
       Effect.retry(step(at, queue.fail(at, ticket, lease, why)), FAIL_RETRY).pipe(
         Effect.ignore,
         Effect.andThen(then),
-        followUp,
+        followUps.run,
       )
 
     /** Logs why the start failed and reports it to the queue. The ticket gets its place back, or is over. */
@@ -335,4 +304,5 @@ export const makeStartSession = (
     }
 
     return { startSession, relayOffer }
-  })
+  }),
+)

@@ -1,12 +1,7 @@
-/** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
-import { Effect, Metric, Result, Schedule, type Scope } from "effect"
-import {
-  type CampaignContext,
-  type EndAttempt,
-  FifoQueue,
-  type Start,
-  type TicketSnapshot,
-} from "../../fifo-queue/FifoQueue.ts"
+/** A ticket after its admission: what its holder can do with it. */
+import { Context, Effect, Layer, Metric, Result, Schedule } from "effect"
+import { CallerNames } from "../../caller-names/CallerNames.ts"
+import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../../fifo-queue/FifoQueue.ts"
 import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import * as messages from "../../protocol/messages.ts"
@@ -24,58 +19,44 @@ import type {
 import { endedEvent, sessionEvent, startCallEvent } from "../../push-channel/layer.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
-import type { Campaigns } from "../Campaigns.ts"
+import { Campaigns } from "../Campaigns.ts"
+import { callerKeys } from "../checks/caller-keys.ts"
 import * as metrics from "../metrics.ts"
 import * as outcomes from "../outcomes.ts"
-import { HEARTBEAT_MILLIS } from "../peers/Peers.ts"
-import type { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
-import type { Steps } from "../Steps.ts"
-import type { Leave } from "./leave.ts"
-import { makeLostEnds } from "./lost-ends.ts"
-import { type NotStarted, type StartSession, startFailed, storedConfigOf } from "./Starts.ts"
-import { type EndResult, makeUnknownEnds } from "./unknown-sessions.ts"
+import { HEARTBEAT_MILLIS } from "../peers/PeersHeartbeat.ts"
+import { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
+import { Steps } from "../Steps.ts"
+import { GiveBack } from "./GiveBack.ts"
+import { Leave } from "./Leave.ts"
+import { type NotStarted, Starts, startFailed } from "./Starts.ts"
+import { storedConfigOf } from "./stored-config.ts"
 
-export interface Tickets {
-  /** The outcome of a ticket that is not over, again; undefined if it is over or unknown, as if the request named none. */
-  readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
-  readonly start: (
-    ticket: string,
-  ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
-  readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
-  readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
-  readonly attach: (
-    ticket: string,
-    hidden?: boolean,
-  ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
-  /**
-   * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. Returns when the call ends unless somebody
-   * speaks (ms since 1970); undefined when no end is due: somebody speaks, the ticket is not in a call, or the campaign has no limit.
-   */
-  readonly silence: (
-    ticket: string,
-    silentMillis: number,
-  ) => Effect.Effect<number | undefined, TicketUnknown | TicketOver | StoreUnavailable>
-  /**
-   * Withdraws the ticket of a campaign that a reload has removed, whose caller does not know of it. Tries until this gate knows that the
-   * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
-   */
-  readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
-  /**
-   * Handles a session's end that the platform has reported, under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
-   * the vendor if it is known.
-   */
-  readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
-  /** Whether the end of this session is known, and no ticket has it. */
-  readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
-}
-
-/** Who reports that a session is over. */
-export interface EndSource {
-  /** the names of the campaigns that may have the session */
-  readonly campaigns: ReadonlyArray<string>
-  /** removed campaigns of this platform may have it too */
-  readonly platform?: string
-}
+export class Tickets extends Context.Service<
+  Tickets,
+  {
+    /** The outcome of a ticket that is not over, again; undefined if it is over or unknown, as if the request named none. */
+    readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
+    readonly start: (
+      ticket: string,
+    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
+    readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+    readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+    readonly attach: (
+      ticket: string,
+      hidden?: boolean,
+    ) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+    /**
+     * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. Returns when the call ends unless somebody
+     * speaks (ms since 1970); undefined when no end is due: somebody speaks, the ticket is not in a call, or the campaign has no limit.
+     */
+    readonly silence: (
+      ticket: string,
+      silentMillis: number,
+    ) => Effect.Effect<number | undefined, TicketUnknown | TicketOver | StoreUnavailable>
+    /** Withdraws a ticket whose caller, at this address, does not know of it. */
+    readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/Tickets") {}
 
 const NO_PLACE = { position: 0, length: 0, averageMillis: 0, disrupted: false }
 
@@ -152,26 +133,29 @@ const startCallTimes = (
     : Effect.andThen(Metric.update(metrics.waited.of(campaign), Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
 }
 
-/** A gate learns by its next heartbeat that a campaign was removed. */
+/** How often a ticket of a removed campaign is withdrawn: a gate learns by its next heartbeat that a reload has removed the campaign. */
 const WITHDRAW_TRIES = 5
 
 /** Backoff of a campaign whose called ticket was started at a gate that does not serve it (ms). Minimal: it is called again at once. */
 const BACKOFF_MILLIS = 1
 
-export const makeTickets = (
-  campaigns: Campaigns,
-  { at, step }: Steps,
-  startSession: StartSession,
-  leave: Leave,
-  removed: RemovedCampaigns,
-): Effect.Effect<Tickets, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
+export const layer: Layer.Layer<
+  Tickets,
+  never,
+  CallerNames | Campaigns | FifoQueue | GiveBack | Leave | PlatformApi | RemovedCampaigns | Starts | Steps | Store
+> = Layer.effect(
+  Tickets,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { at, step } = yield* Steps
+    const { startSession } = yield* Starts
+    const leave = yield* Leave
+    const removed = yield* RemovedCampaigns
+    const giveBack = yield* GiveBack
+    const names = yield* CallerNames
     const queue = yield* FifoQueue
     const store = yield* Store
     const platform = yield* PlatformApi
-
-    const noteEnd = makeUnknownEnds()
-    const lostEnds = yield* makeLostEnds
 
     const queueOf = (ticket: string): Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable> => {
       const campaign = campaigns.ofTicket(ticket)
@@ -235,28 +219,6 @@ export const makeTickets = (
         }
       }
     })
-    const endIn = (
-      queues: ReadonlyArray<CampaignContext>,
-      sessionIds: ReadonlyArray<string>,
-      attempt: EndAttempt,
-    ): Effect.Effect<ReadonlyArray<EndResult>, StoreUnavailable> =>
-      Effect.forEach(
-        queues,
-        (where) =>
-          Effect.map(step(where, queue.end(where, sessionIds, "webhook", attempt)), (result) =>
-            result === "again" ? "released" : result,
-          ),
-        { concurrency: "unbounded" },
-      )
-
-    /** The removed campaigns that may have the session; a campaign's key begins with its platform if that is a vendor. */
-    const goneOf = (by: EndSource | undefined): Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable> =>
-      by !== undefined && by.platform === undefined
-        ? Effect.succeed([])
-        : Effect.map(removed.queues, (queues) =>
-            queues.filter(({ campaign }) => by === undefined || campaign.startsWith(`${by.platform}/`)),
-          )
-
     return {
       rejoin: (ticket) =>
         standing(ticket, false).pipe(
@@ -305,12 +267,16 @@ export const makeTickets = (
               return yield* Effect.fail(outcomes.ticketUnknown())
           }
         }),
-      withdrawRemoved: (ticket) =>
-        removed.queueOf(ticket).pipe(
+      withdraw: (ticket, address) => {
+        const campaign = campaigns.ofTicket(ticket)
+        if (campaign !== undefined) return giveBack.all({ ticket, campaign, ...callerKeys(names, address) })
+        // if all tries fail, the ticket's deadlines end it
+        return removed.queueOf(ticket).pipe(
           Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),
           Effect.retry({ schedule: Schedule.spaced(HEARTBEAT_MILLIS), times: WITHDRAW_TRIES - 1 }),
           Effect.ignore,
-        ),
+        )
+      },
       status: (ticket, hidden) =>
         Effect.map(standing(ticket, false, hidden), ({ found, slots }) =>
           statusOf(ticket, found, slots, campaigns.ofTicket(ticket)),
@@ -319,29 +285,6 @@ export const makeTickets = (
         Effect.map(standing(ticket, true, hidden), ({ found, slots }) =>
           eventOf(ticket, found, slots, campaigns.ofTicket(ticket)),
         ),
-      hasEnded: (sessionId, { campaigns: names }) =>
-        Effect.gen(function* () {
-          const states = yield* Effect.forEach(
-            campaigns.all.filter(({ name }) => names.includes(name)).map(at),
-            (where) => step(where, queue.sessionState(where, sessionId)),
-          )
-          // a campaign that never had the session may know its end, from a webhook that did not name the campaign
-          return states.includes("ended") && !states.includes("held")
-        }),
-      sessionEnded: (sessionIds, by) =>
-        Effect.gen(function* () {
-          // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
-          const named = campaigns.all.filter(({ name }) => by === undefined || by.campaigns.includes(name))
-          const results = yield* lostEnds.carryOut(sessionIds, named.length > 1, (attempt, ids) =>
-            Effect.gen(function* () {
-              const own = yield* endIn(named.map(at), ids, attempt)
-              return own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), ids, attempt))]
-            }),
-          )
-          const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
-          yield* Metric.update(metrics.webhooks(result), 1)
-          yield* noteEnd(result)
-          return result === "released"
-        }),
     }
-  })
+  }),
+)

@@ -4,44 +4,44 @@
  * comes too late. The store decides, and gives each session to one gate at a time. The session is then ended at the platform like any other
  * (`end-due.ts`), and its slot is free when the platform confirms that.
  */
-import { Effect, Metric } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { type Campaign, Settings } from "../../settings/Settings.ts"
+import { runForEachCampaign } from "../background/run-every.ts"
 import * as metrics from "../metrics.ts"
-import type { Steps } from "../Steps.ts"
-import { aboutTicket } from "../ticket-log.ts"
+import { Running } from "../Running.ts"
+import { Steps } from "../Steps.ts"
+import { aboutTicket } from "../TicketLog.ts"
+import { DUE_CHECK_MILLIS } from "./end-due.ts"
 
 /** How long a gate has to ask about a session before another one may (ms). */
 const CLAIM_MILLIS = 20_000
 /** Sessions that a gate asks about at once. */
 const AT_ONCE = 5
 
-/** Asks about the sessions of a campaign that are due; `ended` frees the slot of one that is over. */
-export type CheckOpened = (
-  campaign: Campaign,
-  ended: (sessionId: string) => Effect.Effect<unknown, StoreUnavailable>,
-) => Effect.Effect<void, StoreUnavailable>
-
-export const makeCheckOpened = ({
-  at,
-  step,
-}: Steps): Effect.Effect<CheckOpened, never, FifoQueue | PlatformApi | Settings> =>
+/** Ends each campaign's sessions that nobody has opened. */
+export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { unopened } = yield* FifoQueue
+    const { at, step } = yield* Steps
+    const running = yield* Running
+    const queue = yield* FifoQueue
+    const { unopened } = queue
     const { end, sessionStatus } = yield* PlatformApi
     const { OpenSeconds } = (yield* Settings).Queue
     // a session that the gate cannot end keeps its slot anyway
-    if (OpenSeconds === 0 || unopened === undefined || end === undefined) return () => Effect.void
+    if (OpenSeconds === 0 || unopened === undefined || end === undefined) return
 
-    return Effect.fnUntraced(function* (campaign, ended) {
+    const checkAll = Effect.fnUntraced(function* (campaign: Campaign) {
       const where = at(campaign)
       const check = Effect.fnUntraced(function* (session: string) {
         const state = yield* sessionStatus(campaign.name, session).pipe(Effect.orElseSucceed(() => undefined))
         // without an answer it is asked again
         if (state === undefined || state.status === "unknown") return
-        if (state.status === "over") return yield* Effect.asVoid(ended(session))
+        if (state.status === "over") {
+          yield* step(where, queue.end(where, [session]))
+          return
+        }
         const ticket = yield* step(where, unopened.note(where, session, state.opened !== false))
         if (ticket === "") return
         yield* Metric.update(metrics.unopened.of(campaign.name), 1)
@@ -51,4 +51,8 @@ export const makeCheckOpened = ({
       })
       yield* Effect.forEach(yield* unopened.find(where, CLAIM_MILLIS), check, { concurrency: AT_ONCE, discard: true })
     })
-  })
+    yield* runForEachCampaign(DUE_CHECK_MILLIS, "check of sessions that nobody has opened", (campaign) =>
+      (running.of(campaign)?.live ?? 0) === 0 ? Effect.void : checkAll(campaign),
+    )
+  }),
+)

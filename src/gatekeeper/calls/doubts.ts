@@ -4,26 +4,25 @@
  * expires after `DOUBT_MILLIS`. A session-ended webhook that matches no ticket proves nothing: its id may be another id of a
  * known session.
  */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { type Doubt, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
-import type { Steps } from "../Steps.ts"
-import { correlationOf, identifierOf, isVendors, storedConfigOf } from "./Starts.ts"
+import { runForEachCampaign } from "../background/run-every.ts"
+import { Running } from "../Running.ts"
+import { Steps } from "../Steps.ts"
+import { correlationOf, identifierOf, isVendors, storedConfigOf } from "./stored-config.ts"
 
 /** How often the platform is asked about starts in doubt, by one instance for all (ms). */
 export const DOUBT_CHECK_MILLIS = 5_000
 /** Younger starts are skipped, because the platform may still be processing them (ms). */
 export const DOUBT_AGE_MILLIS = 20_000
 
-export interface Doubts {
-  /** Asks the platform about a campaign's starts in doubt; `live` is the number of its running sessions. */
-  readonly check: (campaign: Campaign, live: number) => Effect.Effect<void, StoreUnavailable>
-}
-
-export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, FifoQueue | PlatformApi> =>
+/** Asks the platform about each campaign's starts in doubt. */
+export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
+    const { at, step } = yield* Steps
+    const running = yield* Running
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
 
@@ -63,10 +62,13 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
       if (unresolved.length > 0) yield* askCount(campaign, unresolved, live)
     })
 
-    return {
-      check: (campaign, live) =>
-        Effect.catchTag(check(campaign, live), "PlatformError", ({ message }) =>
-          Effect.logDebug(`The platform could not be asked about starts in doubt: ${message}`),
-        ),
-    }
-  })
+    yield* runForEachCampaign(DOUBT_CHECK_MILLIS, "check of starts in doubt", (campaign) => {
+      const { doubts, live } = running.of(campaign) ?? { doubts: 0, live: 0 }
+      return doubts === 0
+        ? Effect.void
+        : Effect.catchTag(check(campaign, live), "PlatformError", ({ message }) =>
+            Effect.logDebug(`The platform could not be asked about starts in doubt: ${message}`),
+          )
+    })
+  }),
+)

@@ -6,13 +6,14 @@
  *
  * The store gives a session to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`.
  */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
+import { runForEachCampaign } from "../background/run-every.ts"
 import { boundSessionOf } from "../outcomes.ts"
-import type { Steps } from "../Steps.ts"
+import { Running } from "../Running.ts"
+import { Steps } from "../Steps.ts"
 
 /** How often a gate looks for sessions to end (ms). */
 export const DUE_CHECK_MILLIS = 5_000
@@ -21,16 +22,16 @@ export const CLAIM_MILLIS = 20_000
 /** Sessions that a gate ends at once. */
 const AT_ONCE = 10
 
-/** Ends the sessions of a campaign that are due. */
-export type EndDue = (campaign: Campaign) => Effect.Effect<void, StoreUnavailable>
-
-export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, FifoQueue | PlatformApi> =>
+/** Ends each campaign's sessions that are due. */
+export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
+    const { at, step } = yield* Steps
+    const running = yield* Running
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const { end } = platform
     // this platform cannot be asked to end a session
-    if (end === undefined) return () => Effect.void
+    if (end === undefined) return
 
     const endOne = Effect.fnUntraced(function* (campaign: Campaign, data: string) {
       const session = boundSessionOf(data)
@@ -45,7 +46,7 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
       if (isOver === true) yield* step(at(campaign), queue.end(at(campaign), session.sessionIds))
     })
 
-    return Effect.fnUntraced(function* (campaign) {
+    const endAll = Effect.fnUntraced(function* (campaign: Campaign) {
       const which = platform.limitsCalls?.(campaign.name) === true ? "at_once" : "all"
       const { SilenceSeconds } = campaign
       const silenceMillis = SilenceSeconds === undefined ? undefined : SilenceSeconds * 1000
@@ -56,4 +57,8 @@ export const makeEndDue = ({ at, step }: Steps): Effect.Effect<EndDue, never, Fi
         { concurrency: AT_ONCE, discard: true },
       )
     })
-  })
+    yield* runForEachCampaign(DUE_CHECK_MILLIS, "end of calls at their longest length", (campaign) =>
+      (running.of(campaign)?.live ?? 0) === 0 ? Effect.void : endAll(campaign),
+    )
+  }),
+)

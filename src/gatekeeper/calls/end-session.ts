@@ -1,4 +1,4 @@
-/** Ends a running session at the platform, for a caller who has left (`end-left.ts`) and for an operator (`operator/end-call.ts`). */
+/** Ends a running session at the platform, for a caller who has left (`EndLeft.ts`) and for an operator (`operator/end-call.ts`). */
 import { Effect } from "effect"
 import type { WebSession } from "../../platform-api/model.ts"
 import type { PlatformApi } from "../../platform-api/PlatformApi.ts"

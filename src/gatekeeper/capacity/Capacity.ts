@@ -5,16 +5,17 @@
  * and the queue takes the platform's refusals at capacity for the limit (`../../fifo-queue/rules/shared/platform-limit.ts`). A figure that was known stays in
  * use for `REFUSED_MILLIS` first: one refused read must not call everybody who waits.
  */
-import { Clock, Effect, Result } from "effect"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { AccountCapacity } from "../../fifo-queue/FifoQueue.ts"
 import { ageOf, monotonicMillis } from "../../lib/age.ts"
 import type { PlatformError } from "../../platform-api/errors.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
-import { type Campaigns, settingOf } from "../Campaigns.ts"
+import { Campaigns, settingOf } from "../Campaigns.ts"
+import { Running } from "../Running.ts"
 import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts"
-import { fromShared, makeCapacityShared, shareable } from "./shared-figures.ts"
+import { fromShared, shareable, sharedFigures } from "./shared-figures.ts"
 
 /** How often the platform's figures are read, by one instance for all (ms). */
 export const CAPACITY_MILLIS = 10_000
@@ -24,19 +25,19 @@ export const POLL_MILLIS = 5_000
 /** How long a known figure stays in use while the platform refuses to tell it (ms). */
 export const REFUSED_MILLIS = 120_000
 
-export interface Capacity {
-  /** infinite where the platform's refusals are the limit */
-  readonly slots: (campaign: Campaign) => number
-  /** The capacity of the campaign's account, the same object while nothing changes; undefined without an account. */
-  readonly account: (campaign: Campaign) => AccountCapacity | undefined
-  /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
-  readonly problem: () => string | undefined
-  /**
-   * Updates the slots of campaigns without `MaxConcurrency` and the limits of accounts, from the shared figures or from the platform.
-   * `live` counts the campaign's calls that were started here; undefined at start, before they are counted.
-   */
-  readonly refresh: (live?: (campaign: Campaign) => number) => Effect.Effect<void>
-}
+export class Capacity extends Context.Service<
+  Capacity,
+  {
+    /** infinite where the platform's refusals are the limit */
+    readonly slots: (campaign: Campaign) => number
+    /** The capacity of the campaign's account, the same object while nothing changes; undefined without an account. */
+    readonly account: (campaign: Campaign) => AccountCapacity | undefined
+    /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
+    readonly problem: () => string | undefined
+    /** Updates the slots of campaigns without `MaxConcurrency` and the limits of accounts, from the shared figures or from the platform. */
+    readonly refresh: Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/Capacity") {}
 
 /** A limit that the platform is asked for: that of one campaign, or of an account. */
 interface Limit {
@@ -70,11 +71,14 @@ const reasonOf = ({ reason }: PlatformError): string => {
   }
 }
 
-export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, never, PlatformApi | Store> =>
+export const layer: Layer.Layer<Capacity, never, Campaigns | PlatformApi | Running | Store> = Layer.effect(
+  Capacity,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const running = yield* Running
     const platform = yield* PlatformApi
     const store = yield* Store
-    const shared = makeCapacityShared(store)
+    const shared = sharedFigures(store)
     const accounts = accountsOf(campaigns)
     const capacityOf = accountCapacities(campaigns.key)
     /** by the key of the limit */
@@ -201,9 +205,19 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
       if (mayAsk) yield* ask(limit, now, live, slots)
     })
 
+    const refresh = (counted: boolean): Effect.Effect<void> =>
+      Effect.forEach(
+        asked,
+        (limit) => read(limit, counted ? running.ofAll(limit.members) : undefined),
+        // a platform that answers slowly must not leave the other campaigns with old figures
+        { concurrency: "unbounded", discard: true },
+      )
+    // before any caller is served; the calls that were started here are not counted yet
+    yield* refresh(false)
+
     const capOf = (account: SharedAccount): number =>
       Math.min(account.limit ?? Number.POSITIVE_INFINITY, figures.get(ofAccount(account).key) ?? account.limit ?? 0)
-    const account: Capacity["account"] = ({ Account }) => {
+    const account: Capacity["Service"]["account"] = ({ Account }) => {
       const found = Account && accounts.find(({ name }) => name === Account.Name)
       return found && capacityOf(found, capOf(found))
     }
@@ -225,12 +239,7 @@ export const makeCapacity = (campaigns: Campaigns): Effect.Effect<Capacity, neve
           `${why ? ` (${why})` : ""}.`
         )
       },
-      refresh: (live) =>
-        Effect.forEach(
-          asked,
-          (limit) => read(limit, live && limit.members.reduce((sum, campaign) => sum + live(campaign), 0)),
-          // a platform that answers slowly must not leave the other campaigns with old figures
-          { concurrency: "unbounded", discard: true },
-        ),
+      refresh: refresh(true),
     }
-  })
+  }),
+)

@@ -12,7 +12,7 @@ export interface SharedAccount {
   readonly limit: number | undefined
 }
 
-export const accountsOf = ({ all, key }: Pick<Campaigns, "all" | "key">): ReadonlyArray<SharedAccount> => {
+export const accountsOf = ({ all, key }: Pick<Campaigns["Service"], "all" | "key">): ReadonlyArray<SharedAccount> => {
   const sorted = all.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
   const accounts: Array<SharedAccount> = []
   for (const [name, [first, ...others] = []] of Map.groupBy(sorted, ({ Account }) => Account?.Name)) {
@@ -23,7 +23,11 @@ export const accountsOf = ({ all, key }: Pick<Campaigns, "all" | "key">): Readon
 }
 
 /** The reserved slots by the campaigns' keys. If the cap is smaller than their sum, the last campaigns get fewer. */
-const reservedOf = ({ members }: SharedAccount, cap: number, key: Campaigns["key"]): Record<string, number> => {
+const reservedOf = (
+  { members }: SharedAccount,
+  cap: number,
+  key: Campaigns["Service"]["key"],
+): Record<string, number> => {
   const reserved: Record<string, number> = {}
   let left = cap
   for (const campaign of members) {
@@ -35,7 +39,7 @@ const reservedOf = ({ members }: SharedAccount, cap: number, key: Campaigns["key
 }
 
 /** Returns the same object while the account's cap does not change. */
-export const accountCapacities = (key: Campaigns["key"]) => {
+export const accountCapacities = (key: Campaigns["Service"]["key"]) => {
   const known = new Map<string, AccountCapacity>()
   return (account: SharedAccount, cap: number): AccountCapacity => {
     const last = known.get(account.name)

@@ -33,7 +33,7 @@ export const shareable = (slots: number): number => Math.min(slots, UNKNOWN_SLOT
 export const fromShared = (slots: number): number => (isKnownNumber(slots) ? slots : Number.POSITIVE_INFINITY)
 
 /** Campaigns are identified by their keys. Times in ms since 1970. */
-export interface CapacityShared {
+export interface SharedFigures {
   /**
    * The shared figures of a campaign, and whether this instance should ask the platform. Slots that nobody knows are infinite. `now` is the
    * store's time.
@@ -43,7 +43,7 @@ export interface CapacityShared {
   readonly save: (campaign: string, askedAt: number, found: CapacityFound) => Effect.Effect<void, StoreUnavailable>
 }
 
-export const makeCapacityShared = (store: Store["Service"]): CapacityShared => ({
+export const sharedFigures = (store: Store["Service"]): SharedFigures => ({
   read: (campaign, now, call) =>
     Effect.map(
       store.run(readRule, { keys: [keyOf(campaign)], now, context: NO_CONTEXT, call }),

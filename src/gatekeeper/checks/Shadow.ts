@@ -4,10 +4,11 @@
  *
  * The first of a reason is logged at once, later ones at most once a minute as a count, so that many callers do not fill the log.
  */
-import { Effect, type Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { AdmissionResult } from "../../admission/Admission.ts"
 import { countedEachMinute } from "../../lib/throttled-log.ts"
-import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
+import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
+import { Campaigns } from "../Campaigns.ts"
 import * as metrics from "../metrics.ts"
 
 /** The setting that would refuse, by reason. */
@@ -21,52 +22,57 @@ const SETTINGS: Readonly<Record<metrics.ShadowReason, keyof SettingsTree["Securi
   datacenter: "BlockDatacenter",
 }
 
-export interface Shadow {
-  /** Counts a request that a setting of `Security.Shadow` would have refused. */
-  readonly refuse: (campaign: Campaign, reason: metrics.ShadowReason) => Effect.Effect<void>
-  /** Counts what the limits reported about a request that got a slot or a place. Undefined if there is nothing to count, the usual case. */
-  readonly note: (campaign: Campaign, admitted: AdmissionResult) => Effect.Effect<void> | undefined
-}
+export class Shadow extends Context.Service<
+  Shadow,
+  {
+    /** Counts a request that a setting of `Security.Shadow` would have refused. */
+    readonly refuse: (campaign: Campaign, reason: metrics.ShadowReason) => Effect.Effect<void>
+    /** Counts what the limits reported about a request that got a slot or a place. Undefined if there is nothing to count, the usual case. */
+    readonly note: (campaign: Campaign, admitted: AdmissionResult) => Effect.Effect<void> | undefined
+  }
+>()("voicegate/gatekeeper/Shadow") {}
 
-export const makeShadow = Effect.fnUntraced(function* (
-  campaigns: ReadonlyArray<Campaign>,
-  { Security }: Pick<SettingsTree, "Security">,
-): Effect.fn.Return<Shadow, never, Scope.Scope> {
-  const context = yield* Effect.context<never>()
-  yield* metrics.registerWatched(
-    campaigns.map(({ name }) => name),
-    Object.entries(SETTINGS).flatMap(([reason, setting]) =>
-      metrics.isShadowReason(reason) && Security.Shadow[setting] !== 0 && Security.Shadow[setting] !== false
-        ? [reason]
-        : [],
-    ),
-  )
-  /** what is logged of a reason, with the name of the last one's campaign */
-  const note = yield* countedEachMinute<metrics.ShadowReason, string>({
-    first: (reason, name) =>
-      Effect.logInfo(
-        `Security.Shadow.${SETTINGS[reason]} would have refused a request in campaign ${name}. ` +
-          "Further ones are counted, and the count is logged once a minute.",
+export const layer: Layer.Layer<Shadow, never, Campaigns | Settings> = Layer.effect(
+  Shadow,
+  Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { Security } = yield* Settings
+    const context = yield* Effect.context<never>()
+    yield* metrics.registerWatched(
+      campaigns.all.map(({ name }) => name),
+      Object.entries(SETTINGS).flatMap(([reason, setting]) =>
+        metrics.isShadowReason(reason) && Security.Shadow[setting] !== 0 && Security.Shadow[setting] !== false
+          ? [reason]
+          : [],
       ),
-    more: (reason, count) =>
-      Effect.logInfo(
-        `Security.Shadow.${SETTINGS[reason]} would have refused ${count} more requests in the last minute`,
-      ),
-  })
-
-  const refuse: Shadow["refuse"] = ({ name }, reason) =>
-    Effect.suspend(() => {
-      metrics.shadowRefused(name, reason).updateUnsafe(1, context)
-      return note(reason, name) ?? Effect.void
+    )
+    /** what is logged of a reason, with the name of the last one's campaign */
+    const note = yield* countedEachMinute<metrics.ShadowReason, string>({
+      first: (reason, name) =>
+        Effect.logInfo(
+          `Security.Shadow.${SETTINGS[reason]} would have refused a request in campaign ${name}. ` +
+            "Further ones are counted, and the count is logged once a minute.",
+        ),
+      more: (reason, count) =>
+        Effect.logInfo(
+          `Security.Shadow.${SETTINGS[reason]} would have refused ${count} more requests in the last minute`,
+        ),
     })
 
-  return {
-    refuse,
-    note: (campaign, { near, result, shadow }) => {
-      if (result._tag === "full" || result._tag === "draining" || result._tag === "rejected") return undefined
-      if (near?.hour === true) metrics.nearLimit(campaign.name, "hour").updateUnsafe(1, context)
-      if (near?.day === true) metrics.nearLimit(campaign.name, "day").updateUnsafe(1, context)
-      return shadow === undefined ? undefined : refuse(campaign, shadow)
-    },
-  }
-})
+    const refuse: Shadow["Service"]["refuse"] = ({ name }, reason) =>
+      Effect.suspend(() => {
+        metrics.shadowRefused(name, reason).updateUnsafe(1, context)
+        return note(reason, name) ?? Effect.void
+      })
+
+    return {
+      refuse,
+      note: (campaign, { near, result, shadow }) => {
+        if (result._tag === "full" || result._tag === "draining" || result._tag === "rejected") return undefined
+        if (near?.hour === true) metrics.nearLimit(campaign.name, "hour").updateUnsafe(1, context)
+        if (near?.day === true) metrics.nearLimit(campaign.name, "day").updateUnsafe(1, context)
+        return shadow === undefined ? undefined : refuse(campaign, shadow)
+      },
+    }
+  }),
+)

@@ -1,50 +1,95 @@
-/** The state that gates on one store share (`./rules/heartbeat.ts`). */
-import { Effect, Schema } from "effect"
+/** The heartbeat of this gate, with its settings and campaigns. Its answer names the other gates on this store. */
+import { createHash, randomBytes } from "node:crypto"
+import { Context, Effect, Layer } from "effect"
+import { UNKNOWN_SLOTS } from "../../fifo-queue/rules/shared/platform-limit.ts"
+import { ageOf } from "../../lib/age.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
-import { runPlain } from "../../store/rules/run.ts"
-import type { Store } from "../../store/Store.ts"
-import { forgetCampaign, type GateHears, type GateSays, gateHeartbeat } from "./rules/heartbeat.ts"
+import { Settings } from "../../settings/Settings.ts"
+import { Store } from "../../store/Store.ts"
+import { Campaigns } from "../Campaigns.ts"
+import { Capacity } from "../capacity/Capacity.ts"
+import { Instance } from "./Instance.ts"
+import { ANNOUNCE_MILLIS, OtherDatabases } from "./OtherDatabases.ts"
+import { sharedSettingsOf } from "./settings-diff.ts"
+import { type About, type HeartbeatAnswer, type SharedState, sharedState } from "./shared-state.ts"
 
-const heartbeatRule = ruleOf(
-  "gates.heartbeat",
-  runPlain(gateHeartbeat),
-  Schema.Struct({
-    store: Schema.String,
-    alive: Schema.Number,
-    removed: Schema.optionalKey(
-      Schema.Array(Schema.Struct({ key: Schema.String, seenAt: Schema.Number, about: Schema.String })),
-    ),
-    others: Schema.optionalKey(
-      Schema.Array(Schema.Struct({ id: Schema.String, host: Schema.String, settings: Schema.String })),
-    ),
-  }),
-)
-const forgetRule = ruleOf("gates.forget", runPlain(forgetCampaign), Schema.Boolean)
+/** The interval of a gate's heartbeat (ms). */
+export const HEARTBEAT_MILLIS = 2_000
+/** A longer gap than this between two heartbeats (ms) means that this gate was cut off from the store. */
+const GAP_MILLIS = 10_000
 
-const keys: ReadonlyArray<string> = ["alive", "about", "settings", "seen", "campaigns", "store"].map(
-  (name) => `vg:{gates}:${name}`,
-)
-
-/** The answer to a heartbeat; the lists may be empty. */
-export type HeartbeatAnswer = Required<GateHears>
-
-export interface GatesShared {
-  /** Sends a heartbeat. `now` is the store's time (ms since 1970). `offered` becomes the database's id if it has none. */
-  readonly heartbeat: (says: GateSays, offered: string, now: number) => Effect.Effect<HeartbeatAnswer, StoreUnavailable>
-  readonly forget: (key: string, seenAt: number) => Effect.Effect<boolean, StoreUnavailable>
+/** What the store has answered to a heartbeat. Times in ms, by the store's clock. */
+export interface Heard extends HeartbeatAnswer {
+  readonly at: number
+  /** start of the current run of heartbeats without a gap: during a gap other gates may have been cut off too */
+  readonly since: number
 }
 
-export const makeGatesShared = (store: Store["Service"]): GatesShared => ({
-  heartbeat: ({ announcement, campaigns, digest, host, id, settings }, offered, now) => {
-    const call = { id, host, settings, digest, campaigns, announcement, offered }
-    return Effect.map(
-      store.run(heartbeatRule, { keys, now, context: NO_CONTEXT, call }),
-      ({ others = [], removed = [], ...heard }) => ({ ...heard, removed, others }),
-    )
-  },
-  forget: (key, seenAt) =>
-    Effect.flatMap(store.now, (now) =>
-      store.run(forgetRule, { keys, now, context: NO_CONTEXT, call: { key, seenAt } }),
-    ),
-})
+export class PeersHeartbeat extends Context.Service<
+  PeersHeartbeat,
+  {
+    readonly send: Effect.Effect<Heard, StoreUnavailable>
+    /** The last answer; undefined before the first. */
+    readonly latest: () => Heard | undefined
+    /** Sends a heartbeat unless one was answered already. */
+    readonly heard: Effect.Effect<void, StoreUnavailable>
+    /** Deletes a campaign from the store's list unless a gate has served it after `seenAt`. True if it was deleted. */
+    readonly forget: SharedState["forget"]
+  }
+>()("voicegate/gatekeeper/PeersHeartbeat") {}
+
+export const layer: Layer.Layer<
+  PeersHeartbeat,
+  never,
+  Campaigns | Capacity | Instance | OtherDatabases | Settings | Store
+> = Layer.effect(
+  PeersHeartbeat,
+  Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const capacity = yield* Capacity
+    const own = yield* Instance
+    const { announcement } = yield* OtherDatabases
+    const store = yield* Store
+    const shared = sharedState(store)
+    const offered = randomBytes(12).toString("base64url")
+    const settings = JSON.stringify(sharedSettingsOf(yield* Settings, campaigns))
+    const digest = createHash("sha256").update(settings).digest("base64url").slice(0, 22)
+    let latest: Heard | undefined
+    let announcedAt = Number.NEGATIVE_INFINITY
+
+    const servedCampaigns = () =>
+      campaigns.all.map((campaign) => {
+        const about: About = {
+          name: campaign.name,
+          tag: campaigns.tag(campaign),
+          slots: Math.min(capacity.slots(campaign), UNKNOWN_SLOTS),
+        }
+        return { key: campaigns.key(campaign), about: JSON.stringify(about) }
+      })
+    const sinceOf = (now: number): number => {
+      if (latest === undefined) return 0
+      return ageOf(latest.at, now) > GAP_MILLIS ? now : latest.since
+    }
+    const send: PeersHeartbeat["Service"]["send"] = Effect.gen(function* () {
+      const now = yield* store.now
+      const announces = ageOf(announcedAt, now) >= ANNOUNCE_MILLIS
+      const says = {
+        ...own,
+        settings,
+        digest,
+        campaigns: servedCampaigns(),
+        announcement: announces ? announcement : "",
+      }
+      const answer = yield* shared.heartbeat(says, offered, now)
+      if (announces) announcedAt = now
+      latest = { ...answer, at: now, since: sinceOf(now) }
+      return latest
+    })
+    return {
+      send,
+      latest: () => latest,
+      heard: Effect.suspend(() => (latest === undefined ? Effect.asVoid(send) : Effect.void)),
+      forget: shared.forget,
+    }
+  }),
+)

@@ -69,7 +69,7 @@ const format = (campaign: Campaign, setting: CampaignSetting): string => {
 }
 
 /** The settings of this instance that the others must share. */
-export const sharedSettingsOf = (settings: SettingsTree, campaigns: Campaigns): SharedSettings => {
+export const sharedSettingsOf = (settings: SettingsTree, campaigns: Campaigns["Service"]): SharedSettings => {
   const values: Record<string, string> = { ...globalSettings(settings) }
   for (const campaign of [...campaigns.all].sort((a, b) => (campaigns.key(a) < campaigns.key(b) ? -1 : 1))) {
     for (const setting of CAMPAIGN_SETTINGS) values[`${campaigns.key(campaign)} ${setting}`] = format(campaign, setting)
@@ -97,7 +97,7 @@ const sanitise = (value: string): string =>
  * Describes how another instance's settings (`there`) differ from those here; empty if they do not. A setting that only one of
  * them has is not a difference: versions may have different settings.
  */
-export const differenceOf = (here: SharedSettings, there: SharedSettings, campaigns: Campaigns): string => {
+export const differenceOf = (here: SharedSettings, there: SharedSettings, campaigns: Campaigns["Service"]): string => {
   const named: Array<string> = []
   const compare = (path: string, label: string): void => {
     const [one, other] = [here[path], there[path]]

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import { Context, Effect, Layer, Metric, Option, Predicate, Result, Schema } from "effect"
 import { makeCampaigns } from "../../gatekeeper/Campaigns.ts"
-import { campaignOf } from "../../gatekeeper/checks/validate.ts"
+import { campaignOf } from "../../gatekeeper/checks/Validate.ts"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { webhooks } from "../../gatekeeper/metrics.ts"
 import { cachedFor } from "../../lib/cached-for.ts"

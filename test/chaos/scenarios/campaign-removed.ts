@@ -2,7 +2,7 @@
  * A campaign is removed from the settings while tickets wait and calls run: two gates restart without it, one after the
  * other, and later with it again. The platform reports all ends to a gate that no longer has it.
  */
-import { UNSERVED_MILLIS } from "../../../src/gatekeeper/peers/RemovedCampaigns.ts"
+import { UNSERVED_MILLIS } from "../../../src/gatekeeper/peers/drain-removed.ts"
 import type { Environment } from "../../harness/gate.ts"
 import { type Answer, ask, field, textOf } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Logger } from "effect"
 import { makeClosedCampaigns } from "../../../src/fifo-queue/closed.ts"
-import { makeClosedQueues } from "../../../src/gatekeeper/background/closed-queues.ts"
+import { ClosedQueues, layer as closedQueuesLayer } from "../../../src/gatekeeper/background/ClosedQueues.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 
 const refused = (refusal: string) => new StoreUnavailable({ message: "refused", cause: "the user lacks it", refusal })
@@ -44,7 +44,7 @@ describe("a campaign whose rule was refused half-way", () => {
     Effect.gen(function* () {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
-      const queues = makeClosedQueues()
+      const queues = yield* Effect.provide(ClosedQueues, closedQueuesLayer)
       const swept = (exit: Exit.Exit<void, StoreUnavailable>) =>
         Effect.provide(queues.swept("main", exit), Logger.layer([logger]))
       yield* swept(Exit.void)

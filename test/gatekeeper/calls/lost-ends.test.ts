@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { EndAttempt } from "../../../src/fifo-queue/FifoQueue.ts"
-import { commonAttempt, makeLostEnds, RETRY_MILLIS } from "../../../src/gatekeeper/calls/lost-ends.ts"
+import { commonAttempt, LostEnds, layer, RETRY_MILLIS } from "../../../src/gatekeeper/calls/LostEnds.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 
 const away = new StoreUnavailable({ message: "The store is away." })
@@ -30,7 +30,7 @@ const makeStore = () => {
 describe("an end whose answer is lost", () => {
   it.effect("is named by the repeat, which is an attempt of its own, until one is answered", () =>
     Effect.gen(function* () {
-      const { carryOut } = yield* makeLostEnds
+      const { carryOut } = yield* LostEnds
       const { end, seen, state } = makeStore()
       state.answer = Effect.fail(away)
       yield* Effect.flip(carryOut(IDS, false, end))
@@ -41,14 +41,14 @@ describe("an end whose answer is lost", () => {
       const [first = "", second = "", third = "", fourth = ""] = seen.map(({ attempt }) => attempt)
       expect(new Set([first, second, third, fourth]).size).toBe(4)
       expect(seen.map(({ lost }) => lost)).toEqual([[COMMON], [COMMON, first], [COMMON, second, first], [COMMON]])
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(layer)),
   )
 
   it.effect(
     "is replaced by one that every gate can name and that ends nothing, tried each second until it is answered",
     () =>
       Effect.gen(function* () {
-        const { carryOut } = yield* makeLostEnds
+        const { carryOut } = yield* LostEnds
         const { end, seen, state } = makeStore()
         state.answer = Effect.fail(away)
         yield* Effect.flip(carryOut(IDS, false, end))
@@ -60,12 +60,12 @@ describe("an end whose answer is lost", () => {
         // it may have been carried out late
         yield* carryOut(IDS, false, end)
         expect(seen.at(-1)?.lost).toEqual([COMMON, first])
-      }).pipe(Effect.scoped),
+      }).pipe(Effect.provide(layer)),
   )
 
   it.effect("is one whose request was given up, too", () =>
     Effect.gen(function* () {
-      const { carryOut } = yield* makeLostEnds
+      const { carryOut } = yield* LostEnds
       const { end, seen, state } = makeStore()
       state.answer = Effect.never
       const request = yield* Effect.forkChild(carryOut(IDS, false, end), { startImmediately: true })
@@ -73,12 +73,12 @@ describe("an end whose answer is lost", () => {
       state.answer = Effect.succeed("again")
       yield* carryOut(IDS, false, end)
       expect(seen.at(-1)?.lost).toEqual([COMMON, seen[0]?.attempt])
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(layer)),
   )
 
   it.effect("is not one for which the store was never asked, unless it was asked for another campaign", () =>
     Effect.gen(function* () {
-      const { carryOut } = yield* makeLostEnds
+      const { carryOut } = yield* LostEnds
       const { end, seen, state } = makeStore()
       state.answer = Effect.fail(unasked)
       yield* Effect.flip(carryOut(IDS, false, end))
@@ -87,12 +87,12 @@ describe("an end whose answer is lost", () => {
       yield* Effect.flip(carryOut(IDS, true, end))
       yield* TestClock.adjust(RETRY_MILLIS)
       expect(seen.at(-1)).toEqual({ attempt: COMMON, lost: [seen[1]?.attempt], ids: [] })
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(layer)),
   )
 
   it.effect("is named by a bounded number of attempts, the newest ones, and other sessions by none of them", () =>
     Effect.gen(function* () {
-      const { carryOut } = yield* makeLostEnds
+      const { carryOut } = yield* LostEnds
       const { end, seen, state } = makeStore()
       state.answer = Effect.fail(away)
       for (let n = 0; n < 40; n++) yield* Effect.flip(carryOut(IDS, false, end))
@@ -101,6 +101,6 @@ describe("an end whose answer is lost", () => {
       expect(seen.at(-1)?.lost).toEqual([COMMON, ...newest.toReversed()])
       yield* Effect.flip(carryOut(["web-2"], false, end))
       expect(seen.at(-1)?.lost).toEqual([commonAttempt(["web-2"])])
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.provide(layer)),
   )
 })

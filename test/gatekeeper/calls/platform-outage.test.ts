@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { INITIAL_DISRUPTED_MILLIS } from "../../../src/fifo-queue/rules/fail.ts"
 import { DOUBT_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
 import { DOUBT_AGE_MILLIS, DOUBT_CHECK_MILLIS } from "../../../src/gatekeeper/calls/doubts.ts"
-import { identifierOf } from "../../../src/gatekeeper/calls/Starts.ts"
+import { identifierOf } from "../../../src/gatekeeper/calls/stored-config.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { refused, unavailable } from "../../../src/platform-api/errors.ts"
 import {

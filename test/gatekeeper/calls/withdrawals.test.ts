@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { MAX_PER_CALLER, MAX_REMEMBERED } from "../../../src/gatekeeper/calls/withdrawals.ts"
+import { MAX_PER_CALLER, MAX_REMEMBERED } from "../../../src/gatekeeper/calls/NotGivenBack.ts"
 import { ask, atCapacity, caller, enqueue, figures, remaining, stateOf } from "../../support/gate.ts"
 import { type Faults, LOST_MILLIS, withFaults } from "../faulty-store.ts"
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import { makeCampaigns } from "../../../src/gatekeeper/Campaigns.ts"
-import { type TextLimits, type Validated, validate } from "../../../src/gatekeeper/checks/validate.ts"
+import { type TextLimits, type Validated, validate } from "../../../src/gatekeeper/checks/Validate.ts"
 import type { InvalidRequest } from "../../../src/protocol/refusals.ts"
 import type { Campaign } from "../../../src/settings/Settings.ts"
 
@@ -92,6 +92,23 @@ describe("an accepted body", () => {
       dynamicVariables: { name: "Ada", empty: "" },
       metadata: { page: "/prices" },
       audio: audioConfiguration,
+    })
+  })
+
+  it("is copied: what a host changes in its body later does not change the request", () => {
+    const body = {
+      dynamicVariables: { plan: "pro" },
+      metadata: { page: "/prices" },
+      audioConfiguration: { inputSampleRate: 8000 },
+    }
+    const { config } = accepted(body)
+    body.dynamicVariables.plan = "free"
+    body.metadata.page = "/"
+    body.audioConfiguration.inputSampleRate = 16_000
+    expect(config).toMatchObject({
+      dynamicVariables: { plan: "pro" },
+      metadata: { page: "/prices" },
+      audio: { inputSampleRate: 8000 },
     })
   })
 

@@ -3,13 +3,13 @@
  * once, however often it is reported, and by whatever means. Webhooks about something else are ignored. A key ends only sessions of its
  * own campaigns: ids of different vendors may be equal, and one vendor must not end the calls of another.
  */
-import { Clock, Effect, Metric, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Metric } from "effect"
 import type { VendorWebhook } from "../../platform-api/adapter.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import * as metrics from "../metrics.ts"
-import type { NoteSpeech } from "./speech.ts"
-import type { EndSource, Tickets } from "./Tickets.ts"
+import { NoteSpeech } from "./NoteSpeech.ts"
+import { type EndSource, SessionEnds } from "./SessionEnds.ts"
 
 /** The outcome of a webhook. */
 export type WebhookOutcome =
@@ -23,16 +23,16 @@ export type WebhookOutcome =
 /** The outcome of a webhook whose body is not needed. */
 export type UnreadOutcome = Exclude<WebhookOutcome, { readonly _tag: "accepted" }>
 
-export type ReceiveWebhook = (
-  platform: string,
-  webhook: VendorWebhook,
-) => Effect.Effect<WebhookOutcome, StoreUnavailable>
+export class ReceiveWebhook extends Context.Service<
+  ReceiveWebhook,
+  (platform: string, webhook: VendorWebhook) => Effect.Effect<WebhookOutcome, StoreUnavailable>
+>()("voicegate/gatekeeper/ReceiveWebhook") {}
 
-export const makeReceiveWebhook = (
-  { hasEnded, sessionEnded }: Pick<Tickets, "hasEnded" | "sessionEnded">,
-  noteSpeech: NoteSpeech,
-): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
+export const layer: Layer.Layer<ReceiveWebhook, never, NoteSpeech | PlatformApi | SessionEnds> = Layer.effect(
+  ReceiveWebhook,
   Effect.gen(function* () {
+    const { hasEnded, sessionEnded } = yield* SessionEnds
+    const noteSpeech = yield* NoteSpeech
     const platforms = yield* PlatformApi
     const scope = yield* Effect.scope
     const warned = new Set<string>()
@@ -117,4 +117,5 @@ export const makeReceiveWebhook = (
         }
       }
     })
-  })
+  }),
+)

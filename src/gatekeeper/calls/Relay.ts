@@ -3,33 +3,37 @@
  * the ticket, and the queue allows one offer. From then on it is a start like any other: a refusal at capacity puts the caller back at
  * the head of the queue, and a call that may have begun keeps its slot.
  */
-import { Effect, Result } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { sessionOfToken } from "../../platform-api/offer-token.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
 import type { CredentialRefused, NotYourTurn, Relayed, TicketOver, TicketUnknown } from "../../protocol/Session.ts"
-import type { Campaigns } from "../Campaigns.ts"
+import { Campaigns } from "../Campaigns.ts"
 import * as outcomes from "../outcomes.ts"
-import type { Steps } from "../Steps.ts"
-import { type RelayOffer, storedConfigOf } from "./Starts.ts"
-import type { WatchCall } from "./watch-calls.ts"
+import { Steps } from "../Steps.ts"
+import { Starts } from "./Starts.ts"
+import { storedConfigOf } from "./stored-config.ts"
+import { WatchCall } from "./WatchCall.ts"
 
-export type Relay = (
-  ticket: string,
-  token: string,
-  offer: string,
-) => Effect.Effect<
-  Relayed,
-  CredentialRefused | TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable
->
+export class Relay extends Context.Service<
+  Relay,
+  (
+    ticket: string,
+    token: string,
+    offer: string,
+  ) => Effect.Effect<
+    Relayed,
+    CredentialRefused | TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable
+  >
+>()("voicegate/gatekeeper/Relay") {}
 
-export const makeRelay = (
-  campaigns: Pick<Campaigns, "ofTicket">,
-  { at, step }: Steps,
-  relayOffer: RelayOffer,
-  watchCall: WatchCall,
-): Effect.Effect<Relay, never, FifoQueue> =>
+export const layer: Layer.Layer<Relay, never, Campaigns | FifoQueue | Starts | Steps | WatchCall> = Layer.effect(
+  Relay,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { at, step } = yield* Steps
+    const { relayOffer } = yield* Starts
+    const watchCall = yield* WatchCall
     const queue = yield* FifoQueue
 
     const relay = Effect.fnUntraced(function* (ticket: string, token: string, offer: string) {
@@ -71,4 +75,5 @@ export const makeRelay = (
 
     // a page that disconnects must not interrupt a start halfway
     return (ticket, token, offer) => Effect.uninterruptible(relay(ticket, token, offer))
-  })
+  }),
+)

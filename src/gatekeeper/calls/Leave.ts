@@ -4,28 +4,31 @@
  * A start that is under way is not interrupted, because the platform may have begun the session already. The ticket is left as soon as
  * the start is over. If this gate stops before that, the session runs until the platform ends it.
  */
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import type { FollowUp } from "../background/run-every.ts"
-import type { Campaigns } from "../Campaigns.ts"
-import type { Steps } from "../Steps.ts"
-import type { EndLeft } from "./end-left.ts"
+import { Campaigns } from "../Campaigns.ts"
+import { FollowUps } from "../FollowUps.ts"
+import { Steps } from "../Steps.ts"
+import { EndLeft } from "./EndLeft.ts"
 
 /** How often the gate looks whether the start of a ticket that was left is over (ms). */
 const LOOK_MILLIS = 500
 
 /** Leaves a ticket of this campaign, whatever its state. */
-export type Leave = (where: CampaignContext, ticket: string) => Effect.Effect<void, StoreUnavailable>
+export class Leave extends Context.Service<
+  Leave,
+  (where: CampaignContext, ticket: string) => Effect.Effect<void, StoreUnavailable>
+>()("voicegate/gatekeeper/Leave") {}
 
-export const makeLeave = (
-  campaigns: Pick<Campaigns, "ofTicket">,
-  { step }: Steps,
-  endLeft: EndLeft,
-  followUp: FollowUp,
-): Effect.Effect<Leave, never, FifoQueue> =>
+export const layer: Layer.Layer<Leave, never, Campaigns | EndLeft | FifoQueue | FollowUps | Steps> = Layer.effect(
+  Leave,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { step } = yield* Steps
+    const endLeft = yield* EndLeft
+    const followUps = yield* FollowUps
     const queue = yield* FifoQueue
     /** tickets that are left once their start is over */
     const leaving = new Set<string>()
@@ -50,10 +53,11 @@ export const makeLeave = (
           Effect.delay(LOOK_MILLIS),
           Effect.repeat({ while: (isStarting) => isStarting, times: START_LEASE_MILLIS / LOOK_MILLIS }),
           Effect.ensuring(Effect.sync(() => void leaving.delete(ticket))),
-          followUp,
+          followUps.run,
         )
       })
 
     return (where, ticket) =>
       Effect.flatMap(leaveNow(where, ticket), (isStarting) => (isStarting ? leaveLater(where, ticket) : Effect.void))
-  })
+  }),
+)

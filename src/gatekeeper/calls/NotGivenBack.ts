@@ -3,23 +3,20 @@
  * network. Beyond the bounds, and when this process dies, a ticket ends by the disconnect grace or by the deadline of
  * its slot.
  */
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Withdrawals } from "../../fifo-queue/FifoQueue.ts"
 import { shareOf } from "../../fifo-queue/rules/shared/ticket.ts"
 import { makeHeld } from "../../lib/held.ts"
 import type { Campaign } from "../../settings/Settings.ts"
+import type { CallerKeys } from "../checks/caller-keys.ts"
 
 /** Maximum remembered requests, in total and per caller. */
 export const MAX_REMEMBERED = 10_000
 export const MAX_PER_CALLER = 100
 
 /** What a request has taken, or may have taken. */
-export interface Taken {
+export interface Taken extends CallerKeys {
   readonly ticket: string
-  /** the rate limiter's key */
-  readonly caller: string
-  /** the network whose share of the memory it counts toward; empty for none */
-  readonly network: string
   readonly campaign: Campaign
 }
 
@@ -29,22 +26,25 @@ export interface Remembered {
   ticket: boolean
 }
 
-export interface Memory {
-  readonly size: () => number
-  readonly all: () => ReadonlyArray<Remembered>
-  /** Remembers a request, and with `ticket` that its ticket must be withdrawn. False when there is no room. */
-  readonly keep: (taken: Taken, ticket: boolean) => boolean
-  readonly forget: (taken: Taken) => void
-  /** Moves the entry of this request behind the others. */
-  readonly postpone: (taken: Taken) => void
-  /** The tickets of a campaign to withdraw. */
-  readonly of: (campaign: Campaign) => Withdrawals
-}
+export class NotGivenBack extends Context.Service<
+  NotGivenBack,
+  {
+    readonly size: () => number
+    readonly all: () => ReadonlyArray<Remembered>
+    /** Remembers a request, and with `ticket` that its ticket must be withdrawn. False when there is no room. */
+    readonly keep: (taken: Taken, ticket: boolean) => boolean
+    readonly forget: (taken: Taken) => void
+    /** Moves the entry of this request behind the others. */
+    readonly postpone: (taken: Taken) => void
+    /** The tickets of a campaign to withdraw. */
+    readonly of: (campaign: Campaign) => Withdrawals
+  }
+>()("voicegate/gatekeeper/NotGivenBack") {}
 
 /** A network's share of the free places, also where it may have the whole queue. */
 const NETWORK_SHARE = 0.25
 
-export const makeMemory = (): Memory => {
+export const layer: Layer.Layer<NotGivenBack> = Layer.sync(NotGivenBack, () => {
   /** by ticket, oldest first */
   const remembered = new Map<string, Remembered>()
   const callers = makeHeld(MAX_PER_CALLER)
@@ -102,4 +102,4 @@ export const makeMemory = (): Memory => {
       return known
     },
   }
-}
+})

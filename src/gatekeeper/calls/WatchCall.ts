@@ -1,26 +1,29 @@
 /**
  * Watches running calls of platforms that report no ends: the gate that began a call watches it, and the gate whose audit finds a
  * running call that it does not watch begins to, in case the other one has died. Two gates that watch one call free its slot once. What the
- * vendor says of who speaks meanwhile is noted (`speech.ts`).
+ * vendor says of who speaks meanwhile is noted (`NoteSpeech.ts`).
  */
-import { Effect, Schedule, type Scope } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import type { Hears } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import type { Steps } from "../Steps.ts"
-import type { NoteSpeech } from "./speech.ts"
+import { Steps } from "../Steps.ts"
+import { NoteSpeech } from "./NoteSpeech.ts"
 
 /** How an end is reported to the queue while the store is unavailable; after that, the audit reports it. */
 const END_RETRY = { schedule: Schedule.spaced(1_000), times: 60 }
 
 /** Watches the session of this id until it is over or the gatekeeper stops; does nothing if it is watched. */
-export type WatchCall = (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
+export class WatchCall extends Context.Service<
+  WatchCall,
+  (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
+>()("voicegate/gatekeeper/WatchCall") {}
 
-export const makeWatchCall = (
-  { step }: Steps,
-  noteSpeech: NoteSpeech,
-): Effect.Effect<WatchCall, never, FifoQueue | PlatformApi | Scope.Scope> =>
+export const layer: Layer.Layer<WatchCall, never, FifoQueue | NoteSpeech | PlatformApi | Steps> = Layer.effect(
+  WatchCall,
   Effect.gen(function* () {
+    const { step } = yield* Steps
+    const noteSpeech = yield* NoteSpeech
     const queue = yield* FifoQueue
     const { watch } = yield* PlatformApi
     const scope = yield* Effect.scope
@@ -43,4 +46,5 @@ export const makeWatchCall = (
           Effect.asVoid,
         )
       })
-  })
+  }),
+)

@@ -1,13 +1,13 @@
 /** Decodes and resolves the body of a request, or reports every invalid field and what was expected. */
-import { Result, Schema, SchemaIssue } from "effect"
+import { Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
 import { plainExpectation } from "../../lib/plain-expectation.ts"
+import { tracing } from "../../lib/spans.ts"
 import { oneForm } from "../../lib/visible-text.ts"
 import { type FieldIssue, InvalidRequest, stackless } from "../../protocol/refusals.ts"
 import { type SessionConfig, SessionRequest } from "../../protocol/Session.ts"
 import { TRANSPORTS } from "../../settings/groups/campaign.ts"
-import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
-import type { Campaigns } from "../Campaigns.ts"
-import { isPlainRequest } from "./plain-request.ts"
+import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
+import { Campaigns } from "../Campaigns.ts"
 
 export interface Validated {
   readonly campaign: Campaign
@@ -30,7 +30,7 @@ const pathOf = (path: ReadonlyArray<unknown>): string =>
     .map((part) => (typeof part === "object" && part !== null && "key" in part ? part.key : part))
     .map((name) => String(name))
     .map((name) => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name))
-    .join("..")
+    .join(".")
     .replace(UNPRINTABLE, "\ufffd")
 
 /** An error that names each invalid field and what was expected. */
@@ -68,27 +68,19 @@ const textBytes = ({ clientIdentifier, dynamicVariables, metadata }: SessionRequ
 }
 
 /** The campaign that a body names, valid or not; undefined if it names none that exists. */
-export const campaignOf = (campaigns: Campaigns, body: unknown): Campaign | undefined => {
+export const campaignOf = (campaigns: Campaigns["Service"], body: unknown): Campaign | undefined => {
   if (typeof body !== "object" || body === null) return undefined
   const id = "campaignId" in body ? body.campaignId : undefined
   return id === undefined || id === null || typeof id === "string" ? campaigns.find(id) : undefined
 }
 
-/** Copies the body, as the schema does: what a host changes in its body later does not change the request. */
-const copyOf = ({ audioConfiguration, dynamicVariables, metadata, ...texts }: SessionRequest): SessionRequest => ({
-  ...texts,
-  dynamicVariables: { ...dynamicVariables },
-  metadata: { ...metadata },
-  audioConfiguration: { ...audioConfiguration },
-})
-
 /** Validates a body against the schema and the settings. */
 export const validate = (
-  campaigns: Campaigns,
+  campaigns: Campaigns["Service"],
   { MaxTicketBytes }: TextLimits,
   body: unknown,
 ): Result.Result<Validated, InvalidRequest> => {
-  const decoded = isPlainRequest(body) ? Result.succeed(copyOf(body)) : decode(body)
+  const decoded = decode(body)
   if (Result.isFailure(decoded)) {
     const { issues } = formatIssue(decoded.failure.issue)
     return Result.fail(
@@ -143,3 +135,21 @@ export const validate = (
     },
   })
 }
+
+export class Validate extends Context.Service<Validate, (body: unknown) => Effect.Effect<Validated, InvalidRequest>>()(
+  "voicegate/gatekeeper/Validate",
+) {}
+
+export const layer: Layer.Layer<Validate, never, Campaigns | Settings> = Layer.effect(
+  Validate,
+  Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { Queue } = yield* Settings
+    const traced = yield* tracing
+    return traced(
+      "Gatekeeper.validate",
+      (body) => Effect.fromResult(validate(campaigns, Queue, body)),
+      () => ({ result: ({ campaign }) => ({ "voicegate.campaign": campaign.name }) }),
+    )
+  }),
+)

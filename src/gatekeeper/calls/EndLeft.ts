@@ -10,7 +10,7 @@
  * limit.
  */
 
-import { Effect, Schedule, type Scope } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { ageOf } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
@@ -19,7 +19,7 @@ import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Store } from "../../store/Store.ts"
 import { boundSessionOf } from "../outcomes.ts"
-import type { Steps } from "../Steps.ts"
+import { Steps } from "../Steps.ts"
 import { endOrFindOver } from "./end-session.ts"
 
 /** How long a ticket's session is not asked about again (ms). */
@@ -30,16 +30,15 @@ const END_RETRIES = 10
 const MAX_REMEMBERED = 10_000
 
 /** Ends the session of a live ticket. Does nothing for any other; `starting` says that there may be a session later. */
-export type EndLeft = (
-  where: CampaignContext,
-  campaign: string,
-  ticket: string,
-) => Effect.Effect<"starting" | undefined, StoreUnavailable>
+export class EndLeft extends Context.Service<
+  EndLeft,
+  (where: CampaignContext, campaign: string, ticket: string) => Effect.Effect<"starting" | undefined, StoreUnavailable>
+>()("voicegate/gatekeeper/EndLeft") {}
 
-export const makeEndLeft = ({
-  step,
-}: Steps): Effect.Effect<EndLeft, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
+export const layer: Layer.Layer<EndLeft, never, FifoQueue | PlatformApi | Steps | Store> = Layer.effect(
+  EndLeft,
   Effect.gen(function* () {
+    const { step } = yield* Steps
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const store = yield* Store
@@ -92,4 +91,5 @@ export const makeEndLeft = ({
       yield* step(where, queue.end(where, session.sessionIds))
       return undefined
     })
-  })
+  }),
+)

@@ -3,7 +3,7 @@
  * the end of the call, on whichever instance each part happened. A ticket appears as its short hash, since its id is a credential.
  * The number of lines is limited, because callers who join and leave cause them: omitted ones are counted.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { shortHash } from "../fifo-queue/rules/shared/ticket.ts"
 import { noteOmitted } from "../lib/log-loss.ts"
 import type { TicketState } from "../protocol/Session.ts"
@@ -19,26 +19,29 @@ export interface TicketLine {
 }
 
 /** Writes one line at the level Info. */
-export type TicketLog = (
-  message: "ticket called" | "ticket started" | "ticket over",
-  line: TicketLine,
-) => Effect.Effect<void>
+export class TicketLog extends Context.Service<
+  TicketLog,
+  (message: "ticket called" | "ticket started" | "ticket over", line: TicketLine) => Effect.Effect<void>
+>()("voicegate/gatekeeper/TicketLog") {}
 
-export const makeTicketLog: Effect.Effect<TicketLog> = Effect.map(Clock.Clock, (clock): TicketLog => {
-  let second = Number.NaN
-  let lines = 0
-  return (message, { ticket, ...line }) =>
-    Effect.suspend(() => {
-      const current = Math.floor(clock.currentTimeMillisUnsafe() / 1_000)
-      if (current !== second) {
-        second = current
-        lines = 0
-      }
-      if (lines >= MAX_LINES) return noteOmitted("tickets", 1)
-      lines++
-      return Effect.annotateLogs(Effect.logInfo(message), { ...line, ticket: shortHash(ticket) })
-    })
-})
+export const layer: Layer.Layer<TicketLog> = Layer.effect(
+  TicketLog,
+  Effect.map(Clock.Clock, (clock): TicketLog["Service"] => {
+    let second = Number.NaN
+    let lines = 0
+    return (message, { ticket, ...line }) =>
+      Effect.suspend(() => {
+        const current = Math.floor(clock.currentTimeMillisUnsafe() / 1_000)
+        if (current !== second) {
+          second = current
+          lines = 0
+        }
+        if (lines >= MAX_LINES) return noteOmitted("tickets", 1)
+        lines++
+        return Effect.annotateLogs(Effect.logInfo(message), { ...line, ticket: shortHash(ticket) })
+      })
+  }),
+)
 
 /** Names the ticket in the lines of an effect. */
 export const aboutTicket =

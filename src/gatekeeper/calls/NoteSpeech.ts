@@ -2,28 +2,31 @@
  * What vendors say of who speaks in a call whose campaign ends silent calls (`SilenceSeconds`). Each is told to the queue, of one session at
  * most once in `REPORT_MILLIS`: a caller who talks in bursts costs the store no more.
  */
-import { Effect, type Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import type { Speech } from "../../platform-api/model.ts"
-import type { Campaigns } from "../Campaigns.ts"
-import type { Steps } from "../Steps.ts"
+import { Campaigns } from "../Campaigns.ts"
+import { Steps } from "../Steps.ts"
 
 /** The time between two reports of one session (ms). Shorter than any `SilenceSeconds`, so no call ends while one is held back. */
 export const REPORT_MILLIS = 3_000
 
 /** Notes what the vendor says of a session of this campaign, by its ids. Does not wait for the store. */
-export type NoteSpeech = (campaign: string, sessionIds: ReadonlyArray<string>, speech: Speech) => Effect.Effect<void>
+export class NoteSpeech extends Context.Service<
+  NoteSpeech,
+  (campaign: string, sessionIds: ReadonlyArray<string>, speech: Speech) => Effect.Effect<void>
+>()("voicegate/gatekeeper/NoteSpeech") {}
 
 interface Heard {
   readonly caller?: boolean
   readonly agent?: boolean
 }
 
-export const makeNoteSpeech = (
-  campaigns: Campaigns,
-  { at, step }: Steps,
-): Effect.Effect<NoteSpeech, never, FifoQueue | Scope.Scope> =>
+export const layer: Layer.Layer<NoteSpeech, never, Campaigns | FifoQueue | Steps> = Layer.effect(
+  NoteSpeech,
   Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const { at, step } = yield* Steps
     const queue = yield* FifoQueue
     const scope = yield* Effect.scope
     /** what was heard of a session since its last report */
@@ -61,4 +64,5 @@ export const makeNoteSpeech = (
           Effect.asVoid,
         )
       })
-  })
+  }),
+)

@@ -7,13 +7,13 @@
  */
 
 import { createHash } from "node:crypto"
-import { Effect, Option, Schema, type Scope } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { ageOf } from "../../lib/age.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
-import type { Campaigns } from "../Campaigns.ts"
+import { Campaigns } from "../Campaigns.ts"
 import type { Observed } from "./debounce.ts"
-import { type Instance, shown } from "./Instance.ts"
+import { Instance, shown } from "./Instance.ts"
 import { ANNOUNCE_CHANNEL } from "./rules/heartbeat.ts"
 
 /** How often a gate announces its campaigns (ms). */
@@ -42,7 +42,7 @@ const digestOf = ({ BaseUrl, BusinessId, WebCampaignId }: Campaign): string =>
     .slice(0, DIGEST_LENGTH)
 
 interface Other {
-  readonly instance: Instance
+  readonly instance: Instance["Service"]
   /** the id of its database */
   readonly store: string
   /** names of the campaigns that both serve, comma-separated */
@@ -50,19 +50,22 @@ interface Other {
   readonly at: number
 }
 
-export interface OtherDatabases {
-  /** This gate's announcement, encoded. */
-  readonly announcement: string
-  /** Gates seen recently on a database other than `store`: the campaigns that both serve, with the instances. */
-  readonly seen: (store: string, now: number) => Observed
-}
+export class OtherDatabases extends Context.Service<
+  OtherDatabases,
+  {
+    /** This gate's announcement, encoded. */
+    readonly announcement: string
+    /** Gates seen recently on a database other than `store`: the campaigns that both serve, with the instances. */
+    readonly seen: (store: string, now: number) => Observed
+  }
+>()("voicegate/gatekeeper/OtherDatabases") {}
 
 /** Subscribes to announcements until the scope closes. */
-export const makeOtherDatabases = (
-  { all }: Campaigns,
-  own: Instance,
-): Effect.Effect<OtherDatabases, never, Store | Scope.Scope> =>
+export const layer: Layer.Layer<OtherDatabases, never, Campaigns | Instance | Store> = Layer.effect(
+  OtherDatabases,
   Effect.gen(function* () {
+    const { all } = yield* Campaigns
+    const own = yield* Instance
     const store = yield* Store
     const names = new Map(all.map((campaign) => [digestOf(campaign), campaign.name]))
     /** announcements since `seen` was last called, the latest of each gate */
@@ -96,4 +99,5 @@ export const makeOtherDatabases = (
         return seen
       },
     }
-  })
+  }),
+)

@@ -2,16 +2,19 @@
  * Campaigns whose rules Redis refuses: nobody is admitted and nobody is called, because a rule that fails half-way could cost a caller his
  * place (`fifo-queue/closed.ts`). Told in the log when it begins, when its reason changes and when it is over, in a metric and to the console.
  */
-import { Effect, type Exit } from "effect"
+import { Context, Effect, type Exit, Layer } from "effect"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import * as metrics from "../metrics.ts"
 
-export interface ClosedQueues {
-  /** Records how a sweep of a campaign has ended. */
-  readonly swept: (campaign: string, exit: Exit.Exit<void, StoreUnavailable>) => Effect.Effect<void>
-  /** Why each of these campaigns is closed, as a sentence without its full stop. */
-  readonly reasons: () => ReadonlyMap<string, string>
-}
+export class ClosedQueues extends Context.Service<
+  ClosedQueues,
+  {
+    /** Records how a sweep of a campaign has ended. */
+    readonly swept: (campaign: string, exit: Exit.Exit<void, StoreUnavailable>) => Effect.Effect<void>
+    /** Why each of these campaigns is closed, as a sentence without its full stop. */
+    readonly reasons: () => ReadonlyMap<string, string>
+  }
+>()("voicegate/gatekeeper/ClosedQueues") {}
 
 /** The store's refusal with which a sweep failed; undefined for another failure. */
 const refusalOf = ({ cause }: Exit.Failure<void, StoreUnavailable>): string | undefined =>
@@ -21,7 +24,7 @@ const refusalOf = ({ cause }: Exit.Failure<void, StoreUnavailable>): string | un
       : [],
   )[0]
 
-export const makeClosedQueues = (): ClosedQueues => {
+export const layer: Layer.Layer<ClosedQueues> = Layer.sync(ClosedQueues, () => {
   const closed = new Map<string, string>()
   return {
     swept: (campaign, exit) =>
@@ -49,4 +52,4 @@ export const makeClosedQueues = (): ClosedQueues => {
       }),
     reasons: () => closed,
   }
-}
+})

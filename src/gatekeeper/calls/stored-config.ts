@@ -1,0 +1,43 @@
+/** What is stored with a ticket until it starts, and the names under which the platform lists its session. */
+import { createHash } from "node:crypto"
+import type { SessionConfig } from "../../protocol/Session.ts"
+import type { Campaign } from "../../settings/Settings.ts"
+
+/** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
+export interface StoredConfig extends SessionConfig {
+  readonly from?: string
+}
+
+/** Parses stored data; undefined if it is not what a gate has written. */
+export const storedConfigOf = (data: string): StoredConfig | undefined => {
+  try {
+    const stored: StoredConfig | null = JSON.parse(data)
+    return typeof stored === "object" && stored !== null ? stored : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The client identifier sent to the platform: the caller's own, or one derived from the ticket, so that the session can be found in
+ * the platform's history. Only a hash of the ticket's id is sent, because the id is a credential.
+ */
+export const identifierOf = (ticket: string, config: Pick<SessionConfig, "clientIdentifier">): string =>
+  config.clientIdentifier ?? `anonymous-${createHash("sha256").update(ticket).digest("hex").slice(0, 20)}`
+
+/** What vendors keep with a session, so that the start of a ticket can be found in their lists. Only a hash of the ticket's id is sent. */
+export const correlationOf = (ticket: string): string =>
+  createHash("sha256").update(`voicegate ${ticket}`).digest("base64url").slice(0, 22)
+
+/** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
+export const isVendors = ({ Platform }: Pick<Campaign, "Platform">): boolean => Platform !== "iqra"
+
+/**
+ * The name under which the platform lists the sessions of this ticket and of no other; undefined where other callers may have the same
+ * one.
+ */
+export const ownNameOf = (campaign: Pick<Campaign, "Platform">, ticket: string, data: string): string | undefined => {
+  if (isVendors(campaign)) return correlationOf(ticket)
+  const config = storedConfigOf(data)
+  return config === undefined || config.clientIdentifier !== undefined ? undefined : identifierOf(ticket, config)
+}

@@ -1,0 +1,107 @@
+/**
+ * Blocks callers whose address is a VPN, proxy, Tor or data centre address, according to `Security.Block*`, and counts those whom
+ * `Security.Shadow.Block*` would block.
+ */
+import { Context, Effect, Layer, Metric } from "effect"
+import { CallerNames } from "../../caller-names/CallerNames.ts"
+import { limitKey } from "../../ip-intel/address.ts"
+import { BLOCKABLE, type IpFacts, type IpIntelFailed } from "../../ip-intel/facts.ts"
+import { IpIntel } from "../../ip-intel/IpIntel.ts"
+import { tracing } from "../../lib/spans.ts"
+import type { Blocked, QueueFull, RateLimited } from "../../protocol/refusals.ts"
+import { blocked } from "../../protocol/refusals.ts"
+import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
+import { isHttpProvider } from "../../settings/groups/ip-intel.ts"
+import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
+import * as metrics from "../metrics.ts"
+import { FullQueues } from "./FullQueues.ts"
+import { Shadow } from "./Shadow.ts"
+import { Unchecked } from "./Unchecked.ts"
+
+/** Which facts are blocked, by these settings. */
+const blocksOf = ({
+  BlockDatacenter,
+  BlockProxy,
+  BlockTor,
+  BlockVpn,
+}: Pick<SettingsTree["Security"], "BlockDatacenter" | "BlockProxy" | "BlockTor" | "BlockVpn">) => ({
+  vpn: BlockVpn,
+  proxy: BlockProxy,
+  tor: BlockTor,
+  datacenter: BlockDatacenter,
+})
+
+/**
+ * A caller whose rate limit is known to be exhausted, or who comes to a full queue, is refused without a lookup: lookups cost money, and
+ * all callers share the provider's budget.
+ */
+export class CheckAddress extends Context.Service<
+  CheckAddress,
+  (address: string, campaign: Campaign) => Effect.Effect<void, Blocked | QueueFull | RateLimited>
+>()("voicegate/gatekeeper/CheckAddress") {}
+
+export const layer: Layer.Layer<
+  CheckAddress,
+  never,
+  CallerNames | FullQueues | IpIntel | RateLimiter | Settings | Shadow | Unchecked
+> = Layer.effect(
+  CheckAddress,
+  Effect.gen(function* () {
+    const { IpIntel: intel, Security } = yield* Settings
+    const fullQueues = yield* FullQueues
+    const ipIntel = yield* IpIntel
+    const limiter = yield* RateLimiter
+    const names = yield* CallerNames
+    const shadow = yield* Shadow
+    const unchecked = yield* Unchecked
+    const traced = yield* tracing
+    const asksProvider = isHttpProvider(intel.Provider)
+    const blocks = blocksOf(Security)
+    const forbidden = BLOCKABLE.filter((fact) => blocks[fact])
+    const shadowBlocks = blocksOf(Security.Shadow)
+    const shadowed = BLOCKABLE.filter((fact) => shadowBlocks[fact] && !blocks[fact])
+
+    const judge = {
+      onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {
+        const reason = forbidden.find((fact) => facts[fact] === true)
+        if (reason !== undefined) {
+          return Effect.andThen(Metric.update(metrics.blocked[reason], 1), Effect.fail(blocked(reason)))
+        }
+        const unknown = forbidden.find((fact) => facts[fact] === null)
+        return unknown === undefined
+          ? Effect.void
+          : unchecked("unknown_fact", `${ipIntel.provider} does not say whether the address is ${unknown}`)
+      },
+      onFailure: ({ message, reason }: IpIntelFailed) =>
+        // shadow blocks need no decision about a caller who could not be checked
+        forbidden.length === 0 ? Effect.void : unchecked(reason, message),
+    }
+    const withShadow = (campaign: Campaign): typeof judge => ({
+      ...judge,
+      onSuccess: (facts) => {
+        const reason = shadowed.find((fact) => facts[fact] === true)
+        const judged = judge.onSuccess(facts)
+        return reason === undefined ? judged : Effect.andThen(judged, shadow.refuse(campaign, reason))
+      },
+    })
+    const judgeIn = shadowed.length === 0 ? () => judge : withShadow
+    /** Hot path: a lookup that is already done, as of a list, is judged without an operation of the fiber. */
+    const lookUp = (address: string, { onFailure, onSuccess }: typeof judge): Effect.Effect<void, Blocked> =>
+      Effect.matchCauseEffectEager(ipIntel.lookup(address), {
+        onSuccess,
+        onFailure: (cause) => Effect.catch(Effect.failCause(cause), onFailure),
+      })
+    const check: CheckAddress["Service"] = (address, campaign) =>
+      Effect.flatMap(
+        limiter.refusal(names.of(limitKey(address))),
+        (limited): Effect.Effect<void, Blocked | QueueFull | RateLimited> => {
+          const refused = limited ?? (asksProvider ? fullQueues.refusal(campaign) : undefined)
+          return refused === undefined ? lookUp(address, judgeIn(campaign)) : Effect.fail(refused)
+        },
+      )
+    return traced(
+      "Gatekeeper.checkAddress",
+      forbidden.length === 0 && shadowed.length === 0 ? (): Effect.Effect<void> => Effect.void : check,
+    )
+  }),
+)

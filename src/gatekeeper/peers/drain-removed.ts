@@ -1,0 +1,76 @@
+/**
+ * Drains removed campaigns. When no gate has served one for `UNSERVED_MILLIS`, its waiting and called tickets end as `removed` and get their
+ * quota back. Live sessions run until they end or reach the maximum call length. When nothing is left, the campaign is deleted from the
+ * store's list.
+ */
+import { Effect, Layer } from "effect"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { runEvery } from "../background/run-every.ts"
+import * as metrics from "../metrics.ts"
+import { Steps } from "../Steps.ts"
+import { HEARTBEAT_MILLIS, PeersHeartbeat } from "./PeersHeartbeat.ts"
+import { type RemovedCampaign, RemovedCampaigns } from "./RemovedCampaigns.ts"
+
+/** A campaign that no gate has served for this time is drained (ms). Longer than a gate takes to restart. */
+export const UNSERVED_MILLIS = 60_000
+
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const { forget, latest } = yield* PeersHeartbeat
+    const removed = yield* RemovedCampaigns
+    const { settle, step } = yield* Steps
+    /** campaigns whose draining was logged, and the number of tickets ended in each */
+    const logged = new Set<string>()
+    const endedTickets = new Map<string, number>()
+
+    const clear = Effect.fnUntraced(function* ({ at, key }: RemovedCampaign) {
+      while (true) {
+        const cleared = yield* step(at, queue.clear(at, UNSERVED_MILLIS))
+        if (cleared._tag === "served") return undefined
+        if (cleared.owed.length > 0) yield* settle(at, cleared.owed)
+        endedTickets.set(key, (endedTickets.get(key) ?? 0) + cleared.sent)
+        yield* metrics.setGauges(key, { waiting: cleared.waiting, leases: cleared.leases })
+        if (!cleared.more) return cleared
+      }
+    })
+    const drainOne = Effect.fnUntraced(function* (campaign: RemovedCampaign) {
+      const { key, name, seenAt } = campaign
+      const cleared = yield* clear(campaign)
+      if (cleared === undefined) return
+      if (cleared.left) {
+        if (logged.has(key)) return
+        logged.add(key)
+        yield* Effect.logWarning(
+          `Campaign ${name} (${key}) is no longer in any gate's settings. Waiting tickets ended by this instance: ${endedTickets.get(key)}. ` +
+            `Calls still running: ${cleared.live}.`,
+        )
+      } else if (yield* forget(key, seenAt)) {
+        yield* Effect.logInfo(
+          `Campaign ${name} (${key}), which is no longer in any gate's settings, has ended completely.`,
+        )
+      }
+    })
+    const drain = Effect.suspend(() => {
+      const known = removed.known()
+      for (const key of endedTickets.keys()) {
+        if (known.some((each) => each.key === key)) continue
+        endedTickets.delete(key)
+        logged.delete(key)
+      }
+      const { at = 0, since = 0 } = latest() ?? {}
+      return Effect.forEach(
+        known.filter(({ seenAt }) => at - Math.max(seenAt, since) > UNSERVED_MILLIS),
+        (campaign) =>
+          drainOne(campaign).pipe(
+            Effect.catchTag("StoreUnavailable", () => Effect.void),
+            // one campaign at a time: invalid records of one must not stop the draining of the others
+            Effect.catchCause((cause) => Effect.logError(`Draining of campaign ${campaign.key} failed`, cause)),
+          ),
+        { discard: true },
+      )
+    })
+    // a task of its own: draining thousands of tickets must not delay the heartbeat, or others would consider this gate gone
+    yield* runEvery(HEARTBEAT_MILLIS, "draining of removed campaigns", drain)
+  }),
+)
