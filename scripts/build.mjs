@@ -70,7 +70,7 @@ run("vite", "build", "--config", "scripts/library.vite.config.ts", "--logLevel",
 deepenImports(output, join(root, "node_modules/effect"), ["web", "cli"])
 
 for (const file of files) {
-  const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep)
+  const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep) || file.endsWith(`${sep}section.md`)
   if (extname(file) !== ".ts" && !rendered) cpSync(file, join(output, relative(source, file)))
 }
 run("node", "scripts/render-docs.ts", join(output, "docs"))

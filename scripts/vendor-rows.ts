@@ -1,66 +1,43 @@
 /**
- * Lists the vendors whose rows of `src/docs/vendors.md` were compared with the vendor's documents more than 90 days ago, with their
- * sources and the cells that only a real key can tell. Exits with 1 if there is one, or if a date cannot be read.
+ * Lists the vendors whose rows were compared with the vendor's documents more than 90 days ago, with their sources and the cells that only a
+ * real key can tell. Exits with 1 if there is one, or if a date cannot be read.
  *
  *     node scripts/vendor-rows.ts [days]
  */
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
-import { pathToFileURL } from "node:url"
+import { DateTime, Option } from "effect"
+import { type VendorPart, vendorParts } from "./vendor-tables.ts"
 
 const DAYS = 90
 const DAY_MILLIS = 24 * 60 * 60_000
 
-export interface VendorRow {
-  readonly vendor: string
-  /** undefined if the cell has no date of the form 2026-11-26 */
-  readonly lookedAt: string | undefined
-  readonly sources: string
-  /** how many of the vendor's cells, in all tables, only a real key can tell */
-  readonly untried: number
-}
+type DatedPart = Pick<VendorPart, "platform" | "rows">
 
-const cellsOf = (line: string): ReadonlyArray<string> => line.split("|").map((cell) => cell.trim())
+/** The age of a vendor's rows in whole days; infinite without a date of the form 2026-11-26. */
+export const ageInDays = ({ rows: { lookedAt } }: DatedPart, now: number): number =>
+  /^\d{4}-\d{2}-\d{2}$/.test(lookedAt)
+    ? Option.match(DateTime.make(lookedAt), {
+        onNone: () => Number.POSITIVE_INFINITY,
+        onSome: (date) => Math.floor((now - DateTime.toEpochMillis(date)) / DAY_MILLIS),
+      })
+    : Number.POSITIVE_INFINITY
 
-/** The rows of the table whose last columns are `looked at` and `sources`. */
-export const vendorRows = (document: string): ReadonlyArray<VendorRow> => {
-  const lines = document.split("\n")
-  const from = lines.findIndex((line) => /\| looked at \| sources \|$/.test(line)) + 2
-  if (from < 2) return []
-  const to = lines.findIndex((line, index) => index >= from && !line.startsWith("|"))
-  return lines.slice(from, to < 0 ? undefined : to).map((line) => {
-    const row = cellsOf(line)
-    const [, name = ""] = row
-    const [date = "", sources = ""] = row.slice(-3)
-    const cells = lines.filter((each) => each.startsWith(`| ${name} |`)).flatMap(cellsOf)
-    return {
-      vendor: name.replaceAll("`", ""),
-      lookedAt: /^\d{4}-\d{2}-\d{2}$/.test(date) && !Number.isNaN(Date.parse(date)) ? date : undefined,
-      sources,
-      untried: cells.filter((cell) => cell.includes("[?]")).length,
-    }
-  })
-}
-
-/** The age of a row in whole days; infinite without a date. */
-export const ageInDays = ({ lookedAt }: VendorRow, now: number): number =>
-  lookedAt === undefined ? Number.POSITIVE_INFINITY : Math.floor((now - Date.parse(lookedAt)) / DAY_MILLIS)
-
-/** One line for each row that is older than so many days. */
-export const outdated = (rows: ReadonlyArray<VendorRow>, now: number, days: number): ReadonlyArray<string> =>
-  rows
-    .filter((row) => ageInDays(row, now) > days)
-    .map((row) => {
-      const when = row.lookedAt === undefined ? "no date" : `${row.lookedAt}, ${ageInDays(row, now)} days ago`
-      return `${row.vendor}: looked at: ${when}; ${row.untried} cells with [?]; sources: ${row.sources}`
+/** One line for each vendor whose rows are older than so many days. */
+export const outdated = (parts: ReadonlyArray<DatedPart>, now: number, days: number): ReadonlyArray<string> =>
+  parts
+    .filter((part) => ageInDays(part, now) > days)
+    .map((part) => {
+      const { lookedAt, sources } = part.rows
+      const age = ageInDays(part, now)
+      const untried = Object.values(part.rows).filter((cell) => cell.includes("[?]")).length
+      const when = Number.isFinite(age) ? `${lookedAt}, ${age} days ago` : "no date"
+      return `${part.platform}: looked at: ${when}; ${untried} cells with [?]; sources: ${sources}`
     })
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (process.argv[1] === import.meta.filename) {
   const days = Number(process.argv[2] ?? DAYS)
   if (!Number.isInteger(days) || days < 0) throw new Error("Expected a number of days")
-  const rows = vendorRows(readFileSync(join(import.meta.dirname, "../src/docs/vendors.md"), "utf8"))
-  const found = outdated(rows, Date.now(), days)
+  const found = outdated(vendorParts, Date.now(), days)
   for (const line of found) console.log(line)
-  console.log(`${found.length} of ${rows.length} vendors were looked at more than ${days} days ago`)
-  process.exitCode = found.length > 0 || rows.length === 0 ? 1 : 0
+  console.log(`${found.length} of ${vendorParts.length} vendors were looked at more than ${days} days ago`)
+  process.exitCode = found.length > 0 ? 1 : 0
 }

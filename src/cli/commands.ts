@@ -8,11 +8,11 @@ import { CliError, Command, Flag } from "effect/cli"
 import { exitWith, Invocation } from "../lib/invocation.ts"
 import { campaign, reload, ticket, withTicketLast } from "../operator/commands/operate.ts"
 import { packageVersion } from "../serving/package-files.ts"
-import { VENDORS } from "../settings/groups/vendors.ts"
 import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
 import { Settings } from "../settings/Settings.ts"
+import { VENDORS } from "../settings/vendors.ts"
 import { platform } from "./platform/platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./serve/processes.ts"
 import { noteRequests } from "./serve/reload-requests.ts"
@@ -152,7 +152,10 @@ const voicegate = root.pipe(
           ),
           Flag.atLeast(0),
         ),
-        vendor: Flag.Literals("vendor", VENDORS).pipe(
+        vendor: Flag.ChoiceWithValue(
+          "vendor",
+          VENDORS.map((each) => [each.platform, each] as const),
+        ).pipe(
           Flag.withDescription("an agent of another vendor: a fake of that vendor runs in this process"),
           Flag.optional,
         ),

@@ -1,19 +1,43 @@
 /** The adapter of each platform. */
 import type { Campaign, SettingsTree } from "../settings/Settings.ts"
-import { type Adapter, MAX_LIFETIME_SECONDS, type Send } from "./adapter.ts"
-import { assemblyai } from "./assemblyai.ts"
-import { cartesia } from "./cartesia.ts"
-import { daily } from "./daily.ts"
-import { deepgram } from "./deepgram.ts"
-import { elevenlabs } from "./elevenlabs.ts"
-import { generic } from "./generic.ts"
-import { iqra } from "./iqra.ts"
-import { livekit } from "./livekit.ts"
-import { openai } from "./openai.ts"
-import { pipecat } from "./pipecat.ts"
-import { retell } from "./retell.ts"
-import { ultravox } from "./ultravox.ts"
-import { vapi } from "./vapi.ts"
+import { type Group, type SettingsOf, vendorOf } from "../settings/vendors.ts"
+import { type Adapter, type AdapterContext, MAX_LIFETIME_SECONDS, type Send } from "./adapter.ts"
+import { assemblyai } from "./assemblyai/adapter.ts"
+import { cartesia } from "./cartesia/adapter.ts"
+import { daily } from "./daily/adapter.ts"
+import { deepgram } from "./deepgram/adapter.ts"
+import { elevenlabs } from "./elevenlabs/adapter.ts"
+import { generic } from "./generic/adapter.ts"
+import { iqra } from "./iqra/adapter.ts"
+import { livekit } from "./livekit/adapter.ts"
+import { openai } from "./openai/adapter.ts"
+import { pipecat } from "./pipecat/adapter.ts"
+import { retell } from "./retell/adapter.ts"
+import { ultravox } from "./ultravox/adapter.ts"
+import { vapi } from "./vapi/adapter.ts"
+
+const adapters: {
+  readonly [G in Group]: (settings: SettingsOf<G>, context: AdapterContext) => Adapter
+} = {
+  AssemblyAI: assemblyai,
+  Cartesia: cartesia,
+  Daily: daily,
+  Deepgram: deepgram,
+  ElevenLabs: elevenlabs,
+  Generic: generic,
+  LiveKit: livekit,
+  OpenAI: openai,
+  Pipecat: pipecat,
+  Retell: retell,
+  Ultravox: ultravox,
+  Vapi: vapi,
+}
+
+/** The adapter of a vendor's campaign; undefined if the campaign has no settings of that vendor. */
+const vendorsAdapter = <G extends Group>(group: G, context: AdapterContext): Adapter | undefined => {
+  const settings: SettingsOf<G> | undefined = context.campaign[group]
+  return settings === undefined ? undefined : adapters[group](settings, context)
+}
 
 /** The adapter of a campaign's platform. The settings have been checked: a vendor's campaign has that vendor's settings. */
 export const makeAdapter = (
@@ -27,17 +51,6 @@ export const makeAdapter = (
     lifetimeSeconds: Math.min(StartWindowSeconds, MAX_LIFETIME_SECONDS),
     longestCallSeconds: MaxCallMinutes * 60,
   }
-  if (campaign.LiveKit !== undefined) return livekit(campaign.LiveKit, context)
-  if (campaign.Retell !== undefined) return retell(campaign.Retell, context)
-  if (campaign.Vapi !== undefined) return vapi(campaign.Vapi, context)
-  if (campaign.ElevenLabs !== undefined) return elevenlabs(campaign.ElevenLabs, context)
-  if (campaign.Generic !== undefined) return generic(campaign.Generic, context)
-  if (campaign.Ultravox !== undefined) return ultravox(campaign.Ultravox, context)
-  if (campaign.OpenAI !== undefined) return openai(campaign.OpenAI, context)
-  if (campaign.Pipecat !== undefined) return pipecat(campaign.Pipecat, context)
-  if (campaign.Daily !== undefined) return daily(campaign.Daily, context)
-  if (campaign.Deepgram !== undefined) return deepgram(campaign.Deepgram, context)
-  if (campaign.AssemblyAI !== undefined) return assemblyai(campaign.AssemblyAI, context)
-  if (campaign.Cartesia !== undefined) return cartesia(campaign.Cartesia, context)
-  return iqra(context)
+  const vendor = vendorOf(campaign.Platform)
+  return (vendor && vendorsAdapter(vendor.group, context)) ?? iqra(context)
 }

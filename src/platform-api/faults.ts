@@ -2,31 +2,14 @@
  * What a failed call says about the platform itself: a code that stays the same whatever the platform's text is, and the setting that an
  * operator should check. A fault is the same for every caller.
  */
-
-import type { Vendor } from "../settings/groups/vendors.ts"
 import type { Campaign } from "../settings/Settings.ts"
+import { DEFAULT_PLATFORM, vendorOf } from "../settings/vendors.ts"
 import type { PlatformError, Refused, RequestRefused } from "./errors.ts"
 import type { Fault, Finding } from "./model.ts"
 
 /** The path of a campaign's setting. */
 export const settingPath = (campaign: string, setting: string): string =>
   campaign === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${campaign}.${setting}`
-
-/** The settings of a vendor that a refusal blames. */
-const VENDOR_SETTINGS: Readonly<Record<Vendor, { readonly key: string; readonly agent: string }>> = {
-  livekit: { key: "LiveKit.ApiKey", agent: "LiveKit.AgentName" },
-  retell: { key: "Retell.ApiKey", agent: "Retell.AgentId" },
-  vapi: { key: "Vapi.ApiKey", agent: "Vapi.AssistantId" },
-  elevenlabs: { key: "ElevenLabs.ApiKey", agent: "ElevenLabs.AgentId" },
-  ultravox: { key: "Ultravox.ApiKey", agent: "Ultravox.AgentId" },
-  openai: { key: "OpenAI.ApiKey", agent: "OpenAI.Model" },
-  pipecat: { key: "Pipecat.PrivateKey", agent: "Pipecat.AgentId" },
-  daily: { key: "Daily.ApiKey", agent: "Daily.BaseUrl" },
-  deepgram: { key: "Deepgram.ApiKey", agent: "Deepgram.BaseUrl" },
-  assemblyai: { key: "AssemblyAI.ApiKey", agent: "AssemblyAI.BaseUrl" },
-  cartesia: { key: "Cartesia.ApiKey", agent: "Cartesia.AgentId" },
-  generic: { key: "Generic.Headers", agent: "Generic.AgentId" },
-}
 
 /** How platforms say that the account has no credit, whatever the status. */
 const NO_CREDIT = /credit|balance|billing|payment|funds/i
@@ -44,29 +27,19 @@ const defaultSetting = (status: number, code: string): string => {
   return code === "" && [404, 405, 501].includes(status) ? "BaseUrl" : "ApiSecretToken"
 }
 
-const vendorSetting = (vendor: Vendor, status: number): string => {
-  const { agent, key } = VENDOR_SETTINGS[vendor]
-  return status === 404 ? agent : key
-}
-
-const baseUrlOf = (platform: Campaign["Platform"]): string => {
-  if (platform === "iqra") return "BaseUrl"
-  if (platform === "livekit") return "LiveKit.Url"
-  return `${VENDOR_SETTINGS[platform].key.split(".")[0]}.BaseUrl`
-}
-
 /** The fault behind a failed call; undefined if it says nothing about the platform, or only that it is full. */
 export const faultOf = (Platform: Campaign["Platform"], { reason }: PlatformError): Fault | undefined => {
+  const blamed = vendorOf(Platform)?.blames
   switch (reason._tag) {
     case "Unavailable":
       // an answer that the platform's documentation does not have came from another address
       return reason.reason === "malformed" && !reason.mayHaveHappened
-        ? { state: "rejected", code: "malformed", setting: baseUrlOf(Platform) }
+        ? { state: "rejected", code: "malformed", setting: blamed?.address ?? "BaseUrl" }
         : { state: "unavailable", code: reason.reason, setting: "" }
     case "Refused": {
       const { code, message, status } = reason
       const isOfAccount = status === 402 || NO_CREDIT.test(`${code} ${message}`)
-      const setting = Platform === "iqra" ? defaultSetting(status, code) : vendorSetting(Platform, status)
+      const setting = blamed === undefined ? defaultSetting(status, code) : status === 404 ? blamed.agent : blamed.key
       return {
         state: "rejected",
         code: codeOf(code === "" ? `HTTP_${status}` : code),
@@ -88,7 +61,7 @@ export const faultOfEverybody = (
 ): Fault => ({
   state: "rejected",
   code: codeOf(code === "" ? `HTTP_${status}` : code),
-  setting: Platform !== "iqra" ? VENDOR_SETTINGS[Platform].agent : code === "" ? "BaseUrl" : "WebCampaignId",
+  setting: vendorOf(Platform)?.blames.agent ?? (code === "" ? "BaseUrl" : "WebCampaignId"),
 })
 
 /** Codes of a refused key or account. */
@@ -104,7 +77,7 @@ const OF_STARTS = /^(?:API_KEY_INVALID|KEY_NOT_FOUND|\w+_NOT_FOUND|\w+_DISABLED)
 /** What a failed read says about the platform, for a check that knows which setting is wrong. */
 export const faultAt = (setting: string, error: PlatformError): Pick<Finding, "fault" | "answers"> => {
   const { reason } = error
-  const fault = faultOf("iqra", error)
+  const fault = faultOf(DEFAULT_PLATFORM, error)
   if (fault === undefined || reason._tag !== "Refused") return fault === undefined ? { answers: true } : { fault }
   const concernsStarts = reason.status === 401 || reason.status === 402 || OF_STARTS.test(reason.code)
   return concernsStarts ? { fault: { ...fault, setting: fault.setting === "" ? "" : setting } } : { answers: true }

@@ -10,6 +10,7 @@ import { Clock, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
 import * as SteadyCircuits from "../lib/steady-circuits.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
+import { DEFAULT_PLATFORM } from "../settings/vendors.ts"
 import { type Adapter, lengthControlOf } from "./adapter.ts"
 import { makeAdapter } from "./adapters.ts"
 import { safeDetail } from "./answer.ts"
@@ -90,7 +91,9 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       ),
       reportsEnds: (campaign) => {
         const { WebhookApiToken, WebhookSigningSecret } = settings.Security
-        const isDefault = settings.Campaigns.some(({ name, Platform }) => name === campaign && Platform === "iqra")
+        const isDefault = settings.Campaigns.some(
+          ({ name, Platform }) => name === campaign && Platform === DEFAULT_PLATFORM,
+        )
         // the default platform's webhook is the gate's own; without a secret it is for programs of this machine
         return isDefault
           ? WebhookApiToken.length + WebhookSigningSecret.length > 0

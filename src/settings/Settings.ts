@@ -11,10 +11,10 @@ import { IpIntelSettings } from "./groups/ip-intel.ts"
 import { QueueSettings } from "./groups/queue.ts"
 import { SecuritySettings } from "./groups/security.ts"
 import { ServerSettings } from "./groups/server.ts"
-import type { VendorSettings } from "./groups/vendors.ts"
 import { connectionString } from "./secret-values.ts"
 import { withDefault } from "./setting.ts"
 import { oneOf } from "./values.ts"
+import type { VendorSettings } from "./vendors.ts"
 
 /** The settings, in the shape of the settings file. Environment variables override the file before it is decoded. */
 export const SettingsFile = Schema.Struct({

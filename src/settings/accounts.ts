@@ -1,10 +1,10 @@
 /** Reads the accounts that campaigns share, and checks that their campaigns agree. */
 
 import { AccountSettings, type CampaignAccount } from "./groups/account.ts"
-import type { Vendor } from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
 import type { Campaign } from "./Settings.ts"
 import { ownNames } from "./setting.ts"
+import { vendorOf } from "./vendors.ts"
 
 /** Reads the account of the campaign at a path; undefined without one. Its `MaxConcurrency` is that of this campaign. */
 export const readAccount = (read: Reader, base: string): CampaignAccount | undefined => {
@@ -65,13 +65,8 @@ const checkMembers = (read: Reader, members: ReadonlyArray<Member>, limit: numbe
 /**
  * The campaigns, each with its account's limit. Reports the settings in which the campaigns of an account contradict
  * each other.
- * @param toldByNobody the vendors that do not tell how many calls an account may have
  */
-export const resolveAccounts = (
-  read: Reader,
-  campaigns: ReadonlyArray<Campaign>,
-  toldByNobody: ReadonlySet<Vendor>,
-): ReadonlyArray<Campaign> => {
+export const resolveAccounts = (read: Reader, campaigns: ReadonlyArray<Campaign>): ReadonlyArray<Campaign> => {
   const accounts = Map.groupBy(campaigns.filter(isMember), ({ Account }) => Account.Name)
   const limits = new Map<string, number | undefined>()
   for (const [name, members] of accounts) {
@@ -79,7 +74,7 @@ export const resolveAccounts = (
     limits.set(name, limit)
     checkMembers(read, members, limit)
     const [first] = members
-    if (limit === undefined && first !== undefined && first.Platform !== "iqra" && toldByNobody.has(first.Platform)) {
+    if (limit === undefined && first !== undefined && vendorOf(first.Platform)?.tellsLimit === false) {
       const path = `${baseOf(first)}.Account.MaxConcurrency`
       read.reportMissing(path, `how many calls the account may have, which ${first.Platform} does not tell`)
     }

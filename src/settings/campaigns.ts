@@ -4,7 +4,6 @@
  */
 import { Schema, Struct } from "effect"
 import { readAccount, resolveAccounts } from "./accounts.ts"
-import { DEFAULT_PLATFORM } from "./default-platform.ts"
 import type { Flat } from "./flat.ts"
 import {
   CampaignName,
@@ -14,10 +13,9 @@ import {
   TRANSPORTS,
   VendorCampaign,
 } from "./groups/campaign.ts"
-import { ENDED_VENDORS, type Vendor } from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
 import type { Campaign } from "./Settings.ts"
-import { readVendor, WITHOUT_LIMIT } from "./vendors.ts"
+import { DEFAULT_PLATFORM, ENDED_VENDORS, type Vendor, vendorOf } from "./vendors.ts"
 
 const ROOT = "VoiceAiPlatform"
 
@@ -81,7 +79,11 @@ const readVendorCampaign = (
     own: NOT_INHERITED,
     inheritFrom: inheritFrom && `${inheritFrom}.`,
   })
-  const found = readVendor(vendor, read, base, inheritFrom)
+  // a campaign of an account uses the account's slots
+  if (!vendor.tellsLimit && !read.has(`${base}.MaxConcurrency`) && !read.has(`${base}.Account.Name`)) {
+    read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor.platform} does not report`)
+  }
+  const found = vendor.read(read, base, inheritFrom)
   if (valid === undefined || found === undefined) return { campaign: undefined, identity: undefined }
   const { AllowedRegionIds, DefaultRegionId = AllowedRegionIds?.[0] ?? NO_REGION } = valid
   checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
@@ -92,14 +94,14 @@ const readVendorCampaign = (
       ...valid,
       ...identified,
       ...settings,
-      BusinessId: vendor,
+      BusinessId: vendor.platform,
       WebCampaignId: agent,
       DefaultRegionId,
       AllowedRegionIds: AllowedRegionIds ?? [DefaultRegionId],
       // the vendor's SDK chooses the transport
       AllowedTransportTypes: TRANSPORTS,
     },
-    identity: identityOf(vendor, agent),
+    identity: identityOf(vendor.platform, agent),
   }
 }
 
@@ -118,10 +120,11 @@ const readCampaign = (flat: Flat, read: Reader, name: string, base: string): Cam
   })
   // a problem with the platform is reported; the other settings are then not read, since it is not known which they are
   if (valid === undefined) return { campaign: undefined, identity: undefined }
+  const vendor = vendorOf(valid.Platform)
   const found =
-    valid.Platform === DEFAULT_PLATFORM
+    vendor === undefined
       ? readPlatformCampaign(read, name, base, inheritFrom)
-      : readVendorCampaign(read, valid.Platform, name, base, inheritFrom)
+      : readVendorCampaign(read, vendor, name, base, inheritFrom)
   const Account = readAccount(read, base)
   return Account === undefined || found.campaign === undefined
     ? found
@@ -176,6 +179,6 @@ export const readCampaigns = (
     return campaign
   })
   const known = [defaults.campaign, ...further].filter((campaign) => campaign !== undefined)
-  const [first, ...others] = resolveAccounts(read, known, WITHOUT_LIMIT)
+  const [first, ...others] = resolveAccounts(read, known)
   return first === undefined || known.length <= further.length ? undefined : [first, ...others]
 }

@@ -5,9 +5,9 @@
 import { Redacted } from "effect"
 import { closestMatch } from "leven"
 import { type Flat, type Given, MAX_LEVELS } from "./flat.ts"
-import { ENDED_VENDORS } from "./groups/vendors.ts"
 import type { SettingProblem } from "./problems.ts"
 import { generalPath, isGateVariable, isKnown, settingAt, settingRows } from "./table.ts"
+import { ENDED_VENDORS } from "./vendors.ts"
 
 /** Canonical paths by their lower-case form. */
 const known = new Map(

@@ -7,8 +7,8 @@ import { flatten } from "./flat.ts"
 import { SecuritySettings } from "./groups/security.ts"
 import { ServerSettings } from "./groups/server.ts"
 import { readSources, type SettingsSource } from "./load.ts"
+import { makeReader } from "./make-reader.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
-import { makeReader } from "./reader.ts"
 
 const { WebhookApiToken, WebhookSigningSecret } = SecuritySettings.fields
 

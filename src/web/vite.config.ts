@@ -9,8 +9,8 @@
  */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { copyFileSync, cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, defineConfig, type InlineConfig, type Plugin, type UserConfig } from "vite"
 
@@ -70,10 +70,9 @@ const PARTS = {
 }
 /** How `vendors.js` calls with each vendor's SDK; loaded by it. */
 const VENDORS = Object.fromEntries(
-  [
-    ...["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai"],
-    ...["pipecat", "daily", "deepgram", "assemblyai", "cartesia"],
-  ].map((name) => [`vendors/${name}`, `vendors/${name}.ts`]),
+  globSync("*/page.ts", { cwd: path("../platform-api") })
+    .toSorted()
+    .map((file) => [`vendors/${dirname(file)}`, `../../platform-api/${file}`]),
 )
 
 /** What `visit.js` loads for some calls only. */
@@ -82,14 +81,17 @@ const CALLS = { "calls/silence": "call/silence.ts" }
 /** All of them, from those that load none of the others. */
 const loaded: ReadonlyArray<readonly [name: string, entry: string]> = Object.entries({ ...VENDORS, ...CALLS, ...PARTS })
 
+/** The name of the part whose entry this file is; undefined of any other. */
+const partOf = (file: string | null): string | undefined =>
+  loaded.find(([, entry]) => path(`./widget/${entry}`) === file)?.[0]
+
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
 const partsAt = (address: (part: string) => string): Plugin => ({
   name: "voicegate-parts",
   enforce: "pre",
   resolveDynamicImport: (specifier, importer) => {
-    const file = typeof specifier === "string" ? resolve(dirname(importer), specifier) : undefined
-    const part = loaded.find(([, entry]) => path(`./widget/${entry}`) === file)
-    return part === undefined ? null : { id: address(part[0]), external: true }
+    const part = typeof specifier === "string" ? partOf(resolve(dirname(importer), specifier)) : undefined
+    return part === undefined ? null : { id: address(part), external: true }
   },
 })
 
@@ -123,7 +125,8 @@ const bundled = (outDir: string): InlineConfig => {
           // bundlers read in a comment what they are told about an import
           comments: { annotation: true, jsdoc: false, legal: false },
           // what several parts share is not one that is loaded on need
-          chunkFileNames: ({ isDynamicEntry }) => `parts/${isDynamicEntry ? "" : "shared-"}[name].js`,
+          chunkFileNames: ({ facadeModuleId, isDynamicEntry }) =>
+            isDynamicEntry ? `parts/${basename(partOf(facadeModuleId) ?? "[name]")}.js` : "parts/shared-[name].js",
         },
       },
     },
@@ -161,10 +164,21 @@ const copyLanguages = (outDir: string): void => {
 /** What a TypeScript project sees of `voicegate/widget`. */
 const declareWidget = (outDir: string): void => {
   const tsc = path("../../node_modules/@typescript/native/bin/tsc")
-  const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--rootDir", path("./widget")]
-  execFileSync(process.execPath, [tsc, "-p", path("./tsconfig.widget.json"), ...options, "--outDir", outDir], {
-    stdio: "inherit",
-  })
+  // with the vendors' parts, which are elsewhere in `src`, and which nothing that a project sees mentions
+  const all = join(outDir, "declared")
+  const options = [
+    "--noEmit",
+    "false",
+    "--declaration",
+    "--emitDeclarationOnly",
+    "--rootDir",
+    path(".."),
+    "--outDir",
+    all,
+  ]
+  execFileSync(process.execPath, [tsc, "-p", path("./tsconfig.widget.json"), ...options], { stdio: "inherit" })
+  cpSync(join(all, "web/widget"), outDir, { recursive: true })
+  rmSync(all, { recursive: true })
 }
 
 /** The manifest that makes the directory of the widget a package of its own, for pages: it needs nothing of the gate. */

@@ -11,53 +11,26 @@ import { type OpenSideband, Sideband } from "../../platform-api/sideband.ts"
 import { Credential } from "../../protocol/credential.ts"
 import { packageFile } from "../../serving/package-files.ts"
 import { layerFrom } from "../../settings/given.ts"
-import type { Vendor } from "../../settings/groups/vendors.ts"
-import { makeFakeAssemblyAI } from "../../testing/vendors/FakeAssemblyAI.ts"
-import { makeFakeCartesia } from "../../testing/vendors/FakeCartesia.ts"
-import { makeFakeDaily } from "../../testing/vendors/FakeDaily.ts"
-import { makeFakeDeepgram } from "../../testing/vendors/FakeDeepgram.ts"
-import { makeFakeElevenLabs } from "../../testing/vendors/FakeElevenLabs.ts"
-import { makeFakeGeneric } from "../../testing/vendors/FakeGeneric.ts"
-import { makeFakeLiveKit } from "../../testing/vendors/FakeLiveKit.ts"
-import { makeFakeOpenAI } from "../../testing/vendors/FakeOpenAI.ts"
-import { makeFakePipecat } from "../../testing/vendors/FakePipecat.ts"
-import { makeFakeRetell } from "../../testing/vendors/FakeRetell.ts"
-import { makeFakeUltravox } from "../../testing/vendors/FakeUltravox.ts"
-import { makeFakeVapi } from "../../testing/vendors/FakeVapi.ts"
-import type { FakeVendor } from "../../testing/vendors/fake-vendor.ts"
+import type { Group, Vendor } from "../../settings/vendors.ts"
+import type { FakeVendor } from "../../testing/FakeVendor.ts"
+import * as fakes from "../../testing/fakes.ts"
 import { server } from "../serve/serve.ts"
 import { ANY_ORIGIN, demoSettings, freePort, PAGE_HEADERS, PAGES, pages, SLOTS } from "./demo.ts"
 
 type Fake = FakeVendor & { readonly sideband?: OpenSideband }
 
-const FAKES: { readonly [V in Vendor]: (now: () => number) => Fake } = {
-  assemblyai: makeFakeAssemblyAI,
-  cartesia: makeFakeCartesia,
-  daily: makeFakeDaily,
-  deepgram: makeFakeDeepgram,
-  elevenlabs: makeFakeElevenLabs,
-  generic: makeFakeGeneric,
-  livekit: makeFakeLiveKit,
-  openai: makeFakeOpenAI,
-  pipecat: makeFakePipecat,
-  retell: makeFakeRetell,
-  ultravox: makeFakeUltravox,
-  vapi: makeFakeVapi,
-}
+const FAKES: { readonly [G in Group as `makeFake${G}`]: (now: () => number) => Fake } = fakes
 
 const Call = Schema.Struct({ id: Schema.String })
 const refused = HttpServerResponse.empty({ status: 403, headers: ANY_ORIGIN })
 
-/** The vendors where nothing but a credential's end tells that it opens no further call: until then, its slot stays held. */
-const HELD: ReadonlySet<Vendor> = new Set(["livekit", "deepgram", "assemblyai"])
-
 /** A page of the demo that takes the demo's agent as the vendor's SDK. */
-const pageWithAgent = (vendor: Vendor, file: URL) => {
-  const held = HELD.has(vendor) ? " data-held" : ""
+const pageWithAgent = ({ platform }: Vendor, { heldUntilExpiry }: FakeVendor, file: URL) => {
+  const held = heldUntilExpiry === true ? " data-held" : ""
   return Effect.tryPromise(() => readFile(file, "utf8")).pipe(
     Effect.map((html) =>
       html
-        .replace("<body>", `<body data-vendor="${vendor}" data-sdk="/demo-agent.js"${held}>`)
+        .replace("<body>", `<body data-vendor="${platform}" data-sdk="/demo-agent.js"${held}>`)
         .replace("<voice-agent ", '<voice-agent sdk="/demo-agent.js" '),
     ),
     Effect.map((html) => HttpServerResponse.html(html)),
@@ -74,7 +47,7 @@ const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory:
   HttpRouter.use((router) =>
     Effect.gen(function* () {
       for (const path of Struct.keys(PAGES))
-        yield* router.add("GET", path, pageWithAgent(vendor, new URL(PAGES[path], `${directory.href}/`)))
+        yield* router.add("GET", path, pageWithAgent(vendor, fake, new URL(PAGES[path], `${directory.href}/`)))
       const join = Effect.map(HttpServerRequest.schemaBodyJson(Credential), (credential) => fake.join(credential)).pipe(
         Effect.flatMap((id) =>
           id === undefined ? Effect.succeed(refused) : HttpServerResponse.json({ id }, { headers: ANY_ORIGIN }),
@@ -87,7 +60,7 @@ const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory:
           if (webhook === undefined) return Effect.void
           const { headers, rawBody } = webhook
           return Effect.tryPromise(() =>
-            fetch(`${gate}/api/webhook/${vendor}`, { method: "POST", headers: { ...headers }, body: rawBody }),
+            fetch(`${gate}/api/webhook/${vendor.platform}`, { method: "POST", headers: { ...headers }, body: rawBody }),
           )
         }),
         Effect.as(HttpServerResponse.empty({ headers: ANY_ORIGIN })),
@@ -98,7 +71,7 @@ const vendorRoutes = (vendor: Vendor, fake: FakeVendor, gate: string, directory:
     }),
   )
 
-const announce = (vendor: Vendor, consoleToken: string) =>
+const announce = ({ platform }: Vendor, consoleToken: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { url } = yield* GateServer
@@ -108,7 +81,7 @@ const announce = (vendor: Vendor, consoleToken: string) =>
             "",
             `  voicegate demo   ${url}/`,
             "",
-            `  The agent is of ${vendor}: a fake of that vendor in this process. Nothing is sent to the vendor.`,
+            `  The agent is of ${platform}: a fake of that vendor in this process. Nothing is sent to the vendor.`,
             `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
             `  Documentation    ${url}/docs/vendors`,
             `  Console          ${url}/console   with the token ${consoleToken}`,
@@ -131,7 +104,7 @@ export const vendorDemo = (
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
     const clock = yield* Clock.Clock
-    const fake = FAKES[vendor](() => clock.currentTimeMillisUnsafe())
+    const fake = FAKES[`makeFake${vendor.group}`](() => clock.currentTimeMillisUnsafe())
     fake.setLimit(SLOTS)
     const consoleToken = randomBytes(12).toString("base64url")
     const settings = layerFrom(

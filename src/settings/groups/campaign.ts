@@ -4,16 +4,12 @@ import { baseUrl } from "../network-values.ts"
 import { platformKey } from "../secret-values.ts"
 import { listWithDefault, optional, ownNames, required, withDefault } from "../setting.ts"
 import { identifier, list, oneOf, wholeNumber } from "../values.ts"
+import { DEFAULT_PLATFORM, PLATFORMS, vendorFields } from "../vendors.ts"
 import { AccountSettings } from "./account.ts"
-import { VENDORS, vendorFields } from "./vendors.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
 export const TRANSPORTS = ["websocket", "webrtc"] as const
 export type Transport = (typeof TRANSPORTS)[number]
-
-/** Who runs a campaign's agent: the default platform, or a vendor. */
-export const PLATFORMS = ["iqra", ...VENDORS] as const
-export type PlatformName = (typeof PLATFORMS)[number]
 
 /** The settings that only the default platform has. */
 const platformFields = {
@@ -48,7 +44,7 @@ const commonFields = {
     documentation:
       "The caller is warned before. See [Silent calls](wire.md#silent-calls), also for pages without the widget and for platforms that the gate cannot ask to end a call",
   }),
-  Platform: withDefault(oneOf(PLATFORMS), "iqra", {
+  Platform: withDefault(oneOf(PLATFORMS), DEFAULT_PLATFORM, {
     description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,
     documentation:
       "A campaign of a vendor has the settings below the vendor's name in place of `ApiSecretToken`, `BaseUrl`, `BusinessId` and `WebCampaignId`, and needs no region. See [Vendors](vendors.md)",

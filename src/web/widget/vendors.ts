@@ -1,6 +1,6 @@
 /**
  * `vendors.js`: calls of a vendor's own, which begin with a credential instead of a WebSocket. The vendor's SDK is the page's: the widget
- * neither has it nor loads it from anywhere that the site's owner has not named. Each vendor has a file of its own in `vendors`.
+ * neither has it nor loads it from anywhere that the site's owner has not named. How each SDK connects a call is said in `vendors/pages.ts`.
  */
 
 import { keepRunning } from "./audio/context.ts"
@@ -11,7 +11,8 @@ import { gateUrl, type VoiceAgentOptions } from "./client/options.ts"
 import { tellOwner } from "./client/owner.ts"
 import { type Fields, fieldsOf, text } from "./gate/json.ts"
 import own from "./vendors/own.ts"
-import type { Caller, Vendor, VendorCall, VendorCredential } from "./vendors/vendor.ts"
+import { pages, pageWithNeeds } from "./vendors/pages.ts"
+import type { Caller, VendorCall, VendorCredential } from "./vendors/vendor.ts"
 
 /** Opens the call with the visitor's audio, which is prepared as for any other call. */
 export type OpenVendorCall = (ready: Ready, listener: CallListener) => Call
@@ -20,22 +21,6 @@ export type OpenVendorCall = (ready: Ready, listener: CallListener) => Call
 const CONNECT_WITHIN = 15_000
 /** How long an SDK may take to hang up before the gate is told, in milliseconds. */
 const HANG_UP_WITHIN = 1_500
-
-type VendorFile = () => Promise<{ readonly default: Vendor }>
-
-const FILES: ReadonlyMap<string, VendorFile> = new Map<string, VendorFile>([
-  ["livekit", () => import("./vendors/livekit.ts")],
-  ["retell", () => import("./vendors/retell.ts")],
-  ["vapi", () => import("./vendors/vapi.ts")],
-  ["elevenlabs", () => import("./vendors/elevenlabs.ts")],
-  ["ultravox", () => import("./vendors/ultravox.ts")],
-  ["pipecat", () => import("./vendors/pipecat.ts")],
-  ["daily", () => import("./vendors/daily.ts")],
-  ["deepgram", () => import("./vendors/deepgram.ts")],
-  ["assemblyai", () => import("./vendors/assemblyai.ts")],
-  ["cartesia", () => import("./vendors/cartesia.ts")],
-])
-const relay: VendorFile = () => import("./vendors/openai.ts")
 
 /** The module of the page's SDK; undefined if it has none. The site's owner is told why. */
 const loadSdk = async ({ sdk }: VoiceAgentOptions): Promise<object | undefined> => {
@@ -60,8 +45,7 @@ const loadSdk = async ({ sdk }: VoiceAgentOptions): Promise<object | undefined> 
  */
 export const hasSdk = async (options: VoiceAgentOptions): Promise<boolean> => {
   const sdk = await loadSdk(options)
-  const names = { ...sdk, ...fieldsOf(fieldsOf(sdk).default) }
-  const needing = "Conversation" in names ? await FILES.get("elevenlabs")?.() : undefined
+  const needing = await pageWithNeeds({ ...sdk, ...fieldsOf(fieldsOf(sdk).default) })?.()
   const problem = await needing?.default.lacks?.()
   if (problem) tellOwner(problem)
   return sdk !== undefined && !problem
@@ -87,8 +71,8 @@ const credentialOf = (fields: Fields, options: VoiceAgentOptions): VendorCredent
 export const prepareCall = async (fields: Fields, options: VoiceAgentOptions): Promise<OpenVendorCall | undefined> => {
   const credential = credentialOf(fields, options)
   const { platform, shape } = credential
-  const file = shape === "sdp-relay" ? relay : FILES.get(platform)
-  const [loaded, given] = await Promise.all([file?.(), loadSdk(options)])
+  const page = pages.get(shape) ?? pages.get(platform)
+  const [loaded, given] = await Promise.all([page?.(), loadSdk(options)])
   const vendor = loaded?.default ?? own
   const sdk = given ?? (vendor.sdk === undefined && options.sdk === undefined ? {} : undefined)
   // a page may connect the calls of any vendor by itself

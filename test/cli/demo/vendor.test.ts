@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { vendorDemo } from "../../../src/cli/demo/vendor.ts"
-import { VENDORS } from "../../../src/settings/groups/vendors.ts"
+import { VENDORS } from "../../../src/settings/vendors.ts"
 import { eventually, freePort } from "../../harness/process.ts"
 
 /** Its page joins through the gate, which `test/web/vendors/demo-vendor.test.ts` shows. */
@@ -29,8 +29,8 @@ const isUp = async (url: string): Promise<boolean> => {
 }
 
 describe.concurrent("the demo of a vendor", () => {
-  for (const vendor of VENDORS.filter((each) => each !== RELAYED)) {
-    it(`lets two pages join and leave the fake of ${vendor}, and queues the third`, async () => {
+  for (const vendor of VENDORS.filter(({ platform }) => platform !== RELAYED)) {
+    it(`lets two pages join and leave the fake of ${vendor.platform}, and queues the third`, async () => {
       const port = await freePort()
       const url = `http://127.0.0.1:${port}`
       const demo = Effect.runFork(vendorDemo(vendor, port, [], directory))
@@ -41,7 +41,7 @@ describe.concurrent("the demo of a vendor", () => {
           return (await answer.json()) as Asked
         }
         const [first, second, third] = [await ask(), await ask(), await ask()]
-        assert.strictEqual(first.credential?.platform, vendor)
+        assert.strictEqual(first.credential?.platform, vendor.platform)
         const joined = await Promise.all([first, second].map(({ credential }) => post(`${url}/demo/join`, credential)))
         assert.deepStrictEqual(
           joined.map(({ status }) => status),
@@ -55,7 +55,7 @@ describe.concurrent("the demo of a vendor", () => {
           const answer = await fetch(`${url}/api/session/${third.uniqueRequestId}`)
           return ((await answer.json()) as { readonly state: string }).state
         }
-        if (HELD.includes(vendor)) assert.strictEqual(await ofThird(), "waiting")
+        if (HELD.includes(vendor.platform)) assert.strictEqual(await ofThird(), "waiting")
         else await eventually("the call", async () => (await ofThird()) === "called")
       } finally {
         await Effect.runPromise(Fiber.interrupt(demo))

@@ -4,9 +4,9 @@
  */
 import type { Page } from "playwright-core"
 import { expect, it } from "vitest"
-import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
-import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { makeFakeDaily } from "../../../src/platform-api/daily/fake.ts"
+import { makeFakePipecat } from "../../../src/platform-api/pipecat/fake.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import { eventually } from "../../harness/process.ts"
 import type { Visitor } from "../../web/visitor.ts"
 import { microphones, NOTES_MICROPHONES, state, type VendorPages } from "./pages.ts"

@@ -1,6 +1,6 @@
 /** OpenAI's own SDK makes the offer, which goes through the gate; another page of the browser answers it in OpenAI's place. */
 import { expect, it } from "vitest"
-import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
+import { makeFakeOpenAI } from "../../../src/platform-api/openai/fake.ts"
 import { eventually } from "../../harness/process.ts"
 import { type AnsweringPage, openAnsweringPage } from "../../web/vendors/answering-page.ts"
 import { state, type VendorPages } from "./pages.ts"

@@ -2,9 +2,9 @@
 import { once } from "node:events"
 import { expect, it } from "vitest"
 import { WebSocketServer } from "ws"
-import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
-import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
-import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
+import { makeFakeLiveKit } from "../../../src/platform-api/livekit/fake.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
+import { makeFakeUltravox } from "../../../src/platform-api/ultravox/fake.ts"
 import { eventually } from "../../harness/process.ts"
 import { state, type VendorPages } from "./pages.ts"
 

@@ -1,10 +1,10 @@
 /** Vendors whose calls are a WebSocket of the page, by the vendor's SDK or by the widget where no SDK has one. */
 import type { Page } from "playwright-core"
 import { expect, it } from "vitest"
-import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
-import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
-import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
-import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
+import { makeFakeAssemblyAI } from "../../../src/platform-api/assemblyai/fake.ts"
+import { makeFakeCartesia } from "../../../src/platform-api/cartesia/fake.ts"
+import { makeFakeDeepgram } from "../../../src/platform-api/deepgram/fake.ts"
+import { makeFakeElevenLabs } from "../../../src/platform-api/elevenlabs/fake.ts"
 import { eventually } from "../../harness/process.ts"
 import { sender, state, type VendorPages } from "./pages.ts"
 

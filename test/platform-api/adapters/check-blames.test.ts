@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
-import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
 import { subjectOf, vendorTest } from "./rig.ts"
 
 const retell = subjectOf("retell", makeFakeRetell)

@@ -2,8 +2,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
-import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
+import { makeFakePipecat } from "../../../src/platform-api/pipecat/fake.ts"
+import { makeFakeUltravox } from "../../../src/platform-api/ultravox/fake.ts"
 import { ask, subjectOf, vendorTest } from "./rig.ts"
 
 const SECOND = 1 / 60

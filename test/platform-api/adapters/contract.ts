@@ -1,31 +1,22 @@
 /** What holds for every platform, run against each vendor's fake. */
+
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Logger, Metric } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../../src/gatekeeper/metrics.ts"
+import type { ContractFacts } from "../../../src/platform-api/contract.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { documented } from "./documented.ts"
-import {
-  admitted,
-  ask,
-  END_PATHS,
-  joined,
-  reportEnd,
-  type Subject,
-  stateOf,
-  vendorTest,
-  type World,
-  waits,
-} from "./rig.ts"
+import { admitted, ask, END_PATHS, joined, reportEnd, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
 const START_WINDOW_MILLIS = 20_000
 
 /** Until the credential opens no other call. */
-const untilUsed = (world: World, { reusable }: Subject) => world.pass(reusable === true ? 1.5 : 0)
+const untilUsed = (world: World, { reusable }: ContractFacts) => world.pass(reusable === true ? 1.5 : 0)
 
-const credentials = (subject: Subject): void => {
+const credentials = (subject: ContractFacts): void => {
   vendorTest("a start gives a credential that holds no secret of the gate", subject, () =>
     Effect.gen(function* () {
       const started = yield* ask(1)
@@ -60,7 +51,7 @@ const credentials = (subject: Subject): void => {
   )
 }
 
-const refusals = (subject: Subject): void => {
+const refusals = (subject: ContractFacts): void => {
   for (const [n, answer] of subject.atCapacity.entries()) {
     vendorTest(
       `a refusal at capacity puts the caller back at the head of the queue (way ${n + 1}: HTTP ${answer.status})`,
@@ -161,7 +152,7 @@ const refusals = (subject: Subject): void => {
 }
 
 /** A start may have happened although its answer was lost. */
-const lostAnswers = (subject: Subject): void => {
+const lostAnswers = (subject: ContractFacts): void => {
   vendorTest(
     "a start whose answer is lost is sent once, keeps its slot, and its caller keeps the place",
     subject,
@@ -223,7 +214,7 @@ const lostAnswers = (subject: Subject): void => {
   }
 }
 
-const ends = (subject: Subject): void => {
+const ends = (subject: ContractFacts): void => {
   vendorTest("a call that is reported ended twice frees its slot once", subject, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
@@ -390,7 +381,7 @@ const ends = (subject: Subject): void => {
   }
 }
 
-const webhooks = (subject: Subject): void => {
+const webhooks = (subject: ContractFacts): void => {
   const { foreignEnd, otherEvent, platform } = subject
   if (otherEvent === undefined) {
     vendorTest("a webhook of a platform that sends none is not expected", subject, (world) =>
@@ -484,7 +475,7 @@ const webhooks = (subject: Subject): void => {
   )
 }
 
-const checks = (subject: Subject): void => {
+const checks = (subject: ContractFacts): void => {
   if (subject.unchecked === true) {
     vendorTest("the check of the settings says that it checks nothing, and what bounds the credential", subject, () =>
       Effect.gen(function* () {
@@ -520,7 +511,7 @@ const checks = (subject: Subject): void => {
 }
 
 /** The whole contract for one vendor. */
-export const adapterContract = (subject: Subject): void => {
+export const adapterContract = (subject: ContractFacts): void => {
   describe(`the adapter of ${subject.name ?? subject.platform}`, () => {
     credentials(subject)
     refusals(subject)

@@ -12,7 +12,7 @@ import {
   field,
   type VendorAnswer,
   type VendorRequest,
-} from "../../../src/testing/vendors/fake-vendor.ts"
+} from "../../../src/testing/FakeVendor.ts"
 import { treeOf } from "../../settings/support.ts"
 import { ask, joined, stateOf, subjectOf, vendorTest, waits } from "./rig.ts"
 

@@ -1,14 +1,16 @@
 /** A call whose start was not confirmed is found however many calls were made since, up to a bound. */
+
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import type { ContractFacts } from "../../../src/platform-api/contract.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { MAX_PAGES, PAGE_LIMIT } from "../../../src/platform-api/recent-calls.ts"
-import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
-import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
+import { makeFakeUltravox } from "../../../src/platform-api/ultravox/fake.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
-import { type Subject, subjectOf, vendorTest, type World } from "./rig.ts"
+import { subjectOf, vendorTest, type World } from "./rig.ts"
 
 const retell = subjectOf("retell", makeFakeRetell)
 const ultravox = subjectOf("ultravox", makeFakeUltravox)
@@ -25,7 +27,7 @@ const ENDLESS: Readonly<Record<string, unknown>> = {
   ultravox: { results: [], next: "https://api.ultravox.ai/api/calls?cursor=more" },
   vapi: Array.from({ length: PAGE_LIMIT }, (_, n) => ({ id: `call-${n}`, createdAt: "2100-01-01T00:00:00.000Z" })),
 }
-const listed = ({ fake }: World, { platform }: Subject) =>
+const listed = ({ fake }: World, { platform }: ContractFacts) =>
   fake.requests.filter(({ method, path }) => `${method} ${path}` === LIST_PATHS[platform]).length
 
 /** So many starts, one a second. Returns their ids. */

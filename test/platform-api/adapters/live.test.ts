@@ -4,22 +4,14 @@ import { Effect, Fiber, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { checkLive } from "../../../src/cli/check/live.ts"
+import type { ContractFacts } from "../../../src/platform-api/contract.ts"
 import { layer as platformLayer } from "../../../src/platform-api/layer.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import { settingsFrom } from "../../../src/settings/given.ts"
 import { Settings } from "../../../src/settings/Settings.ts"
-import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
-import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
-import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
-import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
-import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
-import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
-import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
-import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
-import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
-import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
-import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
-import type { FakeVendor } from "../../../src/testing/vendors/fake-vendor.ts"
+import { VENDORS } from "../../../src/settings/vendors.ts"
+import type { FakeVendor } from "../../../src/testing/FakeVendor.ts"
 import { BEGIN } from "../../support/gate.ts"
 
 /** Checks the campaign of a fake, while time passes. */
@@ -38,36 +30,27 @@ const checked = (fake: FakeVendor) =>
     return yield* Fiber.join(fiber)
   })
 
-const VENDORS: Readonly<Record<string, (now: () => number) => FakeVendor>> = {
-  livekit: makeFakeLiveKit,
-  retell: makeFakeRetell,
-  vapi: makeFakeVapi,
-  elevenlabs: makeFakeElevenLabs,
-  ultravox: makeFakeUltravox,
-  openai: makeFakeOpenAI,
-  pipecat: makeFakePipecat,
-  daily: makeFakeDaily,
-  deepgram: makeFakeDeepgram,
-  assemblyai: makeFakeAssemblyAI,
-  cartesia: makeFakeCartesia,
-  generic: makeFakeGeneric,
+const contractOf = async (platform: string): Promise<ContractFacts> => {
+  const { contracts }: { readonly contracts: readonly [ContractFacts] } = await import(
+    `../../../src/platform-api/${platform}/contract.ts`
+  )
+  return contracts[0]
 }
-/** The vendors whose call the gate lists, and ends. */
-const LISTED = ["retell", "vapi", "ultravox"]
 
 describe("the check with a real key", () => {
-  for (const [vendor, make] of Object.entries(VENDORS)) {
-    it.effect(`finds nothing wrong with the fake of ${vendor}`, () =>
+  for (const { platform } of VENDORS) {
+    it.effect(`finds nothing wrong with the fake of ${platform}`, () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(BEGIN)
-        const findings = yield* checked(make(() => BEGIN))
+        const facts = yield* Effect.promise(() => contractOf(platform))
+        const findings = yield* checked(facts.fake(() => BEGIN))
         assert.deepStrictEqual(
           findings.filter(({ status }) => status === "failed"),
           [],
         )
         const messages = findings.map(({ message }) => message).join("; ")
         assert.match(messages, /gave a credential of the shape|made a credential of the shape/)
-        if (LISTED.includes(vendor)) {
+        if (facts.lists) {
           assert.include(messages, "the list has the call")
           assert.include(messages, "the gate has ended the call")
         }

@@ -2,15 +2,16 @@
  * Credentials that may be valid for longer than the start window: `check` names what bounds them, and the slot of a caller who has left
  * stays held for as long as the credential opens the call.
  */
+
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { makeFakeElevenLabs } from "../../../src/platform-api/elevenlabs/fake.ts"
+import { makeFakeGeneric } from "../../../src/platform-api/generic/fake.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
-import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
-import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
-import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
-import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
+import { makeFakeUltravox } from "../../../src/platform-api/ultravox/fake.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import { ask, END_PATHS, joined, reportEnd, stateOf, subjectOf, vendorTest } from "./rig.ts"
 
 const elevenlabs = subjectOf("elevenlabs", makeFakeElevenLabs)

@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
+import { FAKE_SDP_OFFER } from "../../../src/platform-api/openai/fake.ts"
 import { begins, callsIn, fails, hangUpsIn, offer, relayed } from "./relay-rig.ts"
 import { ask, stateOf, waits } from "./rig.ts"
 

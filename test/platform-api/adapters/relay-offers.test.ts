@@ -1,10 +1,11 @@
 /** An offer of the page at the gate: forwarded with the key and the configuration, once, against the fake of OpenAI. */
+
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, type Result } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { FAKE_SDP_OFFER } from "../../../src/platform-api/openai/fake.ts"
 import type { Started } from "../../../src/protocol/Session.ts"
-import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { recorder } from "../../support/span-recorder.ts"
 import { begins, callsIn, fails, hangUpsIn, KEY, offer, relayed, tokenOf } from "./relay-rig.ts"

@@ -1,9 +1,11 @@
 /** What the tests of `sdp-relay` credentials share: a gate in front of the fake of OpenAI, and its pages, which make offers. */
+
 import { Effect } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import type { ContractFacts } from "../../../src/platform-api/contract.ts"
+import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/platform-api/openai/fake.ts"
 import type { Started } from "../../../src/protocol/Session.ts"
-import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
-import { type Subject, vendorTest, type World } from "./rig.ts"
+import { vendorTest, type World } from "./rig.ts"
 
 export type Fake = ReturnType<typeof makeFakeOpenAI>
 
@@ -18,7 +20,7 @@ export const relayed = (
   more: Readonly<Record<string, unknown>> = {},
 ): void => {
   let fake = makeFakeOpenAI()
-  const openai: Subject = {
+  const openai: ContractFacts = {
     platform: "openai",
     fake: () => {
       fake = makeFakeOpenAI(undefined, api)

@@ -1,13 +1,14 @@
 /** Calls that began with an offer, of two gates on one store. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/platform-api/openai/fake.ts"
 import { Sideband } from "../../../src/platform-api/sideband.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
-import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { callsIn, type Fake, tokenOf } from "./relay-rig.ts"
 import { layerOf, settle } from "./rig.ts"

@@ -1,14 +1,16 @@
 /** A gatekeeper in memory whose platform is a vendor's fake, and what the contract suite needs to know of each vendor. */
+
 import { it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { layerNoDeps } from "../../../src/gatekeeper/as-configured.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import type { ContractFacts } from "../../../src/platform-api/contract.ts"
 import { layer as platformLayer } from "../../../src/platform-api/layer.ts"
+import { FAKE_SDP_OFFER } from "../../../src/platform-api/openai/fake.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
 import { type OpenSideband, Sideband } from "../../../src/platform-api/sideband.ts"
-import type { Credential } from "../../../src/protocol/credential.ts"
 import type { Started } from "../../../src/protocol/Session.ts"
 import { layerLocal } from "../../../src/push-channel/layer.ts"
 import { settingsFrom } from "../../../src/settings/given.ts"
@@ -16,70 +18,12 @@ import { Settings } from "../../../src/settings/Settings.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import type { Store } from "../../../src/store/Store.ts"
 import { layer as ipIntelLayer } from "../../../src/testing/FakeIpIntel.ts"
-import { FAKE_SDP_OFFER } from "../../../src/testing/vendors/FakeOpenAI.ts"
-import type { FakeVendor, VendorAnswer } from "../../../src/testing/vendors/fake-vendor.ts"
+import type { FakeVendor } from "../../../src/testing/FakeVendor.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
 
-/** What a vendor does, and in which of its own ways. */
-export interface Subject {
-  readonly platform: string
-  /** in the names of tests; the platform if absent */
-  readonly name?: string
-  readonly fake: (now: () => number) => FakeVendor & { readonly sideband?: OpenSideband }
-  /** undefined: the platform's sessions have a `webSocketUrl` */
-  readonly shape: Credential["shape"] | undefined
-  /** A start is a request to the vendor; else the gate makes the credential alone. */
-  readonly asksToStart: boolean
-  /** the vendor's refusals at capacity, each of its ways */
-  readonly atCapacity: ReadonlyArray<VendorAnswer>
-  /** the credential's lifetime is chosen at the vendor and not by the gate */
-  readonly unboundedLifetime?: true
-  /** secrets that no answer may contain */
-  readonly secrets: ReadonlyArray<string>
-  /** an authentic webhook about a running call that does not end it; absent where the vendor sends none */
-  readonly otherEvent?: (id: string) => unknown
-  /** an authentic webhook about the end of a call that another program has started */
-  readonly foreignEnd?: unknown
-  /** A start only makes a credential, so one whose answer was lost has started nothing. */
-  readonly startsNothing?: true
-  /** Every 429 says that all calls are taken. */
-  readonly limitIsCapacity?: true
-  /** The page's word is taken that a call is over, because nobody else can tell: at once, or when the credential opens nothing more. */
-  readonly pageEnds?: "at once" | "after expiry"
-  /** Webhooks have the secret itself in place of a signature, so a changed or old one cannot be told. */
-  readonly unsigned?: true
-  /**
-   * how long after its webhook was lost an ended call is noticed (minutes): 0 where the vendor says so on a connection; absent where it is
-   * when the longest call has passed
-   */
-  readonly noticedAfterMinutes?: number
-  /** After so many minutes a credential that nobody has used holds no slot any more; absent where the vendor ends such calls itself. */
-  readonly unusedForMinutes?: number
-  /** the state of such a ticket; `ended` if absent */
-  readonly unusedState?: "missed"
-  /** The credential opens another call until it expires, so a call that was left before is not over. */
-  readonly reusable?: true
-  /** Such a call is over for good once the gate has ended it: its credential opens nothing any more. */
-  readonly endIsFinal?: true
-  /** The settings cannot be checked without a start. */
-  readonly unchecked?: true
-  /** The vendor lists its calls, so that one whose start was not confirmed is found. */
-  readonly lists: boolean
-  /** What of the start tells the vendor a longest call of ten minutes; absent where it takes none, and the gate ends such a call. */
-  readonly limit?: string
-  /** how long after its time a webhook is still accepted, with some margin (minutes); an hour if absent */
-  readonly acceptedLateMinutes?: number
-  /** headers of a webhook without which it may be authentic too, by the vendor's settings */
-  readonly optionalHeaders?: ReadonlyArray<string>
-  /** A message without a signature is accepted, by its body, so every webhook is read. */
-  readonly readsEveryWebhook?: true
-  /** The vendor ends a call for the gate. */
-  readonly ends: boolean
-}
-
 /** A vendor of which a test needs no more than its fake. */
-export const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
+export const subjectOf = (platform: string, fake: ContractFacts["fake"]): ContractFacts => ({
   platform,
   fake,
   shape: undefined,
@@ -149,7 +93,7 @@ const noSideband: OpenSideband = () => Effect.die(new Error("this vendor has no 
 /** One test of a gate on this vendor. `settings` override those of the campaign, `queue` those of the queue, `more` any other. */
 export const vendorTest = (
   name: string,
-  subject: Subject,
+  subject: ContractFacts,
   body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
   settings: Parts = {},
   queue: Parts = {},
@@ -239,7 +183,7 @@ export const stateOf = (ticket: string) =>
   Gatekeeper.use((gate) => Effect.map(gate.status(ticket), ({ state }) => state))
 
 /** The end of a call reaches the gate: by the vendor's webhook, or by the owner's where the vendor has none. True if it freed a slot. */
-export const reportEnd = ({ fake, sessions }: World, { platform }: Subject, id: string) =>
+export const reportEnd = ({ fake, sessions }: World, { platform }: ContractFacts, id: string) =>
   Gatekeeper.use((gate) => {
     const webhook = fake.hangUp(id)
     if (webhook === undefined) return gate.sessionEnded([sessions.get(id) ?? id])

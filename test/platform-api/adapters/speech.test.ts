@@ -1,13 +1,14 @@
 /** What vendors say of who speaks in a call that may not be silent for long (`SilenceSeconds`). */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { REPORT_MILLIS } from "../../../src/gatekeeper/calls/NoteSpeech.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { begins, relayed } from "./relay-rig.ts"
 import { ask, layerOf, stateOf, subjectOf, vendorTest, type World } from "./rig.ts"

@@ -1,10 +1,11 @@
 /** Vendors that list their sessions by ids of their own: which slots an unreported end frees, and which not. */
+
 import { assert, describe } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { makeFakeAssemblyAI } from "../../../src/platform-api/assemblyai/fake.ts"
+import { makeFakeCartesia } from "../../../src/platform-api/cartesia/fake.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
-import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
-import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { ask, initiate, joined, stateOf, subjectOf, vendorTest } from "./rig.ts"
 

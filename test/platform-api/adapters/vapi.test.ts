@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import { initiate, subjectOf, vendorTest } from "./rig.ts"
 
 const vapi = subjectOf("vapi", makeFakeVapi)

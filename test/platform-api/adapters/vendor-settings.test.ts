@@ -1,15 +1,15 @@
 /** What a vendor's own settings and figures mean for the gate: what `check` says of them, and how many slots they give. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { makeFakeCartesia } from "../../../src/platform-api/cartesia/fake.ts"
+import { makeFakeDaily } from "../../../src/platform-api/daily/fake.ts"
+import { makeFakeDeepgram } from "../../../src/platform-api/deepgram/fake.ts"
+import { makeFakeElevenLabs } from "../../../src/platform-api/elevenlabs/fake.ts"
 import { PlatformApi } from "../../../src/platform-api/PlatformApi.ts"
-import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
-import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
-import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
-import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
-import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
-import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
-import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
-import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { makeFakePipecat } from "../../../src/platform-api/pipecat/fake.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
+import { makeFakeUltravox } from "../../../src/platform-api/ultravox/fake.ts"
+import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import { ask, initiate, subjectOf, vendorTest, waits } from "./rig.ts"
 
 const cartesia = subjectOf("cartesia", makeFakeCartesia)

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { VENDORS } from "../../../src/settings/groups/vendors.ts"
+import { VENDORS } from "../../../src/settings/vendors.ts"
 import { program } from "../../harness/build.ts"
 import { eventually, start } from "../../harness/process.ts"
 import { launchBrowser } from "../../support/browser.ts"
@@ -112,9 +112,9 @@ describe("the demo of a vendor", () => {
       (error: { readonly code: number; readonly stderr: string; readonly stdout: string }) => error,
     )
     expect(refused.code).toBe(2)
-    for (const vendor of VENDORS) expect(refused.stderr + refused.stdout).toContain(vendor)
+    for (const { platform } of VENDORS) expect(refused.stderr + refused.stdout).toContain(platform)
     const help = await run(process.execPath, [program, "demo", "--help"])
     expect(help.stdout).toContain("--vendor")
-    for (const vendor of VENDORS) expect(help.stdout).toContain(vendor)
+    for (const { platform } of VENDORS) expect(help.stdout).toContain(platform)
   })
 })

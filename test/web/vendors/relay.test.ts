@@ -1,7 +1,7 @@
 /** A call whose offer goes through the gate, between two pages of a real browser. The gate's side is a double. */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
+import { makeFakeGeneric } from "../../../src/platform-api/generic/fake.ts"
 import { eventually } from "../../harness/process.ts"
 import { launchBrowser } from "../../support/browser.ts"
 import { type Built, whenWebBuilt } from "../rig.ts"

@@ -1,0 +1,25 @@
+import { Schema } from "effect"
+import { headerName } from "../../settings/network-values.ts"
+import { providerKey } from "../../settings/secret-values.ts"
+import { optional, requiredWith } from "../../settings/setting.ts"
+import { identifier } from "../../settings/values.ts"
+import { api, byAgent, vendor } from "../../settings/vendor.ts"
+
+const Settings = Schema.Struct({
+  ...api("vapi", "Vapi", "https://api.vapi.ai/"),
+  AssistantId: requiredWith("vapi", identifier, { own: true, description: "the assistant at Vapi" }),
+  WebhookSecret: requiredWith("vapi", providerKey, {
+    description:
+      "secret with which Vapi signs its webhooks, or that it sends as `Authorization: Bearer` or `X-Vapi-Secret`",
+  }),
+  WebhookSignatureHeader: optional(headerName, "`X-Signature`, `X-Vapi-Signature` and the names of Svix are known", {
+    description: "the signature's header, where the HMAC credential at Vapi has a name of its own",
+  }),
+})
+export type VapiSettings = typeof Settings.Type
+
+export const vapi = vendor("Vapi", Settings, {
+  identify: ({ AssistantId, ...api }) => byAgent({ ...api, AgentId: AssistantId }),
+  tellsLimit: true,
+  blames: { key: "ApiKey", agent: "AssistantId" },
+})

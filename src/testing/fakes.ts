@@ -1,0 +1,13 @@
+/** The fake of each vendor. */
+export { makeFakeAssemblyAI } from "../platform-api/assemblyai/fake.ts"
+export { makeFakeCartesia } from "../platform-api/cartesia/fake.ts"
+export { makeFakeDaily } from "../platform-api/daily/fake.ts"
+export { makeFakeDeepgram } from "../platform-api/deepgram/fake.ts"
+export { makeFakeElevenLabs } from "../platform-api/elevenlabs/fake.ts"
+export { makeFakeGeneric } from "../platform-api/generic/fake.ts"
+export { makeFakeLiveKit } from "../platform-api/livekit/fake.ts"
+export { FAKE_SDP_OFFER, type FakeOpenAI, makeFakeOpenAI } from "../platform-api/openai/fake.ts"
+export { makeFakePipecat } from "../platform-api/pipecat/fake.ts"
+export { makeFakeRetell } from "../platform-api/retell/fake.ts"
+export { makeFakeUltravox } from "../platform-api/ultravox/fake.ts"
+export { makeFakeVapi } from "../platform-api/vapi/fake.ts"
