@@ -5,15 +5,16 @@
  * their layers. If the queue fails, the caller of `admit` gives back what the rate limiter took.
  */
 import { Effect, Layer, Result } from "effect"
-import { admissionPortOf } from "../fifo-queue/admission-port.ts"
 import { stepAnswer } from "../fifo-queue/answers.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import { QueueStep } from "../fifo-queue/QueueStep.ts"
 import type { QueueContext } from "../fifo-queue/rules/shared/step.ts"
 import { stepResultOf } from "../fifo-queue/step.ts"
 import { type LimitState, StoreUnavailable, stackless } from "../protocol/refusals.ts"
 import type { LimitName } from "../rate-limiter/answers.ts"
-import { NEAR_SHARE, type TakeRequest, takeRequestsOf } from "../rate-limiter/layer.ts"
+import { NEAR_SHARE } from "../rate-limiter/layer.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
+import { type TakeRequest, TakeStep } from "../rate-limiter/TakeStep.ts"
 
 import { ruleOf } from "../store/rule.ts"
 import { Store } from "../store/Store.ts"
@@ -65,55 +66,63 @@ export const layerSeparate: Layer.Layer<Admission, never, RateLimiter | FifoQueu
 )
 
 /**
- * Both in one step of the store when `RateLimiter` and `FifoQueue` are this package's own, share the same `Store`, and
- * one step may span their keys (not on a Redis Cluster). Otherwise like `layerSeparate`, so a host's own rate limiter
- * or queue is always used.
+ * Both in one step of the store, by this package's own limiter and queue. Where one step may not span their keys (a Redis Cluster), where
+ * they do not share the `Store`, or where a host wraps one of them, like `layerSeparate`. A limiter or a queue of a host's own has no part in
+ * such a step: it does not compile here.
  */
-export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | FifoQueue> = Layer.effect(
-  Admission,
-  Effect.gen(function* () {
-    const store = yield* Store
-    const limiter = yield* RateLimiter
-    const queue = yield* FifoQueue
-    const takingFor = takeRequestsOf(limiter, store)
-    const admission = admissionPortOf(queue, store)
-    if (!store.crossSlot || takingFor === undefined || admission === undefined) {
-      return Admission.of({ admit: separate(limiter, queue) })
-    }
+export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | TakeStep | FifoQueue | QueueStep> =
+  Layer.effect(
+    Admission,
+    Effect.gen(function* () {
+      const store = yield* Store
+      const limiter = yield* RateLimiter
+      const takeStep = yield* TakeStep
+      const queue = yield* FifoQueue
+      const queueStep = yield* QueueStep
+      const isWrapped = takeStep.limiter !== limiter || queueStep.queue !== queue
+      if (!store.crossSlot || isWrapped || takeStep.store !== store || queueStep.store !== store) {
+        return Admission.of({ admit: separate(limiter, queue) })
+      }
 
-    /** by the queue's context, which is replaced when its slots change */
-    const contexts = new WeakMap<QueueContext, TakeAndAdmitContext>()
-    const contextOf = ({ budgets, shadow }: TakeRequest, queue: QueueContext): TakeAndAdmitContext => {
-      const known = contexts.get(queue) ?? { budgets, ...(shadow === undefined ? {} : { shadow }), queue }
-      contexts.set(queue, known)
-      return known
-    }
-    return Admission.of({
-      admit: (at, newcomer) =>
-        admission.reportFirst(at, (now): ReturnType<Admit> => {
-          const taking = takingFor(newcomer.caller, now)
-          if (Result.isFailure(taking)) return Effect.fail(taking.failure)
-          if (taking.success === undefined) return queue.admit(at, newcomer)
-          const { logs, refusal } = taking.success
-          const ask = {
-            keys: admission.keys(at),
-            ownKeys: logs,
-            now,
-            context: contextOf(taking.success, admission.context(at)),
-            call: admission.newcomer(newcomer),
-          }
-          return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
-            const { result, ...effects } = stepResultOf(answer, at.campaign)
-            if (result._tag === "refused") return Effect.fail(refusal(result.usage))
-            const { near, shadow, ...admitted } = result
-            return Effect.succeed({
-              result: admitted,
-              ...effects,
-              ...(near === undefined ? {} : { near }),
-              ...(shadow === undefined ? {} : { shadow }),
+      /** the last context of the joined rule of each campaign, replaced with its queue's: calls share a command only with the same object */
+      const contexts = new Map<string, TakeAndAdmitContext>()
+      const contextOf = (
+        campaign: string,
+        { budgets, shadow }: TakeRequest,
+        queue: QueueContext,
+      ): TakeAndAdmitContext => {
+        const known = contexts.get(campaign)
+        if (known?.queue === queue) return known
+        const context = { budgets, ...(shadow === undefined ? {} : { shadow }), queue }
+        contexts.set(campaign, context)
+        return context
+      }
+      return Admission.of({
+        admit: (at, newcomer) =>
+          queueStep.reportFirst(at, (now): ReturnType<Admit> => {
+            const taking = takeStep.request(newcomer.caller, now)
+            if (Result.isFailure(taking)) return Effect.fail(taking.failure)
+            if (taking.success === undefined) return queue.admit(at, newcomer)
+            const { logs, refusal } = taking.success
+            const ask = {
+              keys: queueStep.keys(at),
+              ownKeys: logs,
+              now,
+              context: contextOf(at.campaign, taking.success, queueStep.context(at)),
+              call: queueStep.newcomer(newcomer),
+            }
+            return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
+              const { result, ...effects } = stepResultOf(answer, at.campaign)
+              if (result._tag === "refused") return Effect.fail(refusal(result.usage))
+              const { near, shadow, ...admitted } = result
+              return Effect.succeed({
+                result: admitted,
+                ...effects,
+                ...(near === undefined ? {} : { near }),
+                ...(shadow === undefined ? {} : { shadow }),
+              })
             })
-          })
-        }),
-    })
-  }),
-)
+          }),
+      })
+    }),
+  )

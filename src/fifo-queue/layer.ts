@@ -3,12 +3,11 @@
  * this gate is reported to the store before the next rule runs.
  */
 import { randomBytes } from "node:crypto"
-import { Effect, Layer, Struct } from "effect"
+import { Context, Effect, Layer, Struct } from "effect"
 import { StoreUnavailable } from "../protocol/refusals.ts"
 import { INSTANCE_CHANNEL } from "../protocol/signals.ts"
 import { Settings } from "../settings/Settings.ts"
 import { type Ask, type Rule, Store } from "../store/Store.ts"
-import { type AdmissionPort, registerAdmissionPort } from "./admission-port.ts"
 import type { StepAnswer, TicketHeartbeat } from "./answers.ts"
 import { makeClosedCampaigns } from "./closed.ts"
 import {
@@ -23,6 +22,7 @@ import {
 import { campaignIdOf, keysOf } from "./keys.ts"
 import { newcomerCall } from "./newcomer.ts"
 import { makeOperatorQueue } from "./operator.ts"
+import { QueueStep } from "./QueueStep.ts"
 import { makeOutageReporting } from "./reach.ts"
 import type { FailedStart } from "./rules/fail.ts"
 import { MAX_TAKEN_BACK } from "./rules/gates.ts"
@@ -84,8 +84,7 @@ const unusableKey = (key: string, field?: string): StoreUnavailable => {
 type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
 
 /** The queue over any store; reads `Queue.*`. */
-export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effect(
-  FifoQueue,
+export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> = Layer.effectContext(
   Effect.gen(function* () {
     const store = yield* Store
     const settings = (yield* Settings).Queue
@@ -189,11 +188,11 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     const outages = yield* makeOutageReporting(store.now)
     const closed = makeClosedCampaigns()
     const { aheadMillis } = store
-    const reportAnd: AdmissionPort["reportFirst"] = (at, step) => {
+    const reportAnd: QueueStep["Service"]["reportFirst"] = (at, step) => {
       const answered = outages.reportFirst(at.campaign, (since) => report(at, since), step)
       return aheadMillis === undefined ? answered : Effect.map(answered, (each) => resultMovedBy(each, aheadMillis()))
     }
-    const reportFirst: AdmissionPort["reportFirst"] = (at, step) =>
+    const reportFirst: QueueStep["Service"]["reportFirst"] = (at, step) =>
       closed.unlessClosed(at.campaign, reportAnd(at, step))
 
     /** Tries every key of the campaign, and names the one that rules cannot use. */
@@ -362,13 +361,14 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         ),
       operator: makeOperatorQueue(step, () => aheadMillis?.() ?? 0),
     })
-    registerAdmissionPort(queue, {
+    const queueStep = QueueStep.of({
+      queue,
       store,
       keys: (at) => stepInput(at).keys,
       context: (at) => stepInput(at).context,
       newcomer: newcomerCall,
       reportFirst: (at, shared) => closed.unlessClosed(at.campaign, reportAnd(at, shared), true),
     })
-    return queue
+    return Context.make(FifoQueue, queue).pipe(Context.add(QueueStep, queueStep))
   }),
 )

@@ -3,7 +3,7 @@
  * them or from none; a token gives the units back. Windows slide exactly: a unit counts for one hour, or one day, after it
  * was taken.
  */
-import { Effect, Layer, Result, Schema } from "effect"
+import { Context, Effect, Layer, Result, Schema } from "effect"
 import { boundedCache } from "../lib/bounded-cache.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
 import { rateLimited } from "../protocol/refusals.ts"
@@ -16,6 +16,7 @@ import { RateLimiter } from "./RateLimiter.ts"
 import { type GiveBackContext, runGiveBack } from "./rules/give-back.ts"
 import { exhausted, runTake } from "./rules/take.ts"
 import { type Budgets, DAY, HOUR, isLimited } from "./rules/units.ts"
+import { type TakeRequest, TakeStep } from "./TakeStep.ts"
 
 /** A ticket whose end was never reported counts as open for this long (ms). */
 export const HOLD_MILLIS: number = DAY
@@ -59,38 +60,6 @@ const withoutPrefix = (key: string): string => key.slice(Math.max(0, key.indexOf
 export const rules = {
   take: ruleOf("limits.take", runTake, Taken, { batch: true }),
   giveBack: ruleOf("limits.giveBack", runGiveBack, Schema.Finite),
-}
-
-/** The arguments for taking units, for a rule that does so as part of a larger step. */
-export interface TakeRequest {
-  /** the key of the caller's units, and that of its units of shadow limits if there are any */
-  readonly logs: ReadonlyArray<string>
-  /** the same object every time */
-  readonly budgets: Budgets
-  /** limits that are only counted; undefined for none */
-  readonly shadow: Budgets | undefined
-  /** Makes the error for a rule that took nothing. */
-  readonly refusal: (usage: Usage) => RateLimited
-}
-
-/**
- * Makes the arguments for taking units without reading the budgets' state; undefined when there is no limit. Fails with a remembered
- * refusal.
- */
-export type MakeTakeRequest = (caller: string, now: number) => Result.Result<TakeRequest | undefined, RateLimited>
-
-const takeRequests = new WeakMap<
-  RateLimiter["Service"],
-  { readonly makeTakeRequest: MakeTakeRequest; readonly store: Store["Service"] }
->()
-
-/** How this limiter takes units from this store; undefined for a host's own limiter, or one over another store. */
-export const takeRequestsOf = (
-  limiter: RateLimiter["Service"],
-  store: Store["Service"],
-): MakeTakeRequest | undefined => {
-  const found = takeRequests.get(limiter)
-  return found?.store === store ? found.makeTakeRequest : undefined
 }
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
@@ -139,8 +108,7 @@ const shadowOf = ({ Shadow }: SettingsTree["Security"]): Budgets | undefined => 
 }
 
 /** Limits over the `Store`; reads `Security.RateLimit*`, `.Shadow`, `.RefundsPerHour` and `.MissedTurnCost`. */
-export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.effect(
-  RateLimiter,
+export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings> = Layer.effectContext(
   Effect.gen(function* () {
     const store = yield* Store
     const security = (yield* Settings).Security
@@ -283,7 +251,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       release: settle("release"),
       missed: settle("missed"),
     })
-    takeRequests.set(limiter, { makeTakeRequest: makeRequest, store })
-    return limiter
+    const takeStep = TakeStep.of({ limiter, store, request: makeRequest })
+    return Context.make(RateLimiter, limiter).pipe(Context.add(TakeStep, takeStep))
   }),
 )

@@ -6,6 +6,7 @@ import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { HttpClient } from "effect/http"
 import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import * as Queue from "../fifo-queue/layer.ts"
+import type { QueueStep } from "../fifo-queue/QueueStep.ts"
 import * as Gate from "../gatekeeper/as-configured.ts"
 import { MovedBefore } from "../gatekeeper/background/StoreOutage.ts"
 import * as StartupChecks from "../gatekeeper/background/startup-checks.ts"
@@ -43,7 +44,7 @@ export interface Generation {
 interface Parts {
   readonly addresses: Kept<IpIntel>
   readonly platform: Kept<PlatformApi>
-  readonly queue: Kept<FifoQueue>
+  readonly queue: Kept<FifoQueue | QueueStep>
 }
 
 const partsOf = (settings: SettingsTree, before: Parts | undefined) =>

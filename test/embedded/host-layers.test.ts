@@ -7,6 +7,7 @@ import * as AdmissionLayer from "../../src/admission/layer.ts"
 import { layerGate, layerGatekeeper } from "../../src/embedded/layers.ts"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
+import type { QueueStep } from "../../src/fifo-queue/QueueStep.ts"
 import type { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { layer as gatekeeper } from "../../src/gatekeeper/layer.ts"
 import { noFacts } from "../../src/ip-intel/facts.ts"
@@ -14,6 +15,7 @@ import { RateLimited, StoreUnavailable } from "../../src/protocol/refusals.ts"
 import type { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import * as RateLimiterLayer from "../../src/rate-limiter/layer.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
+import type { TakeStep } from "../../src/rate-limiter/TakeStep.ts"
 import type { Settings } from "../../src/settings/Settings.ts"
 import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -31,8 +33,8 @@ import {
 } from "../support/gate.ts"
 
 interface Own {
-  readonly limiter?: Layer.Layer<RateLimiter, never, Store | Settings>
-  readonly queue?: Layer.Layer<FifoQueue, never, Store | Settings>
+  readonly limiter?: typeof RateLimiterLayer.layer
+  readonly queue?: typeof queueLayer
   readonly admission?: typeof AdmissionLayer.layerAtomic
   readonly store?: Layer.Layer<Store>
 }
@@ -121,7 +123,7 @@ const refusing = Layer.effect(
         Effect.fail(new RateLimited({ limit: "hour", retryAfterSeconds: 1, limits: [], message: "the host says no" })),
     }),
   ),
-).pipe(Layer.provide(RateLimiterLayer.layer))
+)
 
 const full = Layer.effect(
   FifoQueue,
@@ -136,24 +138,45 @@ const full = Layer.effect(
         }),
     }),
   ),
-).pipe(Layer.provide(queueLayer))
+)
 
 describe("a host's own", () => {
+  it("RateLimiter or FifoQueue has no part in one step of the store, so layerAtomic does not compile with it", () => {
+    type NeededBy<L> = L extends Layer.Layer<infer _A, infer _E, infer R> ? R : never
+    type IsMissing<S, L> = S extends NeededBy<L> ? true : false
+    const { layerAtomic, layerSeparate } = AdmissionLayer
+    const limiterOfHost = Layer.merge(Layer.provide(refusing, RateLimiterLayer.layer), queueLayer)
+    const queueOfHost = Layer.merge(RateLimiterLayer.layer, Layer.provide(full, queueLayer))
+    const atomic = [Layer.provide(layerAtomic, limiterOfHost), Layer.provide(layerAtomic, queueOfHost)] as const
+    const missing: readonly [IsMissing<TakeStep, (typeof atomic)[0]>, IsMissing<QueueStep, (typeof atomic)[1]>] = [
+      true,
+      true,
+    ]
+    const separate: ReadonlyArray<Layer.Layer<Admission, never, Store | Settings>> = [
+      Layer.provide(layerSeparate, limiterOfHost),
+      Layer.provide(layerSeparate, queueOfHost),
+    ]
+    assert.lengthOf(separate, missing.length)
+  })
+
   for (const [name, admission] of [
     ["layerAtomic", AdmissionLayer.layerAtomic],
     ["layerSeparate", AdmissionLayer.layerSeparate],
   ] as const) {
     describe(name, () => {
-      test("RateLimiter decides", { limiter: refusing, admission }, () =>
+      test("RateLimiter decides", { limiter: Layer.provideMerge(refusing, RateLimiterLayer.layer), admission }, () =>
         Effect.gen(function* () {
           assert.deepInclude(yield* ask(caller(1)), { _tag: "RateLimited", message: "the host says no" })
         }),
       )
-      test("FifoQueue decides, and the units are given back", { queue: full, admission }, () =>
-        Effect.gen(function* () {
-          // twenty an hour are allowed, and ten refunds
-          for (let n = 0; n < 10; n++) assert.strictEqual((yield* ask(caller(1)))._tag, "QueueFull")
-        }),
+      test(
+        "FifoQueue decides, and the units are given back",
+        { queue: Layer.provideMerge(full, queueLayer), admission },
+        () =>
+          Effect.gen(function* () {
+            // twenty an hour are allowed, and ten refunds
+            for (let n = 0; n < 10; n++) assert.strictEqual((yield* ask(caller(1)))._tag, "QueueFull")
+          }),
       )
       test("neither: a request starts, and the next waits", { admission }, () =>
         Effect.gen(function* () {
