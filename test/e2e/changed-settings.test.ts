@@ -8,10 +8,8 @@ import { textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startPlatform } from "../harness/servers.ts"
-import { note } from "./support/evidence.ts"
 import { openSocket, type Socket } from "./support/push.ts"
 
-const TOPIC = "9-changed-settings"
 /** A minute without a gate that serves the campaign, or with a difference, and what it takes to be noticed. */
 const MOST_MILLIS = 100_000
 /** The tests of a suite run one after the other, while both suites run concurrently. */
@@ -66,7 +64,6 @@ describe.concurrent("gates of which one lacks a campaign", () => {
     await socket.sees("start_call")
     assert.strictEqual((await old.ask("POST", `/api/session/${tickets[0]}/start`)).status, 200)
     assert.strictEqual((await next.call(undefined, SALES)).status, 400)
-    note(TOPIC, "a webhook at the gate without the campaign: released, and the gate that has it calls the next")
   })
 
   it(
@@ -76,7 +73,6 @@ describe.concurrent("gates of which one lacks a campaign", () => {
       old.kill("SIGTERM")
       await old.exit
       const [, waiting = "", polled = ""] = tickets
-      const began = performance.now()
       const moved = bench.own(await openSocket(next, waiting))
       await moved.sees("position", { position: 1 })
       await eventually("the end", () => moved.count("ended") === 1, MOST_MILLIS)
@@ -88,7 +84,6 @@ describe.concurrent("gates of which one lacks a campaign", () => {
         assert.deepStrictEqual([start.status, start.json.state], [410, "removed"])
       }
       await warned(next, /^Campaign sales \(business-1\/sales-1\) is no longer in any gate's settings\./)
-      note(TOPIC, `told ${Math.round((performance.now() - began) / 1000)} s after the last gate that had it was gone`)
     },
   )
 
@@ -136,7 +131,6 @@ describe.concurrent("gates whose settings differ", () => {
         1,
       )
     }
-    note(TOPIC, warnings(three).find((line) => line.includes("different settings")) ?? "")
   })
 
   it("detect a gate for the same campaign on another database of the server", inOrder, async () => {
@@ -147,6 +141,5 @@ describe.concurrent("gates whose settings differ", () => {
       warnings(elsewhere).filter((line) => line.includes("different settings")),
       0,
     )
-    note(TOPIC, warnings(elsewhere).find((line) => line.includes("another database")) ?? "")
   })
 })

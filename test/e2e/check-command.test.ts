@@ -6,12 +6,11 @@ import { type Effect, ManagedRuntime, Redacted } from "effect"
 import { mintSecret } from "../../src/platform/KeySecret.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { type Runs, runCommand } from "../harness/command.ts"
-import { type Environment, makeBench, PROVIDER_KEY, settingsFor } from "../harness/gate.ts"
+import { type Environment, makeBench, PROVIDER_KEY, runProgram as run, settingsFor } from "../harness/gate.ts"
 import { eventually, freePort } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startProvider } from "../harness/servers.ts"
 import { prepare } from "../platform/support.ts"
-import { run } from "./support/run-noted.ts"
 
 describe("voicegate check", () => {
   const bench = makeBench()

@@ -10,9 +10,8 @@ import { jsonSchema } from "../../src/settings/json-schema.ts"
 import { settingRows } from "../../src/settings/table.ts"
 import { program, whenBuilt } from "../harness/build.ts"
 import { runCommand } from "../harness/command.ts"
-import { makeBench, settingsFor } from "../harness/gate.ts"
+import { makeBench, runProgram as run, settingsFor } from "../harness/gate.ts"
 import { eventually, start } from "../harness/process.ts"
-import { run } from "./support/run-noted.ts"
 
 describe("voicegate", () => {
   it("prints its version and its help", async () => {

@@ -7,11 +7,7 @@ import { textOf } from "../harness/http.ts"
 import { eventually, freePort } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { type Scripted, startPlatform } from "../harness/servers.ts"
-import { note, noted } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
-
-const TOPIC = "2-two-instances"
-const PLATFORM = "3-platform-failures"
 
 const ready = (gate: Gate): Promise<void> =>
   eventually("the gate is ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
@@ -55,7 +51,6 @@ describe("in time", () => {
       bench.own(three)
       a.kill("SIGKILL")
       const died = performance.now()
-      const seconds = () => ((performance.now() - died) / 1000).toFixed(1)
       assert.strictEqual(await unanswered, "broken")
       platform.script = undefined
 
@@ -66,10 +61,6 @@ describe("in time", () => {
       await eventually("the dead start is in doubt", async () => (await inDoubt(b)) === 1, 40_000)
       assert.isAtLeast(performance.now() - died, START_LEASE_MILLIS - 5_000)
       await eventually("the dead start is freed", async () => (await inDoubt(b)) === 0, 30_000)
-      note(
-        TOPIC,
-        `the slot that the dead instance was starting was freed and given on ${seconds()} s after the kill (in doubt after 30 s)`,
-      )
       // its caller, who is first again, and the one who was called: A might still have come back with them until DEAD_MILLIS
       assert.deepStrictEqual([two.count("start_call"), three.count("start_call")], [0, 0])
       for (const [ticket, socket] of [
@@ -83,10 +74,6 @@ describe("in time", () => {
         )
         assert.strictEqual((await b.ask("POST", `/api/session/${ticket}/start`)).status, 200)
       }
-      note(
-        TOPIC,
-        `the called tickets of the dead instance missed their turn (window 2 s), and the next were called ${seconds()} s after the kill (45 s until a silent instance counts as dead)`,
-      )
       assert.strictEqual((await b.ask("GET", `/api/session/${first}`)).json.state, "missed")
     }),
     120_000,
@@ -117,12 +104,9 @@ describe("in time", () => {
         const ticket = textOf(answer, "uniqueRequestId")
         bench.own(await openSocket(gate, ticket))
         tickets.push(ticket)
-        if (index === 0) {
-          noted(PLATFORM, `platform: ${what}`, answer)
-          continue
-        }
+        if (index === 0) continue
         await eventually("it is called", async () => (await stateOf(ticket)) === "called")
-        const failed = noted(PLATFORM, `platform: ${what}, start`, await start(ticket))
+        const failed = await start(ticket)
         assert.deepStrictEqual([failed.status, failed.json.code], [409, "agent_unavailable"], what)
       }
       platform.script = undefined
@@ -166,8 +150,6 @@ describe("in time", () => {
         waiting.call(),
       ])
       assert.isAbove(performance.now() - began, 14_000)
-      noted(PLATFORM, "platform: connection refused", refused)
-      noted(PLATFORM, "platform: no answer in 15 s", timedOut)
       assert.deepStrictEqual([refused.status, refused.json.queuePosition, refused.json.disrupted], [202, 1, true])
       assert.deepStrictEqual(
         [timedOut.status, timedOut.json.queuePosition, timedOut.json.disrupted],

@@ -4,10 +4,7 @@ import { type Bench, type Gate, makeBench, PLATFORM_KEY, settingsFor, withBench 
 import { textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startPlatform } from "../harness/servers.ts"
-import { note, noted } from "./support/evidence.ts"
 import { type Listener, openEvents, openSocket } from "./support/push.ts"
-
-const TOPIC = "1-one-slot"
 
 /** How a waiting caller learns of its turn. */
 interface Follower {
@@ -54,16 +51,15 @@ describe("one slot and four callers", () => {
       withBench(async (bench) => {
         const platform = bench.own(await startPlatform())
         const gate = await bench.gate(settingsFor(platform))
-        const topic = `${TOPIC}, ${way}`
 
-        const first = noted(topic, "request 1", await gate.call())
+        const first = await gate.call()
         assert.strictEqual(first.status, 200)
         assert.strictEqual(first.json.status, "started")
         assert.match(textOf(first, "webSocketUrl"), /^ws:/)
 
         const tickets: Array<string> = []
         for (const position of [1, 2, 3]) {
-          const answer = noted(topic, `request ${position + 1}`, await gate.call())
+          const answer = await gate.call()
           assert.strictEqual(answer.status, 202)
           assert.strictEqual(answer.json.queuePosition, position)
           const ticket = textOf(answer, "uniqueRequestId")
@@ -76,37 +72,32 @@ describe("one slot and four callers", () => {
         if (a === undefined || b === undefined || c === undefined) throw new Error("there are three followers")
         await Promise.all(followers.map((follower, index) => follower.atPosition(index + 1)))
 
-        const early = noted(topic, "start before the turn", await gate.ask("POST", `/api/session/${one}/start`))
+        const early = await gate.ask("POST", `/api/session/${one}/start`)
         assert.strictEqual(early.status, 409)
         assert.strictEqual(early.json.code, "not_your_turn")
 
         const ended = platform.starts[0]?.sessionId ?? ""
-        const webhook = noted(topic, "webhook of session 1", await gate.sessionEnded(ended))
+        const webhook = await gate.sessionEnded(ended)
         assert.deepStrictEqual([webhook.status, webhook.json], [200, { released: true }])
         await a.called()
         await b.atPosition(1)
         await c.atPosition(2)
         assert.deepStrictEqual([await b.wasCalled(), await c.wasCalled()], [false, false])
 
-        const started = noted(topic, "start of the called ticket", await gate.ask("POST", `/api/session/${one}/start`))
+        const started = await gate.ask("POST", `/api/session/${one}/start`)
         assert.strictEqual(started.status, 200)
         assert.match(textOf(started, "webSocketUrl"), /conversation-2/)
         const repeatedStart = await gate.ask("POST", `/api/session/${one}/start`)
         assert.strictEqual(textOf(repeatedStart, "webSocketUrl"), textOf(started, "webSocketUrl"))
         assert.strictEqual(platform.starts.length, 2)
 
-        const repeat = noted(topic, "the same webhook again", await gate.sessionEnded(ended))
+        const repeat = await gate.sessionEnded(ended)
         assert.deepStrictEqual([repeat.status, repeat.json], [200, { released: false }])
         for (const [index, ticket] of [two, three].entries()) {
-          const { json } = noted(
-            topic,
-            `ticket ${index + 3} afterwards`,
-            await gate.ask("GET", `/api/session/${ticket}`),
-          )
+          const { json } = await gate.ask("GET", `/api/session/${ticket}`)
           assert.deepStrictEqual([json.state, json.queuePosition], ["waiting", index + 1])
         }
         assert.deepStrictEqual([await b.wasCalled(), await c.wasCalled()], [false, false])
-        note(topic, "start_call reached request 2 alone")
       }),
     )
   }

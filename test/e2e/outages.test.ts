@@ -8,10 +8,8 @@ import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startPlatform } from "../harness/servers.ts"
 import { Chance } from "../simulation/chance.ts"
-import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 
-const TOPIC = "13-outages"
 const preload = new URL("../chaos/support/stand-still.ts", import.meta.url).href
 
 /** A gate whose path to Redis can be broken, and one whose path is not. */
@@ -79,7 +77,6 @@ describe.concurrent("a caller of a gate that was suspended", () => {
         const states = await Promise.all(
           tickets.map(async (ticket) => field(await healthy.ask("GET", `/api/session/${ticket}`), "state")),
         )
-        note(TOPIC, `three who queue at a gate that was suspended for 40 s, wall clock ${wall}: ${states.join(", ")}`)
         assert.deepStrictEqual(states, ["waiting", "waiting", "waiting"])
       }),
     )
@@ -109,10 +106,6 @@ describe.concurrent("callers of a gate that could not reach the store", () => {
       const back = await Promise.all(tickets.map((ticket, n) => connect(healthy, ticket, n)))
       await sleep(5_000)
       const abandoned = [...sockets, ...back].filter((socket) => socket.count("ended") > 0).length
-      note(
-        TOPIC,
-        `one of two paths swallows for 17 s, grace 5 s: ${abandoned} of ${CALLERS} connected callers abandoned`,
-      )
       assert.strictEqual(abandoned, 0)
       await healthy.sessionEnded("conversation-1")
       await eventually("one is called", () => back.some((socket) => socket.count("start_call") > 0))
@@ -138,7 +131,6 @@ describe.concurrent("a called page that could not start while a gate could not r
         await sleep(2_000)
         await redis.restart()
         assert.strictEqual(await answer, "200")
-        note(TOPIC, `Redis away for 2 s of a window of 6 s: a page that ${who} starts`)
       }),
     )
 
@@ -155,7 +147,6 @@ describe.concurrent("a called page that could not start while a gate could not r
         await sleep(8_000)
         cutter.swallow(false)
         assert.strictEqual(await answer, "200")
-        note(TOPIC, `the path of one gate swallows for 8 s, over the end of a window of 6 s: a page that ${who} starts`)
       }),
     )
   }

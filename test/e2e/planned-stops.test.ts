@@ -6,9 +6,7 @@ import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startPlatform } from "../harness/servers.ts"
 import { stopping } from "../harness/stopping.ts"
-import { note } from "./support/evidence.ts"
 
-const TOPIC = "17-planned-stops"
 const STOPS = Number(process.env.PLANNED_STOPS ?? 2)
 const WINDOW_SECONDS = 5
 
@@ -36,7 +34,7 @@ describe("a gate that is told to stop under load", () => {
         return gate.call(`198.18.${caller >> 8}.${caller & 255}`)
       }
       /** Ends the call that holds the slot; whoever is called then never starts. Seconds from the start call until the turn is missed. */
-      const missedTurn = async (session: string): Promise<number> => {
+      const missedTurn = async (session: string): Promise<void> => {
         await Promise.all(Array.from({ length: 2 }, () => call(staying)))
         await staying.sessionEnded(session)
         const stateOf = async (ticket: string) => field(await staying.ask("GET", `/api/session/${ticket}`), "state")
@@ -46,13 +44,11 @@ describe("a gate that is told to stop under load", () => {
           called = (await redis.command("zrange", key.replace(/gates$/, "leases"), "0", "0")).trim()
           return called !== "" && (await stateOf(called)) === "called"
         })
-        const began = performance.now()
         // a gate that counts as silent would make it last 45 s more
         await eventually("the turn is missed", async () => (await stateOf(called)) === "missed", 30_000)
-        return (performance.now() - began) / 1_000
       }
       await call(staying)
-      const before = await missedTurn("conversation-1")
+      await missedTurn("conversation-1")
 
       for (let stop = 1; stop <= STOPS; stop++) {
         const leaving = await bench.gate(settings)
@@ -71,11 +67,7 @@ describe("a gate that is told to stop under load", () => {
         assert.lengthOf(await living(), 1, `after stop ${stop}`)
       }
 
-      const after = await missedTurn("conversation-2")
-      note(
-        TOPIC,
-        `${STOPS} planned stops under load: none left among the living; a turn of ${WINDOW_SECONDS} s was over after ${after.toFixed(1)} s, before any stop after ${before.toFixed(1)} s`,
-      )
+      await missedTurn("conversation-2")
     }),
     300_000,
   )

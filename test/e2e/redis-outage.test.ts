@@ -6,10 +6,7 @@ import { type Answer, textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startPlatform } from "../harness/servers.ts"
-import { note, noted } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
-
-const TOPIC = "3-redis-outage"
 
 const assertUnavailable = (answer: Answer): void => {
   assert.deepStrictEqual([answer.status, answer.json.code], [503, "store_unavailable"])
@@ -29,14 +26,13 @@ describe("a gate whose Redis is away", () => {
       await eventually("the log says so", () => /store cannot be reached/.test(gate.output()))
       assert.match(gate.output(), /ECONNREFUSED/)
       assert.strictEqual((await gate.ask("GET", "/health/live")).status, 200)
-      const unready = noted(TOPIC, "Redis refused at the start: /health/ready", await gate.ask("GET", "/health/ready"))
+      const unready = await gate.ask("GET", "/health/ready")
       assert.deepStrictEqual([unready.status, unready.json.code], [503, "not_ready"])
-      assertUnavailable(noted(TOPIC, "Redis refused at the start: request", await gate.call()))
+      assertUnavailable(await gate.call())
       assert.strictEqual(platform.starts.length, 0)
       await redis.restart()
       await eventually("ready", async () => (await ready(gate)) === 200)
       assert.strictEqual((await gate.call()).status, 200)
-      note(TOPIC, "Redis started: ready by itself, request 200")
     }),
   )
 
@@ -55,11 +51,9 @@ describe("a gate whose Redis is away", () => {
 
       redis.kill("SIGKILL")
       await eventually("unready", async () => (await ready(gate)) === 503)
-      assertUnavailable(noted(TOPIC, "Redis killed: request", await gate.call()))
-      assertUnavailable(
-        noted(TOPIC, "Redis killed: status of a ticket", await gate.ask("GET", `/api/session/${tickets[0]}`)),
-      )
-      assertUnavailable(noted(TOPIC, "Redis killed: webhook", await gate.sessionEnded("conversation-1")))
+      assertUnavailable(await gate.call())
+      assertUnavailable(await gate.ask("GET", `/api/session/${tickets[0]}`))
+      assertUnavailable(await gate.sessionEnded("conversation-1"))
       assert.isTrue(sockets.every((socket) => !socket.closed()))
 
       await redis.restart()
@@ -76,10 +70,6 @@ describe("a gate whose Redis is away", () => {
       assert.deepStrictEqual(
         sockets.map((socket) => socket.count("start_call")),
         [1, 1, 0, 0, 0],
-      )
-      note(
-        TOPIC,
-        "Redis back: ready by itself; places 1 to 5 as before; the webhook, sent again, calls the first, then the second",
       )
     }),
   )
@@ -115,7 +105,6 @@ describe("a gate whose Redis is away", () => {
       await gate.sessionEnded("conversation-1")
       await again.sees("start_call")
       assert.strictEqual(socket.count("ended") + again.count("ended"), 0)
-      note(TOPIC, "Redis away for 5 s with a grace of 2 s: the connected caller is called, not abandoned")
     }),
   )
 
@@ -129,11 +118,10 @@ describe("a gate whose Redis is away", () => {
       const [meta = ""] = keysOf("business-1/campaign-1")
       await redis.command("set", meta, "a text")
       await eventually("unready", async () => (await ready(gate)) === 503)
-      assertUnavailable(noted(TOPIC, "a key of a wrong type: request", await gate.call()))
+      assertUnavailable(await gate.call())
       const lines = gate.output().match(/The store refuses commands.*WRONGTYPE.*/g) ?? []
       assert.lengthOf(lines, 1)
       assert.include(lines[0], "delete the key")
-      note(TOPIC, `a key of a wrong type: ${lines[0]}`)
       await redis.command("del", meta)
       await eventually("ready again", async () => (await ready(gate)) === 200)
       assert.strictEqual((await gate.call()).status, 200)
@@ -149,12 +137,11 @@ describe("a gate whose Redis is away", () => {
       await eventually("ready", async () => (await ready(gate)) === 200)
       redis.kill("SIGSTOP")
       const began = performance.now()
-      const answer = noted(TOPIC, "Redis hangs (SIGSTOP): request", await gate.call())
+      const answer = await gate.call()
       const took = performance.now() - began
       redis.kill("SIGCONT")
       assertUnavailable(answer)
       assert.isBelow(took, 5_000)
-      note(TOPIC, `Redis hangs: 503 after ${(took / 1000).toFixed(1)} s`)
       await eventually("ready", async () => (await ready(gate)) === 200)
       await eventually("a session", async () => (await gate.call()).status === 200)
     }),

@@ -5,11 +5,9 @@ import { textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { type FakePlatform, startPlatform } from "../harness/servers.ts"
-import { note } from "./support/evidence.ts"
 import { type Monitor, startMonitor } from "./support/monitor.ts"
 import { openSocket } from "./support/push.ts"
 
-const TOPIC = "6-round-trips"
 const CONNECTED = 100
 
 describe("round trips to Redis", () => {
@@ -21,12 +19,6 @@ describe("round trips to Redis", () => {
   let b: Gate
   /** the first in line, connected to A */
   let first = ""
-
-  const seen = async (what: string): Promise<ReadonlyArray<string>> => {
-    const commands = await monitor.take()
-    note(TOPIC, `${what.padEnd(70)} ${commands.length}: ${commands.join(", ")}`)
-    return commands
-  }
 
   beforeAll(async () => {
     platform = bench.own(await startPlatform())
@@ -51,17 +43,17 @@ describe("round trips to Redis", () => {
 
   it("needs one for an admission, and one more to bind the session", async () => {
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
-    assert.deepStrictEqual(await seen("a request that is started"), ["takeAndAdmit", "queue.bind"])
+    assert.deepStrictEqual(await monitor.take(), ["takeAndAdmit", "queue.bind"], "a request that is started")
     const queued = await b.call("198.51.100.2")
     first = textOf(queued, "uniqueRequestId")
-    assert.deepStrictEqual(await seen("a request that is queued"), ["takeAndAdmit"])
+    assert.deepStrictEqual(await monitor.take(), ["takeAndAdmit"], "a request that is queued")
   })
 
   it("needs one to refuse a caller by the limit, and none to refuse a bad request", async () => {
     assert.strictEqual((await b.call("198.51.100.1")).status, 429)
-    assert.deepStrictEqual(await seen("a request refused by the limit"), ["takeAndAdmit"])
+    assert.deepStrictEqual(await monitor.take(), ["takeAndAdmit"], "a request refused by the limit")
     assert.strictEqual((await b.call("198.51.100.9", { regionId: "mars" })).status, 400)
-    assert.deepStrictEqual(await seen("a request refused as invalid"), [])
+    assert.deepStrictEqual(await monitor.take(), [], "a request refused as invalid")
   })
 
   it("needs one for a webhook, also when the listener is on the other instance", async () => {
@@ -72,10 +64,10 @@ describe("round trips to Redis", () => {
     await monitor.take()
     assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: true })
     await socket.sees("start_call")
-    const commands = (await seen("a webhook at B whose listener is at A")).filter((name) => name !== "queue.heartbeat")
+    const commands = (await monitor.take()).filter((name) => name !== "queue.heartbeat")
     assert.deepStrictEqual(commands, ["queue.end"])
     assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: false })
-    const repeated = (await seen("the same webhook again")).filter((name) => name !== "queue.heartbeat")
+    const repeated = (await monitor.take()).filter((name) => name !== "queue.heartbeat")
     assert.deepStrictEqual(repeated, ["queue.end"])
   })
 
@@ -96,14 +88,13 @@ describe("round trips to Redis", () => {
     for (const ticket of [first, tickets.at(-1) ?? ""]) await monitor.sees("queue.heartbeat", ticket)
     const heartbeats = await monitor.lines("queue.heartbeat")
     const named = heartbeats.map((line) => tickets.filter((ticket) => line.includes(ticket)).length)
-    note(TOPIC, `${`one tick of ${CONNECTED} connected tickets`.padEnd(70)} tickets by heartbeat: ${named.join(", ")}`)
     // the instances tick each on its own: one heartbeat has all tickets of B, any other has none
     assert.deepStrictEqual(
       named.filter((tickets) => tickets > 0 && tickets < CONNECTED),
       [],
     )
     assert.include(named, CONNECTED)
-    assert.deepStrictEqual([...new Set(await seen("these ticks"))], ["queue.heartbeat"])
+    assert.deepStrictEqual([...new Set(await monitor.take())], ["queue.heartbeat"])
   })
 })
 
@@ -130,7 +121,6 @@ describe("round trips to Redis with a limit of calls at once", () => {
     await round("conversation-2")
     await monitor.sees("queue.acknowledge")
     const commands = await monitor.take()
-    note(TOPIC, `${"a webhook with RateLimitConcurrency set".padEnd(70)} ${commands.length}: ${commands.join(", ")}`)
     assert.deepStrictEqual(commands, ["queue.end", "limits.giveBack", "queue.acknowledge"])
     assert.strictEqual((await gate.call()).status, 200)
   })

@@ -15,10 +15,8 @@ import { eventually } from "../harness/process.ts"
 import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { GONE_WITHIN_MILLIS, type Stopped, stopping } from "../harness/stopping.ts"
-import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 
-const TOPIC = "4-shutdown"
 /** When the platform answers after all: channels have been sent elsewhere by then, and nothing is accepted any more. */
 const ANSWERS_AFTER_MILLIS = 3_000
 
@@ -170,8 +168,6 @@ const starting = async ({ redis }: Scene): Promise<number> => {
   return records.filter((record) => JSON.parse(record).state === "starting").length
 }
 
-const seconds = (millis: number): string => `${(millis / 1000).toFixed(2)} s`
-
 describe("a gate that is told to stop during the start of a session by", () => {
   for (const [transport, begin] of Object.entries(transports)) {
     it.concurrent(
@@ -205,12 +201,9 @@ describe("a gate that is told to stop during the start of a session by", () => {
         // its slot is freed now, not at the start's deadline
         assert.strictEqual(await starting(scene), 0)
         const { ticket } = inFlight
-        note(TOPIC, `SIGTERM, ${transport}, hung platform: exit code 0 after ${seconds(stopped.millis)}`)
         if (ticket === undefined) return
-        const began = performance.now()
         const page = bench.own(await openSocket(next, ticket))
         await eventually("the other gate's answer", () => page.events.length > 0, 2_000)
-        note(TOPIC, `… the next instance said ${page.events[0]?.type} after ${seconds(performance.now() - began)}`)
       }),
     )
   }
@@ -291,7 +284,6 @@ describe("a gate that is told to stop", () => {
         assert.isBelow(millis, GONE_WITHIN_MILLIS)
         assert.deepStrictEqual(exit, { code: 1, signal: null })
         assert.include(gate.output(), "the process exits now")
-        note(TOPIC, `SIGTERM, a command that never ends: exit code ${exit.code} after ${seconds(millis)}`)
       } finally {
         redis.kill("SIGCONT")
       }
@@ -312,7 +304,6 @@ describe("a gate that is told to stop", () => {
         const { exit, millis } = await stopping(gate, "SIGTERM")
         assert.isBelow(millis, GONE_WITHIN_MILLIS)
         assert.isNull(exit.signal)
-        note(TOPIC, `SIGTERM, hung platform and a Redis that swallows: exit code ${exit.code} after ${seconds(millis)}`)
       } finally {
         redis.kill("SIGCONT")
       }

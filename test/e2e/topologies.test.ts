@@ -6,10 +6,8 @@ import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startCluster, startSentinel } from "../harness/redis-topologies.ts"
 import { startPlatform } from "../harness/servers.ts"
-import { note } from "./support/evidence.ts"
 import { openSocket } from "./support/push.ts"
 
-const TOPIC = "7-topologies"
 const CAMPAIGNS = ["default", "support", "campaign-3"]
 
 /** Two gates with three campaigns of one slot each. */
@@ -34,7 +32,7 @@ const start = async (bench: Bench, url: string) => {
 const call = (gate: Gate, campaignId: string) => gate.call(undefined, campaignId === "default" ? {} : { campaignId })
 
 /** Each campaign has a slot and a queue of its own: admission at one gate, listener at the other, webhook at the first. */
-const exercise = async (bench: Bench, url: string, name: string): Promise<void> => {
+const exercise = async (bench: Bench, url: string): Promise<void> => {
   const { a, b, platform } = await start(bench, url)
   const waiting: Array<{ readonly ticket: string; readonly session: string }> = []
   for (const campaign of CAMPAIGNS) {
@@ -65,44 +63,35 @@ const exercise = async (bench: Bench, url: string, name: string): Promise<void> 
     assert.strictEqual(answer.status, 200, answer.text)
     assert.deepStrictEqual((await a.sessionEnded(session)).json, { released: false })
   }
-  note(
-    TOPIC,
-    `${name}: 2 gates, 3 campaigns of one slot: admission, queue, webhook across instances, start_call, start: as on one`,
-  )
 }
 
 describe("two gates with several campaigns", () => {
   it.concurrent(
     "keep each campaign's slots and queue apart on one Redis",
-    withBench(async (bench) => exercise(bench, bench.own(await startRedis()).url, "one Redis")),
+    withBench(async (bench) => exercise(bench, bench.own(await startRedis()).url)),
   )
 
   it.concurrent(
     "work on a Redis Cluster",
-    withBench(async (bench) => exercise(bench, bench.own(await startCluster()).url, "Redis Cluster, 3 masters")),
+    withBench(async (bench) => exercise(bench, bench.own(await startCluster()).url)),
   )
 
   it.concurrent(
     "work behind Sentinels, and go on after a fail-over",
     withBench(async (bench) => {
       const sentinels = bench.own(await startSentinel())
-      await exercise(bench, sentinels.url, "Sentinel, before the fail-over")
+      await exercise(bench, sentinels.url)
       const { a, b } = await start(bench, sentinels.url)
       const queued = await call(a, "default")
       assert.strictEqual(queued.status, 202)
       const ticket = textOf(queued, "uniqueRequestId")
       await sentinels.replicated()
-      const began = performance.now()
       sentinels.master.kill("SIGKILL")
       await eventually("the other master", async () => (await sentinels.masterPort()) === sentinels.replica.port)
       await eventually("both gates", async () => {
         const answers = await Promise.all([a, b].map((gate) => gate.ask("GET", "/health/ready")))
         return answers.every(({ status }) => status === 200)
       })
-      note(
-        TOPIC,
-        `Sentinel: master killed, both gates ready again after ${((performance.now() - began) / 1000).toFixed(1)} s`,
-      )
       assert.deepStrictEqual((await b.ask("GET", `/api/session/${ticket}`)).json.state, "waiting")
     }),
   )

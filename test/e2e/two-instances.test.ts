@@ -5,10 +5,7 @@ import { textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { type FakePlatform, startPlatform } from "../harness/servers.ts"
-import { note } from "./support/evidence.ts"
 import { openSocket, type Socket } from "./support/push.ts"
-
-const TOPIC = "2-two-instances"
 
 const ready = (gate: Gate): Promise<void> =>
   eventually("the gate is ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
@@ -55,10 +52,6 @@ describe("two hundred callers at once, two instances, ten slots", () => {
       waiting.map(({ answer }) => answer.json.queuePosition),
       Array.from({ length: 190 }, (_, i) => i + 1),
     )
-    note(
-      TOPIC,
-      `200 callers at once over two instances: 10 × 200, ${waiting.length} × 202 with positions 1 to 190, each once`,
-    )
     line = await Promise.all(
       waiting.map(async ({ address, answer }) => {
         const ticket = textOf(answer, "uniqueRequestId")
@@ -89,10 +82,6 @@ describe("two hundred callers at once, two instances, ten slots", () => {
       line.map(({ socket }) => socket.count("start_call")),
       line.map((_, i) => (i < 10 ? 1 : 0)),
     )
-    note(
-      TOPIC,
-      "10 webhooks at B, listeners at A: 10 × start_call, each once, to places 1 to 10 in their order, to no other",
-    )
   })
 
   it("goes on when an instance is killed: its callers keep their places at the other", async () => {
@@ -110,9 +99,5 @@ describe("two hundred callers at once, two instances, ten slots", () => {
       await line[index]?.socket.sees("start_call")
     }
     assert.strictEqual(calledTickets().length, 3)
-    note(
-      TOPIC,
-      "kill -9 of A: its 180 waiting tickets reconnect to B at places 1 to 180; the next three webhooks call 1, 2, 3",
-    )
   })
 })
