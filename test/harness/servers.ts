@@ -1,38 +1,21 @@
 /** Scripted fakes of the voice-agent platform and of a provider of IP intelligence. */
-import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-
-interface Listening {
-  /** `http://127.0.0.1:port/` */
-  readonly origin: string
-  readonly dispose: () => Promise<void>
-}
-
-const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Listening> => {
-  const server = createServer(answer).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
-  return {
-    origin: `http://127.0.0.1:${address.port}/`,
-    dispose: async () => {
-      if (!server.listening) return
-      const closed = once(server, "close")
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
-}
-
-const read = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString()
-}
+import type { ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+import {
+  type Answer,
+  askedOf,
+  type Listed,
+  type Listening,
+  listed,
+  listen,
+  NOT_FOUND,
+  reply,
+  type StartBody,
+  started,
+} from "./platform-wire.ts"
 
 /** How a server handles a request: answers, breaks the connection, or never answers. */
-export type Scripted = { readonly status: number; readonly body: unknown } | "reset" | "hang"
+export type Scripted = Answer | "reset" | "hang"
 
 const carryOut = (scripted: Scripted, response: ServerResponse): void => {
   if (scripted === "hang") return
@@ -40,8 +23,7 @@ const carryOut = (scripted: Scripted, response: ServerResponse): void => {
     response.socket?.destroy()
     return
   }
-  const text = typeof scripted.body === "string" ? scripted.body : JSON.stringify(scripted.body)
-  response.writeHead(scripted.status, { "content-type": "application/json" }).end(text)
+  reply(response, scripted)
 }
 
 /** One call to start a session, as the platform received it. */
@@ -50,7 +32,7 @@ export interface StartCall {
   readonly authorization: string
   /** the header of W3C Trace Context; empty without one */
   readonly traceparent: string
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: StartBody
   /** what the webhook will name */
   readonly sessionId: string
   /** answers a start that was left hanging */
@@ -72,36 +54,27 @@ export interface FakePlatform extends Listening {
  */
 export const startPlatform = async (): Promise<FakePlatform> => {
   const starts: Array<StartCall> = []
-  const begun: Array<Readonly<Record<string, unknown>>> = []
+  const begun: Array<Listed> = []
   const listening = await listen(async (request, response) => {
-    const text = await read(request)
-    const sessionId = `conversation-${starts.length + 1}`
-    const data = { webSessionId: `web-${starts.length + 1}`, conversationSessionId: sessionId }
-    const session = {
-      status: 200,
-      body: { success: true, data: { ...data, sessionWebSocketURL: `ws://127.0.0.1:9/${sessionId}?token=t` } },
-    }
-    if (request.url?.endsWith("/websession/history")) {
-      const items = begun.toReversed().slice(0, JSON.parse(text).limit)
-      return carryOut({ status: 200, body: { success: true, data: { items, nextCursor: null } } }, response)
-    }
-    if (!request.url?.endsWith("/websession/initiate")) {
-      return carryOut({ status: 404, body: { detail: "Not found." } }, response)
-    }
-    const body: StartCall["body"] = JSON.parse(text)
+    const asked = await askedOf(request)
+    if (asked.what === "list") return reply(response, listed(begun.toReversed().slice(0, asked.limit)))
+    if (asked.what !== "start") return reply(response, NOT_FOUND)
+    const n = starts.length + 1
+    const ids = { web: `web-${n}`, conversation: `conversation-${n}` }
+    const { body } = asked
     const begin = (): void => {
-      const { clientIdentifier, webCampaignId } = body
-      begun.push({ ...data, clientIdentifier, webCampaignId, createdAt: new Date().toISOString() })
+      const { clientIdentifier: client = "", webCampaignId: campaign = "" } = body
+      begun.push({ ...ids, client, campaign, createdAt: Date.now() })
     }
     const call: StartCall = {
-      path: request.url,
+      path: request.url ?? "",
       authorization: request.headers.authorization ?? "",
       traceparent: String(request.headers.traceparent ?? ""),
       body,
-      sessionId,
+      sessionId: ids.conversation,
       release: () => {
         begin()
-        carryOut(session, response)
+        reply(response, started(ids))
       },
       begin,
     }
@@ -140,10 +113,10 @@ export const startProvider = async (): Promise<FakeProvider> => {
 export const startEcho = async (): Promise<Listening & { readonly asked: ReadonlyArray<string> }> => {
   const asked: Array<string> = []
   const listening = await listen(async (request, response) => {
-    const sent = { headers: request.headers, url: request.url, body: await read(request) }
+    const sent = { headers: request.headers, url: request.url, body: await text(request) }
     asked.push(request.url ?? "")
     const status = [401, 402, 403, 429, 500, 200][asked.length % 6] ?? 500
-    carryOut({ status, body: { ...sent, error: sent, message: JSON.stringify(sent) } }, response)
+    reply(response, { status, body: { ...sent, error: sent, message: JSON.stringify(sent) } })
   })
   return { ...listening, asked }
 }

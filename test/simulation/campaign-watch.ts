@@ -17,6 +17,7 @@ import { START_TIMEOUT_MILLIS } from "../../src/platform-api/transport.ts"
 import { originOf } from "../harness/newcomers.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedSettlements, expectedSignals } from "../model/obligations.ts"
+import { isDrained } from "../model/over.ts"
 import {
   doubtIds,
   EMPTY,
@@ -348,7 +349,7 @@ export class CampaignWatch {
 
   /** Nobody waits, and nothing is held or owed. */
   get drained(): boolean {
-    return this.state.waiting.size === 0 && this.state.leases.size === 0 && this.state.settlements.size === 0
+    return isDrained(this.state)
   }
 
   /** Everything has ended, and all slots are free. */

@@ -7,7 +7,8 @@ import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
 import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import type { Change } from "../model/change.ts"
 import { leftLate, leftToDoubt } from "../model/obligations.ts"
-import { type QueueState, TERMINAL } from "../model/queue-state.ts"
+import { notOver } from "../model/over.ts"
+import { isDoubt, type QueueState, TERMINAL } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import { limitsProbe, type Units } from "./limits.ts"
 import type { Session } from "./platform.ts"
@@ -249,10 +250,9 @@ export class Ledger {
   /** The history is over: every ticket has one end, and every budget is as it must be. */
   finish(states: ReadonlyArray<QueueState>): void {
     const { world } = this
-    for (const [id, { state }] of states.flatMap(({ tickets }) => [...tickets])) {
-      if (id.startsWith("?")) continue
-      if (!TERMINAL.has(state)) world.fail(`I3: ${id} is in state ${state} when everything is over`)
-      if (this.lives.get(id)?.terminal === undefined) world.fail(`I3: ${id} never ended`)
+    for (const wrong of states.flatMap(notOver)) world.fail(wrong)
+    for (const id of states.flatMap(({ tickets }) => [...tickets.keys()])) {
+      if (!isDoubt(id) && this.lives.get(id)?.terminal === undefined) world.fail(`I3: ${id} never ended`)
     }
     const callers = new Map([...this.taken.values()].map(({ keys }) => [keys[0], keys]))
     for (const keys of callers.values()) {

@@ -1,8 +1,19 @@
 /** The voice-agent platform and the provider of address facts, in one server that follows the plan. */
-import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { json as readJson, text as readText } from "node:stream/consumers"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
+import {
+  AT_CAPACITY,
+  askedOf,
+  listed,
+  listen,
+  NOT_FOUND,
+  refused,
+  reply,
+  type StartBody,
+  sessionIs,
+  started,
+  succeeded,
+} from "../harness/platform-wire.ts"
 import type { Ledger } from "./ledger.ts"
 import { callerOf, isVpn, type Outcome, type Start, startOf } from "./plan.ts"
 import { RETRYABLE, type Session, type Sessions } from "./sessions.ts"
@@ -16,13 +27,6 @@ export interface Platform {
 
 const FAILED_OUTCOMES: ReadonlyArray<Outcome> = ["capacity", "refused", "unavailable", "ghost", "early"]
 
-/** The caller of a start: its number from the metadata, and its client identifier. */
-const callerIn = (body: unknown): { readonly caller: number; readonly client: string } => {
-  const { clientIdentifier = "", metadata }: { clientIdentifier?: string; metadata?: { caller?: string } } =
-    typeof body === "object" && body !== null ? body : {}
-  return { caller: Number(metadata?.caller ?? Number.NaN), client: clientIdentifier }
-}
-
 /** The answers to the reads of a starting gate. */
 const START_READS = new Map<string, unknown>([
   ["/api/v1/business/business-1", { name: "Soak" }],
@@ -32,20 +36,6 @@ const START_READS = new Map<string, unknown>([
   ],
   ["/api/v1/regions", [{ id: "eu" }]],
 ])
-
-const answer = (response: ServerResponse, status: number, body: unknown): void => {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
-}
-
-const answerSession = (response: ServerResponse, { conversation, web }: Session): void =>
-  answer(response, 200, {
-    success: true,
-    data: {
-      webSessionId: web,
-      conversationSessionId: conversation,
-      sessionWebSocketURL: `ws://127.0.0.1:9/${web}`,
-    },
-  })
 
 export const startPlatform = async (seed: number, sessions: Sessions, ledger: Ledger): Promise<Platform> => {
   let calm = true
@@ -65,8 +55,11 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
     return mood === "hangs-up" && RETRYABLE.includes(plan.outcome) ? { ...plan, outcome: "session" } : plan
   }
 
-  const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { caller, client } = callerIn(await readJson(request))
+  const initiate = async (
+    { clientIdentifier: client = "", metadata }: StartBody,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const caller = Number(metadata?.caller ?? Number.NaN)
     const plan = planFor(caller)
     const endLater = (session: Session, how: Start, known: boolean): void => {
       setTimeout(() => void sessions.end(session, how, known), plan.talkMillis)
@@ -77,18 +70,18 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
         if (plan.outcome === "slow") ledger.count("platform: slow")
         const session = sessions.begin(caller, client)
         await sleep(plan.delayMillis)
-        answerSession(response, session)
+        reply(response, started(session))
         return endLater(session, plan, true)
       }
       case "capacity":
         sessions.spoil(caller, plan.outcome)
-        return answer(response, 429, { success: false, code: "CONCURRENCY_LIMIT_REACHED" })
+        return reply(response, AT_CAPACITY)
       case "refused":
         sessions.spoil(caller, plan.outcome)
-        return answer(response, 400, { success: false, code: "INVALID", message: "no" })
+        return reply(response, refused(400, "INVALID", "no"))
       case "unavailable":
         sessions.spoil(caller, plan.outcome)
-        return answer(response, 503, { success: false, message: "not now" })
+        return reply(response, { status: 503, body: { success: false, message: "not now" } })
       case "ghost": {
         // the gate gets no answer for the session, and must find it
         sessions.spoil(caller, plan.outcome)
@@ -100,59 +93,47 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
         sessions.spoil(caller, plan.outcome)
         const session = sessions.begin(caller, client)
         await sessions.end(session, { ...plan, ending: "reported" }, false)
-        return answerSession(response, session)
+        return reply(response, started(session))
       }
     }
   }
 
-  /** A page of the newest sessions, and the cursor of the next page. */
-  const history = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { limit = 100, nextCursor }: { limit?: number; nextCursor?: string } = JSON.parse(await readText(request))
-    ledger.count("histories read")
-    const from = Number(nextCursor ?? 0)
-    const page = sessions.page(from, limit)
-    const items = page.map(({ client, conversation, startedAt, web }) => ({
-      ...{ id: web, webSessionId: web, conversationSessionId: conversation },
-      ...{ clientIdentifier: client, webCampaignId: "campaign-1", createdAt: new Date(startedAt).toISOString() },
-    }))
-    const more = page.length === limit ? String(from + limit) : null
-    answer(response, 200, { success: true, data: { items, nextCursor: more } })
-  }
-
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? "/", "http://platform")
-    if (url.pathname.endsWith("/websession/initiate")) return initiate(request, response)
-    const about = START_READS.get(url.pathname)
-    if (about !== undefined) return answer(response, 200, { success: true, data: about })
-    if (url.pathname.endsWith("/websession/history")) return history(request, response)
-    const asked = /\/websession\/history\/(w\d+)$/.exec(url.pathname)?.[1]
-    if (asked !== undefined) {
-      ledger.count("sessions asked after")
-      const session = sessions.find(asked)
-      const over = session?.over === true && !session.silent
-      const data = over ? { status: 5, endedAt: "2026-01-01T00:00:00Z" } : { status: 3 }
-      return answer(response, 200, { success: true, data })
+    const asked = await askedOf(request)
+    switch (asked.what) {
+      case "start":
+        return initiate(asked.body, response)
+      case "list": {
+        ledger.count("histories read")
+        const page = sessions.page(asked.from, asked.limit)
+        const found = page.map((session) => ({ ...session, campaign: "campaign-1", createdAt: session.startedAt }))
+        return reply(response, listed(found, page.length === asked.limit ? asked.from + asked.limit : undefined))
+      }
+      case "session": {
+        ledger.count("sessions asked after")
+        const session = sessions.find(asked.id)
+        return reply(response, sessionIs(session?.over === true && !session.silent))
+      }
+      case "other": {
+        const about = START_READS.get(asked.path)
+        if (about !== undefined) return reply(response, succeeded(about))
+        const address = new URL(request.url ?? "/", "http://platform").searchParams.get("q")
+        if (address === null) return reply(response, NOT_FOUND)
+        ledger.count("addresses looked up")
+        const facts = { is_vpn: isVpn(address), is_proxy: false, is_tor: false, is_datacenter: false }
+        return reply(response, { status: 200, body: facts })
+      }
     }
-    const address = url.searchParams.get("q")
-    if (address === null) return answer(response, 404, { detail: "Not found." })
-    ledger.count("addresses looked up")
-    return answer(response, 200, { is_vpn: isVpn(address), is_proxy: false, is_tor: false, is_datacenter: false })
   }
 
-  const server = createServer((request, response) => {
+  const listening = await listen((request, response) => {
     handle(request, response).catch((error: unknown) => ledger.problem("the platform failed", String(error)))
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const listening = server.address()
-  if (listening === null || typeof listening === "string") throw new Error("a TCP server has a port")
+  })
   return {
     origin: `http://127.0.0.1:${listening.port}`,
     calm: (now) => {
       calm = now
     },
-    stop: async () => {
-      server.close()
-      server.closeAllConnections()
-    },
+    stop: listening.dispose,
   }
 }

@@ -6,10 +6,10 @@
 import type { Redis } from "ioredis"
 import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
-import type { State, Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
-import type { EndState } from "../../src/protocol/Session.ts"
+import type { Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
+import { type GrantedSlot, orderViolations } from "../model/order.ts"
+import { TERMINAL } from "../model/queue-state.ts"
 import type { Ledger } from "./ledger.ts"
-import { type GrantedSlot, orderViolations } from "./order.ts"
 import { CAMPAIGN } from "./store-figures.ts"
 
 /** Instances' clocks differ, and records arrive during a read. */
@@ -21,19 +21,6 @@ export interface TicketAudit {
   /** Compares the orders after everything has ended. */
   readonly conclude: () => Promise<void>
 }
-
-const ENDED: { readonly [S in EndState]: true } = {
-  ended: true,
-  left: true,
-  abandoned: true,
-  missed: true,
-  failed: true,
-  reclaimed: true,
-  removed: true,
-  stopped: true,
-  silent: true,
-}
-const isEnd = (state: State): state is EndState => state in ENDED
 
 /**
  * `wentBack` returns how many starts of a ticket failed, so that it was called again, later than its rank, and how many of these were
@@ -69,7 +56,7 @@ export const makeTicketAudit = (
         continue
       }
       const { accepted, lease, network = "", seq, since: slotSince = 0, state }: Ticket = JSON.parse(record)
-      if (!isEnd(state)) ledger.problem("ended tickets in a state that is not terminal", record)
+      if (!TERMINAL.has(state)) ledger.problem("ended tickets in a state that is not terminal", record)
       // the slot of a start in doubt whose session was found running: not a ticket, and it ends with the session
       else if (id.startsWith("?")) ledger.count(`starts in doubt that ran, ${state}`)
       else ledger.count(`tickets ${state}`)

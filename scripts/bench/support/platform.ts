@@ -1,6 +1,5 @@
-/** A platform that starts every session at once. */
-import { once } from "node:events"
-import { createServer } from "node:http"
+/** A platform that starts every session at once, and keeps none: the benchmarks start millions. */
+import { listen, reply, succeeded } from "../../../test/harness/platform-wire.ts"
 
 export interface Platform {
   readonly url: string
@@ -9,14 +8,9 @@ export interface Platform {
 
 export const startPlatform = async (): Promise<Platform> => {
   let sessions = 0
-  const server = createServer((request, response) => {
+  const { dispose, origin } = await listen((request, response) => {
     request.resume()
-    response.setHeader("content-type", "application/json")
-    const data = { sessionWebSocketURL: "ws://127.0.0.1/session", sessionId: `session-${++sessions}` }
-    response.end(JSON.stringify({ success: true, data }))
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
-  return { url: `http://127.0.0.1:${address.port}/api/v1/`, close: () => server.close() }
+    reply(response, succeeded({ sessionWebSocketURL: "ws://127.0.0.1/session", sessionId: `session-${++sessions}` }))
+  })
+  return { url: `${origin}api/v1/`, close: () => void dispose() }
 }

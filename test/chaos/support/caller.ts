@@ -246,7 +246,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     const [invoked] = hub.invoked
     await hub.dispose()
     if (invoked?.target === "SessionReady")
-      return { session: String(invoked.argument.webSocketUrl).split("/").at(-1) ?? "" }
+      return { session: new URL(String(invoked.argument.webSocketUrl)).pathname.slice(1) }
     if (invoked === undefined) return stopped() ? { outcome: "stopped" } : "again"
     const answer = await send("GET", `/api/session/${caller.ticket}`)
     return { outcome: answer === undefined ? "failed" : (field(answer, "state") ?? "unknown") }

@@ -6,7 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { CIRCUIT_OPEN_MILLIS } from "../../../src/platform-api/circuit.ts"
 import { ask, field } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
-import { type QueueState, TERMINAL } from "../../model/queue-state.ts"
+import { type GrantedSlot, orderViolations } from "../../model/order.ts"
+import { isDrained, notOver } from "../../model/over.ts"
+import { isDoubt, type QueueState } from "../../model/queue-state.ts"
 import { type Caller, sessionOf } from "./caller.ts"
 import type { Rig } from "./rig.ts"
 
@@ -69,8 +71,8 @@ const drain = async (rig: Rig): Promise<QueueState> => {
       const { platform } = rig
       const empty =
         state !== undefined &&
-        state.waiting.size + state.leases.size + state.settlements.size + state.sessions.size + state.presence.size ===
-          0 &&
+        isDrained(state) &&
+        state.sessions.size + state.presence.size === 0 &&
         platform.running() === 0 &&
         platform.untold() === 0
       if (!empty) throw new Error(summary())
@@ -82,22 +84,12 @@ const drain = async (rig: Rig): Promise<QueueState> => {
   return state
 }
 
-/**
- * I2: by the store's own record, a ticket with a later lease had a later place, unless it was requeued and called
- * again.
- */
-const inOrder = ({ tickets }: QueueState, again: (ticket: string) => boolean): ReadonlyArray<string> => {
-  const called = [...tickets]
-    .filter(([id, { lease }]) => lease !== "" && !id.startsWith("?") && !again(id))
-    .map(([, ticket]) => ticket)
-    .toSorted((a, b) => Number(a.lease) - Number(b.lease))
-  return called.flatMap(({ lease, seq }, i) => {
-    const before = called[i - 1]
-    return before !== undefined && before.seq > seq
-      ? [`I2: place ${seq} got lease ${lease}, after place ${before.seq} had ${before.lease}`]
-      : []
-  })
-}
+/** The slots that the store's own record says were given, but for those of tickets that were requeued and called again. */
+const slotsGiven = ({ tickets }: QueueState, again: (ticket: string) => boolean): ReadonlyArray<GrantedSlot> =>
+  [...tickets]
+    .filter(([id, { lease }]) => lease !== "" && !isDoubt(id) && !again(id))
+    // without shares of networks, when they were held is of no importance
+    .map(([, { lease, seq }]) => ({ lease: Number(lease), seq, network: "", from: 0, until: 0 }))
 
 /**
  * I2 and I5 as callers saw them: nobody moves back except behind `back` tickets requeued after a failed start, and
@@ -207,9 +199,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     if (outcome !== "talked" && !allowed.outcomes.includes(outcome))
       wrongs.add(`I3: ${n} callers ended as "${outcome}"`)
   }
-  for (const [id, { state: left }] of state.tickets) {
-    if (!TERMINAL.has(left)) wrongs.add(`I3: ticket ${id.slice(0, 4)}… is left in state ${left}`)
-  }
+  for (const wrong of notOver(state)) wrongs.add(wrong)
   if (!allowed.rollback && !allowed.emptied) {
     // a call that nobody has reported is over when the longest one has passed
     const over = rig.options.ends === "none" ? "reclaimed" : "ended"
@@ -227,7 +217,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
       if (allowed.putBack !== true) return false
       return holder === undefined || holder.putBack || seen.has(ticket) || platform.failed.has(holder.attempt)
     }
-    for (const wrong of inOrder(state, again)) wrongs.add(wrong)
+    for (const wrong of orderViolations(slotsGiven(state, again), [], 0)) wrongs.add(wrong)
     const back = allowed.putBack === true ? rig.options.slots : Math.min(rig.options.slots, unanswered.size)
     for (const wrong of asCallersSaw(callers, watch.windowsAnew(), again, back)) wrongs.add(wrong)
     // I5: one session per attempt, except sessions that the gates did not learn of and nobody has joined

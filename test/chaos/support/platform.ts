@@ -2,9 +2,22 @@
  * The platform in chaos tests: it starts sessions, knows which of them run, ends them when their caller has talked
  * enough or never came, and sends the webhook until a gate has accepted it, sometimes twice. It records every request.
  */
-import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { ServerResponse } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
+import {
+  type Answer,
+  type Asked as AskedFor,
+  AT_CAPACITY,
+  askedOf,
+  listed,
+  listen,
+  NOT_FOUND,
+  refused,
+  reply,
+  type StartBody,
+  sessionIs,
+  started,
+} from "../../harness/platform-wire.ts"
 import type { Chance } from "../../simulation/chance.ts"
 
 export interface Session {
@@ -73,16 +86,6 @@ export interface ChaosPlatform {
   readonly dispose: () => Promise<void>
 }
 
-const read = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString()
-}
-
-const reply = (response: ServerResponse, status: number, body: unknown): void => {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
-}
-
 const WEBHOOK_PAUSE = 100
 
 export const startChaosPlatform = async (options: PlatformOptions): Promise<ChaosPlatform> => {
@@ -131,17 +134,14 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
   /** Whether a request ends here because of the fault. One that hangs is cut off when the fault is over. */
   const spoilt = async (response: ServerResponse): Promise<boolean> => {
     const { fault } = platform
-    if (fault === "refuses") reply(response, 503, { detail: "Service unavailable." })
+    if (fault === "refuses") reply(response, { status: 503, body: { detail: "Service unavailable." } })
     if (fault !== "hangs") return fault === "refuses"
     while (platform.fault === "hangs" && !stopped && !response.destroyed) await sleep(50, undefined, { ref: false })
     response.destroy()
     return true
   }
 
-  const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body: { readonly clientIdentifier?: string; readonly webCampaignId?: string } = JSON.parse(
-      await read(request),
-    )
+  const initiate = async (body: StartBody, response: ServerResponse): Promise<void> => {
     const attempt = body.clientIdentifier ?? ""
     if (await spoilt(response)) {
       failed.add(attempt)
@@ -151,8 +151,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     if (!told) failed.add(attempt)
     if (running >= limit) {
       refusals++
-      reply(response, 429, { success: false, code: "CONCURRENCY_LIMIT_REACHED", message: "Too many calls." })
-      return
+      return reply(response, AT_CAPACITY)
     }
     const n = sessions.length + 1
     const session: Session = {
@@ -177,15 +176,8 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     }, joinMillis).unref()
     await sleep(chance.below(startMillis), undefined, { ref: false })
     while (platform.hold && !stopped) await sleep(20)
-    if (!told) return reply(response, 500, { detail: "Internal server error." })
-    reply(response, 200, {
-      success: true,
-      data: {
-        webSessionId: session.webId,
-        conversationSessionId: session.conversationId,
-        sessionWebSocketURL: `ws://127.0.0.1:9/${session.webId}`,
-      },
-    })
+    if (!told) return reply(response, { status: 500, body: { detail: "Internal server error." } })
+    reply(response, started({ web: session.webId, conversation: session.conversationId }))
   }
 
   /** A token, which opens one session. */
@@ -214,54 +206,49 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     byId.set(token, session)
     await sleep(chance.below(startMillis), undefined, { ref: false })
     while (platform.hold && !stopped) await sleep(20)
-    reply(response, 200, { token, expires_in_seconds: 10 })
+    reply(response, { status: 200, body: { token, expires_in_seconds: 10 } })
   }
 
   /** The newest sessions, and the cursor of the next ones. */
-  const list = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body: { readonly limit: number; readonly nextCursor?: string } = JSON.parse(await read(request))
-    if (await spoilt(response)) return
-    const from = Number(body.nextCursor ?? 0)
-    const page = sessions.toReversed().slice(from, from + body.limit)
-    const items = page.map(({ attempt, campaign, conversationId, createdAt, webId }) => ({
-      ...{ id: webId, webSessionId: webId, conversationSessionId: conversationId },
-      ...{ clientIdentifier: attempt, webCampaignId: campaign, createdAt: new Date(createdAt).toISOString() },
-    }))
-    const nextCursor = from + page.length < sessions.length ? String(from + page.length) : null
-    reply(response, 200, { success: true, data: { items, nextCursor } })
+  const list = (from: number, limit: number): Answer => {
+    const page = sessions.toReversed().slice(from, from + limit)
+    return listed(
+      page.map(({ attempt, campaign, conversationId, createdAt, webId }) => ({
+        ...{ web: webId, conversation: conversationId, client: attempt },
+        ...{ campaign, createdAt },
+      })),
+      from + page.length < sessions.length ? from + page.length : undefined,
+    )
   }
 
-  const history = async (session: Session | undefined, response: ServerResponse): Promise<void> => {
+  const history = (session: Session | undefined): Answer =>
+    session === undefined ? refused(404, "SESSION_NOT_FOUND") : sessionIs(session.endedAt !== undefined)
+
+  const answer = async (request: AskedFor, response: ServerResponse): Promise<void> => {
+    if (request.what === "start") return initiate(request.body, response)
+    if (silent && request.what === "other" && request.path.endsWith("/v1/token")) return grant(response)
     if (await spoilt(response)) return
-    if (session === undefined) reply(response, 404, { success: false, code: "SESSION_NOT_FOUND" })
-    else {
-      const endedAt = session.endedAt === undefined ? null : "2026-01-01T00:00:00Z"
-      reply(response, 200, { success: true, data: { status: 3, endedAt } })
-    }
+    if (request.what === "list") reply(response, list(request.from, request.limit))
+    else if (request.what === "session") reply(response, history(byId.get(request.id)))
+    else reply(response, NOT_FOUND)
   }
 
-  const server = createServer((request, response) => {
+  const { dispose, origin, port } = await listen(async (request, response) => {
     response.on("error", () => {})
-    const [, id] = /\/websession\/history\/([^/]+)$/.exec(request.url ?? "") ?? []
-    // a request that was cut in the middle is not a request
-    const cut = (): void => void response.destroy()
-    const start = request.url?.endsWith("/websession/initiate") === true
-    const listed = request.url?.endsWith("/websession/history") === true
-    const what = start ? "start" : listed || id !== undefined ? "history" : "other"
-    asked.push({ at: performance.now(), what })
-    if (id !== undefined) history(byId.get(decodeURIComponent(id)), response).catch(cut)
-    else if (silent && request.url?.startsWith("/v1/token?") === true) grant(response).catch(cut)
-    else if (start) initiate(request, response).catch(cut)
-    else if (listed) list(request, response).catch(cut)
-    else spoilt(response).then((done) => (done ? undefined : reply(response, 404, { detail: "Not found." })), cut)
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
+    try {
+      const ask = await askedOf(request)
+      const about = ask.what === "list" || ask.what === "session" ? "history" : ask.what
+      asked.push({ at: performance.now(), what: about })
+      await answer(ask, response)
+    } catch {
+      // a request that was cut in the middle is not a request
+      response.destroy()
+    }
+  })
 
   const platform: ChaosPlatform = {
-    port: address.port,
-    baseUrl: `http://127.0.0.1:${address.port}/api/v1`,
+    port,
+    baseUrl: `${origin}api/v1`,
     sessions,
     refusals: () => refusals,
     running: () => running,
@@ -286,10 +273,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     },
     dispose: async () => {
       stopped = true
-      const closed = once(server, "close")
-      server.close()
-      server.closeAllConnections()
-      await closed
+      await dispose()
     },
   }
   return platform

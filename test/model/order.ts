@@ -17,6 +17,8 @@ export interface GrantedSlot {
   readonly until: number
 }
 
+const of = ({ network }: GrantedSlot): string => (network === "" ? "" : ` of ${network}`)
+
 /** The precision with which instances know the store's time (ms). */
 const TOLERANCE = 100
 
@@ -53,9 +55,7 @@ export const orderViolations = (
     for (let n = index - 1; n >= 0 && (highest[n] ?? 0) > late.seq; n--) {
       const early = ordered[n]
       if (early === undefined || early.seq < late.seq || mayOvertake(early, late)) continue
-      wrong.push(
-        `place ${late.seq} (${late.network}) got a slot after place ${early.seq} (${early.network || "no network"})`,
-      )
+      wrong.push(`I2: place ${late.seq}${of(late)} got a slot after place ${early.seq}${of(early)}`)
       break
     }
     highest.push(Math.max(late.seq, highest.at(-1) ?? 0))

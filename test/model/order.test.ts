@@ -1,4 +1,4 @@
-/** The soak's check of order: which tickets may be overtaken. */
+/** Which tickets may be overtaken. */
 import { assert, describe, it } from "@effect/vitest"
 import { type GrantedSlot, orderViolations } from "./order.ts"
 
@@ -18,7 +18,7 @@ describe("the order in which slots were given", () => {
   it("is that of acceptance", () => {
     assert.deepStrictEqual(orderViolations([...running, given(3, 3, "b", 1_000)], [], MOST), [])
     assert.deepStrictEqual(orderViolations([given(2, 1, "b", 0), given(1, 2, "c", 1_000)], [], MOST), [
-      "place 1 (c) got a slot after place 2 (b)",
+      "I2: place 1 of c got a slot after place 2 of b",
     ])
     assert.deepStrictEqual(orderViolations([given(2, 1, "", 0), given(1, 2, "", 1_000)], [], MOST).length, 1)
   })
