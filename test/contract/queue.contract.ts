@@ -15,10 +15,12 @@ import { holds } from "./queue/holds.ts"
 import { networks } from "./queue/networks.ts"
 import { offers } from "./queue/offers.ts"
 import { operator } from "./queue/operator.ts"
-import { outages } from "./queue/outages.ts"
+import { outagePlaces } from "./queue/outage-places.ts"
+import { outageTurns } from "./queue/outage-turns.ts"
 import { pauses } from "./queue/pauses.ts"
 import { presence } from "./queue/presence.ts"
 import { quarantine } from "./queue/quarantine.ts"
+import { refusals } from "./queue/refusals.ts"
 import { registry } from "./queue/registry.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
@@ -38,10 +40,12 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   capacity(test)
   accounts(test)
   failures(test)
+  refusals(test)
   doubts(test)
   presence(test)
   quarantine(test)
-  outages(test)
+  outageTurns(test)
+  outagePlaces(test)
   holds(test)
   networks(test)
   deadlines(test)

@@ -12,20 +12,7 @@ import {
   search,
   WINDOW_MILLIS,
 } from "../../src/operator/find.ts"
-
-const FIGURES = {
-  present: 0,
-  live: 0,
-  averageMillis: 0,
-  backoffUntil: 0,
-  disrupted: false,
-  probeUntil: 0,
-  doubts: 0,
-  paused: false,
-  draining: false,
-  accepted: 0,
-  firstAcceptedAt: 0,
-}
+import { EMPTY_VIEW } from "../support/queue-view.ts"
 
 /** Campaigns with so many waiting tickets, whose hash is their number; counts the pages and rows that are read. */
 const world = (sizes: Readonly<Record<string, number>>) => {
@@ -46,7 +33,7 @@ const world = (sizes: Readonly<Record<string, number>>) => {
         acceptedAt: 1,
         presentUntil: 1,
       }))
-      return { ...FIGURES, waiting, held: 0, slotPage: [], waitingPage }
+      return { ...EMPTY_VIEW, waiting, held: 0, slotPage: [], waitingPage }
     })
   const find = (hash: string, from?: string) =>
     search(

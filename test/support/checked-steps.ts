@@ -2,7 +2,7 @@
  * Runs steps of a queue and reads the store after each. Fails the test as soon as an invariant does not hold, a signal is missing or
  * superfluous, or a settlement is not what the step owes.
  */
-
+import { EventEmitter, once } from "node:events"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CampaignContext, Signal, StepResult } from "../../src/fifo-queue/FifoQueue.ts"
@@ -13,12 +13,13 @@ import type { Settlement } from "../../src/protocol/settlements.ts"
 import { INSTANCE_CHANNEL, readSignal } from "../../src/protocol/signals.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
-import { eventually } from "../harness/process.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
 import type { Change } from "../model/change.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedNews, expectedSettlements, expectedSignals, settlementText, signalText } from "../model/obligations.ts"
 import { doubtIds, EMPTY, probe, readState } from "../model/queue-state.ts"
+
+const ARRIVES_WITHIN_MILLIS = 15_000
 
 /** The account of a campaign, with the state of each of its campaigns. */
 export interface CheckedAccount {
@@ -59,14 +60,21 @@ export const makeCheckedSteps = Effect.fnUntraced(function* (
   /** what was published to any instance, and what should have been */
   const published: Array<{ readonly text: string; readonly signal: Signal | undefined }> = []
   const expected: Array<string> = []
+  const arrivals = new EventEmitter()
   for (const each of instances) {
     yield* store.subscribe(INSTANCE_CHANNEL + each, (message) => {
       const signal = readSignal(message)
       published.push({ text: signal === undefined ? message : signalText(signal), signal })
+      arrivals.emit("message")
     })
   }
   const allPublished = (what: ReadonlyArray<string>): Effect.Effect<void> =>
-    Effect.promise(() => eventually(`the messages ${what.join(", ")}`, () => published.length >= what.length))
+    Effect.promise(async () => {
+      const signal = AbortSignal.timeout(ARRIVES_WITHIN_MILLIS)
+      while (published.length < what.length) {
+        await once(arrivals, "message", { signal }).catch(() => assert.fail(`not published: ${what.join(", ")}`))
+      }
+    })
 
   let last: { readonly signals: ReadonlyArray<Signal>; readonly published: ReadonlyArray<Signal> } = {
     signals: [],

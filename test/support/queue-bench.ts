@@ -285,6 +285,16 @@ export const makeBench = Effect.fnUntraced(function* (
         (id) => Effect.map(moves.admit(id), (admission) => assert.strictEqual(admission._tag, "waiting")),
         { discard: true },
       ),
+    /** The same of many, who are checked together: to read them all after each would take their square. */
+    waitTogether: Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+      for (const id of ids) {
+        watchTicket(id)
+        const newcomer = { id, caller: "", holds: false, network: "", data: `data of ${id}` }
+        const { result, settlements, signals } = yield* queue().admit(at(), newcomer)
+        assert.deepStrictEqual([result._tag, settlements, signals], ["waiting", [], []])
+      }
+      yield* checkAgain
+    }),
     begin,
     /** steps without checks, for many tickets */
     unchecked: {

@@ -8,7 +8,7 @@ import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { type Rule, Store } from "../../../src/store/Store.ts"
 import type { Bench } from "../../support/queue-bench.ts"
-import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
+import { ids, LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
 const UNSERVED = 60_000
 
@@ -131,7 +131,7 @@ export const clearing = (test: QueueTest): void => {
 
   test("more waiting tickets than one step handles are removed in further steps, none twice", { slots: 0 }, (q) =>
     Effect.gen(function* () {
-      yield* q.wait(...Array.from({ length: 450 }, (_, n) => `t${n}`))
+      yield* q.waitTogether(ids(450))
       yield* TestClock.adjust(UNSERVED)
       const sent: Array<number> = []
       for (let more = true; more; ) {

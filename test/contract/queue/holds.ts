@@ -218,7 +218,7 @@ export const holds = (test: QueueTest): void => {
     Effect.gen(function* () {
       const many = Array.from({ length: 2 * MAX_WITHDRAWN_PER_STEP + 1 }, (_, n) => `m${n}`)
       yield* q.admit("a1")
-      yield* q.wait(...many, "known")
+      yield* q.waitTogether([...many, "known"])
       q.setWithdrawing(q.here, "a1", ...many)
       yield* outage(q, q.here)
       yield* sweepOn(q, q.here)

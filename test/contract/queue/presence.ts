@@ -128,7 +128,7 @@ export const presence = (test: QueueTest): void => {
     Effect.gen(function* () {
       const many = ids(2 * MAX_CLEARED_PER_STEP + 50)
       yield* q.enter("t0")
-      yield* q.wait(...many)
+      yield* q.waitTogether(many)
       yield* TestClock.adjust(GRACE)
       const last = `t${many.length}`
       yield* q.heartbeat(last)
@@ -146,7 +146,7 @@ export const presence = (test: QueueTest): void => {
   test("a newcomer waits behind absent tickets that one step could not abandon", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t0")
-      yield* q.wait(...ids(MAX_CLEARED_PER_STEP + 1))
+      yield* q.waitTogether(ids(MAX_CLEARED_PER_STEP + 1))
       yield* TestClock.adjust(GRACE + 1)
       q.setSlots(2)
       assert.strictEqual((yield* q.admit("new"))._tag, "waiting")

@@ -10,6 +10,7 @@ import { withTicketLast } from "../../../src/operator/commands/operate.ts"
 import { showCampaign } from "../../../src/operator/commands/run.ts"
 import { storeHealth } from "../../../src/operator/layer.ts"
 import type { Health } from "../../../src/operator/shapes.ts"
+import { EMPTY_VIEW } from "../../support/queue-view.ts"
 
 const NO_VIEW = {
   ...{ version: 1 as const, now: 0, campaigns: ["default"], campaign: "default", slots: 1, instance: "i" },
@@ -59,25 +60,7 @@ describe("a command of an operator", () => {
   it.effect("says of a platform that reports no ends of calls what to check there", () =>
     Effect.gen(function* () {
       const queue = {
-        ...{
-          waiting: 0,
-          present: 0,
-          held: 0,
-          live: 0,
-          averageMillis: 0,
-          backoffUntil: 0,
-          disrupted: false,
-          probeUntil: 0,
-        },
-        ...{
-          doubts: 0,
-          paused: false,
-          draining: false,
-          accepted: 0,
-          firstAcceptedAt: 0,
-          slotPage: [],
-          waitingPage: [],
-        },
+        ...EMPTY_VIEW,
         platform: { state: "webhooks_missing" as const, since: 1_800_000_000_000, startAt: 0, code: "", setting: "" },
       }
       const { lines } = yield* showCampaign({ view: () => Effect.succeed({ ...NO_VIEW, queue }) }, "default")
