@@ -3,34 +3,25 @@
  * version calls callers whose page is at the other, and starts and ends calls of the other.
  */
 import { assert, it } from "@effect/vitest"
-import { type Gate, makeBench } from "../harness/gate.ts"
+import type { Gate } from "../harness/gate.ts"
 import { textOf } from "../harness/http.ts"
-import { lastRelease, noLastRelease } from "../harness/last-release.ts"
 import { eventually } from "../harness/process.ts"
-import { startRedis } from "../harness/redis.ts"
-import { startPlatform } from "../harness/servers.ts"
 import { load, startBalancer } from "./support/load.ts"
 import { allAwayFrom, openPage, type Page } from "./support/page.ts"
-import { settings, settingsFile } from "./support/reload.ts"
+import { upgrading } from "./support/upgrade.ts"
 
 const CALLERS = 200
 const EXITED = { code: 0, signal: null }
 const addressOf = (caller: number): string => `192.0.2.${caller}`
 
-it("an upgrade from the last release, gate by gate under load, fails no request and loses no place", {
-  timeout: 180_000,
-}, async ({ skip }) => {
-  const absent = noLastRelease()
-  if (absent !== undefined) return skip(absent)
-  const bench = makeBench()
-  try {
-    const released = bench.own(lastRelease())
-    const redis = bench.own(await startRedis())
-    const platform = bench.own(await startPlatform())
-    const file = settingsFile(bench)
-    file.write(settings({ store: redis.url, platform }))
-    const old = () => bench.gate({}, ["--config", file.path], released.main)
-    const upgraded = () => bench.gate({}, ["--config", file.path])
+it(
+  "an upgrade from the last release, gate by gate under load, fails no request and loses no place",
+  {
+    timeout: 180_000,
+  },
+  upgrading(async ({ args, bench, platform, released }) => {
+    const old = () => bench.gate({}, args, released.main)
+    const upgraded = () => bench.gate({}, args)
 
     const [oldOne, oldTwo] = await Promise.all([old(), old()])
     const balancer = bench.own(await startBalancer([oldOne, oldTwo]))
@@ -101,7 +92,5 @@ it("an upgrade from the last release, gate by gate under load, fails no request 
       problems.filter((line) => !/IpIntel\.Provider is none|there is no platform API at this address/.test(line)),
       [],
     )
-  } finally {
-    await bench.dispose()
-  }
-})
+  }),
+)

@@ -3,35 +3,26 @@
  * the last release and one of this version serve the same callers on one Redis.
  */
 import { assert, it } from "@effect/vitest"
-import { makeBench } from "../harness/gate.ts"
 import { textOf } from "../harness/http.ts"
-import { lastRelease, noLastRelease } from "../harness/last-release.ts"
 import { eventually } from "../harness/process.ts"
-import { startRedis } from "../harness/redis.ts"
-import { startPlatform } from "../harness/servers.ts"
 import { openSocket } from "./support/push.ts"
-import { consoleAsks, settings, settingsFile } from "./support/reload.ts"
+import { consoleAsks } from "./support/reload.ts"
+import { upgrading } from "./support/upgrade.ts"
 
 /** What the console shows of a slot. */
 interface Shown {
   readonly queue?: { readonly slotPage?: ReadonlyArray<{ readonly lease: string; readonly deadline: number }> }
 }
 
-it("a gate of the last release serves the callers of calls that this version has ended as silent or stopped", {
-  timeout: 120_000,
-}, async ({ skip }) => {
-  const absent = noLastRelease()
-  if (absent !== undefined) return skip(absent)
-  const bench = makeBench()
-  try {
-    const released = bench.own(lastRelease())
-    const redis = bench.own(await startRedis())
-    const platform = bench.own(await startPlatform())
-    const file = settingsFile(bench)
-    file.write(settings({ store: redis.url, platform }))
+it(
+  "a gate of the last release serves the callers of calls that this version has ended as silent or stopped",
+  {
+    timeout: 120_000,
+  },
+  upgrading(async ({ args, bench, released }) => {
     const [old, upgraded] = await Promise.all([
-      bench.gate({}, ["--config", file.path], released.main),
-      bench.gate({ VoiceAiPlatform__SilenceSeconds: "10" }, ["--config", file.path]),
+      bench.gate({}, args, released.main),
+      bench.gate({ VoiceAiPlatform__SilenceSeconds: "10" }, args),
     ])
     const statusAt = async (gate: typeof old, ticket: string) => (await gate.ask("GET", `/api/session/${ticket}`)).json
     const silence = (gate: typeof old, ticket: string) =>
@@ -83,7 +74,5 @@ it("a gate of the last release serves the callers of calls that this version has
 
     for (const { output } of [old, upgraded])
       assert.notInclude(output(), "records of campaign default that cannot be read")
-  } finally {
-    await bench.dispose()
-  }
-})
+  }),
+)
