@@ -7,17 +7,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 /** Each takes half a minute or more; the longest first. Another file may be added, and none has to be. */
 const LONG = [
   "package/package.system.test.ts",
-  "contract/differential.test.ts",
-  "simulation/simulation.test.ts",
-  "simulation/redis.test.ts",
   "chaos/chaos.test.ts",
-  "contract/differential-faults.test.ts",
   "contract/queue.test.ts",
   "e2e/operate.test.ts",
   "examples/frameworks.system.test.ts",
   "web/dashboard/sign-in.test.ts",
   "e2e/changed-settings.test.ts",
-  "simulation/faults.test.ts",
   "examples/examples.system.test.ts",
   "web/widget/waiting/queue.test.ts",
   "e2e/traces.test.ts",

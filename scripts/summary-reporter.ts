@@ -1,8 +1,9 @@
 /**
- * Prints a final line for scripts: `N passed, N failed`. A file that could not be loaded and an error outside of any test count as
- * failed.
+ * Prints final lines: how to begin the random suites where they have begun, and for scripts `N passed, N failed`. A file that could not be
+ * loaded and an error outside of any test count as failed.
  */
 import type { Reporter, TestModule } from "vitest/node"
+import { SEED } from "../test/harness/seed.ts"
 
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, unhandledErrors: ReadonlyArray<unknown>): void {
@@ -16,6 +17,11 @@ export default class SummaryReporter implements Reporter {
         else if (state === "failed") failed++
       }
     }
-    process.on("exit", () => process.stdout.write(`\n${passed} passed, ${failed} failed\n`))
+    process.on("exit", () => {
+      process.stdout.write(
+        `\nThe random suites began with seed ${SEED}: TEST_SEED=${SEED} npm test begins there again.\n`,
+      )
+      process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
+    })
   }
 }

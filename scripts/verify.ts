@@ -13,7 +13,8 @@ import { join } from "node:path"
 const SUITES = ["abuse", "contract", "simulation", "outages", "fuzz", "chaos", "soak"]
 /** What a run of all gives a suite besides its own defaults. */
 const ALSO: Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>> = {
-  simulation: [[], ["--planted"]],
+  contract: [[], ["--planted"]],
+  simulation: [[], ["--signals", "page"], ["--signals", "none"], ["--redis"], ["--planted"]],
   chaos: [[], ["--planted"]],
 }
 

@@ -1,6 +1,6 @@
 /**
  * The test of `differential.test.ts`: rules that are wrong on purpose are found, by the invariants, by Redis, or by both, as it is said
- * of each, within some histories.
+ * of each, within some histories. `npm run verify -- contract --planted` also plays what is left of them then: nothing else finds it there.
  */
 
 import { assert, describe, it } from "@effect/vitest"
@@ -20,6 +20,8 @@ import { replayerOfSuite } from "./differential/replay.ts"
 const HISTORIES = 300
 /** Those that are played before looking whether all has been found. */
 const BATCH = 50
+/** Whether all are played, though it was found. */
+const PLAYS_ALL = process.env.TEST_HISTORIES !== undefined
 
 describe("the rules, as they are and as Lua, are found to differ when one of them is wrong:", () => {
   const opened = replayerOfSuite()
@@ -36,17 +38,13 @@ describe("the rules, as they are and as Lua, are found to differ when one of the
 
   const finds = (what: string, wrong: (seed: number) => History, by: ReadonlyArray<Finder>) =>
     it(what, { timeout: 60_000 }, async () => {
-      let [byInvariants, byRedis] = [false, false]
-      for (let from = 0; from < HISTORIES && !(byInvariants && byRedis); from += BATCH) {
+      const found = new Set<Finder>()
+      for (let from = 0; from < HISTORIES && (PLAYS_ALL || !by.every((finder) => found.has(finder))); from += BATCH) {
         const batch = Array.from({ length: BATCH }, (_, n) => wrong(from + n + 1))
-        byInvariants ||= batch.some((history) => history.wrong.length > 0)
-        byRedis ||= (await opened().replay(batch)).length > 0
+        if (batch.some((history) => history.wrong.length > 0)) found.add("invariants")
+        if ((await opened().replay(batch)).length > 0) found.add("Redis")
       }
-      const found: ReadonlyArray<Finder> = [
-        ...(byInvariants ? (["invariants"] as const) : []),
-        ...(byRedis ? (["Redis"] as const) : []),
-      ]
-      assert.deepStrictEqual(found, by)
+      assert.sameMembers([...found], [...by])
     })
 
   const impatient = wrongly(queue.admit, (db, keys, now, context, calls) => {

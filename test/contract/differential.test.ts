@@ -2,23 +2,29 @@
  * Memory and Redis answer alike: random histories run on the memory store, whose data are checked after every step, and
  * are replayed on a real Redis by the compiled Lua. Every answer, every message and the final data must be equal.
  *
- * Seeds are 1, 2, 3…; `DIFFERENTIAL_SEED` sets the first and `DIFFERENTIAL_HISTORIES` the number: a failure is repeated
- * with its seed and 1.
+ * Where they begin, the commit decides (`test/harness/seed.ts`). `npm run verify -- contract` plays ten times as many, from `TEST_SEED` on, and
+ * then they must reach every kind of answer.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { SEED } from "../harness/seed.ts"
 import { accountHistory } from "./differential/account-history.ts"
 import { describeStep, type History } from "./differential/history.ts"
 import { limiterHistory } from "./differential/limiter-history.ts"
 import { queueHistory } from "./differential/queue-history.ts"
 import { type Mismatch, replayerOfSuite } from "./differential/replay.ts"
 
-const FIRST = Number(process.env.DIFFERENTIAL_SEED ?? "1")
-const HISTORIES = process.env.DIFFERENTIAL_HISTORIES
+/** How many histories of a kind; in a long run `TEST_HISTORIES`. */
+const countOf = (usual: number): number => Number(process.env.TEST_HISTORIES ?? usual)
+const QUEUES = countOf(300)
+const ACCOUNTS = countOf(40)
+const LIMITERS = countOf(250)
+/** So many reach every kind of answer. */
+const ENOUGH = 1_000
 /** Small enough for the sockets' buffers: the server replays a batch while the next one is generated. */
 const BATCH = 50
 
 const failed = (seed: number, what: string): Error =>
-  new Error(`seed ${seed} (repeat with DIFFERENTIAL_SEED=${seed} DIFFERENTIAL_HISTORIES=1)\n${what}`)
+  new Error(`seed ${seed} (again: npm run verify -- contract --seed ${seed} --histories 1)\n${what}`)
 
 /** The word that classifies an answer of the queue. */
 const kindOf = (answer: unknown): string => {
@@ -47,9 +53,9 @@ describe("the rules, as they are and as Lua,", () => {
       const [mismatch] = await replayed
       if (mismatch !== undefined) throw failed(mismatch.seed, mismatch.report)
     }
-    for (let from = FIRST; from < FIRST + count; from += BATCH) {
+    for (let from = SEED; from < SEED + count; from += BATCH) {
       const batch: Array<History> = []
-      for (let seed = from; seed < Math.min(from + BATCH, FIRST + count); seed++) {
+      for (let seed = from; seed < Math.min(from + BATCH, SEED + count); seed++) {
         const made = history(seed)
         if (made.wrong.length > 0) throw failed(seed, [...made.wrong, ...made.steps.map(describeStep)].join("\n"))
         batch.push(made)
@@ -65,14 +71,13 @@ describe("the rules, as they are and as Lua,", () => {
     return kinds
   }
 
-  it("of the queue answer alike in 3,000 histories, and no invariant is broken", { timeout: 600_000 }, async () => {
-    const count = Number(HISTORIES ?? "3000")
+  it(`of the queue answer alike in ${QUEUES} histories, and no invariant is broken`, { timeout: 600_000 }, async () => {
     const before = opened().counts()
-    const kinds = await play(count, queueHistory)
+    const kinds = await play(QUEUES, queueHistory)
     const after = opened().counts()
-    assert.isAtLeast(after.answers - before.answers, 25 * count)
-    if (count < 1_000) return
-    assert.isAbove(after.messages - before.messages, count / 2)
+    if (QUEUES < ENOUGH) return
+    assert.isAtLeast(after.answers - before.answers, 25 * QUEUES)
+    assert.isAbove(after.messages - before.messages, QUEUES / 2)
     // the histories reach every kind of answer
     for (const [name, results] of Object.entries({
       "queue.admit": ["starting", "waiting", "full", "draining"],
@@ -94,20 +99,21 @@ describe("the rules, as they are and as Lua,", () => {
     }
   })
 
-  it("of campaigns that share an account answer alike in 400 histories, and none takes what is another's", {
+  it(`of campaigns that share an account answer alike in ${ACCOUNTS} histories, and none takes what is another's`, {
     timeout: 600_000,
   }, async () => {
     const before = opened().counts().answers
-    const count = Number(HISTORIES ?? "400")
-    const kinds = await play(count, accountHistory)
-    assert.isAtLeast(opened().counts().answers - before, 50 * count)
-    if (count < 400) return
+    const kinds = await play(ACCOUNTS, accountHistory)
+    if (ACCOUNTS < ENOUGH) return
+    assert.isAtLeast(opened().counts().answers - before, 50 * ACCOUNTS)
     for (const each of ["queue.admit starting", "queue.admit waiting", "queue.start starting", "queue.end released"]) {
       assert.isAbove(kinds.get(each) ?? 0, 300, each)
     }
   })
 
-  it("of the rate limiter answer alike in 2,500 histories, and as by counting", { timeout: 600_000 }, async () => {
-    await play(Number(HISTORIES ?? "2500"), limiterHistory)
+  it(`of the rate limiter answer alike in ${LIMITERS} histories, and as by counting`, {
+    timeout: 600_000,
+  }, async () => {
+    await play(LIMITERS, limiterHistory)
   })
 })

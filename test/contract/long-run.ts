@@ -1,30 +1,38 @@
 /**
  * Both stores are given random histories, as in `differential.test.ts`, until one is answered differently:
  *
- *     npm run verify -- contract [--seed N] [--minutes M]
+ *     npm run verify -- contract [--seed N] [--minutes M] [--histories N] [--planted]
  *
- * A round is a run of that file with 3,000 histories of the queue, of accounts and of the limiter each, from the next seeds on. By default
- * there is one round.
+ * A round is a run of that file with 3,000 histories of the queue, of accounts and of the limiter each, or `--histories`, from the next seeds on. By
+ * default there is one round. `--planted` is a run of `differential-faults.test.ts` in which each wrong rule is looked for in all of its histories.
  */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { makeRounds, millisOf, SHARED_FLAGS, seedOf } from "../harness/long-run.ts"
 
-const HISTORIES = 3_000
 const root = join(import.meta.dirname, "../..")
 
-const { values } = parseArgs({ options: SHARED_FLAGS })
-const another = makeRounds(millisOf(values.minutes))
-for (let seed = seedOf(values.seed); another() && process.exitCode === undefined; seed += HISTORIES) {
-  const { status } = spawnSync(
+const { values } = parseArgs({
+  options: {
+    ...SHARED_FLAGS,
+    histories: { type: "string", default: "3000" },
+    planted: { type: "boolean", default: false },
+  },
+})
+const found = (file: string, seed: number, histories: string): boolean =>
+  spawnSync(
     process.execPath,
-    [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "system", "test/contract/differential.test.ts"],
+    [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "system", `test/contract/${file}`],
     {
       cwd: root,
       stdio: "inherit",
-      env: { ...process.env, DIFFERENTIAL_SEED: String(seed), DIFFERENTIAL_HISTORIES: String(HISTORIES) },
+      env: { ...process.env, TEST_SEED: String(seed), TEST_HISTORIES: histories },
     },
-  )
-  if (status !== 0) process.exitCode = 1
+  ).status !== 0
+
+if (values.planted) process.exit(found("differential-faults.test.ts", 1, values.histories) ? 1 : 0)
+const another = makeRounds(millisOf(values.minutes))
+for (let seed = seedOf(values.seed); another() && process.exitCode === undefined; seed += Number(values.histories)) {
+  if (found("differential.test.ts", seed, values.histories)) process.exitCode = 1
 }

@@ -2,7 +2,7 @@
  * Generated input to everything that reads what strangers send: bodies made from the schemas and their mutations, random
  * text, deep JSON. Nothing may throw, nothing that breaks a rule may pass, and no answer may grow with the question.
  *
- * `FUZZ_CASES=n` sets the number of cases a target, `FUZZ_SEED=n` where they begin.
+ * Which cases, the commit decides (`test/harness/seed.ts`); `FUZZ_CASES=n` sets their number a target.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Redacted, Result } from "effect"
@@ -15,11 +15,11 @@ import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address
 import { readAnswer } from "../../src/platform-api/answer.ts"
 import type { InvalidRequest } from "../../src/protocol/refusals.ts"
 import { SessionRequest } from "../../src/protocol/Session.ts"
+import { SEED } from "../harness/seed.ts"
 import { Chance } from "../simulation/chance.ts"
 import { spoil, spoilText } from "./mutate.ts"
 
 const CASES = Number(process.env.FUZZ_CASES ?? 20_000)
-const SEED = Number(process.env.FUZZ_SEED ?? 1)
 /** The longest answer to a request that is wrong, in characters. */
 const LONGEST_REFUSAL = 8_192
 

@@ -1,15 +1,15 @@
 /**
  * A short run of `test/fuzz/long-run.ts`: the built gate and the built platform under generated requests, while some clients take their
- * time. `FUZZ_REQUESTS=n` sends more, `FUZZ_SEED=n` others.
+ * time. Which requests, the commit decides (`test/harness/seed.ts`); `npm run verify -- fuzz` sends more.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { describe as inWords } from "../fuzz/describe.ts"
 import { openPatient } from "../fuzz/patient.ts"
 import { run } from "../fuzz/run.ts"
 import { eventually } from "../harness/process.ts"
+import { SEED } from "../harness/seed.ts"
 
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 6_000)
-const SEED = Number(process.env.FUZZ_SEED ?? 1)
+const REQUESTS = 6_000
 
 /** They are cut after ten seconds; a busy machine needs more. */
 const SLOW = ["silence", "headers, a letter a second", "a header a second"]

@@ -13,7 +13,7 @@ import { failsAlike } from "./report.ts"
 import { withFewActions } from "./shrink.ts"
 import type { Planted } from "./world.ts"
 
-/** A fault is seen within so many histories. */
+/** A fault, and a corner, is seen within so many histories. */
 export const MOST_SEEDS = 200
 /** How many histories may be played to leave actions out of one. */
 const SHRINK_BUDGET = 120
@@ -76,6 +76,13 @@ export const search = (planted: Planted): (Found & { readonly isRecorded: boolea
   return found
 }
 
+/** Writes a table of this folder. */
+export const writeTable = (name: string, table: unknown): void => {
+  const file = join(import.meta.dirname, name)
+  writeFileSync(file, JSON.stringify(table))
+  execFileSync("npx", ["biome", "format", "--write", file], { stdio: "ignore" })
+}
+
 /** Writes the table anew: a fault keeps its entry as long as that finds it. Answers whether all were found. */
 export const record = (faults: ReadonlyArray<Planted>): boolean => {
   const table: Record<string, Recorded> = {}
@@ -83,8 +90,6 @@ export const record = (faults: ReadonlyArray<Planted>): boolean => {
     const found = search(planted)
     if (found !== undefined) table[planted.name] = { seed: found.seed, actions: found.actions }
   }
-  const file = join(import.meta.dirname, "found.json")
-  writeFileSync(file, JSON.stringify(table))
-  execFileSync("npx", ["biome", "format", "--write", file], { stdio: "ignore" })
+  writeTable("found.json", table)
   return Object.keys(table).length === faults.length
 }

@@ -255,10 +255,10 @@ export const planOf = (seed: number): Plan => {
 }
 
 /** A crowd: more simultaneous callers than one step of the store handles, most of whom leave soon. */
-export const crowdOf = (seed: number): Plan => {
+export const crowdOf = (seed: number, callers: number): Plan => {
   const chance = new Chance(seed)
   const plan = planOf(seed)
-  const actions = Array.from({ length: 450 }, (_, id): Action => {
+  const actions = Array.from({ length: callers }, (_, id): Action => {
     const caller = arrival(chance, id, 100 + chance.below(1_500), plan.gates, 0, plan.windowSeconds * 1000, seed)
     return {
       ...caller,

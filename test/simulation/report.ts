@@ -31,10 +31,11 @@ export const failsAlike =
 export const report = (failed: Played, planted?: Planted): string => {
   const plan = shrink(failed.plan, failsAlike(failed, planted))
   const { actions, ...settings } = plan
+  const signals = settings.signals === undefined ? "" : ` --signals ${settings.signals}`
   const { trace, violation } = play(plan, { planted, traced: true })
   return [
     `seed ${failed.plan.seed}: ${failed.violation}`,
-    `again: SIMULATION_SEED=${failed.plan.seed} npx vitest run test/simulation/simulation.test.ts`,
+    `again: npm run verify -- simulation --seed ${failed.plan.seed} --histories 1${signals}`,
     `shortest (${actions.length} of ${failed.plan.actions.length} actions): ${violation}`,
     JSON.stringify(settings),
     ...actions.map(actionOf),

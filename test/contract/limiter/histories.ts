@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import type { SettlementKind } from "../../../src/protocol/settlements.ts"
 import type { RateLimiter } from "../../../src/rate-limiter/RateLimiter.ts"
+import { SEED } from "../../harness/seed.ts"
 import { LimiterModel } from "../../support/limiter-model.ts"
 import { DAY, give, HOUR, type LimiterTest, someone, take } from "./harness.ts"
 
@@ -70,7 +71,7 @@ export const histories = (test: LimiterTest): void => {
         yield* Effect.promise(() =>
           fc.assert(
             fc.asyncProperty(fc.array(step, { maxLength: 30 }), (history) => run(check(history))),
-            { numRuns: 150 },
+            { numRuns: 150, seed: SEED },
           ),
         )
       }),
