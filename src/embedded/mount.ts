@@ -6,10 +6,10 @@ import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { refused } from "../http/answers/answer.ts"
-import { problems } from "../http/answers/problems.ts"
 import { refuseUpgrade, write } from "../http/answers/write-answer.ts"
 import { isOwnUpgrade } from "../http/incoming/paths.ts"
 import type { Listeners } from "../http/Listeners.ts"
+import { problems } from "../protocol/problems.ts"
 
 /**
  * A request listener of node:http, and a middleware of Express and similar frameworks. It answers every request below its base

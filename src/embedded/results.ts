@@ -5,8 +5,8 @@
 
 import type { RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { type CodeOf, toProblem } from "../http/answers/failures.ts"
-import { type ProblemDetails, problems } from "../http/answers/problems.ts"
 import { eventsUrl } from "../http/incoming/paths.ts"
+import { type ProblemDetails, problems } from "../protocol/problems.ts"
 import type {
   Blocked,
   Draining,

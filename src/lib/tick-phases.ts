@@ -12,6 +12,7 @@ export type Phase = (typeof PHASES)[number]
 
 type Work = () => void
 
+/** Of the process, because its event loop is: with a queue for each gate, one gate would answer before another has sent. */
 const queued: Record<Phase, Array<Work>> = { decide: [], send: [], answer: [] }
 let scheduled = false
 

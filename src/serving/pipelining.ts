@@ -8,6 +8,7 @@ import type { Socket } from "node:net"
 /** How many requests of one connection may wait behind an unsent response. Browsers and proxies do not pipeline. */
 export const MAX_PIPELINED = 16
 
+/** By node's socket, because node has no other value that the requests of a connection share. */
 const pipelined = new WeakMap<Socket, number>()
 
 export type Admission = "take" | "refuse" | "ignore"

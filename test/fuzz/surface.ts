@@ -2,7 +2,7 @@
 import { Arbitrary, Effect, type Schema } from "effect"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 import { Documented } from "../../src/http/Api.ts"
-import { Api as ConsoleApi } from "../../src/http/console/Api.ts"
+import { ConsoleApi } from "../../src/operator/Api.ts"
 import { Api as PlatformApi } from "../../src/platform/http/Api.ts"
 import { DashboardApi } from "../../src/platform/http/DashboardApi.ts"
 import type { Json } from "./mutate.ts"

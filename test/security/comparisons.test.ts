@@ -56,7 +56,7 @@ describe("a secret", () => {
       .filter(({ text }) => /\bequal(?:sAny)?\b.*from "(\.\.?\/)+lib\/equal\.ts"/.test(text))
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
-      "http/console/handlers.ts",
+      "http/console/ConsoleToken.ts",
       "http/webhooks/verify.ts",
       "platform-api/cartesia.ts",
       "platform-api/daily.ts",

@@ -4,6 +4,18 @@
  */
 import { Schema } from "effect"
 import * as messages from "../../protocol/messages.ts"
+import {
+  type Problem,
+  type ProblemDetails,
+  plain,
+  problem,
+  problems,
+  retried,
+  retryHeader,
+  seconds,
+  unauthenticated,
+  wrongFields,
+} from "../../protocol/problems.ts"
 import type { RequestRefusal } from "../../protocol/refusals.ts"
 import {
   Blocked,
@@ -16,17 +28,6 @@ import {
 } from "../../protocol/refusals.ts"
 import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../../protocol/Session.ts"
 import type { TooManyConnections } from "../../push-channel/PushChannel.ts"
-import {
-  type Problem,
-  type ProblemDetails,
-  plain,
-  problem,
-  retried,
-  retryHeader,
-  seconds,
-  unauthenticated,
-  wrongFields,
-} from "./problems.ts"
 
 /** Retry delays in seconds. */
 const STORE_RETRY = 5
@@ -74,7 +75,6 @@ const requestRefused = plain(
 )
 const platformRejected = retried("PlatformRejected", 502, "platform_rejected")
 const platformUnavailable = retried("PlatformUnavailable", 503, "platform_unavailable")
-const storeUnavailable = retried("StoreUnavailable", 503, "store_unavailable")
 const tooManyConnections = retried("TooManyConnections", 429, "too_many_connections")
 const ticketUnknown = plain("TicketUnknown", 404, "ticket_unknown")
 const notYourTurn = problem("NotYourTurn", 409, NotYourTurn.fields.code.literals, {
@@ -141,8 +141,8 @@ const requestFailures = {
     },
   ),
   // the error's own message is only for the log
-  StoreUnavailable: answered([storeUnavailable], (_: StoreUnavailable) =>
-    storeUnavailable.make(messages.storeUnavailable, STORE_RETRY),
+  StoreUnavailable: answered([problems.storeUnavailable], (_: StoreUnavailable) =>
+    problems.storeUnavailable.make(messages.storeUnavailable, STORE_RETRY),
   ),
 } satisfies Readonly<Record<RequestRefusal["_tag"], unknown>>
 

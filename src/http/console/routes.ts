@@ -5,11 +5,14 @@ import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { CallerNames } from "../../caller-names/CallerNames.ts"
+import { ConsoleApi } from "../../operator/Api.ts"
 import type { Operator } from "../../operator/Operator.ts"
 import { makePageFiles } from "../../serving/page-files.ts"
 import type { Settings } from "../../settings/Settings.ts"
 import { webRoot } from "../documents/widget-files.ts"
-import { Api } from "./Api.ts"
+import { input } from "../incoming/input.ts"
+import { answering } from "../server/router.ts"
+import * as ConsoleToken from "./ConsoleToken.ts"
 import { handlers } from "./handlers.ts"
 
 /** The folder that holds the built page in `console/`. */
@@ -44,6 +47,11 @@ const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((r
 /** The page and the endpoints. Mount them only if `Security.ConsoleToken` is set. */
 export const consoleRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | CallerNames | Operator | Settings> =
   Layer.mergeAll(
-    HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(NodeHttpServer.layerHttpServices)),
+    HttpApiBuilder.layer(ConsoleApi).pipe(
+      Layer.provide(handlers),
+      Layer.provide([ConsoleToken.layer, input]),
+      Layer.provide(answering.layer),
+      Layer.provide(NodeHttpServer.layerHttpServices),
+    ),
     page,
   )

@@ -5,13 +5,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
+import { ConsoleApi } from "../../operator/Api.ts"
 import { renderApiPage } from "../../serving/api-page.ts"
 import { type Document, isDocumentRequest, lazyDocument, makeDocument, sendDocument } from "../../serving/documents.ts"
 import { Settings } from "../../settings/Settings.ts"
 import { Documented } from "../Api.ts"
 import { refusals } from "../answers/answer.ts"
 import { write } from "../answers/write-answer.ts"
-import { DocumentedConsole } from "../console/Documented.ts"
 import { isForwarded } from "../incoming/body.ts"
 import { isLoopback } from "../webhooks/verify.ts"
 import { acceptsHtml, docPages, sendUnknownPage } from "./doc-pages.ts"
@@ -47,7 +47,7 @@ export const makeDocuments = (
       }
     const docs = prepared(lazyDocument(() => renderApiPage(Documented)))
     const description = prepared(lazyDocument(() => openApi(OpenApi.fromApi(Documented))))
-    const consoleDescription = prepared(lazyDocument(() => openApi(OpenApi.fromApi(DocumentedConsole))))
+    const consoleDescription = prepared(lazyDocument(() => openApi(OpenApi.fromApi(ConsoleApi))))
     const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
     const names = pages.flatMap(([path]) => (path.endsWith(".css") ? [] : [path.slice("/docs/".length)]))
     const documentation = [

@@ -1,10 +1,17 @@
 /** Reads parts of a node request: headers, the caller's address and the body. */
 import { isUtf8 } from "node:buffer"
-import type { IncomingMessage } from "node:http"
+import { IncomingMessage } from "node:http"
 import { Effect, Result } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { ADDRESS_HEADERS } from "../../serving/address-watch.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "../answers/answer.ts"
+
+/** The node request of the current request. */
+export const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
+  if (source instanceof IncomingMessage) return source
+  throw new TypeError("the gate's routes are served by node:http alone")
+})
 
 /** All headers, by their names in lower case. */
 export const headersOf = (request: IncomingMessage): Readonly<Record<string, string | undefined>> =>

@@ -19,7 +19,7 @@ import { currentSettings } from "../../settings/current.ts"
 import type { Answer } from "../answers/answer.ts"
 import { currentTrustedProxies } from "./client-address.ts"
 
-const resultOf = (answer: Answer | undefined): Readonly<Record<string, string | number>> =>
+const resultOf = (answer: Answered): Readonly<Record<string, string | number>> =>
   answer === undefined
     ? { "voicegate.outcome": "open" }
     : { "http.response.status_code": answer.status, "voicegate.outcome": answer.outcome }
@@ -30,18 +30,16 @@ interface Sent {
   readonly isTrusted: boolean
 }
 
-interface Arrival {
+/** The trace of a request in progress. It travels with the request, from its arrival to its line in the access log. */
+export interface RequestTrace {
   readonly sent: Sent | undefined
   readonly traceOf: TraceOfTicket
   /** the request's own span, once it has begun */
   span?: Tracer.Span
 }
 
-/** The traces of requests in progress; none without a tracer. */
-const arrivals = new WeakMap<IncomingMessage, Arrival>()
-
-/** Reads the trace of a request that arrives. Without a tracer it does nothing. */
-export type ReadTrace = (request: IncomingMessage) => void
+/** Reads the trace of a request that arrives; undefined without a tracer. */
+export type ReadTrace = (request: IncomingMessage) => RequestTrace | undefined
 
 /** Reads `Server.TraceParent` and `Security.TrustedProxies`. */
 export const makeReadTrace = Effect.gen(function* () {
@@ -55,25 +53,25 @@ export const makeReadTrace = Effect.gen(function* () {
     const peer = proxies === undefined ? undefined : parseAddress(socket.remoteAddress ?? "")
     return { span, isTrusted: proxies !== undefined && peer !== undefined && proxies.has(peer) }
   }
-  const read: ReadTrace = (request) => void arrivals.set(request, { sent: sentBy(request), traceOf })
-  return (yield* hasTracer) ? read : () => {}
+  const read: ReadTrace = (request) => ({ sent: sentBy(request), traceOf })
+  return (yield* hasTracer) ? read : () => undefined
 })
 
 /** What joins the request's line of the access log to its trace; undefined where there is none. */
-export const traceFieldsFor = (request: IncomingMessage): TraceFields | undefined => {
-  const span = arrivals.get(request)?.span
-  return span === undefined ? undefined : traceFields(span)
-}
+export const traceFieldsFor = (trace: RequestTrace | undefined): TraceFields | undefined =>
+  trace?.span === undefined ? undefined : traceFields(trace.span)
+
+/** What a span says of an answer. */
+type Answered = Pick<Answer, "status" | "outcome"> | undefined
 
 /** The options of a request's span; `route` is the path with its parameters' names, as in `/api/session/:id`. */
 export const serverSpan = (
   method: string,
   route: string,
-  request?: IncomingMessage,
+  trace: RequestTrace | undefined,
   ticketTrace?: Tracer.ExternalSpan,
-): SpanOptions<Answer | undefined> => {
-  const arrival = request === undefined ? undefined : arrivals.get(request)
-  const sent = arrival?.sent
+): SpanOptions<Answered> => {
+  const sent = trace?.sent
   const continues = ticketTrace ?? (sent?.isTrusted === true ? sent.span : undefined)
   return {
     kind: "server",
@@ -83,24 +81,23 @@ export const serverSpan = (
     attributes: { "http.request.method": method, "http.route": route },
     result: resultOf,
     begun:
-      arrival === undefined
+      trace === undefined
         ? undefined
         : (span) => {
-            arrival.span = span
+            trace.span = span
           },
   }
 }
 
 /** Runs a request in its span; one about a ticket in the ticket's trace. */
 export const inServerSpan =
-  (method: string, route: string, request?: IncomingMessage, ticket?: string) =>
-  <A extends Answer | undefined, R>(answer: Effect.Effect<A, never, R>): Effect.Effect<A, never, R> => {
-    const traceOf = request === undefined ? undefined : arrivals.get(request)?.traceOf
-    const run = (trace?: Tracer.ExternalSpan) =>
-      inSpan(`${method} ${route}`, serverSpan(method, route, request, trace))(answer)
-    return traceOf === undefined || ticket === undefined ? run() : Effect.flatMap(traceOf(ticket), run)
+  (method: string, route: string, trace: RequestTrace | undefined, ticket?: string) =>
+  <A extends Answered, E, R>(answer: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+    const run = (ticketTrace?: Tracer.ExternalSpan) =>
+      inSpan(`${method} ${route}`, serverSpan(method, route, trace, ticketTrace))(answer)
+    return trace === undefined || ticket === undefined ? run() : Effect.flatMap(trace.traceOf(ticket), run)
   }
 
 /** Opens a push connection in a span, which ends when it is open or refused. */
-export const inEventsSpan = (request: IncomingMessage, ticket: string) =>
-  inServerSpan("GET", "/api/session/:id/events", request, ticket)
+export const inEventsSpan = (trace: RequestTrace | undefined, ticket: string) =>
+  inServerSpan("GET", "/api/session/:id/events", trace, ticket)

@@ -13,8 +13,9 @@ import * as messages from "../../protocol/messages.ts"
 import { type PushEvent, SilenceReport } from "../../protocol/Session.ts"
 import { sessionEvent } from "../../push-channel/layer.ts"
 import { type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
-import { type Answer, failed, NO_SILENCE } from "../answers/answer.ts"
+import { type Answer, failed } from "../answers/answer.ts"
 import { toProblem } from "../answers/failures.ts"
+import { NO_SILENCE } from "../requests/api.ts"
 import type { TicketLimits } from "../requests/ticket-limits.ts"
 import { awaitStart } from "./await-start.ts"
 import { BufferedConnection } from "./buffered-connection.ts"
@@ -54,7 +55,6 @@ export interface Push {
 
 /** Both operations return a refusal, or undefined if the connection is open. */
 export const makePush = (
-  basePath: string,
   limits: Pick<TicketLimits["Service"], "use">,
 ): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
   Effect.gen(function* () {
@@ -82,7 +82,7 @@ export const makePush = (
         openTransport(opened, connection)
         if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), isClosed, opened))
         return undefined
-      }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
+      }).pipe(Effect.catch((error) => Effect.succeed(failed(error))))
 
     /** Handles a client's command. */
     const handleCommand = (

@@ -8,8 +8,8 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
-import { boundedCache } from "../../lib/bounded-cache.ts"
 import { cachedFor } from "../../lib/cached-for.ts"
+import { RecentSet } from "../../lib/recent-set.ts"
 import { makeWindows } from "../../lib/windows.ts"
 import { Operator } from "../../operator/Operator.ts"
 import { currentSettings } from "../../settings/current.ts"
@@ -30,8 +30,8 @@ const RESERVED_NETWORK_FACTOR = 256
  * there, so a network must not use it up for one of its callers easily.
  */
 const HUB_NETWORK_FACTOR = 50
-/** The number of tickets that are known; the least recently used is dropped. */
-const MAX_KNOWN = 50_000
+/** How many tickets are known at least: those that were used last. */
+const KNOWN = 50_000
 /** Slots whose tickets are read to find the called ones: those with the earliest deadlines. */
 const SLOTS_READ = 100
 const CALLED_FOR_MILLIS = 1_000
@@ -82,9 +82,9 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
     const perMinute = (): number => settings().Security.StatusPerMinute
     const clock = yield* Clock.Clock
     const operator = yield* Operator
-    const known = boundedCache<true>(MAX_KNOWN)
+    const known = new RecentSet(KNOWN)
     /** the uses of known tickets, counted apart by use */
-    const newUses = () => makeWindows(MINUTE, MAX_KNOWN)
+    const newUses = () => makeWindows(MINUTE, KNOWN)
     const uses = { read: newUses(), action: newUses(), rejoin: newUses(), events: newUses(), command: newUses() }
     const unknown = yield* localRateLimit(perMinute)
     const reserve = yield* localRateLimit(() => (perMinute() === 0 ? 0 : RESERVED_PER_MINUTE), RESERVED_NETWORK_FACTOR)
@@ -113,8 +113,6 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
       return isOwnUsedUp || reserve.take(address, now) > 0 ? refusal(seconds) : undefined
     }
 
-    const learn = (ticket: string): void => void known.set(ticket, true)
-
     /** The hashes of the called tickets, for a second. */
     const called = yield* cachedFor(
       Effect.gen(function* () {
@@ -132,7 +130,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
     return TicketLimits.of({
       use: (ticket, use, address) => {
         const now = clock.currentTimeMillisUnsafe()
-        if (known.get(ticket) !== undefined) return useKnown(ticket, use, now)
+        if (known.use(ticket)) return useKnown(ticket, use, now)
         return address === undefined ? undefined : useUnknown(address, now)
       },
       answered: (ticket, address, exists) => {
@@ -141,11 +139,11 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
           // it was forgotten: whoever asks for it next asks for an unknown one
           known.delete(ticket)
         } else if (TICKET.test(ticket) && !known.has(ticket)) {
-          learn(ticket)
+          known.add(ticket)
           if (address !== undefined) unknown.giveBack(address, clock.currentTimeMillisUnsafe())
         }
       },
-      learn,
+      learn: (ticket) => known.add(ticket),
       isKnown: (ticket) => known.has(ticket),
       isCalled: (ticket) => Effect.map(called, (tickets) => tickets.has(shortHash(ticket))),
       negotiation: yield* makeLimit,

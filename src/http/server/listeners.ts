@@ -1,7 +1,7 @@
 /** The gate as listeners of a node server: for its own server, or for a host's server under a path. */
-import { STATUS_CODES } from "node:http"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import { makeCampaigns } from "../../gatekeeper/Campaigns.ts"
@@ -17,18 +17,28 @@ import { internalError } from "../answers/answer.ts"
 import { write } from "../answers/write-answer.ts"
 import { consoleRoutes } from "../console/routes.ts"
 import { makeDocuments } from "../documents/documents.ts"
+import * as Readiness from "../health/Readiness.ts"
 import { makeArrivals } from "../incoming/arrivals.ts"
+import { CurrentExchange, type Exchange } from "../incoming/exchange.ts"
 import { makeOriginCheck, makePreflight, type OriginCheck } from "../incoming/origin.ts"
 import { makeReadTrace } from "../incoming/spans.ts"
 import { Listeners, type Options } from "../Listeners.ts"
 import { makePush } from "../push/push.ts"
-import * as Routes from "../requests/routes.ts"
+import * as SessionRequests from "../requests/SessionRequests.ts"
 import * as TicketLimits from "../requests/ticket-limits.ts"
 import { makeHub } from "../signalr/hub.ts"
 import { makeDispatch } from "./dispatch.ts"
 import { makePrivateListener } from "./private-listener.ts"
 import { routes } from "./router.ts"
 import { makeUpgrade } from "./upgrade.ts"
+
+const UTF_8 = new Set(["application/json", "application/problem+json"])
+
+/** Says the encoding of an endpoint's JSON, as its schema does not. */
+const withCharset = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+  const type = response.headers["content-type"] ?? ""
+  return UTF_8.has(type) ? HttpServerResponse.setHeader(response, "content-type", `${type}; charset=utf-8`) : response
+}
 
 /** Serves the gate's routes and further ones on a router of its own, independent of any router in the host application. */
 const makeRouter = Effect.fnUntraced(function* <R>(more: Layer.Layer<never, never, R>) {
@@ -37,18 +47,18 @@ const makeRouter = Effect.fnUntraced(function* <R>(more: Layer.Layer<never, neve
   yield* Layer.build(
     Layer.fresh(Layer.merge(routes, more)).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router))),
   )
-  const withRequestId = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-    router.asHttpEffect().pipe(
-      // a middleware that wraps `writeHead`, such as compression(), loses the headers if this argument is undefined
-      Effect.map((response) =>
-        HttpServerResponse.setStatus(response, response.status, STATUS_CODES[response.status] ?? ""),
-      ),
-      Effect.annotateLogs({ requestId: headers["x-request-id"] }),
-    ),
-  )
-  return yield* NodeHttpServer.makeHandler(withRequestId, { scope }).pipe(
-    Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
-  )
+  const withRequestId = Effect.gen(function* () {
+    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    const exchange = yield* CurrentExchange
+    const answer = yield* Effect.annotateLogs(router.asHttpEffect(), { requestId: headers["x-request-id"] })
+    // a middleware that wraps `writeHead`, such as compression(), loses the headers if this argument is undefined
+    const response = HttpServerResponse.setStatus(answer, answer.status, STATUS_CODES[answer.status] ?? "")
+    return exchange.outcome === undefined ? response : withCharset(response)
+  })
+  const handler = NodeHttpServer.makeHandler(withRequestId, { scope })
+  const context = Context.add(yield* Effect.context<never>(), HttpMiddleware.TracerDisabledWhen, () => true)
+  return (exchange: Exchange, request: IncomingMessage, response: ServerResponse): void =>
+    Effect.runSyncWith(Context.add(context, CurrentExchange, exchange))(handler)(request, response)
 })
 
 /** The listeners of a gate; reads `Security.AllowedOrigins`, `Security.AllowedHeaders`, `Security.TrustedProxies` and `Server`. */
@@ -63,13 +73,13 @@ export const layer = ({
       const settings = yield* currentSettings
       const gatekeeper = yield* Gatekeeper
       const channel = yield* PushChannel
-      const routed = yield* Routes.Routes
+      const readiness = yield* Readiness.Readiness
       const campaigns = derived(settings, makeCampaigns)
       const named = withNames(yield* AccessLog, yield* CallerNames)
       const log = withCampaigns(named, (ticket) => campaigns().ofTicket(ticket)?.name)
       const limits = yield* TicketLimits.TicketLimits
-      const push = yield* makePush(basePath, limits)
-      const hub = yield* makeHub(basePath, log, limits)
+      const push = yield* makePush(limits)
+      const hub = yield* makeHub(log, limits)
       const arrivals = yield* makeArrivals(basePath, log)
       const hostCheck = derived(settings, ({ Server }) => makeHostCheck(Server.AllowedHosts))
       const isOwnHost: HostCheck = (host) => hostCheck()(host)
@@ -92,7 +102,7 @@ export const layer = ({
       })
       const upgrade = yield* makeUpgrade({ ...common, basePath })
 
-      const drain = Effect.all([gatekeeper.close, routed.drain, channel.drain, hub.drain], {
+      const drain = Effect.all([gatekeeper.close, readiness.drain, channel.drain, hub.drain], {
         concurrency: "unbounded",
         discard: true,
       })
@@ -104,11 +114,14 @@ export const layer = ({
         upgrade,
         privateRequest: makePrivateListener(arrivals, documents.private),
         logRefusal: arrivals.logRefusal,
-        notReady: routed.notReady,
+        notReady: readiness.notReady,
         // a host's own push channel may have no `sendAway`
         sendAway: (millis) => (millis > 0 ? (channel.sendAway?.(millis) ?? Effect.void) : Effect.void),
-        unready: Effect.andThen(routed.drain, Effect.sync(closeConnections)),
+        unready: Effect.andThen(readiness.drain, Effect.sync(closeConnections)),
         drain,
       })
     }),
-  ).pipe(Layer.provide([Routes.layer(basePath), CallerNames.layer]), Layer.provide(TicketLimits.layer))
+  ).pipe(
+    Layer.provide([SessionRequests.layer(basePath), Readiness.layer, CallerNames.layer]),
+    Layer.provide(TicketLimits.layer),
+  )

@@ -50,7 +50,7 @@ export const makeUpgrade = ({
     (answer): Upgrade =>
       (request, socket, head) => {
         if (!isOwnUpgrade(basePath, request)) return false
-        readTrace(request)
+        const trace = readTrace(request)
         const path = pathOf(request)
         const address = addressOf(request) ?? ""
         const ticket = EVENTS_PATH.exec(path)?.[1]
@@ -77,12 +77,8 @@ export const makeUpgrade = ({
           }
           const upgraded =
             ticket === undefined
-              ? inServerSpan(
-                  "GET",
-                  HUB_PATH,
-                  request,
-                )(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
-              : inEventsSpan(request, ticket)(push.upgrade(request, socket, head, ticket, address))
+              ? inServerSpan("GET", HUB_PATH, trace)(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
+              : inEventsSpan(trace, ticket)(push.upgrade(request, socket, head, ticket, address))
           answer(upgraded, requestIdOf(request), (result) => {
             if (ticket !== undefined) limits.answered(ticket, address, existsBy(result))
             if (result !== undefined) return refuse(result)

@@ -78,7 +78,6 @@ const newId = (): string => randomBytes(16).toString("base64url")
 
 /** @param log the access log for refusals, which replaces addresses by caller names */
 export const makeHub = (
-  basePath: string,
   log: AccessLogService,
   limits: Pick<TicketLimits["Service"], "answered" | "use">,
 ): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
@@ -100,7 +99,7 @@ export const makeHub = (
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
       if (!connectionsPerCaller.acquire(caller)) {
-        return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
+        return failed(new TooManyConnections({ message: messages.tooManyConnections }))
       }
       // the socket's close also covers a handshake that ws refuses, for which the callback is never called
       socket.once("close", () => connectionsPerCaller.release(caller))
@@ -139,7 +138,7 @@ export const makeHub = (
             "negotiated",
             credentials ? { "set-cookie": cookie } : {},
           )
-        }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
+        }).pipe(Effect.catch((error) => Effect.succeed(failed(error))))
       },
       upgrade: (request, socket, head, address, credentials) => {
         const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
@@ -151,12 +150,12 @@ export const makeHub = (
               ? Effect.undefined
               : Effect.map(memory.isIssued(cookie), (issued) => (issued ? cookie : undefined))
           return Effect.match(browser, {
-            onFailure: (error) => failed(error, basePath),
+            onFailure: (error) => failed(error),
             onSuccess: (browser) => open(request, socket, head, address, browser),
           })
         }
         return Effect.match(memory.claim(id), {
-          onFailure: (error) => failed(error, basePath),
+          onFailure: (error) => failed(error),
           onSuccess: (claimed) => {
             if (claimed.state === "unknown")
               return problem(404, "connection_unknown", "id: Expected a negotiated connection.")

@@ -4,8 +4,9 @@ import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as outcomes from "../../../src/gatekeeper/outcomes.ts"
 import { AccessLog, layer as accessLog } from "../../../src/http/access-log/access-log.ts"
-import { failed, started } from "../../../src/http/answers/answer.ts"
+import { failed } from "../../../src/http/answers/answer.ts"
 import { corsHeaders, makeOriginCheck, makePreflight } from "../../../src/http/incoming/origin.ts"
+import { queued, started } from "../../../src/http/requests/answers.ts"
 import * as refusals from "../../../src/protocol/refusals.ts"
 import { InvalidRequest, type LimitState, RateLimited, StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import { TooManyConnections } from "../../../src/push-channel/PushChannel.ts"
@@ -13,7 +14,7 @@ import { TooManyConnections } from "../../../src/push-channel/PushChannel.ts"
 const hour: LimitState = { name: "hour", quota: 20, windowSeconds: 3600, remaining: 0, resetSeconds: 1200 }
 const day: LimitState = { name: "day", quota: 100, windowSeconds: 86_400, remaining: 80, resetSeconds: 80_000 }
 const limited = (limit: RateLimited["limit"], retryAfterSeconds: number, limits: ReadonlyArray<LimitState>) =>
-  failed(new RateLimited({ limit, retryAfterSeconds, limits, message: "too many" }), "")
+  failed(new RateLimited({ limit, retryAfterSeconds, limits, message: "too many" }))
 
 describe("a rate-limited answer", () => {
   it("carries Retry-After, every policy, and the exhausted limit", () => {
@@ -65,7 +66,7 @@ describe("an answer", () => {
     [outcomes.ticketOver("missed"), 410, "ticket_over", undefined],
     [new TooManyConnections({ message: "m" }), 429, "too_many_connections", "30"],
   ])("to %s is a problem document with a stable code and a message", (error, status, code, retryAfter) => {
-    const answer = failed(error, "")
+    const answer = failed(error)
     const body: unknown = JSON.parse(answer.body)
     expect(answer.status).toBe(status)
     expect(answer.headers["retry-after"]).toBe(retryAfter)
@@ -77,7 +78,7 @@ describe("an answer", () => {
 
   it("to a queued request has the URL of its events, below the path of the gate", () => {
     const place = { position: 2, length: 5, averageMillis: 60_000, disrupted: false }
-    const answer = failed(outcomes.queued("ticket", place, 2), "/voice")
+    const answer = queued(outcomes.queued("ticket", place, 2), "/voice")
     expect(answer.status).toBe(202)
     expect(JSON.parse(answer.body)).toEqual({
       status: "queued",

@@ -1,13 +1,13 @@
-/** Answers are encoded by hand, and equal what the schemas of the wire would encode. */
+/** Answers are as the schemas of the wire say. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
 import { notStarted, startRefused } from "../../../src/embedded/results.ts"
 import * as outcomes from "../../../src/gatekeeper/outcomes.ts"
-import { failed, started } from "../../../src/http/answers/answer.ts"
+import { failed } from "../../../src/http/answers/answer.ts"
 import { type Failure, failures, toProblem } from "../../../src/http/answers/failures.ts"
-import { type Problem, problems } from "../../../src/http/answers/problems.ts"
 import { eventsUrl } from "../../../src/http/incoming/paths.ts"
-import { QueuedAnswer, StartedAnswer } from "../../../src/http/requests/successes.ts"
+import { QueuedAnswer, queued, StartedAnswer, started } from "../../../src/http/requests/answers.ts"
+import { type Problem, problems } from "../../../src/protocol/problems.ts"
 import * as refusals from "../../../src/protocol/refusals.ts"
 import { InvalidRequest, RateLimited, StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import { TooManyConnections } from "../../../src/push-channel/PushChannel.ts"
@@ -56,7 +56,7 @@ describe("an answer is written as its schema writes it:", () => {
     it(`a ticket that waits${disrupted ? " while the platform is away" : ""}`, () => {
       const ticket = outcomes.queued("t", { position: 2, length: 3, averageMillis: 1000, disrupted }, 1)
       assert.deepStrictEqual(
-        JSON.parse(failed(ticket, "/voice").body),
+        JSON.parse(queued(ticket, "/voice").body),
         Schema.encodeSync(
           QueuedAnswer,
           strict,
@@ -75,7 +75,7 @@ describe("an answer is written as its schema writes it:", () => {
   for (const error of all) {
     const { code, headers, status } = toProblem(error)
     it(`${status} ${code}`, () => {
-      const answer = failed(error, "")
+      const answer = failed(error)
       const body: unknown = JSON.parse(answer.body)
       const declared = declarations.filter((problem) =>
         Option.isSome(Schema.decodeUnknownOption(problem.body, strict)(body)),

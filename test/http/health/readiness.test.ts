@@ -2,8 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Routes, layer as routesLayer } from "../../../src/http/requests/routes.ts"
-import * as TicketLimits from "../../../src/http/requests/ticket-limits.ts"
+import { layer, Readiness } from "../../../src/http/health/Readiness.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
@@ -29,13 +28,9 @@ const makeStore = () => {
 
 const readiness = Effect.fnUntraced(function* () {
   const { state, store } = makeStore()
-  const context = yield* Layer.build(
-    routesLayer("")
-      .pipe(Layer.provide(TicketLimits.layer))
-      .pipe(Layer.provide(gateLayer(makeWorld(), {}, { store }))),
-  )
-  const { ready } = Context.get(context, Routes)
-  return { state, status: Effect.map(ready, (answer) => answer.status), ready }
+  const context = yield* Layer.build(layer.pipe(Layer.provide(gateLayer(makeWorld(), {}, { store }))))
+  const { notReady } = Context.get(context, Readiness)
+  return { state, status: Effect.map(notReady, (problem) => (problem === undefined ? 200 : 503)), notReady }
 })
 
 it.effect("readiness asks the store at most once a second", () =>
@@ -72,13 +67,13 @@ it.effect(
 
 it.effect("readiness is false while the store refuses a campaign's records, such as a key of a wrong type", () =>
   Effect.gen(function* () {
-    const { ready, state, status } = yield* readiness()
+    const { notReady, state, status } = yield* readiness()
     yield* TestClock.adjust("1 second")
     expect(yield* status).toBe(200)
     state.refused = "queue.sweep"
     yield* TestClock.adjust("1 second")
     expect(yield* status).toBe(503)
-    expect(JSON.stringify(yield* ready)).toContain("queue of campaign")
+    expect(JSON.stringify(yield* notReady)).toContain("queue of campaign")
     state.refused = ""
     yield* TestClock.adjust("1 second")
     expect(yield* status).toBe(200)

@@ -5,7 +5,7 @@ import { describe, expect } from "@effect/vitest"
 import { Deferred, Effect, Layer } from "effect"
 import type { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { RETRY_MILLIS } from "../../../src/gatekeeper/calls/GiveBack.ts"
-import * as Routes from "../../../src/http/requests/routes.ts"
+import * as SessionRequests from "../../../src/http/requests/SessionRequests.ts"
 import * as TicketLimits from "../../../src/http/requests/ticket-limits.ts"
 import { noFacts } from "../../../src/ip-intel/facts.ts"
 import { eventually } from "../../harness/process.ts"
@@ -78,9 +78,12 @@ describe("a session request", () => {
       expect(yield* stateOf(ticket)).toBe("waiting")
 
       // a page that reloads while it asks for its ticket: its answer is not the only one that names it
-      const routes = yield* Effect.provide(Routes.Routes, Routes.layer("").pipe(Layer.provide(TicketLimits.layer)))
-      const known = yield* routes.request(JSON.stringify({ uniqueRequestId: ticket }), "127.0.0.1")
-      const replaced = yield* routes.request(JSON.stringify({ uniqueRequestId: "long over" }), "127.0.0.1")
+      const requests = yield* Effect.provide(
+        SessionRequests.SessionRequests,
+        SessionRequests.layer("").pipe(Layer.provide(TicketLimits.layer)),
+      )
+      const known = yield* requests.request(JSON.stringify({ uniqueRequestId: ticket }), "127.0.0.1")
+      const replaced = yield* requests.request(JSON.stringify({ uniqueRequestId: "long over" }), "127.0.0.1")
       expect([known.outcome, known.newTicket]).toEqual(["queued", undefined])
       expect([replaced.outcome, replaced.newTicket]).toEqual(["queued", JSON.parse(replaced.body).uniqueRequestId])
       expect(world.initiated).toHaveLength(1)

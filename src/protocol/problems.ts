@@ -3,7 +3,7 @@
  * from these declarations, and `make` creates the answers.
  */
 import { Schema } from "effect"
-import { FieldIssue } from "../../protocol/refusals.ts"
+import { FieldIssue } from "./refusals.ts"
 
 type Fields = Schema.Struct.Fields
 
@@ -16,16 +16,62 @@ export interface ProblemDetails<Code extends string = string, Members = object> 
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** What every problem document says, whatever its code. */
+export interface ProblemBody<Code extends string = string> {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly code: Code
+  /** the same as `detail`, under the name that the existing widget reads */
+  readonly message: string
+}
+
 export interface Problem<Code extends string = string> {
   readonly status: number
   readonly codes: ReadonlyArray<Code>
   /** for the OpenAPI document, if the code does not explain itself */
   readonly remark: string
   readonly headers: Fields
-  readonly body: Schema.Codec<unknown, unknown>
+  readonly body: Schema.Codec<ProblemBody<Code>, unknown>
 }
 
-/** The schema of a problem document. `message` repeats `detail` under the name that the existing widget reads. */
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  410: "Gone",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  421: "Misdirected Request",
+  422: "Unprocessable Content",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+}
+
+/** The document of a problem. */
+export const problemBody = <Code extends string>(
+  status: number,
+  code: Code,
+  detail: string,
+  members: object = {},
+): ProblemBody<Code> => ({
+  type: `urn:voicegate:problem:${code}`,
+  title: TITLES[status] ?? "Error",
+  status,
+  detail,
+  code,
+  message: detail,
+  ...members,
+})
+
+/** The schema of a problem document. */
 const bodyOf = <const Code extends string, Members extends Fields>(
   identifier: string,
   status: number,
@@ -104,7 +150,7 @@ export const wrongFields = {
   headers: {},
 }
 
-/** The problems of HTTP itself. Those of the gate's errors are in `failures.ts`. `Api.ts` lists the problems of each endpoint. */
+/** The problems of HTTP itself. Those of the gate's errors are in `http/answers/failures.ts`. Each endpoint lists its own. */
 export const problems = {
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
   invalidOffer: problem("InvalidOffer", 400, ["invalid_request"], wrongFields),
@@ -135,6 +181,7 @@ export const problems = {
   askedTooOften: retried("AskedTooOften", 429, "rate_limited", "too many requests from this address"),
   internalError: plain("InternalError", 500, "internal_error"),
   bodyAlreadyRead: plain("BodyAlreadyRead", 500, "body_already_read", "the gate is mounted behind a body parser"),
+  storeUnavailable: retried("StoreUnavailable", 503, "store_unavailable"),
   notReady: problem("NotReady", 503, ["not_ready"], { members: {}, headers: retryHeader }),
   gateClosed: problem("GateClosed", 503, ["gate_closed"], {
     members: {},

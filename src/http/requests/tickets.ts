@@ -1,0 +1,85 @@
+/** The endpoints of tickets: state, start, offer, silence and leaving. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
+import { isoTime } from "../../protocol/Session.ts"
+import { Routed } from "../Api.ts"
+import { toProblem } from "../answers/failures.ts"
+import { answered, refuse } from "../answers/respond.ts"
+import { bearerOf, incoming } from "../incoming/body.ts"
+import { startedBody } from "./answers.ts"
+import { noOffer } from "./api.ts"
+
+/** How an SDP begins (RFC 8866 §5). */
+const SDP = /^v=0\r?\n/
+
+/** A code that the endpoint does not declare, because its handler never fails with it. */
+const undeclared = (code: string) => Effect.die(new Error(`This endpoint does not answer with ${code}.`))
+
+export const tickets = HttpApiBuilder.group(
+  Routed,
+  "Tickets",
+  Effect.fnUntraced(function* (handlers) {
+    const gatekeeper = yield* Gatekeeper
+
+    const leave = (ticket: string) =>
+      Effect.matchEffect(gatekeeper.leave(ticket), {
+        onFailure: (error) => refuse(toProblem(error)),
+        onSuccess: () => answered("left", undefined),
+      })
+
+    return handlers
+      .handle("status", ({ params, query }) =>
+        Effect.matchEffect(gatekeeper.status(params.id, query.hidden === "true"), {
+          onFailure: (error) => refuse(toProblem(error)),
+          onSuccess: (status) => answered(status.state, status),
+        }),
+      )
+      .handle("start", ({ params }) =>
+        Effect.matchEffect(gatekeeper.start(params.id), {
+          onFailure: (error) => {
+            const problem = toProblem(error)
+            // while the platform refuses the gate, the ticket waits
+            return problem.code === "platform_rejected" ? undeclared(problem.code) : refuse(problem)
+          },
+          onSuccess: (session) => answered("started", startedBody(session)),
+        }),
+      )
+      .handle(
+        "relay",
+        ({ params, payload: offer }) =>
+          Effect.gen(function* () {
+            if (!SDP.test(offer)) return yield* refuse(noOffer)
+            const request = yield* incoming
+            return yield* Effect.matchEffect(gatekeeper.relay(params.id, bearerOf(request), offer), {
+              onFailure: (error) => {
+                const problem = toProblem(error)
+                const { code } = problem
+                return code === "not_your_turn" || code === "start_in_progress" || code === "platform_rejected"
+                  ? undeclared(code)
+                  : refuse({ ...problem, code })
+              },
+              onSuccess: ({ answer, callId }) =>
+                Effect.andThen(
+                  // without the answer the page will never connect
+                  request.socket?.writable === false ? Effect.ignore(gatekeeper.leave(params.id)) : Effect.void,
+                  answered("relayed", answer, callId === undefined ? {} : { location: `/v1/realtime/calls/${callId}` }),
+                ),
+            })
+          }),
+        // a page that disconnects must not interrupt its start
+        { uninterruptible: true },
+      )
+      .handle("silence", ({ params, payload }) =>
+        Effect.matchEffect(gatekeeper.silence(params.id, payload.seconds * 1000), {
+          onFailure: (error) => refuse(toProblem(error)),
+          onSuccess: (endsAt) =>
+            answered(endsAt === undefined ? "speech" : "silent", {
+              endsAt: endsAt === undefined ? null : isoTime(endsAt),
+            }),
+        }),
+      )
+      .handle("leave", ({ params }) => leave(params.id))
+      .handle("leaveWithPage", ({ params }) => leave(params.id))
+  }),
+)

@@ -1,0 +1,159 @@
+/**
+ * The console's API, declared once: `http/console` serves it, `/console/openapi.json` shows it, and the commands and the page of the console
+ * take their types from the same schemas (`shapes.ts`).
+ */
+import { Context, Schema, SchemaTransformation } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
+import { Input, Takes } from "../protocol/endpoint-input.ts"
+import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
+import { Action, ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
+
+/** The problems with which the console's API refuses a request, beside those of HTTP itself. */
+export const consoleProblems = {
+  unauthorized: unauthenticated(
+    "ConsoleUnauthorized",
+    "console_unauthorized",
+    'Bearer realm="voicegate console"',
+    "the token is missing or wrong",
+  ),
+  invalid: plain("ConsoleInvalid", 400, "invalid_request"),
+  unknownCampaign: plain("ConsoleUnknownCampaign", 404, "unknown_campaign"),
+  settingsRefused: plain("ConsoleSettingsRefused", 422, "settings_refused"),
+  notReloadable: plain("ConsoleNotReloadable", 501, "not_reloadable"),
+}
+const { invalid, notReloadable, settingsRefused, unauthorized, unknownCampaign } = consoleProblems
+
+/** The operator who asks, as logs show them: the address, or its hash. */
+export class OperatorName extends Context.Service<OperatorName, string>()("voicegate/operator/OperatorName") {}
+
+/** Lets a request with a token of `Security.ConsoleToken` through. Without it, the API reveals nothing but that it is missing. */
+export class ConsoleToken extends HttpApiMiddleware.Service<ConsoleToken, { provides: OperatorName }>()(
+  "voicegate/operator/ConsoleToken",
+  { security: { token: HttpApiSecurity.bearer } },
+) {}
+
+const number = (description: string) =>
+  Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^\d{1,15}$/))
+      .annotate({ description })
+      .pipe(Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString)),
+  )
+const campaign = Schema.optionalKey(
+  Schema.String.annotate({ description: "The campaign's name; the default campaign when absent." }),
+)
+
+/** Every endpoint checks the token first. */
+const refused = <P extends ReadonlyArray<Problem>>(...own: P) =>
+  refusals(...own, problems.noClientAddress, unauthorized, problems.originNotAllowed, problems.internalError)
+
+const otherwise = (detail: string) => ({ body: undefined, otherwise: invalid.make(detail) })
+const WRONG_QUERY = otherwise("query: Expected whole numbers, and settings or actions.")
+
+export const wrongHash = invalid.make("hash: Expected 4 to 10 hexadecimal digits.")
+
+const group = HttpApiGroup.make("Console")
+  .add(
+    HttpApiEndpoint.get("campaigns", "/console/api/campaigns", {
+      success: succeeds(200, Campaigns),
+      error: refused(),
+    }).annotate(OpenApi.Description, "The figures of all campaigns."),
+    HttpApiEndpoint.get("view", "/console/api/view", {
+      query: {
+        campaign,
+        since: number("Buckets since this time (ms since 1970)."),
+        firstSlot: number("The first row of slots, from 0."),
+        slots: number("How many slots; 25 when absent, at most 100."),
+        firstPlace: number("The first row of waiting tickets, from 0."),
+        places: number("How many waiting tickets; 25 when absent, at most 100."),
+      },
+      success: succeeds(200, View),
+      error: refused(invalid, unknownCampaign),
+    })
+      .middleware(Input)
+      .annotate(Takes, WRONG_QUERY)
+      .annotate(
+        OpenApi.Description,
+        "One campaign with a page of its slots and its waiting tickets, and the gate's health.",
+      ),
+    HttpApiEndpoint.get("auditLog", "/console/api/audit-log", {
+      query: {
+        campaign,
+        first: number("The first line, from 0."),
+        count: number("How many lines; 25 when absent, at most 100."),
+        only: Schema.optionalKey(
+          AuditFilter.annotate({
+            description: "Only changed settings, or only actions on the queue; both when absent.",
+          }),
+        ),
+      },
+      success: succeeds(200, AuditLog),
+      error: refused(invalid, unknownCampaign, problems.storeUnavailable),
+    })
+      .middleware(Input)
+      .annotate(Takes, WRONG_QUERY)
+      .annotate(
+        OpenApi.Description,
+        "What operators did and which settings changed, newest first. Values of secrets are `***`.",
+      ),
+    HttpApiEndpoint.get("find", "/console/api/find", {
+      query: {
+        hash: Schema.String.annotate({ description: "4 to 10 hexadecimal digits." }),
+        from: Schema.optionalKey(Schema.String.annotate({ description: "The `next` of the answer before." })),
+      },
+      success: succeeds(200, Found),
+      error: refused(invalid, problems.storeUnavailable),
+    })
+      .middleware(Input)
+      .annotate(Takes, { body: undefined, otherwise: wrongHash })
+      .annotate(
+        OpenApi.Description,
+        "The tickets whose hash begins with this text, at most 20. An answer with `next` is incomplete: ask again with it as `from`.",
+      ),
+    HttpApiEndpoint.post("act", "/console/api/actions", {
+      payload: Schema.Struct({
+        campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+        action: Action,
+      }),
+      success: succeeds(200, ActionOutcome),
+      error: refused(
+        invalid,
+        unknownCampaign,
+        problems.malformedJson,
+        problems.bodyTooLarge,
+        problems.unsupportedMediaType,
+        problems.bodyAlreadyRead,
+        problems.storeUnavailable,
+      ),
+    })
+      .middleware(Input)
+      .annotate(Takes, {
+        body: "application/json",
+        otherwise: invalid.make("action: Expected an action with its fields."),
+      })
+      .annotate(
+        OpenApi.Description,
+        "An action on a campaign. `remove` takes the `seq` of a waiting ticket, `end` the `lease` and `deadline` of a slot, as `view` shows them. A running call is ended at the platform first.",
+      ),
+    HttpApiEndpoint.post("reload", "/console/api/reload", {
+      success: succeeds(200, Reloaded),
+      error: refused(settingsRefused, notReloadable),
+    }).annotate(
+      OpenApi.Description,
+      "Reads the settings again. Answers with the names of those that changed, and of those that keep their values until the next start.",
+    ),
+  )
+  .middleware(ConsoleToken)
+
+export const ConsoleApi = HttpApi.make("voicegate console")
+  .add(group)
+  .annotate(HttpApi.AdditionalSchemas, [problems.notFound.body, problems.methodNotAllowed.body])
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "voicegate console",
+      version: "1",
+      description:
+        "What an operator sees and does. Every request needs `Authorization: Bearer <Security.ConsoleToken>`.",
+      transform: (document) => ({ ...document, security: [{ token: [] }] }),
+    }),
+  )
