@@ -5,10 +5,9 @@
 
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { limitKey } from "../ip-intel/address.ts"
-import { ageOf, monotonicMillis } from "../lib/age.ts"
-import { boundedCache } from "../lib/bounded-cache.ts"
+import { monotonicMillis } from "../lib/age.ts"
 import { ApiKeys } from "./ApiKeys.ts"
-import { type BudgetState, makeBudget } from "./Budgets.ts"
+import * as Counted from "./Budgets.ts"
 import { Businesses } from "./Businesses.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { allowsAddress } from "./KeyAddresses.ts"
@@ -16,28 +15,12 @@ import { KeyCache, type Moment } from "./KeyCache.ts"
 import { digestSecret, hasSecretForm } from "./KeySecret.ts"
 import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "./model.ts"
 
-/**
- * After this many wrong keys from one address in a minute, its unknown keys are looked up sequentially: wrong keys then use at
- * most one database connection, and the right key still works.
- */
-export const FAILURES_PER_MINUTE = 20
-
 /** The key has used up its budget. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
   code: Schema.Literal("RATE_LIMIT_EXCEEDED"),
   message: Schema.String,
   retryAfterSeconds: Schema.Int,
 }) {}
-
-/** The budget that a request counts in. */
-export type BudgetName = "request" | "start"
-
-export interface Limits {
-  /** requests of one key per minute; 0 is no limit */
-  readonly requestsPerMinute: number
-  /** starts of one key per minute, counted separately; 0 is no limit */
-  readonly startsPerMinute: number
-}
 
 export class Access extends Context.Service<
   Access,
@@ -50,7 +33,10 @@ export class Access extends Context.Service<
      */
     readonly authenticate: (secret: string, address: string) => Effect.Effect<Principal, Refused | DatabaseUnavailable>
     /** Counts a request of a key in a budget. */
-    readonly count: (caller: Principal, budget: BudgetName) => Effect.Effect<BudgetState, TooManyRequests>
+    readonly count: (
+      caller: Principal,
+      budget: Counted.BudgetName,
+    ) => Effect.Effect<Counted.BudgetState, TooManyRequests>
     /** Succeeds for a key with one of the permissions; fails for an empty list. */
     readonly permitted: (caller: Principal, anyOf: ReadonlyArray<Permission>) => Effect.Effect<void, Refused>
     /** A business of the key's user within the key's scope. */
@@ -64,9 +50,6 @@ export class Access extends Context.Service<
   }
 >()("voicegate/platform/Access") {}
 
-/** The key for counting wrong keys: an IPv4 address, the /64 of IPv6, or the IPv4 address that an IPv6 address embeds. */
-export const networkOf = limitKey
-
 const quoteAll = (permissions: ReadonlyArray<Permission>, between: string): string =>
   permissions.map((each) => `"${each}"`).join(between)
 
@@ -75,46 +58,24 @@ const permissionMissing = (has: ReadonlyArray<Permission>, anyOf: ReadonlyArray<
     ? "no key has the permission for this endpoint"
     : `this key needs the permission ${quoteAll(anyOf, " or ")}; it has ${quoteAll(has, ", ")}`
 
-/** A key's refusals are written to the audit log once for a network in this time, in milliseconds. */
-const REFUSED_ADDRESS_MILLIS = 60 * 60_000
-/** Limit of such entries of one key per minute: whoever has a stolen key and many networks cannot fill the audit log. */
-const REFUSED_ADDRESSES_PER_MINUTE = 1
-
-const makeRefusedAddresses = () => {
-  const recorded = boundedCache<number>(10_000)
-  const perKey = makeBudget(REFUSED_ADDRESSES_PER_MINUTE)
-  return {
-    /** Whether to record a refusal. */
-    isNew: (keyId: string, network: string, now: number): boolean => {
-      const name = `${keyId} ${network}`
-      if (ageOf(recorded.get(name) ?? -Infinity, now) < REFUSED_ADDRESS_MILLIS) return false
-      if (!perKey.use(keyId, now).allowed) return false
-      recorded.set(name, now)
-      return true
-    },
-  }
-}
-
 const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
 
-export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Businesses | KeyCache> =>
+export const layer = (limits: Counted.Limits): Layer.Layer<Access, never, ApiKeys | Businesses | KeyCache> =>
   Layer.effect(
     Access,
     Effect.gen(function* () {
       const apiKeys = yield* ApiKeys
       const owned = yield* Businesses
       const cache = yield* KeyCache
-      const failures = makeBudget(FAILURES_PER_MINUTE)
-      const refusedAddresses = makeRefusedAddresses()
+      const budgets = yield* Counted.Budgets
       const guessLock = yield* Semaphore.make(1)
-      const budgets = { request: makeBudget(limits.requestsPerMinute), start: makeBudget(limits.startsPerMinute) }
 
       const lookUpKey = Effect.fnUntraced(function* (digest: string, network: string, now: Moment) {
         const fresh = cache.fresh(digest, now)
         if (fresh !== undefined) return fresh
         const query = cache.startLookup()
         const lookup = apiKeys.lookUp(digest)
-        const isGuess = !failures.peek(network, now.wall).allowed && !cache.known(digest)
+        const isGuess = budgets.isGuessing(network, now.wall) && !cache.known(digest)
         const found = yield* isGuess ? guessLock.withPermit(lookup) : lookup
         if (found === undefined) {
           cache.forget(digest)
@@ -126,22 +87,25 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
 
       const authenticate = Effect.fnUntraced(function* (secret: string, address: string) {
         const now = yield* Clock.currentTimeMillis
-        const network = networkOf(address)
+        // an IPv4 address, the /64 of IPv6, or the IPv4 address that an IPv6 address embeds
+        const network = limitKey(address)
         const principal = hasSecretForm(secret)
           ? yield* lookUpKey(digestSecret(secret), network, { wall: now, monotonic: yield* monotonicMillis })
           : undefined
         if (principal === undefined || (principal.key.expiresAt !== null && principal.key.expiresAt <= now)) {
-          const state = failures.use(network, now)
+          const state = budgets.wrongKey(network, now)
           // Only for the last one of the budget, so at most one line per minute and address.
           if (state.allowed && state.remaining === 0) {
-            yield* Effect.logWarning(`${FAILURES_PER_MINUTE} wrong API keys came from ${network} within a minute`)
+            yield* Effect.logWarning(
+              `${Counted.FAILURES_PER_MINUTE} wrong API keys came from ${network} within a minute`,
+            )
           }
           return yield* keyInvalid()
         }
         if (principal.user.disabled)
           return yield* refuse("forbidden", "USER_DISABLED", "the user of this key is disabled")
         if (!allowsAddress(principal.key.allowedAddresses, address)) {
-          if (refusedAddresses.isNew(principal.key.id, network, now)) {
+          if (budgets.recordsRefusal(principal.key.id, network, now)) {
             // Informational: the request is refused even when the write fails.
             yield* Effect.ignore(apiKeys.recordAddressRefused(principal.key, address))
           }
@@ -154,8 +118,8 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
         return principal
       })
 
-      const count = Effect.fnUntraced(function* ({ key }: Principal, budget: BudgetName) {
-        const state = budgets[budget].use(key.id, yield* Clock.currentTimeMillis)
+      const count = Effect.fnUntraced(function* ({ key }: Principal, budget: Counted.BudgetName) {
+        const state = budgets.use(key.id, budget, yield* Clock.currentTimeMillis)
         if (state.allowed) return state
         return yield* new TooManyRequests({
           code: "RATE_LIMIT_EXCEEDED",
@@ -202,4 +166,4 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
             : Effect.fail(refuse("forbidden", "RESTRICTED_API_KEY", "this key is restricted to listed businesses")),
       })
     }),
-  )
+  ).pipe(Layer.provide(Counted.layer(limits)))

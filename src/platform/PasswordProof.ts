@@ -10,7 +10,7 @@ import type { DatabaseUnavailable } from "./data/Database.ts"
 import { isMarkOf } from "./KnownBrowser.ts"
 import { type Refused, refuse } from "./model.ts"
 import { PasswordCost, verifyPassword } from "./Passwords.ts"
-import { type Busy, type CheckSource, makePasswordThrottle } from "./PasswordThrottle.ts"
+import * as Throttle from "./PasswordThrottle.ts"
 import { type Account, Users } from "./Users.ts"
 
 /** Limit of log lines about wrong passwords per address and minute. */
@@ -41,16 +41,16 @@ export class PasswordProof extends Context.Service<
       email: string,
       password: Redacted.Redacted<string>,
       from: Origin,
-    ) => Effect.Effect<ProvedAccount, Refused | Busy | DatabaseUnavailable>
+    ) => Effect.Effect<ProvedAccount, Refused | Throttle.Busy | DatabaseUnavailable>
     /** Verifies the password of a user who is already signed in. */
     readonly confirm: (
       email: string,
       password: Redacted.Redacted<string>,
-    ) => Effect.Effect<ProvedAccount, Refused | Busy | DatabaseUnavailable>
+    ) => Effect.Effect<ProvedAccount, Refused | Throttle.Busy | DatabaseUnavailable>
   }
 >()("voicegate/platform/PasswordProof") {}
 
-const sourceOf = (account: Account | undefined, { address, mark }: Origin): CheckSource => {
+const sourceOf = (account: Account | undefined, { address, mark }: Origin): Throttle.CheckSource => {
   if (account !== undefined && account.passwordHash !== null) {
     const { passwordHash, user } = account
     if (isMarkOf({ userId: user.id, passwordHash }, mark)) {
@@ -66,7 +66,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
   Effect.gen(function* () {
     const users = yield* Users
     const cost = yield* PasswordCost
-    const throttle = makePasswordThrottle()
+    const throttle = yield* Throttle.PasswordThrottle
     const logged = makeWindows(LOG_WINDOW_MILLIS, MAX_LOGGED)
 
     const logWrong = Effect.fnUntraced(function* (address: string) {
@@ -77,7 +77,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
     const matches = Effect.fnUntraced(function* (
       account: Account | undefined,
       password: Redacted.Redacted<string>,
-      source: CheckSource,
+      source: Throttle.CheckSource,
     ) {
       const hash = account?.passwordHash ?? undefined
       const right = yield* throttle.check(
@@ -106,4 +106,4 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
       }),
     })
   }),
-)
+).pipe(Layer.provide(Throttle.layer))

@@ -12,7 +12,7 @@
  * Counted per process: several processes allow a multiple.
  */
 
-import { Deferred, Effect, Schema, Semaphore } from "effect"
+import { Context, Deferred, Effect, Layer, Schema, Semaphore } from "effect"
 import { monotonicMillis } from "../lib/age.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
 import { makeHeld } from "../lib/held.ts"
@@ -46,13 +46,16 @@ export interface CheckSource {
 /** Too many checks are waiting. */
 export class Busy extends Schema.TaggedError<Busy>()("Busy", { retryAfterSeconds: Schema.Int }) {}
 
-export interface PasswordThrottle {
-  /** Schedules and runs a check, which returns whether the password is right; a wrong one delays the lane. */
-  readonly check: <E, R>(
-    source: CheckSource,
-    right: Effect.Effect<boolean, E, R>,
-  ) => Effect.Effect<boolean, E | Busy, R>
-}
+export class PasswordThrottle extends Context.Service<
+  PasswordThrottle,
+  {
+    /** Schedules and runs a check, which returns whether the password is right; a wrong one delays the lane. */
+    readonly check: <E, R>(
+      source: CheckSource,
+      right: Effect.Effect<boolean, E, R>,
+    ) => Effect.Effect<boolean, E | Busy, R>
+  }
+>()("voicegate/platform/PasswordThrottle") {}
 
 const busy = () => new Busy({ retryAfterSeconds: MAX_DELAY_MILLIS / 1000 })
 
@@ -156,7 +159,7 @@ const makeScheduler = () => {
     )
 }
 
-export const makePasswordThrottle = (): PasswordThrottle => {
+export const layer: Layer.Layer<PasswordThrottle> = Layer.sync(PasswordThrottle, () => {
   const lanes = boundedCache<Lane>(MAX_ADDRESSES)
   const networks = makeHeld()
   const schedule = makeScheduler()
@@ -172,7 +175,7 @@ export const makePasswordThrottle = (): PasswordThrottle => {
     lanes.set(name, lane)
     return lane
   }
-  return {
+  return PasswordThrottle.of({
     check: Effect.fnUntraced(function* (source, right) {
       const lane = laneOf(source.lane, yield* monotonicMillis)
       const crowded = !source.known && networks.of(source.network) >= MAX_PENDING_PER_NETWORK
@@ -204,5 +207,5 @@ export const makePasswordThrottle = (): PasswordThrottle => {
           }),
       )
     }),
-  }
-}
+  })
+})

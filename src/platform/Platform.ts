@@ -19,6 +19,7 @@ import { loopbackNames } from "../serving/hosts.ts"
 import type { ListenFailed } from "../serving/listen-failed.ts"
 import { packageFile } from "../serving/package-files.ts"
 import * as Access from "./Access.ts"
+import type { Limits } from "./Budgets.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
 import { DEFAULT_CONNECTIONS, DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "./defaults.ts"
 import { Api } from "./http/Api.ts"
@@ -68,7 +69,7 @@ export interface Options {
   /** how long a caller may be silent before the session ends, in seconds; `DEFAULT_IDLE_SECONDS` by default, 0 is no limit */
   readonly idleSeconds?: number
   /** `DEFAULT_LIMITS` by default */
-  readonly limits?: Access.Limits
+  readonly limits?: Limits
   /**
    * the names that a request's `Host` may have, without port, or `*`; by default those of this machine when it listens on
    * loopback and trusts no proxy, else any name

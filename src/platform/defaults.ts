@@ -1,5 +1,5 @@
-/** Defaults of a platform and its users. In a separate file, because the modules that use them are slow to load. */
-import type { Limits } from "./Access.ts"
+/** Defaults and limits of a platform and its users; the dashboard's page uses them too. In a separate file, because the modules that use them are slow to load. */
+import type { Limits } from "./Budgets.ts"
 
 /**
  * 60 requests per minute and key, as the reference documents. Starts of sessions and calls are counted separately and may be ten per
@@ -15,3 +15,11 @@ export const DEFAULT_CONNECTIONS = 1_024
 
 /** A user's concurrent calls. */
 export const DEFAULT_CALL_CONCURRENCY = 10
+
+/**
+ * The default maximum length of a campaign's calls. It equals the default of `Queue.MaxCallMinutes`, after which the gate reclaims the
+ * slot.
+ */
+export const DEFAULT_MAX_CALL_MINUTES = 30
+/** The maximum that a campaign may set. */
+export const MAX_CALL_MINUTES = 1_440

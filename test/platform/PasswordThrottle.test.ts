@@ -1,18 +1,22 @@
 /** Throttling of password checks: delays, refusals, and what one attacker can take from others. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Fiber } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import {
   Busy,
   type CheckSource,
   delayAfter,
   FREE_ATTEMPTS,
+  layer,
   MAX_CONCURRENT_CHECKS,
   MAX_DELAY_MILLIS,
   MAX_PENDING_PER_ADDRESS,
-  makePasswordThrottle,
+  PasswordThrottle,
   RESET_MILLIS,
 } from "../../src/platform/PasswordThrottle.ts"
+
+/** A throttle of a process. */
+const newThrottle = PasswordThrottle.pipe(Effect.provide(Layer.fresh(layer)))
 
 const guest = (lane: string, network = lane): CheckSource => ({ lane, network, known: false })
 const wrong = Effect.succeed(false)
@@ -60,7 +64,7 @@ const heldTest = (name: string, body: (checks: ReturnType<typeof held>) => Effec
 describe("wrong passwords", () => {
   it.effect("delay their address more and more, up to a limit; the right one is accepted after the last delay", () =>
     Effect.gen(function* () {
-      const pace = makePasswordThrottle()
+      const pace = yield* newThrottle
       const waits: Array<number> = []
       const timed = Effect.fnUntraced(function* (check: Effect.Effect<boolean>) {
         const begun = yield* Clock.currentTimeMillis
@@ -96,7 +100,7 @@ describe("concurrent checks", () => {
     "are limited, and one network has one of them, however many addresses and accounts it uses",
     ({ check, end, running }) =>
       Effect.gen(function* () {
-        const pace = makePasswordThrottle()
+        const pace = yield* newThrottle
         const start = (lane: string, network: string) => Effect.forkChild(pace.check(guest(lane, network), check(lane)))
         for (let n = 0; n < 10; n++) yield* start(`a${n}`, "a")
         yield* settle
@@ -122,7 +126,7 @@ describe("concurrent checks", () => {
 
   heldTest("have a bounded number of waiting checks per address and per network", ({ check, running }) =>
     Effect.gen(function* () {
-      const pace = makePasswordThrottle()
+      const pace = yield* newThrottle
       const start = (lane: string, network: string) => Effect.forkChild(pace.check(guest(lane, network), check(lane)))
       for (let n = 0; n < MAX_PENDING_PER_ADDRESS; n++) yield* start("a", "a")
       yield* settle
@@ -140,7 +144,7 @@ describe("concurrent checks", () => {
 
   heldTest("give a known browser priority", ({ check, end, running }) =>
     Effect.gen(function* () {
-      const pace = makePasswordThrottle()
+      const pace = yield* newThrottle
       for (let n = 0; n < 50; n++) yield* Effect.forkChild(pace.check(guest(`n${n}`), check(`n${n}`)))
       yield* settle
       yield* Effect.forkChild(pace.check({ lane: "known", network: "known", known: true }, check("known")))
@@ -152,7 +156,7 @@ describe("concurrent checks", () => {
 
   heldTest("refuse a check of the network with the most waiting ones when a new network needs room", ({ check }) =>
     Effect.gen(function* () {
-      const pace = makePasswordThrottle()
+      const pace = yield* newThrottle
       const refused: Array<string> = []
       const start = (lane: string, network: string) =>
         Effect.forkChild(
@@ -171,7 +175,7 @@ describe("concurrent checks", () => {
 
   heldTest("count until they end, even when their caller has disconnected", ({ check, end, running }) =>
     Effect.gen(function* () {
-      const pace = makePasswordThrottle()
+      const pace = yield* newThrottle
       const first = yield* Effect.forkChild(pace.check(guest("a"), check("a")))
       yield* settle
       const leaving = yield* Effect.forkChild(Fiber.interrupt(first))

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import * as Access from "../../src/platform/Access.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { Audit } from "../../src/platform/Audit.ts"
+import type { Limits } from "../../src/platform/Budgets.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { type Engine, servicesOf } from "./engines.ts"
@@ -12,10 +13,7 @@ import { prepare } from "./support.ts"
 export const unlimited = { requestsPerMinute: 0, startsPerMinute: 0 }
 
 /** One platform's services and its access; built again, it is another process on the same database. */
-export const process = Effect.fnUntraced(function* (
-  database: Redacted.Redacted<string>,
-  limits: Access.Limits = unlimited,
-) {
+export const process = Effect.fnUntraced(function* (database: Redacted.Redacted<string>, limits: Limits = unlimited) {
   const context = yield* Layer.build(Layer.fresh(Access.layer(limits).pipe(Layer.provideMerge(servicesOf(database)))))
   const access = Context.get(context, Access.Access)
   const authenticate = (secret: Redacted.Redacted<string>, address = "192.0.2.1") =>
@@ -39,7 +37,7 @@ export const codeOf = <A, E extends { readonly _tag: string }, R>(effect: Effect
   Effect.map(Effect.flip(effect), (error) => ("code" in error ? error.code : error._tag))
 
 /** A process on an engine's fresh database, with its keys. */
-export const startedOn = Effect.fnUntraced(function* (engine: Engine, limits?: Access.Limits) {
+export const startedOn = Effect.fnUntraced(function* (engine: Engine, limits?: Limits) {
   const database = yield* engine.database
   const first = yield* process(database, limits)
   const keys = yield* first.makeKeys

@@ -4,6 +4,7 @@ import { Context, Effect, Fiber, Latch, Layer, Queue, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as Access from "../../src/platform/Access.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
+import { FAILURES_PER_MINUTE, type Limits } from "../../src/platform/Budgets.ts"
 import { FRESH_MILLIS } from "../../src/platform/KeyCache.ts"
 import { mintSecret } from "../../src/platform/KeySecret.ts"
 import { PERMISSIONS } from "../../src/platform/model.ts"
@@ -12,7 +13,7 @@ import { onEachEngine, servicesOf } from "./engines.ts"
 import { prepare } from "./support.ts"
 
 onEachEngine("access", (engine) => {
-  const started = (limits?: Access.Limits) => startedOn(engine, limits)
+  const started = (limits?: Limits) => startedOn(engine, limits)
 
   it.effect("authenticates a key, and answers every invalid one in the same way", () =>
     Effect.gen(function* () {
@@ -147,7 +148,7 @@ onEachEngine("access", (engine) => {
         const { apiKeys, keys, authenticate } = yield* started()
         const attacker = "2001:db8:1:2::1"
         yield* authenticate(keys.all, attacker)
-        for (let i = 0; i < 5 * Access.FAILURES_PER_MINUTE; i++) {
+        for (let i = 0; i < 5 * FAILURES_PER_MINUTE; i++) {
           assert.strictEqual(yield* codeOf(authenticate(mintSecret(), attacker)), "API_KEY_INVALID")
         }
         assert.strictEqual((yield* authenticate(keys.all, attacker)).key.name, "all")
@@ -179,7 +180,7 @@ onEachEngine("access", (engine) => {
       const authenticate = (secret: Redacted.Redacted<string>, address: string) =>
         access.authenticate(Redacted.value(secret), address)
       yield* held.open
-      for (let i = 0; i <= Access.FAILURES_PER_MINUTE; i++) yield* codeOf(authenticate(mintSecret(), "192.0.2.77"))
+      for (let i = 0; i <= FAILURES_PER_MINUTE; i++) yield* codeOf(authenticate(mintSecret(), "192.0.2.77"))
       yield* held.close
       yield* Queue.clear(asked)
       const flood = yield* Effect.forEach(Array.from({ length: 50 }), () =>

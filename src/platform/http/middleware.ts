@@ -2,7 +2,8 @@
 import { Cause, Context, Effect, Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Access, type BudgetName } from "../Access.ts"
+import { Access } from "../Access.ts"
+import type { BudgetName } from "../Budgets.ts"
 import {
   Authorization,
   Caller,

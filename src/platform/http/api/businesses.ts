@@ -2,7 +2,7 @@
 
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../call-length.ts"
+import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../defaults.ts"
 import { NeedsBusiness, NeedsUnrestricted, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { Text } from "../text.ts"

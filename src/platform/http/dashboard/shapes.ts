@@ -3,7 +3,7 @@
  * except that of a key at its creation.
  */
 import { Effect, Schema } from "effect"
-import { MAX_CALL_MINUTES } from "../../call-length.ts"
+import { MAX_CALL_MINUTES } from "../../defaults.ts"
 import { PERMISSIONS } from "../../model.ts"
 import { NameText, Text } from "../text.ts"
 

@@ -1,5 +1,5 @@
 /** A web campaign being edited: its input, the validation of it, and the request. */
-import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../../../platform/call-length.ts"
+import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../../../platform/defaults.ts"
 import type { Campaign, CampaignInput, Webhook, WebhookInput } from "../../../../platform/http/dashboard/shapes.ts"
 
 export interface HeaderDraft {
