@@ -1,7 +1,7 @@
 /** Creates ioredis clients from a connection string. */
 import { randomInt } from "node:crypto"
 import { Redacted } from "effect"
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
+import { Cluster, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../../settings/connection-string.ts"
 import { primaryConnector } from "./hosts.ts"
 import { sentinelTlsOptions, tlsOptions } from "./tls.ts"
@@ -23,13 +23,18 @@ export const retryDelay: (attempt: number) => number = backoff(500)
 /** The same for a listener's connection, without which a gate works, and for Sentinels (ms). */
 export const listenerRetryDelay: (attempt: number) => number = backoff(2_000)
 
+/** What ioredis types as a parameter of its classes is not set: replies have the shape of RESP2. */
+type Options = Omit<RedisOptions, "replyMapping">
+
 /** Options of every connection: commands fail fast while it is down, and none is sent twice. */
-const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)): RedisOptions => ({
+const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)): Options => ({
   ...(connection.username === undefined ? {} : { username: connection.username }),
   ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),
   ...(tls === undefined ? {} : { tls }),
   // of keys alone: ioredis does not add it to channels
   ...(connection.keyPrefix === undefined ? {} : { keyPrefix: connection.keyPrefix }),
+  // what every Redis and proxy speaks: RESP3 begins each connection with HELLO, which older ones and some proxies do not know
+  protocol: 2,
   // a server that is loading refuses commands, which is no worse; INFO may be renamed or forbidden
   enableReadyCheck: false,
   // without the ready check, ioredis counts a connection that was lost before the answers to these commands as ready, for ever
@@ -103,7 +108,7 @@ export const open = (
 ): Redis | Cluster => {
   if (connection.kind !== "cluster") return openOne(connection, redirect, retryStrategy)
   const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = commonOptions(connection)
-  const options: ClusterOptions = {
+  return new Cluster([...connection.nodes], {
     redisOptions,
     enableAutoPipelining: true,
     enableOfflineQueue: false,
@@ -114,8 +119,7 @@ export const open = (
     slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
     // otherwise ioredis resends commands that were in flight when a connection broke, though they may have been carried out
     retryDelayOnFailover: 0,
-  }
-  return new Cluster([...connection.nodes], options)
+  })
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Which connection a host's own client of ioredis has. The clients connect to nothing. */
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
-import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
+import { Cluster, type ClusterNode, Redis, type RedisOptions } from "ioredis"
 import { connectionOf, type RedisClient } from "../../../src/store/redis/host-client.ts"
 
 /** The connection with unredacted passwords, for comparing; a text for a client that is refused. */
@@ -15,9 +15,10 @@ const read = (client: unknown): unknown => {
   )
 }
 
-const single = (options: RedisOptions, url?: string): RedisClient =>
+const single = (options: Omit<RedisOptions, "replyMapping">, url?: string): RedisClient =>
   url === undefined ? new Redis({ ...options, lazyConnect: true }) : new Redis(url, { ...options, lazyConnect: true })
-const cluster = (nodes: ReadonlyArray<ClusterNode>, options: ClusterOptions = {}): RedisClient =>
+type Options = ConstructorParameters<typeof Cluster>[1]
+const cluster = (nodes: ReadonlyArray<ClusterNode>, options: Options = {}): RedisClient =>
   new Cluster([...nodes], { ...options, lazyConnect: true })
 
 describe("the connection of a host's client", () => {
