@@ -34,7 +34,7 @@ export interface GateOptions {
   /** the host's own store, instead of `StoreConnectionString` */
   readonly store?: OwnStore
   /**
-   * the host's own client of ioredis 5 (`Redis` or `Cluster`), instead of `StoreConnectionString`. The gate opens connections of its own to
+   * the host's own client of ioredis 5 or 6 (`Redis` or `Cluster`), instead of `StoreConnectionString`. The gate opens connections of its own to
    * the same servers, with the client's user, password, TLS and `keyPrefix`; it neither uses, changes nor closes the client.
    */
   readonly redis?: RedisClient

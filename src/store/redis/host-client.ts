@@ -4,14 +4,14 @@
  * So only what leads to the server is taken from the client's options; timeouts, retries and queues are the gate's. The client is
  * neither used, changed nor closed.
  *
- * The options are those of ioredis 5. They are read as unknown values, because the host may have another version of it.
+ * The options are those of ioredis 5 and 6. They are read as unknown values, because the host may have another version of it.
  */
 import type { ConnectionOptions } from "node:tls"
 import { Redacted, Result } from "effect"
 import type { HostPort, RedisConnection } from "../../settings/connection-string.ts"
 import { parseKeyPrefix } from "../../settings/key-prefix.ts"
 
-/** A client of ioredis 5, `Redis` or `Cluster`, of whatever version the host has. */
+/** A client of ioredis 5 or 6, `Redis` or `Cluster`, of whatever version the host has. */
 export interface RedisClient {
   /** what it was created with */
   readonly options: object
@@ -169,7 +169,7 @@ const clusterOf = (client: object, options: Options): Read<RedisConnection> =>
   Result.gen(function* () {
     const given: unknown = Reflect.get(client, "startupNodes")
     if (!Array.isArray(given))
-      return yield* Result.fail("a Cluster of ioredis 5, which has the nodes that it was created with")
+      return yield* Result.fail("a Cluster of ioredis 5 or 6, which has the nodes that it was created with")
     const nodes = given.map(nodeOf)
     const common = isObject(options.redisOptions) ? options.redisOptions : {}
     yield* refusedIn(common)
@@ -188,7 +188,7 @@ export const connectionOf = (client: unknown, origin: string): Result.Result<Red
   Result.gen(function* () {
     // that of node-redis has options and `duplicate` too, but no status
     if (!isObject(client) || typeof client.status !== "string" || !isObject(client.options)) {
-      return yield* Result.fail("a client of ioredis 5, Redis or Cluster")
+      return yield* Result.fail("a client of ioredis 5 or 6, Redis or Cluster")
     }
     const { options } = client
     yield* refusedIn(options)

@@ -14,7 +14,7 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store, StoreRefu
   lazyLayer(async () => (await import("./layer.ts")).layer(connection))
 
 /**
- * A store on the Redis of a host's own client of ioredis 5 (`Redis` or `Cluster`), with its user, password, TLS and `keyPrefix`. It has
+ * A store on the Redis of a host's own client of ioredis 5 or 6 (`Redis` or `Cluster`), with its user, password, TLS and `keyPrefix`. It has
  * connections of its own: the client is neither used, changed nor closed. Building it fails with `StoreRefused` for a client with options
  * that the gate cannot follow, and otherwise as `layer` does.
  */
