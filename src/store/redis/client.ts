@@ -23,6 +23,9 @@ export const retryDelay: (attempt: number) => number = backoff(500)
 /** The same for a listener's connection, without which a gate works, and for Sentinels (ms). */
 export const listenerRetryDelay: (attempt: number) => number = backoff(2_000)
 
+/** What every Redis and proxy speaks: RESP3 begins each connection with HELLO, which older ones and some proxies do not know. */
+const RESP2 = { protocol: 2 } as const
+
 /** What ioredis types as a parameter of its classes is not set: replies have the shape of RESP2. */
 type Options = Omit<RedisOptions, "replyMapping">
 
@@ -33,8 +36,7 @@ const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)
   ...(tls === undefined ? {} : { tls }),
   // of keys alone: ioredis does not add it to channels
   ...(connection.keyPrefix === undefined ? {} : { keyPrefix: connection.keyPrefix }),
-  // what every Redis and proxy speaks: RESP3 begins each connection with HELLO, which older ones and some proxies do not know
-  protocol: 2,
+  ...RESP2,
   // a server that is loading refuses commands, which is no worse; INFO may be renamed or forbidden
   enableReadyCheck: false,
   // without the ready check, ioredis counts a connection that was lost before the answers to these commands as ready, for ever
