@@ -1,6 +1,6 @@
 /**
- * A headless Chromium (its headless shell, where it is installed: it starts with a fifth of the work) with a fresh profile, a microphone that beeps, and no background traffic. Every context of it is
- * a new visitor. It dies with the test process.
+ * A headless Chromium (its headless shell, where it is installed: it starts with a fifth of the work) with a fresh profile, a
+ * microphone that beeps, and no background traffic. Every context of it is a new visitor. It dies with the test process.
  */
 import { existsSync } from "node:fs"
 import { type Browser, chromium } from "playwright-core"
@@ -17,6 +17,15 @@ const executable = (): string => {
   const found = [process.env.CHROMIUM, ...CANDIDATES].find((path) => path !== undefined && existsSync(path))
   if (found === undefined) throw new Error("no Chromium found: run scripts/setup-system.sh, or set CHROMIUM")
   return found
+}
+
+let shared: Promise<Browser> | undefined
+
+/** The one that the test files of this process share, which nobody closes: who opens a context in it closes that. */
+export const sharedBrowser = async (): Promise<Browser> => {
+  shared ??= launchBrowser()
+  if (!(await shared).isConnected()) shared = launchBrowser()
+  return shared
 }
 
 /** Starts it; `close` stops it and removes its profile. */

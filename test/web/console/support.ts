@@ -1,19 +1,6 @@
 /** The built console in front of a real gate in this process, and ways to fill it. */
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
-import { build } from "vite"
-import config from "../../../src/web/console/vite.config.ts"
 import { type GateUnderTest, type Options, startGate, TOKEN } from "../../http/console/support.ts"
-
-/** Builds the page into a folder of its own, as `PageRoot` wants it. */
-export const buildPage = async (): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> => {
-  const root = await mkdtemp(join(tmpdir(), "voicegate-console-"))
-  const output = { ...config.build, outDir: join(root, "console") }
-  await build({ ...config, configFile: false, logLevel: "warn", build: output })
-  return { root, remove: () => rm(root, { recursive: true, force: true }) }
-}
 
 export interface RunningGate extends GateUnderTest {
   /** Sends so many callers; answers how the last of them were answered. */

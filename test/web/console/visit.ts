@@ -1,25 +1,22 @@
 /** A visit to the built console in a real browser, in front of a real gate, and what is looked for on the page. */
 import { createHash } from "node:crypto"
+import { dirname, join } from "node:path"
 import type { Browser, BrowserContext, Page } from "playwright-core"
-import { afterAll, beforeAll, expect } from "vitest"
+import { beforeAll, expect } from "vitest"
+import { program, whenBuilt } from "../../harness/build.ts"
 import { eventually } from "../../harness/process.ts"
 import type { Options } from "../../http/console/support.ts"
-import { launchBrowser } from "../../support/browser.ts"
-import { buildPage, type RunningGate, runGate, TOKEN } from "./support.ts"
+import { sharedBrowser } from "../../support/browser.ts"
+import { type RunningGate, runGate, TOKEN } from "./support.ts"
 
-let page: Awaited<ReturnType<typeof buildPage>>
+/** The folder that the page is built into. */
+const pageRoot = join(dirname(program), "web")
 let browser: Browser
 
-/** The page is built and a browser started before a file's tests, and both are gone after them. */
+/** The page is up to date and a browser runs before a file's tests. */
 export const prepareVisits = (): void => {
   beforeAll(async () => {
-    const [started, built] = await Promise.all([launchBrowser(), buildPage()])
-    browser = started
-    page = built
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await page?.remove()
+    ;[browser] = await Promise.all([sharedBrowser(), whenBuilt()])
   })
 }
 
@@ -36,8 +33,8 @@ export const visiting =
   async (): Promise<void> => {
     /** what went wrong in any tab: errors of scripts, and what the content security policy forbade */
     const complaints: Array<string> = []
-    const gate = await runGate({ slots, pageRoot: page.root, ...more })
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+    const gate = await runGate({ slots, pageRoot, ...more })
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" })
     context.setDefaultTimeout(20_000)
     const openTab = async (): Promise<Page> => {
       const tab = await context.newPage()

@@ -1,11 +1,11 @@
 /** The built dashboard in a real browser, against an API with nothing behind it, and what its tests do with a tab. */
 import { dirname, join } from "node:path"
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest"
+import { afterEach, beforeAll, beforeEach, expect } from "vitest"
 import type { Business } from "../../../src/platform/http/dashboard/shapes.ts"
 import { program, whenBuilt } from "../../harness/build.ts"
 import { eventually } from "../../harness/process.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type FakeDashboard, startFakeDashboard } from "./fake-dashboard.ts"
 
 export const EMAIL = "ada@example.test"
@@ -31,11 +31,7 @@ export const useDashboard = () => {
   let hosts = new Set<string>()
 
   beforeAll(async () => {
-    ;[browser] = await Promise.all([launchBrowser(), whenBuilt()])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
+    ;[browser] = await Promise.all([sharedBrowser(), whenBuilt()])
   })
 
   beforeEach(async () => {

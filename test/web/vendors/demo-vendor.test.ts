@@ -2,20 +2,19 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import type { Browser } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { VENDORS } from "../../../src/settings/vendors.ts"
 import { program } from "../../harness/build.ts"
 import { eventually, start } from "../../harness/process.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { whenWebBuilt } from "../rig.ts"
 import { startSite } from "../site.ts"
 import { click, level, screen, see, visit } from "../visitor.ts"
 
 let browser: Browser
 beforeAll(async () => {
-  ;[, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+  ;[, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
 })
-afterAll(() => browser?.close())
 
 /**
  * Those whose page is driven: they join in each way that the module of the demo knows. The page has nothing else of a vendor, so

@@ -1,9 +1,9 @@
 /** A call whose offer goes through the gate, between two pages of a real browser. The gate's side is a double. */
 import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { makeFakeGeneric } from "../../../src/platform-api/generic/fake.ts"
 import { eventually } from "../../harness/process.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type Built, whenWebBuilt } from "../rig.ts"
 import { click, level, screen, see, type Visitor, visit } from "../visitor.ts"
 import { openAnsweringPage } from "./answering-page.ts"
@@ -12,9 +12,8 @@ import { startVendorRig, type VendorRig } from "./rig.ts"
 let built: Built
 let browser: Browser
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
 })
-afterAll(() => browser?.close())
 
 /** A page with the widget. Its request gets a credential for an offer; `answer` answers that offer. */
 const openPage = async (

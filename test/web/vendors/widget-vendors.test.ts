@@ -1,6 +1,6 @@
 /** `<voice-agent>` in front of a gate whose campaign is of another vendor, in a real browser. The vendors' SDKs are doubles. */
 import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import { makeFakeCartesia } from "../../../src/platform-api/cartesia/fake.ts"
 import { makeFakeElevenLabs } from "../../../src/platform-api/elevenlabs/fake.ts"
 import { makeFakeGeneric } from "../../../src/platform-api/generic/fake.ts"
@@ -10,7 +10,7 @@ import { makeFakeUltravox } from "../../../src/platform-api/ultravox/fake.ts"
 import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import type { FakeVendor } from "../../../src/testing/FakeVendor.ts"
 import { eventually } from "../../harness/process.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type Built, whenWebBuilt } from "../rig.ts"
 import { click, level, screen, see, type Visitor, visit } from "../visitor.ts"
 import { DOUBLES } from "./doubles.ts"
@@ -52,9 +52,8 @@ let visitor: Visitor
 let fake: FakeVendor
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
 })
-afterAll(() => browser?.close())
 afterEach(async () => {
   await visitor.context.close()
   await rig.stop()

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Browser } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
-import { launchBrowser } from "../../support/browser.ts"
+import { afterEach, beforeAll, beforeEach } from "vitest"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "../rig.ts"
 import { startSite } from "../site.ts"
 import { type Visitor, visit } from "../visitor.ts"
@@ -41,11 +41,7 @@ export const useSite = () => {
   let site: Awaited<ReturnType<typeof startShop>>
 
   beforeAll(async () => {
-    ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
+    ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
   })
 
   beforeEach(async () => {

@@ -1,7 +1,7 @@
 /** The widget on the demo's page in a real browser, in front of a gate and a platform of each test's own. */
 import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, expect } from "vitest"
-import { launchBrowser } from "../../support/browser.ts"
+import { afterEach, beforeAll, expect } from "vitest"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "../rig.ts"
 import { type Visitor, visit } from "../visitor.ts"
 
@@ -16,11 +16,7 @@ export const useWidget = () => {
   let visitor: Visitor
 
   beforeAll(async () => {
-    ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
+    ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
   })
 
   afterEach(async () => {
