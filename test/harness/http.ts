@@ -29,17 +29,24 @@ const parse = (text: string): Readonly<Record<string, unknown>> => {
   }
 }
 
-/** The documents of gates that run, by their origin; gates of one build have the same one. */
+/** The documents of gates that run, by their origin. */
 const documents = new Map<string, WireDocument>()
-const read = new Map<string, WireDocument>()
+/** The documents of this build, by the path below which a gate serves: other settings change nothing in it, and making it takes time. */
+const known = new Map<string, WireDocument>()
 
-/** From now on `ask` judges every answer of this gate by the `/openapi.json` that it serves, if it serves one. */
+/** From now on `ask` judges every answer of this gate by the `/openapi.json` that this build serves. */
 export const judgeByItsDocument = async (url: string): Promise<void> => {
+  const { origin, pathname } = new URL(url)
+  const document = known.get(pathname) ?? (await documentOf(url))
+  if (document === undefined) return
+  known.set(pathname, document)
+  documents.set(origin, document)
+}
+
+/** Undefined for a gate that serves none (`Server.Docs`). */
+const documentOf = async (url: string): Promise<WireDocument | undefined> => {
   const { status, text } = await ask("GET", `${url}/openapi.json`)
-  if (status !== 200) return
-  const document = read.get(text) ?? readWireDocument(text)
-  read.set(text, document)
-  documents.set(new URL(url).origin, document)
+  return status === 200 ? readWireDocument(text) : undefined
 }
 
 /** Throws if an answer does not match the gate's OpenAPI document. */

@@ -80,7 +80,7 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi>
   return PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
       onFailure: ({ message, reason }) => {
-        const told = message.replace(/[.!]?$/, "..")
+        const told = message.replace(/[.!]?$/, ".")
         if (reason._tag !== "Refused") return finding("failed", `the platform could not be asked: ${told}`)
         const setting = settingPath(campaign.name, `${Account === undefined ? "" : "Account."}MaxConcurrency`)
         return finding(
