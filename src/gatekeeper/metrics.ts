@@ -1,5 +1,5 @@
 /** The gate's metrics, with their Prometheus names. */
-import { Effect, Metric, Record, Struct } from "effect"
+import { Cause, type Context, Effect, Exit, Metric, Record, Struct } from "effect"
 import type { PlatformState } from "../fifo-queue/FifoQueue.ts"
 import type { IpIntelFailed } from "../ip-intel/facts.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
@@ -12,7 +12,7 @@ import {
   type RefusalOutcome,
   type RequestRefusal,
 } from "../protocol/refusals.ts"
-import { isTerminal, TicketState } from "../protocol/Session.ts"
+import { isTerminal, type Queued, type Started, TicketState } from "../protocol/Session.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
   description: "Session requests by outcome",
@@ -75,6 +75,24 @@ export const refused = (campaign: string, error: RequestRefusal): Metric.Counter
 
 /** The series of refused requests that exist so far, by `<reason> <campaign>`. */
 export const refusedSeries = (): ReadonlyMap<string, RefusedSeries> => refusedSeriesByName
+
+/** Counts how a request has ended. `campaign` names the campaign of a refused one; empty when it names none that exists. */
+export const countRequest = (
+  exit: Exit.Exit<Started, RequestRefusal | Queued>,
+  campaign: () => string,
+  context: Context.Context<never>,
+): void => {
+  const count = (outcome: keyof typeof requests): void => requests[outcome].updateUnsafe(1, context)
+  if (Exit.isSuccess(exit)) count("started")
+  else if (!Cause.hasDies(exit.cause)) {
+    const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+    if (error?._tag === "Queued") count("queued")
+    else if (error !== undefined) {
+      count(outcomeOf(error))
+      refused(campaign(), error).updateUnsafe(1, context)
+    }
+  }
+}
 
 /** What a setting of `Security.Shadow` would refuse a request for. */
 const SHADOW_REASONS = ["hour", "day", "concurrent", "vpn", "proxy", "tor", "datacenter"] as const

@@ -8,17 +8,15 @@
  * A request succeeds with a started session and fails with every other outcome, `Queued` included. If a later step fails,
  * quota, slot and place are given back. If the process dies first, their deadlines free them.
  */
-import { Cause, Context, Effect, Exit, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import { tracing } from "../lib/spans.ts"
-import { outcomeOf } from "../protocol/refusals.ts"
-import type { Started } from "../protocol/Session.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Tickets } from "./calls/Tickets.ts"
 import { Admit } from "./checks/Admit.ts"
 import { CheckAddress } from "./checks/CheckAddress.ts"
 import { campaignOf, Validate } from "./checks/Validate.ts"
-import type { Gatekeeper, RequestError } from "./Gatekeeper.ts"
+import type { Gatekeeper } from "./Gatekeeper.ts"
 import * as metrics from "./metrics.ts"
 import { Shutdown, type Work } from "./Shutdown.ts"
 import { Traces } from "./Traces.ts"
@@ -26,24 +24,6 @@ import { Traces } from "./Traces.ts"
 export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service"], "request">>()(
   "voicegate/gatekeeper/Pipeline",
 ) {}
-
-/** Counts how a request has ended. */
-const countOutcomes = Effect.gen(function* () {
-  const campaigns = yield* Campaigns
-  const context = yield* Effect.context<never>()
-  const count = (outcome: keyof typeof metrics.requests): void => metrics.requests[outcome].updateUnsafe(1, context)
-  return (exit: Exit.Exit<Started, RequestError>, body: unknown): void => {
-    if (Exit.isSuccess(exit)) count("started")
-    else if (!Cause.hasDies(exit.cause)) {
-      const error = exit.cause.reasons.find(Cause.isFailReason)?.error
-      if (error?._tag === "Queued") count("queued")
-      else if (error !== undefined) {
-        count(outcomeOf(error))
-        metrics.refused(campaignOf(campaigns, body)?.name ?? "", error).updateUnsafe(1, context)
-      }
-    }
-  }
-})
 
 export const layer: Layer.Layer<
   Pipeline,
@@ -59,7 +39,8 @@ export const layer: Layer.Layer<
     const tickets = yield* Tickets
     const traces = yield* Traces
     const validate = yield* Validate
-    const countOutcome = yield* countOutcomes
+    const campaigns = yield* Campaigns
+    const context = yield* Effect.context<never>()
     const rejoin = traces.inTicketTrace("Gatekeeper.rejoin", tickets.rejoin)
 
     const check = Effect.fnUntraced(function* (body: unknown, address: string, work: Work) {
@@ -82,7 +63,7 @@ export const layer: Layer.Layer<
         // hot path: one frame ends the work and counts the outcome, both by plain calls
         return Effect.onExitPrimitive(check(body, address, work), (exit) => {
           work.end()
-          countOutcome(exit, body)
+          metrics.countRequest(exit, () => campaignOf(campaigns, body)?.name ?? "", context)
           return undefined
         })
       })

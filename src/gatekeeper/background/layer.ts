@@ -3,18 +3,18 @@ import { Layer } from "effect"
 import * as CheckOpened from "../calls/check-opened.ts"
 import * as Doubts from "../calls/doubts.ts"
 import * as EndDue from "../calls/end-due.ts"
+import * as Capacity from "../capacity/Capacity.ts"
 import * as DrainRemoved from "../peers/drain-removed.ts"
-import * as PeersHeartbeat from "../peers/send-heartbeats.ts"
+import * as Peers from "../peers/Peers.ts"
 import * as Audit from "./audit.ts"
 import * as Heartbeat from "./heartbeat.ts"
-import * as ReadCapacity from "./read-capacity.ts"
 import * as Repair from "./repair.ts"
 import * as StoreOutage from "./StoreOutage.ts"
 import * as Sweep from "./sweep.ts"
 import * as Unregister from "./unregister.ts"
 
 export const layer = Layer.mergeAll(
-  PeersHeartbeat.layer,
+  Peers.heartbeats,
   DrainRemoved.layer,
   Sweep.layer,
   Repair.layer,
@@ -23,5 +23,5 @@ export const layer = Layer.mergeAll(
   Doubts.layer,
   CheckOpened.layer,
   EndDue.layer,
-  ReadCapacity.layer,
+  Capacity.poll,
 ).pipe(Layer.provideMerge(StoreOutage.layer), Layer.provide(Unregister.layer))

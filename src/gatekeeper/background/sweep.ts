@@ -1,5 +1,5 @@
 /** The sweep of each campaign: enforces deadlines, recovers lost wake-ups, and tells of what it has found. */
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Layer, type Scope } from "effect"
 import { FifoQueue, type Swept } from "../../fifo-queue/FifoQueue.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { ReadsSettings } from "../../platform-api/vendor.ts"
@@ -27,9 +27,7 @@ const wasReached = (exit: Exit.Exit<void, StoreUnavailable>): boolean =>
   !exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error.refusal === undefined)
 
 /** Reads a campaign's platform in the background, one read at a time. What it shows goes with the next sweep. */
-const platformReads = Effect.gen(function* () {
-  const platform = yield* PlatformApi
-  const scope = yield* Effect.scope
+const platformReads = (platform: PlatformApi["Service"], scope: Scope.Scope) => {
   const reading = new Set<string>()
   return (campaign: string): Effect.Effect<void> =>
     Effect.suspend(() => {
@@ -44,7 +42,7 @@ const platformReads = Effect.gen(function* () {
           Effect.asVoid,
         )
     })
-})
+}
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -56,7 +54,7 @@ export const layer = Layer.effectDiscard(
     const fullQueues = yield* FullQueues
     const closedQueues = yield* ClosedQueues
     const storeOutage = yield* StoreOutage
-    const readPlatform = yield* platformReads
+    const readPlatform = platformReads(yield* PlatformApi, yield* Effect.scope)
     const startedAt = yield* store.now
     const noteQuarantined = logQuarantined(startedAt)
 

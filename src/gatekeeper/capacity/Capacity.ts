@@ -12,6 +12,7 @@ import type { PlatformError } from "../../platform-api/errors.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
+import { runEvery } from "../background/run-every.ts"
 import { Campaigns, settingOf } from "../Campaigns.ts"
 import { Running } from "../Running.ts"
 import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts"
@@ -20,7 +21,7 @@ import { fromShared, shareable, sharedFigures } from "./shared-figures.ts"
 /** How often the platform's figures are read, by one instance for all (ms). */
 export const CAPACITY_MILLIS = 10_000
 /** How often an instance reads the shared figures (ms). */
-export const POLL_MILLIS = 5_000
+const POLL_MILLIS = 5_000
 
 /** How long a known figure stays in use while the platform refuses to tell it (ms). */
 export const REFUSED_MILLIS = 120_000
@@ -242,4 +243,9 @@ export const layer: Layer.Layer<Capacity, never, Campaigns | PlatformApi | Runni
       refresh: refresh(true),
     }
   }),
+)
+
+/** Reads the figures again and again, as a background task. */
+export const poll = Layer.effectDiscard(
+  Effect.flatMap(Capacity, ({ refresh }) => runEvery(POLL_MILLIS, "reading of the platform's concurrency", refresh)),
 )

@@ -4,11 +4,12 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../../settings/Settings.ts"
+import { runEvery } from "../background/run-every.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { makeDebounce, type Observed } from "./debounce.ts"
 import { Instance, shown } from "./Instance.ts"
 import { OtherDatabases } from "./OtherDatabases.ts"
-import { type Heard, PeersHeartbeat } from "./PeersHeartbeat.ts"
+import { HEARTBEAT_MILLIS, type Heard, PeersHeartbeat } from "./PeersHeartbeat.ts"
 import { differenceOf, readSharedSettings, sharedSettingsOf } from "./settings-diff.ts"
 
 /** How many instances a log line names. */
@@ -91,3 +92,13 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
       }
     }),
   )
+
+/** The background task: sends heartbeats, beginning at once, and reports the conflicts that their answers show. */
+export const heartbeats = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { send } = yield* PeersHeartbeat
+    const { report } = yield* Peers
+    yield* Effect.forkScoped(Effect.ignore(send), { startImmediately: true })
+    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the gate", Effect.flatMap(send, report))
+  }),
+)
