@@ -16,11 +16,11 @@ import { rules as queueRules } from "../../src/fifo-queue/rules.ts"
 import { keysOf as callerKeys, rules } from "../../src/rate-limiter/layer.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Ask, type Rule, Store } from "../../src/store/Store.ts"
+import { Chance } from "../harness/chance.ts"
 import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { memoryStore, redisStore } from "../harness/stores.ts"
 import { probe } from "../model/queue-state.ts"
 import { limitsProbe } from "../simulation/limits.ts"
-import { makeRandom, type Random } from "./differential/random.ts"
 
 const SEEDS = 60
 const NOW = 4_000_000_000_000
@@ -47,9 +47,9 @@ return '[true]'`,
   batch: false,
 }
 
-const contextOf = (random: Random, slots: number, maxLength: number): QueueContext => ({
+const contextOf = (random: Chance, slots: number, maxLength: number): QueueContext => ({
   slots,
-  share: random.pick([0.25, 0.5, 1]),
+  share: random.pick(0.25, 0.5, 1),
   maxLength,
   instance: "i1",
   channel: "vg:i:",
@@ -128,13 +128,13 @@ describe("batched calls", () => {
       const before = yield* commands
       const outcomes = new Set<string>()
       for (let seed = 1; seed <= SEEDS; seed++) {
-        const random = makeRandom(seed)
+        const random = new Chance(seed)
         const keys = campaignKeys(`joined-${seed}`)
         const ids: Array<string> = []
         for (let round = 0; round < 4; round++) {
           const now = NOW + round
-          const field = random.pick(["paused", "pausedUntil", "draining", "backoffUntil", "averageMillis"])
-          const value = field.endsWith("Until") ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
+          const field = random.pick("paused", "pausedUntil", "draining", "backoffUntil", "averageMillis")
+          const value = field.endsWith("Until") ? NOW + random.pick(-1, 1) : random.pick(0, 0, 1)
           // some were withdrawn before their admission
           const withdrawn = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
           const nobody = contextOf(random, 0, 0)
@@ -142,20 +142,20 @@ describe("batched calls", () => {
             yield* store.run(put, { keys, now, context: NO_CONTEXT, call: { field, value } })
             yield* store.run(queueRules.withdraw, { keys, now, context: nobody, call: { ids: withdrawn } })
           }
-          const context = contextOf(random, random.below(9), random.pick([0, 3, 10, 1_000]))
+          const context = contextOf(random, random.below(9), random.pick(0, 3, 10, 1_000))
           const batch = Array.from({ length: 1 + random.below(40) }, (): Ask<QueueContext, Newcomer> => {
             const id = `t${ids.length}`
             ids.push(id)
             const call = newcomerCall({
               id,
               data: JSON.stringify({ n: id, quote: '"\u00e9"' }),
-              ...random.pick([
+              ...random.pick(
                 { caller: "", holds: false },
                 { caller: "192.0.2.1", holds: true },
                 { caller: "192.0.2.1", holds: true },
                 { caller: "2001:db8::/64", holds: false },
-              ]),
-              network: random.pick(["", "a", "b", "b"]),
+              ),
+              network: random.pick("", "a", "b", "b"),
             })
             return { keys, now, context, call }
           })
@@ -178,17 +178,17 @@ describe("batched calls", () => {
       let calls = 0
       const before = yield* commands
       for (let seed = 1; seed <= SEEDS; seed++) {
-        const random = makeRandom(seed)
+        const random = new Chance(seed)
         const callers = Array.from({ length: 1 + random.below(5) }, (_, n) => `joined-${seed}-${n}`)
         const context = {
-          hourly: random.pick([0, 1, 5]),
-          daily: random.pick([0, 3, 20]),
-          concurrent: random.pick([0, 0, 2]),
+          hourly: random.pick(0, 1, 5),
+          daily: random.pick(0, 3, 20),
+          concurrent: random.pick(0, 0, 2),
         }
         let token = 0
         let now = NOW
         for (let round = 0; round < 4; round++) {
-          now += random.pick([0, 1, 3_600_000, 86_400_000])
+          now += random.pick(0, 1, 3_600_000, 86_400_000)
           const omitUsage = random.percent(50)
           const batch = Array.from({ length: 1 + random.below(40) }, () => {
             const caller = callers[random.below(callers.length)] ?? ""
@@ -214,23 +214,23 @@ describe("batched calls", () => {
       const before = yield* commands
       const outcomes = new Set<string>()
       for (let seed = 1; seed <= SEEDS; seed++) {
-        const random = makeRandom(seed)
+        const random = new Chance(seed)
         const keys = campaignKeys(`chained-${seed}`)
         const callers = Array.from({ length: 1 + random.below(9) }, (_, n) => `chained-${seed}-${n}`)
         const budgets = {
-          hourly: random.pick([1, 3, 5]),
-          daily: random.pick([0, 4, 20]),
-          concurrent: random.pick([0, 0, 2]),
+          hourly: random.pick(1, 3, 5),
+          daily: random.pick(0, 4, 20),
+          concurrent: random.pick(0, 0, 2),
         }
         const ids: Array<string> = []
         for (let round = 0; round < 4; round++) {
           const now = NOW + round
-          const context = { budgets, queue: contextOf(random, random.below(6), random.pick([3, 10, 1_000])) }
+          const context = { budgets, queue: contextOf(random, random.below(6), random.pick(3, 10, 1_000)) }
           const batch = Array.from({ length: 1 + random.below(40) }, () => {
             const id = `t${ids.length}`
             const caller = callers[random.below(callers.length)] ?? ""
             ids.push(id)
-            const network = random.pick(["", "a", "b", "b"])
+            const network = random.pick("", "a", "b", "b")
             const call = newcomerCall({ id, caller, holds: true, data: `{"n":"${id}"}`, network })
             return { keys, ownKeys: [logOf(caller)], now, context, call }
           })

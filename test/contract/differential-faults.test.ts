@@ -23,7 +23,7 @@ const BATCH = 50
 /** Whether all are played, though it was found. */
 const PLAYS_ALL = process.env.TEST_HISTORIES !== undefined
 
-describe("the rules, as they are and as Lua, are found to differ when one of them is wrong:", () => {
+describe("the comparison of memory and Redis", () => {
   const opened = replayerOfSuite()
 
   /** A history ends where an invariant is broken, so that Redis may not see the consequences. */
@@ -37,7 +37,7 @@ describe("the rules, as they are and as Lua, are found to differ when one of the
   const leaseOf = (tickets: string | undefined): string => JSON.parse(tickets ?? "{}").lease ?? "0"
 
   const finds = (what: string, wrong: (seed: number) => History, by: ReadonlyArray<Finder>) =>
-    it(what, { timeout: 60_000 }, async () => {
+    it(`finds ${what}`, { timeout: 60_000 }, async () => {
       const found = new Set<Finder>()
       for (let from = 0; from < HISTORIES && (PLAYS_ALL || !by.every((finder) => found.has(finder))); from += BATCH) {
         const batch = Array.from({ length: BATCH }, (_, n) => wrong(from + n + 1))

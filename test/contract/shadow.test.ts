@@ -11,10 +11,10 @@ import type { SettlementKind } from "../../src/protocol/settlements.ts"
 import * as RateLimiterLayer from "../../src/rate-limiter/layer.ts"
 import { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"
 import { Store } from "../../src/store/Store.ts"
+import { Chance } from "../harness/chance.ts"
 import { settingsWith } from "../harness/settings.ts"
 import { onEveryStore } from "../harness/stores.ts"
 import { BEGIN } from "../support/gate.ts"
-import { makeRandom } from "./differential/random.ts"
 
 const LIMITS = { RateLimitHourly: 4, RateLimitDaily: 9, RateLimitConcurrency: 3 }
 const NONE = { RateLimitHourly: 0, RateLimitDaily: 0, RateLimitConcurrency: 0 }
@@ -69,7 +69,7 @@ describe("shadow limits", () =>
             yield* TestClock.setTime(BEGIN)
             const store = yield* Store
             for (let seed = 1; seed <= 8; seed++) {
-              const random = makeRandom(seed)
+              const random = new Chance(seed)
               const real = yield* makeGate(store, LIMITS, admission)
               const shadow = yield* makeGate(store, { ...inForce, Shadow: LIMITS }, admission)
               const callers = { real: `real-${randomUUID()}`, shadow: `shadow-${randomUUID()}` }

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { makeCaller, runCaller } from "../chaos/support/caller.ts"
 import { type ChaosPlatform, startChaosPlatform } from "../chaos/support/platform.ts"
+import { Chance } from "../harness/chance.ts"
 import { type Bench, type Gate, withBench } from "../harness/gate.ts"
 import { textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startCluster } from "../harness/redis-topologies.ts"
-import { Chance } from "../simulation/chance.ts"
 import { reload, settings, settingsFile } from "./support/reload.ts"
 
 const CAMPAIGNS = ["campaign-1", "campaign-2"]

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { type Cutter, startCutter } from "../chaos/support/cutter.ts"
+import { Chance } from "../harness/chance.ts"
 import { type Bench, type Environment, type Gate, settingsFor, withBench } from "../harness/gate.ts"
 import { field, textOf } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startPlatform } from "../harness/servers.ts"
-import { Chance } from "../simulation/chance.ts"
 import { openSocket } from "./support/push.ts"
 
 const preload = new URL("../chaos/support/stand-still.ts", import.meta.url).href

@@ -1,6 +1,6 @@
 /** Malformed or ambiguous requests, which a proxy in front may parse differently (request smuggling). */
 
-import type { Chance } from "../simulation/chance.ts"
+import type { Chance } from "../harness/chance.ts"
 import { spoilText } from "./mutate.ts"
 import { http } from "./wire.ts"
 

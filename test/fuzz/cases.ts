@@ -3,7 +3,7 @@
  * may differ.
  */
 import { createHmac } from "node:crypto"
-import { Chance } from "../simulation/chance.ts"
+import { Chance } from "../harness/chance.ts"
 import { broken } from "./broken.ts"
 import { conversation } from "./conversations.ts"
 import type { Known } from "./known.ts"

@@ -1,6 +1,6 @@
 /** Valid and invalid upgrades, followed by frames that violate the protocol and records that are not SignalR's. */
 
-import type { Chance } from "../simulation/chance.ts"
+import type { Chance } from "../harness/chance.ts"
 import { hostileFrames, textFrame } from "./frames.ts"
 import type { Known } from "./known.ts"
 import { spoil } from "./mutate.ts"

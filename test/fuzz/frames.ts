@@ -1,5 +1,5 @@
 /** Invalid WebSocket frames, each of which violates one rule of RFC 6455. */
-import type { Chance } from "../simulation/chance.ts"
+import type { Chance } from "../harness/chance.ts"
 
 interface Frame {
   readonly opcode: number

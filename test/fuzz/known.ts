@@ -1,5 +1,5 @@
 /** What an attacker could have learned so far: credentials that he was given, and ids that answers contained. */
-import type { Chance } from "../simulation/chance.ts"
+import type { Chance } from "../harness/chance.ts"
 
 /** The last few of many. */
 class Recent {

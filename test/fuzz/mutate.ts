@@ -1,5 +1,5 @@
 /** Spoils values and texts in the ways that have broken parsers before. Seeded, so that a failure can be repeated. */
-import type { Chance } from "../simulation/chance.ts"
+import type { Chance } from "../harness/chance.ts"
 
 const deep = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth)
 

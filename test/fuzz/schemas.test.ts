@@ -15,8 +15,8 @@ import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address
 import { readAnswer } from "../../src/platform-api/answer.ts"
 import type { InvalidRequest } from "../../src/protocol/refusals.ts"
 import { SessionRequest } from "../../src/protocol/Session.ts"
+import { Chance } from "../harness/chance.ts"
 import { SEED } from "../harness/seed.ts"
-import { Chance } from "../simulation/chance.ts"
 import { spoil, spoilText } from "./mutate.ts"
 
 const CASES = Number(process.env.FUZZ_CASES ?? 20_000)

@@ -1,5 +1,5 @@
 /** Texts that have broken servers before: paths, header values, addresses, JSON that is deep or wide. */
-import type { Chance } from "../simulation/chance.ts"
+import type { Chance } from "../harness/chance.ts"
 
 type Some = readonly [string, ...ReadonlyArray<string>]
 

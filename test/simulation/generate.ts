@@ -1,5 +1,5 @@
 /** Generates histories: `planOf(seed)` always gives the same one. */
-import { Chance, keyed } from "./chance.ts"
+import { Chance, keyed } from "../harness/chance.ts"
 import {
   type AccountPlan,
   type Action,

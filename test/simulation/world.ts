@@ -1,8 +1,9 @@
 /** The scope of a history: its time, its parts, and what was seen of it. */
+
+import { keyed } from "../harness/chance.ts"
 import type { Base } from "./base.ts"
 import type { Caller } from "./callers.ts"
 import type { CampaignWatch } from "./campaign-watch.ts"
-import { keyed } from "./chance.ts"
 import type { AnyAsk, AnyRule } from "./did.ts"
 import { Gate } from "./gate.ts"
 import { BEGIN, type Kernel } from "./kernel.ts"

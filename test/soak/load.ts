@@ -1,7 +1,7 @@
 /** Generates callers at the plan's rate, independent of the state of earlier ones (an open system). */
 import { setTimeout as sleep } from "node:timers/promises"
+import { Chance } from "../harness/chance.ts"
 import { ask } from "../harness/http.ts"
-import { Chance } from "../simulation/chance.ts"
 import { callerOf, REGULARS, rateAt, regularAddress } from "./plan.ts"
 import { Visit } from "./visit.ts"
 import type { World } from "./world.ts"

@@ -2,7 +2,7 @@
  * The plan of a soak: the gate's settings, the rate of callers over time, and the behaviour of each caller and of the platform.
  * The seed determines everything except timing.
  */
-import { Chance, keyed } from "../simulation/chance.ts"
+import { Chance, keyed } from "../harness/chance.ts"
 
 export const SLOTS = 50
 /** a network's share of slots and scarce places while others wait: heavy callers are in one network and reach it */

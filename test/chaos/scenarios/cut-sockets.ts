@@ -2,8 +2,8 @@
  * Connections are cut in the middle of a message, in both directions: to Redis, to the platform, and of the callers.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { Chance } from "../../harness/chance.ts"
 import { startRedis } from "../../harness/redis.ts"
-import { Chance } from "../../simulation/chance.ts"
 import { type Cutter, startCutter } from "../support/cutter.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"

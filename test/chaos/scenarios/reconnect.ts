@@ -2,10 +2,11 @@
  * Ten thousand waiting callers lose their gate at once and reconnect: to the other one, then to the same one,
  * restarted.
  */
+
+import { Chance } from "../../harness/chance.ts"
 import { ask, textOf } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
 import { startRedis } from "../../harness/redis.ts"
-import { Chance } from "../../simulation/chance.ts"
 import { judge, peaksInWords } from "../support/judge.ts"
 import { seconds } from "../support/order.ts"
 import { makeRig, type Rig } from "../support/rig.ts"

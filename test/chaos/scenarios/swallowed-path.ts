@@ -4,8 +4,8 @@
  * of the callers cannot use the other gate, as behind a load balancer with sticky sessions.
  */
 import { setTimeout as sleep } from "node:timers/promises"
+import { Chance } from "../../harness/chance.ts"
 import { startRedis } from "../../harness/redis.ts"
-import { Chance } from "../../simulation/chance.ts"
 import { startCutter } from "../support/cutter.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"

@@ -5,9 +5,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
+import type { Chance } from "../../harness/chance.ts"
 import { type Answer, ask, field, textOf } from "../../harness/http.ts"
 import { openHub } from "../../harness/hub.ts"
-import type { Chance } from "../../simulation/chance.ts"
 
 /**
  * How a caller's page starts its call: by a request, over its WebSocket, or like the existing widget, for which the hub

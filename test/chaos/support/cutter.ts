@@ -5,7 +5,7 @@
  */
 import { once } from "node:events"
 import { createConnection, createServer, type Socket } from "node:net"
-import type { Chance } from "../../simulation/chance.ts"
+import type { Chance } from "../../harness/chance.ts"
 
 export interface Cutter {
   readonly port: number

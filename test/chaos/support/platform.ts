@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Chance } from "../../harness/chance.ts"
 import {
   type Answer,
   type Asked as AskedFor,
@@ -18,7 +19,6 @@ import {
   sessionIs,
   started,
 } from "../../harness/platform-wire.ts"
-import type { Chance } from "../../simulation/chance.ts"
 
 export interface Session {
   readonly webId: string

@@ -4,8 +4,8 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
+import { Chance } from "../../harness/chance.ts"
 import { type Bench, type Environment, settingsFor } from "../../harness/gate.ts"
-import { Chance } from "../../simulation/chance.ts"
 import { type Caller, makeCaller, runCaller, type StartsOver } from "./caller.ts"
 import { type ChaosPlatform, startChaosPlatform } from "./platform.ts"
 import { makeSeat, postWebhook, type Seat } from "./seats.ts"

@@ -1,8 +1,8 @@
 /** Very many waiting callers, each with a WebSocket that reconnects by itself, as cheap as possible. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
+import type { Chance } from "../../harness/chance.ts"
 import { ask, field, textOf } from "../../harness/http.ts"
-import type { Chance } from "../../simulation/chance.ts"
 
 export interface Waiter {
   readonly ticket: string

@@ -11,13 +11,13 @@ import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { rules as queueRules } from "../../../src/fifo-queue/rules.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Rule } from "../../../src/store/Store.ts"
+import { Chance } from "../../harness/chance.ts"
 import { type AccountState, accountViolations, type Member, slotsWithin } from "../../model/accounts.ts"
 import type { Change } from "../../model/change.ts"
 import { violations } from "../../model/invariants.ts"
 import { doubtIds, EMPTY, probe, readState } from "../../model/queue-state.ts"
 import { type History, recorder } from "./history.ts"
 import type { Rules } from "./queue-history.ts"
-import { makeRandom, type Random } from "./random.ts"
 
 const STEPS = 60
 
@@ -32,11 +32,11 @@ interface Campaign {
 /** A step as a function of its context. */
 type Take = (context: QueueContext) => { readonly answer: StepAnswer<unknown>; readonly about: Partial<Change> }
 
-const reservationsOf = (random: Random, campaigns: ReadonlyArray<Campaign>, cap: number): Record<string, number> => {
+const reservationsOf = (random: Chance, campaigns: ReadonlyArray<Campaign>, cap: number): Record<string, number> => {
   const reserved: Record<string, number> = {}
   let left = cap
   for (const { id } of campaigns) {
-    const slots = Math.min(left, random.pick([0, 0, 1, 2]))
+    const slots = Math.min(left, random.pick(0, 0, 1, 2))
     left -= slots
     if (slots > 0) reserved[id] = slots
   }
@@ -45,7 +45,7 @@ const reservationsOf = (random: Random, campaigns: ReadonlyArray<Campaign>, cap:
 
 /** Generates the history of a seed. `asked` may be wrong rules, to test that they are detected. */
 export const accountHistory = (seed: number, asked: Rules = queueRules): History => {
-  const random = makeRandom(seed)
+  const random = new Chance(seed)
   const prefix = `a${seed}:`
   const campaignOf = (name: string): Campaign => {
     const key = `${prefix}account/${name}/campaign`
@@ -54,9 +54,9 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
   const two = [campaignOf("one"), campaignOf("two")] as const
   const campaigns = random.percent(30) ? two : ([...two, campaignOf("three")] as const)
   const { look, run, steps } = recorder([])
-  let cap = random.pick([1, 2, 2, 3, 4, 6])
+  let cap: number = random.pick(1, 2, 2, 3, 4, 6)
   let reserved = reservationsOf(random, campaigns, cap)
-  const slots = new Map(campaigns.map(({ id }) => [id, random.pick([1, 2, cap, cap])]))
+  const slots = new Map(campaigns.map(({ id }) => [id, random.pick(1, 2, cap, cap)]))
   const members = new Map<string, Member>()
   let now = 4_000_000_000_000 + random.below(1_000_000)
   let count = 0
@@ -112,7 +112,7 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
       }
       case "fail": {
         const id = starting ?? "nobody"
-        const reason = random.pick(["capacity", "answered", "doubt", "disrupted"] as const)
+        const reason = random.pick("capacity", "answered", "doubt", "disrupted")
         return does(asked.fail, { id, lease: leaseOf(id), reason })
       }
       case "end":
@@ -161,12 +161,12 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
   }
 
   for (let n = 0; n < STEPS; n++) {
-    now += random.pick([0, 0, 1, 400, 900, 2_000, 5_000])
+    now += random.pick(0, 0, 1, 400, 900, 2_000, 5_000)
     if (random.percent(4)) {
-      cap = random.pick([0, 1, 2, 3, 5])
+      cap = random.pick(0, 1, 2, 3, 5)
       reserved = reservationsOf(random, campaigns, cap)
     }
-    const campaign = random.pick(campaigns)
+    const campaign = random.maybe(campaigns) ?? two[0]
     const wrong = taken(campaign, choose(campaign))
     if (wrong.length > 0) return { seed, prefix, steps, wrong }
   }

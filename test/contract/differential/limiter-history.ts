@@ -3,9 +3,9 @@ import type { Taken } from "../../../src/rate-limiter/answers.ts"
 import { keysOf, rules as limiterRules } from "../../../src/rate-limiter/layer.ts"
 import type { GiveBackContext } from "../../../src/rate-limiter/rules/give-back.ts"
 import type { Budgets } from "../../../src/rate-limiter/rules/units.ts"
+import { Chance } from "../../harness/chance.ts"
 import { LimiterModel } from "../../support/limiter-model.ts"
 import { type History, recorder } from "./history.ts"
-import { makeRandom } from "./random.ts"
 
 export const rules = limiterRules
 export type Rules = typeof rules
@@ -15,15 +15,15 @@ const HOUR = 3_600_000
 const DAY = 86_400_000
 
 export const limiterHistory = (seed: number, asked: Rules = rules): History => {
-  const random = makeRandom(seed)
+  const random = new Chance(seed)
   const [log = "", refunds = ""] = keysOf(`l${seed}`)
   const { run, steps } = recorder([log, refunds])
   const someLimits = () => ({
-    hourly: random.pick([0, 1, 2, 3, 5]),
-    daily: random.pick([0, 2, 4, 8]),
-    concurrent: random.pick([0, 0, 1, 3]),
-    refunds: random.pick([0, 1, 2, 10]),
-    missed: random.pick([1, 2, 3]),
+    hourly: random.pick(0, 1, 2, 3, 5),
+    daily: random.pick(0, 2, 4, 8),
+    concurrent: random.pick(0, 0, 1, 3),
+    refunds: random.pick(0, 1, 2, 10),
+    missed: random.pick(1, 2, 3),
   })
   let limits = someLimits()
   const model = new LimiterModel(limits)
@@ -33,10 +33,10 @@ export const limiterHistory = (seed: number, asked: Rules = rules): History => {
 
   const later = (): number => {
     const moment = random.maybe(moments)
-    const edge = (moment ?? now) + random.pick([HOUR, DAY]) + random.pick([-1, 0, 1])
+    const edge = (moment ?? now) + random.pick(HOUR, DAY) + random.pick(-1, 0, 1)
     return random.weighted({ same: 4, little: 3, edge: 3 }) === "edge"
       ? Math.max(now, edge)
-      : now + random.pick([0, 0, 1, 999, 60_000, HOUR / 2])
+      : now + random.pick(0, 0, 1, 999, 60_000, HOUR / 2)
   }
 
   /** The figures that a limit defines must equal the model's. */
@@ -84,7 +84,7 @@ export const limiterHistory = (seed: number, asked: Rules = rules): History => {
       wrong = differs(answer, model.take(token, now), omitUsage)
     } else {
       const token = random.maybe(tokens) ?? "k?"
-      const kind = random.pick(["refund", "release", "missed"] as const)
+      const kind = random.pick("refund", "release", "missed")
       const { concurrent, daily, hourly, missed = 1, refunds: refundsPerHour = 0 } = limits
       const counted = hourly > 0 || daily > 0
       const context: GiveBackContext = {

@@ -20,6 +20,7 @@ import { rules } from "../../../src/fifo-queue/rules.ts"
 import type { Settlement } from "../../../src/protocol/settlements.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Rule } from "../../../src/store/Store.ts"
+import { Chance } from "../../harness/chance.ts"
 import { originOf } from "../../harness/newcomers.ts"
 import type { Change } from "../../model/change.ts"
 import { wrongEnd } from "../../model/ends.ts"
@@ -33,7 +34,6 @@ import {
 } from "../../model/obligations.ts"
 import { doubtIds, EMPTY, probe, type QueueState, readState } from "../../model/queue-state.ts"
 import { type History, type Message, recorder } from "./history.ts"
-import { makeRandom } from "./random.ts"
 
 export type Rules = typeof rules
 
@@ -83,16 +83,16 @@ const unsaid = (change: Change, { answer, published }: Done, channel: string): R
 
 /** Generates the history of a seed. `rules` may be wrong ones, to test that they are detected. */
 export const queueHistory = (seed: number, asked: Rules = rules): History => {
-  const random = makeRandom(seed)
+  const random = new Chance(seed)
   const prefix = `q${seed}:`
   const { look, run, steps } = recorder(keysOf(`${prefix}{${random.below(9)}}`))
-  const windowMillis = random.pick([1_000, 30_000])
-  const graceMillis = random.pick([500, 5_000, 30_000])
-  const maxLength = random.pick([0, 2, 5, 100, 100])
-  const share = random.pick([0.25, 0.25, 0.25, 0.5, 1])
+  const windowMillis = random.pick(1_000, 30_000)
+  const graceMillis = random.pick(500, 5_000, 30_000)
+  const maxLength = random.pick(0, 2, 5, 100, 100)
+  const share = random.pick(0.25, 0.25, 0.25, 0.5, 1)
   const attended = random.percent(75)
   // in some histories the platform's refusals are the only limit
-  let slots = random.pick([0, 1, 1, 2, 2, 3, 5, UNKNOWN_SLOTS])
+  let slots: number = random.pick(0, 1, 1, 2, 2, 3, 5, UNKNOWN_SLOTS)
   // in the others the queue is left alone, and gets further
   const operated = random.percent(40)
   // far ahead of the clock of a real server, for which no step seems late then
@@ -142,8 +142,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         return (next ?? now) + 1
       case "far":
         return (
-          now +
-          random.pick([5_000, 31_000, 60_000, 310_000, RETENTION_MILLIS + 1, CALL_MILLIS + 1, ENDED_SESSION_MILLIS])
+          now + random.pick(5_000, 31_000, 60_000, 310_000, RETENTION_MILLIS + 1, CALL_MILLIS + 1, ENDED_SESSION_MILLIS)
         )
     }
   }
@@ -179,16 +178,16 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
 
   /** what a gate has read of the platform, perhaps a while ago */
   const heard = (): Heard => {
-    const at = now - random.pick([0, 500, 10_000, 40_000])
-    const state = random.pick(["ok", "answers", "unavailable", "rejected"] as const)
+    const at = now - random.pick(0, 500, 10_000, 40_000)
+    const state = random.pick("ok", "answers", "unavailable", "rejected")
     return state === "ok" || state === "answers"
       ? { state, at }
-      : { state, at, code: "CODE", setting: random.pick(["", "A.Setting"]) }
+      : { state, at, code: "CODE", setting: random.pick("", "A.Setting") }
   }
 
   /** by a gate whose last tick may be some time ago */
   const sweeping = (): Choice => {
-    const shown = random.percent(10) ? undefined : now - random.pick([0, 0, 1_900, 40_000])
+    const shown = random.percent(10) ? undefined : now - random.pick(0, 0, 1_900, 40_000)
     const learned = {
       ...(random.percent(20) ? { heard: heard() } : {}),
       ...(random.percent(10) ? { suspect: true as const } : {}),
@@ -219,23 +218,23 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   const newcomer = (): Newcomer => {
     const id = withdrawn.shift() ?? `t${tickets.length}`
     if (!tickets.includes(id)) tickets.push(id)
-    const caller = random.pick(["", "1.2.3.4", "1.2.3.4", "2001:db8::/64"])
+    const caller = random.pick("", "1.2.3.4", "1.2.3.4", "2001:db8::/64")
     const holds = random.percent(60)
-    const network = random.pick(["", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8"])
+    const network = random.pick("", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8")
     return newcomerCall({ id, data: `{"of":"${id} ü/"}`, caller, holds, network })
   }
 
   const failed = (id: string, reason: FailReason): FailedStart => {
     const told = { id, lease: lease(id), reason }
     if (reason === "limited" || reason === "elsewhere") {
-      return { ...told, millis: random.pick([0, 1, 1_000, 2_000, 4_000, 60_000]) }
+      return { ...told, millis: random.pick(0, 1, 1_000, 2_000, 4_000, 60_000) }
     }
     if (reason === "rejected") {
       const ends = random.percent(20) ? { ends: true as const } : {}
       return { ...told, code: "HTTP_401", setting: "A.Setting", ...ends }
     }
     return reason === "disrupted" && random.percent(40)
-      ? { ...told, millis: random.pick([0, 700, 2_500, 60_000]), code: "unreachable" }
+      ? { ...told, millis: random.pick(0, 700, 2_500, 60_000), code: "unreachable" }
       : told
   }
 
@@ -287,7 +286,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const known = random.percent(25) ? endedEarly() : undefined
         const ids = [...(random.percent(30) ? [newSession()] : []), known ?? newSession()]
         const data = JSON.stringify({ url: `wss://example/${id}`, s: ids })
-        const offerMillis = random.percent(35) ? { offerMillis: random.pick([1, 20_000, 60_000]) } : {}
+        const offerMillis = random.percent(35) ? { offerMillis: random.pick(1, 20_000, 60_000) } : {}
         return does(asked.bind, { id, lease: lease(id), data, sessions: ids, ...offerMillis })
       }
       case "offer": {
@@ -318,7 +317,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         return does(asked.fail, failed(id, reason), () => ({ refused: reason === "refused" }))
       }
       case "doubts":
-        return does(asked.doubts, { ageMillis: random.pick([0, 20_000]), claimMillis: 5_000 })
+        return does(asked.doubts, { ageMillis: random.pick(0, 20_000), claimMillis: 5_000 })
       case "resolve": {
         const some = (): ReadonlyArray<string> => [newSession(), ...(random.percent(30) ? [newSession()] : [])]
         const known = random.maybe(sessions)
@@ -357,16 +356,16 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const connected = random.percent(75)
         const id = ticket("waiting", "called", "starting", "live")
         const hidden = random.percent(25) ? { hidden: true as const } : {}
-        return { ...does(asked.attach, { id, connected, ...hidden }), self: random.pick(["", "a", "b", "c", "c"]) }
+        return { ...does(asked.attach, { id, connected, ...hidden }), self: random.pick("", "a", "b", "c", "c") }
       }
       case "heartbeat":
         return does(asked.heartbeat, { ids: [...tickets.filter(() => random.percent(60)), "nobody"] })
       case "sweep":
         return sweeping()
       case "clear":
-        return does(asked.clear, { unservedMillis: random.pick([0, 1_000, 60_000]) }, () => ({ clears: true }))
+        return does(asked.clear, { unservedMillis: random.pick(0, 1_000, 60_000) }, () => ({ clears: true }))
       case "reportOutage": {
-        const report = { since: now - random.pick([0, 300, 2_000, 17_000, 100_000]) }
+        const report = { since: now - random.pick(0, 300, 2_000, 17_000, 100_000) }
         if (random.percent(50)) return does(asked.reportOutage, report)
         const more = random.percent(30) ? { more: true as const } : {}
         const starts = random.percent(40)
@@ -383,7 +382,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         return does(asked.acknowledge, { settlements: [...settlements.filter(() => random.percent(50)), nobodys] })
       }
       case "audit":
-        return does(asked.audit, { ageMillis: random.pick([0, 60_000]), claimMillis: 30_000 })
+        return does(asked.audit, { ageMillis: random.pick(0, 60_000), claimMillis: 30_000 })
       case "dueEnds":
         return does(asked.dueEnds, {
           claimMillis: 20_000,
@@ -401,10 +400,10 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         if (isOn("paused") && random.percent(70)) return turn("resume")
         if (isOn("draining") && random.percent(70)) return turn("reopen")
         if (random.percent(20)) {
-          const until = now + random.pick([1, 2_000, 60_000])
+          const until = now + random.pick(1, 2_000, 60_000)
           return does(asked.act, { who: WHO, action: { type: "pause", until, untilText: `until ${until}` } })
         }
-        return turn(random.pick(["pause", "drain", "resume", "reopen"]))
+        return turn(random.pick("pause", "drain", "resume", "reopen"))
       }
       case "call":
         return does(asked.act, { who: WHO, action: { type: "call" } }, () => ({ anyway: true }))
@@ -444,7 +443,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   })
 
   /** Runs a step and returns what is wrong after it. */
-  const taken = (choice: Choice, gate = random.pick(["a", "b", ""])): ReadonlyArray<string> => {
+  const taken = (choice: Choice, gate = random.pick("a", "b", "")): ReadonlyArray<string> => {
     const self = choice.self ?? gate
     const done = choice.take(contextOf(self))
     const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + Math.min(slots, tickets.length))]

@@ -5,10 +5,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Logger, type Scope } from "effect"
 import { startCutter } from "../../chaos/support/cutter.ts"
+import { Chance } from "../../harness/chance.ts"
 import { eventually, freePort } from "../../harness/process.ts"
 import { type RedisServer, redisServer, serve } from "../../harness/redis.ts"
 import { answering } from "../../harness/stores.ts"
-import { Chance } from "../../simulation/chance.ts"
 import { count, on, opened } from "./support.ts"
 
 const cutter = (port: number) =>

@@ -36,7 +36,23 @@ export class Chance {
     return this.below(100) < percent
   }
 
-  pick<A>(...from: readonly [A, ...ReadonlyArray<A>]): A {
+  pick<const A>(...from: readonly [A, ...ReadonlyArray<A>]): A {
     return from[this.below(from.length)] ?? from[0]
+  }
+
+  /** an element of a list, which may be empty */
+  maybe<A>(from: ReadonlyArray<A>): A | undefined {
+    return from[this.below(from.length)]
+  }
+
+  /** a name by its weight */
+  weighted<A extends string>(weights: { readonly [K in A]: number }): A {
+    const entries = Object.entries<number>(weights)
+    let left = this.below(entries.reduce((sum, [, weight]) => sum + weight, 0))
+    for (const name in weights) {
+      left -= weights[name]
+      if (left < 0) return name
+    }
+    throw new Error("no weights")
   }
 }
