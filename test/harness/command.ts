@@ -8,6 +8,7 @@ import { TestConsole } from "effect/testing"
 import { isWrongUsage, run, WRONG_USAGE } from "../../src/cli/commands.ts"
 import { Invocation } from "../../src/lib/invocation.ts"
 import * as Log from "../../src/lib/log.ts"
+import { cheapPasswords } from "../support/passwords.ts"
 import { assertSilent, type Environment } from "./gate.ts"
 
 export interface Ended {
@@ -43,6 +44,7 @@ export const runCommand = (args: ReadonlyArray<string>, env: Environment = {}): 
       const exit = yield* Effect.exit(run(args)).pipe(
         Effect.provide([
           NodeServices.layer,
+          cheapPasswords,
           Layer.succeed(Invocation, invocation),
           ConfigProvider.layer(ConfigProvider.fromEnv({ env })),
           Log.layer((lines) => {

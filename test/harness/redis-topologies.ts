@@ -32,6 +32,9 @@ export interface RedisCluster {
   readonly dispose: () => Promise<void>
 }
 
+/** On a busy machine the nodes of a new cluster take each other for failed again and again: their timeout is two seconds. */
+const JOINED_WITHIN_MILLIS = 60_000
+
 /**
  * Starts a cluster of masters (Redis requires at least three), each with this many replicas.
  *
@@ -54,17 +57,18 @@ export const startCluster = async (
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`)
   try {
     await run("redis-cli", ["--cluster", "create", ...hosts, "--cluster-replicas", String(replicas), "--cluster-yes"])
-    for (const node of nodes) {
-      await eventually("the cluster's agreement", async () => {
-        const info = await node.command("cluster", "info")
-        return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${count}`)
-      })
+    const agrees = async (node: RedisServer): Promise<boolean> => {
+      const info = await node.command("cluster", "info")
+      return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${count}`)
     }
-    await eventually("the replicas' links", async () => {
+    for (const node of nodes) await eventually("the cluster's agreement", () => agrees(node), JOINED_WITHIN_MILLIS)
+    const linked = async (): Promise<boolean> => {
       const roles = await Promise.all(nodes.map((node) => node.command("role")))
-      const linked = roles.filter((role) => role.startsWith("slave") && role.includes("connected")).length
-      return linked === masters * replicas
-    })
+      return (
+        roles.filter((role) => role.startsWith("slave") && role.includes("connected")).length === masters * replicas
+      )
+    }
+    await eventually("the replicas' links", linked, JOINED_WITHIN_MILLIS)
   } catch (error) {
     await disposeAll(nodes)
     throw error

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
+import { cheapPasswords } from "../support/passwords.ts"
 import { restClient } from "./rest-client.ts"
 import { prepare } from "./support.ts"
 
@@ -9,7 +10,9 @@ const readSaid = Schema.decodeUnknownSync(Schema.Struct({ message: Schema.option
 
 export const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
   const context = yield* Layer.build(
-    Platform.layer({ limits: { requestsPerMinute: 0, startsPerMinute: 0 }, ...options }),
+    Platform.layer({ limits: { requestsPerMinute: 0, startsPerMinute: 0 }, ...options }).pipe(
+      Layer.provide(cheapPasswords),
+    ),
   )
   const { keys } = yield* Effect.provideContext(prepare(), context)
   const { baseUrl, origin } = Context.get(context, Platform.Platform)

@@ -6,6 +6,7 @@ import { Audit } from "../../src/platform/Audit.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { runCommand } from "../harness/command.ts"
+import { cheapPasswords } from "../support/passwords.ts"
 import { onEachEngine, servicesOf, vaultKey } from "./engines.ts"
 
 const EMAIL = "ada@example.test"
@@ -14,7 +15,7 @@ onEachEngine("platform key", (engine) => {
   it.live("lists, changes and revokes the keys of a user, never shows a secret, and refuses what makes no sense", () =>
     Effect.gen(function* () {
       const database = yield* engine.database
-      const context = yield* Layer.build(servicesOf(database))
+      const context = yield* Layer.build(servicesOf(database).pipe(Layer.provide(cheapPasswords)))
       const keys = Context.get(context, ApiKeys)
       const users = Context.get(context, Users)
       const account = { callConcurrency: 1, password: Redacted.make("a password of the test") }

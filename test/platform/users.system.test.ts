@@ -7,6 +7,7 @@ import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { type Runs, runCommand } from "../harness/command.ts"
 import { runProgram } from "../harness/gate.ts"
+import { cheapPasswords } from "../support/passwords.ts"
 import { onEachEngine, vaultKey } from "./engines.ts"
 
 const EMAIL = "ada@example.test"
@@ -29,7 +30,7 @@ onEachEngine("platform user", (engine) => {
       const first = /password \(shown once\): (\S+)/.exec(added.output)?.[1] ?? ""
       const id = /user (\S+)/.exec(added.output)?.[1] ?? ""
 
-      const context = yield* Layer.build(Platform.layer({ database, vaultKey }))
+      const context = yield* Layer.build(Platform.layer({ database, vaultKey }).pipe(Layer.provide(cheapPasswords)))
       const { origin } = Context.get(context, Platform.Platform)
       const users = Context.get(context, Users)
       const { secret } = yield* Context.get(context, ApiKeys).create(id, {

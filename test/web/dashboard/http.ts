@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { PasswordCost } from "../../../src/platform/Passwords.ts"
 import * as Platform from "../../../src/platform/Platform.ts"
 import { Users } from "../../../src/platform/Users.ts"
+import { cheapPasswords } from "../../support/passwords.ts"
 
 export const PASSWORD = "correct horse battery"
 
@@ -37,7 +37,7 @@ export interface Answer {
 export const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
   const context = yield* Layer.build(
     Platform.layer({ privateWebhooks: true, dashboardPage: yield* pageFolder, ...options }).pipe(
-      Layer.provide(Layer.succeed(PasswordCost, { N: 16, r: 8, p: 1 })),
+      Layer.provide(cheapPasswords),
     ),
   )
   const { origin } = Context.get(context, Platform.Platform)

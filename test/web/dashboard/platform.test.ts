@@ -11,6 +11,7 @@ import { Users } from "../../../src/platform/Users.ts"
 import { program, whenBuilt } from "../../harness/build.ts"
 import { eventually } from "../../harness/process.ts"
 import { launchBrowser } from "../../support/browser.ts"
+import { cheapPasswords } from "../../support/passwords.ts"
 
 const EMAIL = "ada@example.test"
 const PASSWORD = "correct horse battery"
@@ -22,7 +23,10 @@ const scope = Scope.makeUnsafe()
 
 beforeAll(async () => {
   const platform = Effect.gen(function* () {
-    const context = yield* Layer.buildWithScope(Platform.layer({ privateWebhooks: true, dashboardPage: page }), scope)
+    const context = yield* Layer.buildWithScope(
+      Platform.layer({ privateWebhooks: true, dashboardPage: page }).pipe(Layer.provide(cheapPasswords)),
+      scope,
+    )
     const ada = { id: "ada", name: "Ada", email: EMAIL, password: Redacted.make(PASSWORD), callConcurrency: 2 }
     yield* Context.get(context, Users).create(ada)
     yield* Context.get(context, Businesses).create("ada", { id: "other", name: "Other" })

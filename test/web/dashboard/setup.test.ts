@@ -15,6 +15,7 @@ import { Users } from "../../../src/platform/Users.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
 import { program } from "../../harness/build.ts"
 import { launchBrowser } from "../../support/browser.ts"
+import { cheapPasswords } from "../../support/passwords.ts"
 import { focusOn, tabTo } from "../focus.ts"
 import { visit } from "../visitor.ts"
 import { announced, click, heading, useDashboard } from "./rig.ts"
@@ -198,7 +199,9 @@ it("gives settings with which a gate runs, and sees its first request and its fi
   await once(server, "listening")
   const address = server.address()
   const gate = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
-  const built = Platform.layer({ privateWebhooks: true, dashboardPage: join(dirname(program), "web/dashboard") })
+  const built = Platform.layer({ privateWebhooks: true, dashboardPage: join(dirname(program), "web/dashboard") }).pipe(
+    Layer.provide(cheapPasswords),
+  )
   const platform = await Effect.runPromise(
     Effect.gen(function* () {
       const context = yield* Layer.buildWithScope(built.pipe(Layer.provide(Logger.layer([]))), scope)
