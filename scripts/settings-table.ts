@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { type SettingRow, settingRows } from "../src/settings/table.ts"
+import { type SettingRow, settingRows } from "../src/settings/showing/table.ts"
 import { vendorFields } from "../src/settings/vendors.ts"
 
 const HEAD = "| setting | default | meaning |\n|---|---|---|\n"

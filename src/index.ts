@@ -101,13 +101,13 @@ export {
 export { IP_PROVIDERS, type IpProvider } from "./settings/groups/ip-intel.ts"
 export type { SettingsSource } from "./settings/load.ts"
 export { SettingProblem, SettingsInvalid } from "./settings/problems.ts"
-export type { LoadedSettings } from "./settings/resolve.ts"
+export type { LoadedSettings } from "./settings/reading/resolve.ts"
 export { type Campaign, Settings, type SettingsTree } from "./settings/Settings.ts"
 
 // Store
 
 export { layerStore, layerStoreMemory } from "./embedded/layers.ts"
-export { parseConnectionString, type RedisConnection } from "./settings/connection-string.ts"
+export { parseConnectionString, type RedisConnection } from "./settings/values/connection-string.ts"
 export {
   /** The in-process data that rules run on; your own store may use it. */
   MemoryDb,
@@ -179,7 +179,7 @@ export {
 } from "./platform-api/errors.ts"
 export type { Concurrency, SessionState, WebSession } from "./platform-api/model.ts"
 export { PlatformApi } from "./platform-api/PlatformApi.ts"
-export type { WebhookVerdict } from "./platform-api/webhooks.ts"
+export type { WebhookVerdict } from "./platform-api/webhooks/read.ts"
 
 // Push
 

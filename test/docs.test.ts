@@ -8,8 +8,8 @@ import { DOCUMENTS, makeSlugs, readDocument, renderPage } from "../scripts/rende
 import { withSettingsTables } from "../scripts/settings-table.ts"
 import { Documented } from "../src/http/Api.ts"
 import { NO_VARIABLES } from "../src/settings/given.ts"
-import { resolveSettings } from "../src/settings/resolve.ts"
-import { settingRows } from "../src/settings/table.ts"
+import { resolveSettings } from "../src/settings/reading/resolve.ts"
+import { settingRows } from "../src/settings/showing/table.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = readFileSync(join(root, "README.md"), "utf8")

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { plainText, settingRows } from "../settings/table.ts"
+import { plainText, settingRows } from "../settings/showing/table.ts"
 
 const list = settingRows
   .map((row) => `  ${row.path} (${plainText(row.default)}): ${plainText(row.description)}`)
@@ -11,7 +11,7 @@ const list = settingRows
 const newToken = (): string => randomBytes(24).toString("base64url")
 
 const printSchema = Effect.gen(function* () {
-  const { jsonSchema } = yield* Effect.promise(() => import("../settings/json-schema.ts"))
+  const { jsonSchema } = yield* Effect.promise(() => import("../settings/showing/json-schema.ts"))
   yield* Console.log(JSON.stringify(jsonSchema(), null, 2))
 })
 
@@ -32,7 +32,7 @@ export const settings = Command.make(
   ({ schema }) =>
     Effect.gen(function* () {
       if (schema) return yield* printSchema
-      const { exampleSettings } = yield* Effect.promise(() => import("../settings/example.ts"))
+      const { exampleSettings } = yield* Effect.promise(() => import("../settings/showing/example.ts"))
       yield* Console.log(JSON.stringify(exampleSettings(newToken()), null, 2))
     }),
 ).pipe(

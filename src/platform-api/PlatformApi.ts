@@ -4,7 +4,7 @@ import type { StartConfig } from "../protocol/Session.ts"
 import type { VendorWebhook } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"
 import type { Concurrency, Finding, Hears, LengthControl, RelayedSession, SessionState, WebSession } from "./model.ts"
-import type { UnreadVerdict, WebhookVerdict } from "./webhooks.ts"
+import type { UnreadVerdict, WebhookVerdict } from "./webhooks/read.ts"
 
 export class PlatformApi extends Context.Service<
   PlatformApi,

@@ -1,6 +1,6 @@
 /**
  * What a platform's adapter does, one for each campaign. An adapter knows its vendor's requests, answers and webhooks and nothing of the
- * queue. Sending, time limits, the circuit breaker, spans and metrics are common to all (`requests.ts`).
+ * queue. Sending, time limits, the circuit breaker, spans and metrics are common to all (`requests/send.ts`).
  *
  * A member that a vendor cannot support is absent, and the gate works without it: without `status`, an end that was not reported is noticed
  * only when the lease ends; without `list`, a start that may have happened holds its slot for `DOUBT_MILLIS`; without `end`, the gate
@@ -20,7 +20,7 @@ import type {
   Speech,
   WebSession,
 } from "./model.ts"
-import type { Call, Endpoint } from "./transport.ts"
+import type { Call, Endpoint } from "./requests/transport.ts"
 
 /**
  * The longest time for which a credential is valid for connecting, however long the start window is (s). Sessions older than three
@@ -73,7 +73,7 @@ export interface Adapter {
   readonly mint: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
   /**
    * Begins the session of an `sdp-relay` credential with the page's SDP offer. Its sessions are minted with `offerMillis` and the id of
-   * their token (`offer-token.ts`). Never repeated.
+   * their token (`shared/offer-token.ts`). Never repeated.
    */
   readonly relay?: (config: StartConfig, offer: string, group: string) => Effect.Effect<RelayedSession, PlatformError>
   /**

@@ -1,6 +1,6 @@
 import type { Credential } from "../protocol/credential.ts"
 import type { FakeVendor, VendorAnswer } from "../testing/FakeVendor.ts"
-import type { OpenSideband } from "./sideband.ts"
+import type { OpenSideband } from "./shared/sideband.ts"
 
 /**
  * What a vendor does, and in which of its own ways: what the contract suite of the adapters, `test/platform-api/adapters/contract.ts`, needs to

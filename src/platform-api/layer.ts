@@ -3,7 +3,7 @@
  * Each campaign is served by the adapter of its `Platform` (`platform-api/`).
  *
  * A start is never retried, because it may have been carried out. A read without a usable answer is repeated once. Campaigns with
- * the same address share a circuit breaker (`platform-api/circuit.ts`). It opens when the platform gives no usable answer to
+ * the same address share a circuit breaker (`platform-api/requests/circuit.ts`). It opens when the platform gives no usable answer to
  * several callers in a row, for five seconds at first and longer each time. One caller alone cannot open it.
  */
 import { Clock, Effect, Layer } from "effect"
@@ -13,13 +13,13 @@ import { type Campaign, Settings } from "../settings/Settings.ts"
 import { DEFAULT_PLATFORM } from "../settings/vendors.ts"
 import { type Adapter, lengthControlOf } from "./adapter.ts"
 import { makeAdapter } from "./adapters.ts"
-import { safeDetail } from "./answer.ts"
-import { makeCircuit } from "./circuit.ts"
 import { type PlatformError, refused } from "./errors.ts"
 import type { Finding, Hears, LengthControl, SessionState, WebSession } from "./model.ts"
 import { PlatformApi } from "./PlatformApi.ts"
-import { makeSend } from "./requests.ts"
-import { readWebhook, refuseUnread, type WebhookReader } from "./webhooks.ts"
+import { safeDetail } from "./requests/answer.ts"
+import { makeCircuit } from "./requests/circuit.ts"
+import { makeSend } from "./requests/send.ts"
+import { readWebhook, refuseUnread, type WebhookReader } from "./webhooks/read.ts"
 
 /** How far the gate can limit the length of a campaign's calls, at the gate's own platforms and at a host's. */
 export const lengthControl = (platform: PlatformApi["Service"], campaign: string): LengthControl =>

@@ -11,9 +11,9 @@ import { IpIntelSettings } from "./groups/ip-intel.ts"
 import { QueueSettings } from "./groups/queue.ts"
 import { SecuritySettings } from "./groups/security.ts"
 import { ServerSettings } from "./groups/server.ts"
-import { connectionString } from "./secret-values.ts"
 import { withDefault } from "./setting.ts"
-import { oneOf } from "./values.ts"
+import { connectionString } from "./values/secret.ts"
+import { oneOf } from "./values/values.ts"
 import type { VendorSettings } from "./vendors.ts"
 
 /** The settings, in the shape of the settings file. Environment variables override the file before it is decoded. */

@@ -2,7 +2,7 @@
 import { Redacted } from "effect"
 import { NOT_INHERITED } from "./groups/campaign.ts"
 import type { Campaign, SettingsTree } from "./Settings.ts"
-import { showChange, showing } from "./shown-values.ts"
+import { showChange, showing } from "./showing/shown-values.ts"
 
 /** A setting that changes, with both values as they may be shown; without values for a campaign that is added or removed. */
 export interface SettingChange {

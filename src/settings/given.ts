@@ -1,9 +1,9 @@
 /** Settings that a host or a test gives as an object, in the shape of the settings file. */
 import { Effect, Layer, type Result } from "effect"
 import type { SettingsInvalid } from "./problems.ts"
-import { type LoadedSettings, type Place, resolveSettings } from "./resolve.ts"
+import { type LoadedSettings, type Place, resolveSettings } from "./reading/resolve.ts"
 import { Settings } from "./Settings.ts"
-import type { Variables } from "./variables.ts"
+import type { Variables } from "./sources/variables.ts"
 
 export const NO_VARIABLES: Variables = { values: {}, origins: new Map() }
 

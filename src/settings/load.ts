@@ -1,15 +1,15 @@
 /** Loads the settings of a process from a JSON file and the environment. All problems are reported at once. */
 import { resolve } from "node:path"
 import { Effect, type FileSystem, Layer, Result } from "effect"
-import { flatten } from "./flat.ts"
 import { logWarnings } from "./given.ts"
-import { parseSettingsText, repeatedNames } from "./json-text.ts"
-import { type ListedSetting, listSettings } from "./listing.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
-import { type LoadedSettings, resolveSettings } from "./resolve.ts"
+import { type LoadedSettings, resolveSettings } from "./reading/resolve.ts"
 import { Settings } from "./Settings.ts"
-import { readableFile, readText } from "./text-file.ts"
-import { type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
+import { type ListedSetting, listSettings } from "./showing/listing.ts"
+import { flatten } from "./sources/flat.ts"
+import { parseSettingsText, repeatedNames } from "./sources/json-text.ts"
+import { readableFile, readText } from "./sources/text-file.ts"
+import { type Variables, variablesOf, withEnvFile, withSecretFiles } from "./sources/variables.ts"
 
 export interface SettingsSource {
   /** the file, relative to `cwd`; by default `settings.json` in `cwd`, if it exists */

@@ -3,7 +3,7 @@
  * `settings.schema.json` and the example are generated from these annotations.
  */
 import { Effect, Schema } from "effect"
-import { type Notes, withNotes } from "./values.ts"
+import { type Notes, withNotes } from "./values/values.ts"
 
 /** Texts that describe a setting, in Markdown with code spans only. */
 interface SettingTexts {

@@ -4,11 +4,11 @@
  */
 import { Record, type Redacted, type Schema } from "effect"
 import { toLowerCase } from "effect/String"
-import { baseUrl } from "./network-values.ts"
-import type { Reader } from "./reader.ts"
-import { providerKey } from "./secret-values.ts"
+import type { Reader } from "./reading/reader.ts"
 import { ownNames, requiredWith, withDefault } from "./setting.ts"
-import { identifier } from "./values.ts"
+import { baseUrl } from "./values/network.ts"
+import { providerKey } from "./values/secret.ts"
+import { identifier } from "./values/values.ts"
 
 /** The key and the address of a vendor's API. */
 export const api = (platform: string, name: string, address: string) => ({

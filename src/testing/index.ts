@@ -8,7 +8,7 @@
  *       }).pipe(Effect.provide(layerTest())))
  */
 
-export { Sideband } from "../platform-api/sideband.ts"
+export { Sideband } from "../platform-api/shared/sideband.ts"
 export { connect, type FakeCaller } from "./FakeCaller.ts"
 export { FakeIpIntel, layer as layerFakeIpIntel } from "./FakeIpIntel.ts"
 export { FakePlatform, type FakeSession, hangUp, layer as layerFakePlatform } from "./FakePlatform.ts"

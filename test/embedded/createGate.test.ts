@@ -6,7 +6,7 @@ import {
   type LogEntry,
   SettingsInvalid,
 } from "../../src/index.ts"
-import { settingRows } from "../../src/settings/table.ts"
+import { settingRows } from "../../src/settings/showing/table.ts"
 import { rejection, settingsFor, useGates } from "./support.ts"
 
 const here = { address: "127.0.0.1" }

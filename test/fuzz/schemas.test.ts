@@ -12,7 +12,7 @@ import { readRecord, records, refuseHandshake } from "../../src/http/signalr/pro
 import { sessionIdsOf } from "../../src/http/webhooks/verify.ts"
 import { canonicalAddress } from "../../src/ip-intel/address.ts"
 import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address.ts"
-import { readAnswer } from "../../src/platform-api/answer.ts"
+import { readAnswer } from "../../src/platform-api/iqra/answer.ts"
 import type { InvalidRequest } from "../../src/protocol/refusals.ts"
 import { SessionRequest } from "../../src/protocol/Session.ts"
 import { Chance } from "../harness/chance.ts"

@@ -4,7 +4,7 @@
  * `check` says, or why the gate did not start.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { settingRows } from "../../src/settings/table.ts"
+import { settingRows } from "../../src/settings/showing/table.ts"
 import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../harness/gate.ts"
 import { ask, field } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"

@@ -3,7 +3,7 @@ import { Result } from "effect"
 import fc from "fast-check"
 import { trustedProxies } from "../../src/ip-intel/client-address.ts"
 import { NO_VARIABLES } from "../../src/settings/given.ts"
-import { resolveSettings } from "../../src/settings/resolve.ts"
+import { resolveSettings } from "../../src/settings/reading/resolve.ts"
 import { pathsOf, treeOf, valid, withSecurity } from "./support.ts"
 
 describe("origins and proxies", () => {

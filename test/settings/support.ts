@@ -1,8 +1,8 @@
 /** The smallest settings that are valid, and what becomes of settings: their tree, or their problems. */
 import { Redacted, Result } from "effect"
 import type { SettingProblem } from "../../src/settings/problems.ts"
-import { type LoadedSettings, resolveSettings } from "../../src/settings/resolve.ts"
-import { variablesOf } from "../../src/settings/variables.ts"
+import { type LoadedSettings, resolveSettings } from "../../src/settings/reading/resolve.ts"
+import { variablesOf } from "../../src/settings/sources/variables.ts"
 
 export const KEY = "key-of-the-platform-5f2c"
 export const TOKEN = "token-of-the-webhook-91"

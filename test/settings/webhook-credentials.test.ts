@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import { settingsFrom } from "../../src/settings/given.ts"
-import type { LoadedSettings, Place } from "../../src/settings/resolve.ts"
+import type { LoadedSettings, Place } from "../../src/settings/reading/resolve.ts"
 import {
   type Json,
   minimal,

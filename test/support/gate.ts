@@ -28,9 +28,9 @@ import type {
   SessionState,
   WebSession,
 } from "../../src/platform-api/model.ts"
-import { newOfferToken, sessionOfToken } from "../../src/platform-api/offer-token.ts"
 import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
-import type { UnreadVerdict, WebhookVerdict } from "../../src/platform-api/webhooks.ts"
+import { newOfferToken, sessionOfToken } from "../../src/platform-api/shared/offer-token.ts"
+import type { UnreadVerdict, WebhookVerdict } from "../../src/platform-api/webhooks/read.ts"
 import type { PushEvent, SessionConfig, Started } from "../../src/protocol/Session.ts"
 import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { keysOf } from "../../src/rate-limiter/layer.ts"

@@ -11,7 +11,7 @@ import {
   DEFAULT_IDLE_SECONDS,
   DEFAULT_LIMITS,
 } from "../../platform/defaults.ts"
-import { headerName } from "../../settings/network-values.ts"
+import { headerName } from "../../settings/values/network.ts"
 import { PASSWORD } from "./environment.ts"
 import { email, storage } from "./flags.ts"
 import { keyCommand } from "./key.ts"

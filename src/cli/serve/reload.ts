@@ -5,7 +5,7 @@ import * as PushChannel from "../../push-channel/layer.ts"
 import * as ReloadLayer from "../../reload/layer.ts"
 import { Reload } from "../../reload/Reload.ts"
 import type { SettingsInvalid } from "../../settings/problems.ts"
-import type { LoadedSettings } from "../../settings/resolve.ts"
+import type { LoadedSettings } from "../../settings/reading/resolve.ts"
 import * as Store from "../../store/layer.ts"
 import { askOthersToReload, onRequest } from "./reload-requests.ts"
 

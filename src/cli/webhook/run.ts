@@ -5,9 +5,9 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { sign } from "../../http/webhooks/verify.ts"
 import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../../lib/http-client.ts"
 import { NO_TLS, printable } from "../../operator/commands/console-client.ts"
+import { loadWebhookAccess } from "../../settings/access/webhook-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import type { SettingsInvalid } from "../../settings/problems.ts"
-import { loadWebhookAccess } from "../../settings/webhook-access.ts"
 
 const SESSION_ENDED_PATH = "/api/webhook/session-ended"
 

@@ -6,7 +6,7 @@ import { Console, Effect, type FileSystem, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
-import { baseUrl } from "../../settings/network-values.ts"
+import { baseUrl } from "../../settings/values/network.ts"
 
 const decodeUrl = Schema.decodeUnknownOption(baseUrl)
 

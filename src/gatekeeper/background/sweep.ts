@@ -2,7 +2,7 @@
 import { Effect, Exit, Layer, type Scope } from "effect"
 import { FifoQueue, type Swept } from "../../fifo-queue/FifoQueue.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import { ReadsSettings } from "../../platform-api/vendor.ts"
+import { ReadsSettings } from "../../platform-api/shared/vendor.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
-import { sessionOfToken } from "../../platform-api/offer-token.ts"
+import { sessionOfToken } from "../../platform-api/shared/offer-token.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
 import type { CredentialRefused, NotYourTurn, Relayed, TicketOver, TicketUnknown } from "../../protocol/Session.ts"
 import { Campaigns } from "../Campaigns.ts"

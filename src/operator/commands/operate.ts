@@ -3,7 +3,7 @@ import { Console, DateTime, Effect, type FileSystem, Option, Schema } from "effe
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
-import { baseUrl } from "../../settings/network-values.ts"
+import { baseUrl } from "../../settings/values/network.ts"
 import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
 import type { CampaignAction, Printed } from "./run.ts"
 

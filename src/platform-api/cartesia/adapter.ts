@@ -8,10 +8,10 @@ import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
-import { expiryOf, newSessionId } from "../own-session.ts"
-import { makeRecentCalls, PAGE_LIMIT } from "../recent-calls.ts"
-import { makeStatusByTime } from "../status-by-time.ts"
-import type { Call } from "../transport.ts"
+import type { Call } from "../requests/transport.ts"
+import { expiryOf, newSessionId } from "../shared/own-session.ts"
+import { makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
+import { makeStatusByTime } from "../shared/status-by-time.ts"
 import {
   cannotList,
   checkAgent,
@@ -22,7 +22,7 @@ import {
   stateOf,
   unknownState,
   vendorEndpoint,
-} from "../vendor.ts"
+} from "../shared/vendor.ts"
 import type { CartesiaSettings } from "./settings.ts"
 
 /** The version of the API that has these shapes. */

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
-import { providerKey } from "../../settings/secret-values.ts"
 import { requiredWith } from "../../settings/setting.ts"
+import { providerKey } from "../../settings/values/secret.ts"
 import { agentId, api, byAgent, vendor } from "../../settings/vendor.ts"
 
 const Settings = Schema.Struct({

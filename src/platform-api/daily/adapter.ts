@@ -7,12 +7,11 @@
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
-import { addressOf, goesToGate } from "../broken-settings.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import type { SessionState, WebSession } from "../model.ts"
-import { expiryOf, newSessionId } from "../own-session.ts"
-import { hmacSha256 } from "../signatures.ts"
-import { type Call, START_TIMEOUT_MILLIS } from "../transport.ts"
+import { type Call, START_TIMEOUT_MILLIS } from "../requests/transport.ts"
+import { addressOf, goesToGate } from "../shared/broken-settings.ts"
+import { expiryOf, newSessionId } from "../shared/own-session.ts"
 import {
   checkAgent,
   isNotFound,
@@ -21,7 +20,8 @@ import {
   stateOf,
   unknownState,
   vendorEndpoint,
-} from "../vendor.ts"
+} from "../shared/vendor.ts"
+import { hmacSha256 } from "../webhooks/signatures.ts"
 import type { DailySettings } from "./settings.ts"
 
 /** How far a webhook's time may differ (ms). */

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { base64Key } from "../../settings/secret-values.ts"
 import { requiredWith } from "../../settings/setting.ts"
-import { roomNamePart } from "../../settings/values.ts"
+import { base64Key } from "../../settings/values/secret.ts"
+import { roomNamePart } from "../../settings/values/values.ts"
 import { api, byAgent, vendor } from "../../settings/vendor.ts"
 
 const Settings = Schema.Struct({

@@ -7,9 +7,9 @@ import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
-import { expiryOf, newSessionId } from "../own-session.ts"
-import type { Call } from "../transport.ts"
-import { checkAgent, saysConcurrency, startsNothing, vendorEndpoint } from "../vendor.ts"
+import type { Call } from "../requests/transport.ts"
+import { expiryOf, newSessionId } from "../shared/own-session.ts"
+import { checkAgent, saysConcurrency, startsNothing, vendorEndpoint } from "../shared/vendor.ts"
 import type { DeepgramSettings } from "./settings.ts"
 
 const Token = Schema.Struct({ access_token: Schema.NonEmptyString })

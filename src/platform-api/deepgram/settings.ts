@@ -1,6 +1,6 @@
 import { Schema } from "effect"
-import { serverUrl } from "../../settings/network-values.ts"
 import { withDefault } from "../../settings/setting.ts"
+import { serverUrl } from "../../settings/values/network.ts"
 import { agentId, api, byAgent, vendor } from "../../settings/vendor.ts"
 
 const Settings = Schema.Struct({

@@ -10,11 +10,10 @@ import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
-import { malformed } from "../answer.ts"
-import { endsUnreported, longerThanSlot } from "../broken-settings.ts"
 import type { WebSession } from "../model.ts"
-import { hmacSha256 } from "../signatures.ts"
-import type { Call } from "../transport.ts"
+import { malformed } from "../requests/answer.ts"
+import type { Call } from "../requests/transport.ts"
+import { endsUnreported, longerThanSlot } from "../shared/broken-settings.ts"
 import {
   checkAgent,
   isNotFound,
@@ -25,7 +24,8 @@ import {
   stateOf,
   unknownState,
   vendorEndpoint,
-} from "../vendor.ts"
+} from "../shared/vendor.ts"
+import { hmacSha256 } from "../webhooks/signatures.ts"
 import type { ElevenLabsSettings } from "./settings.ts"
 
 /** How long a signed address may be opened (s). */

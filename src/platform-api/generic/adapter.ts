@@ -6,14 +6,13 @@ import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
 import type { Credential } from "../../protocol/credential.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
-import { secretParts } from "../../settings/masking.ts"
+import { secretParts } from "../../settings/showing/masking.ts"
 import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "../adapter.ts"
-import { malformed } from "../answer.ts"
 import { PlatformError, RequestRefused } from "../errors.ts"
 import type { WebSession } from "../model.ts"
-import { newSessionId } from "../own-session.ts"
-import { hmacSha256, timeRefusal } from "../signatures.ts"
-import type { Call } from "../transport.ts"
+import { malformed } from "../requests/answer.ts"
+import type { Call } from "../requests/transport.ts"
+import { newSessionId } from "../shared/own-session.ts"
 import {
   chosenIn,
   isNotFound,
@@ -24,7 +23,8 @@ import {
   stateOf,
   unknownState,
   vendorEndpoint,
-} from "../vendor.ts"
+} from "../shared/vendor.ts"
+import { hmacSha256, timeRefusal } from "../webhooks/signatures.ts"
 import type { GenericSettings } from "./settings.ts"
 import { filled, isElsewhere, pathOf, textAt } from "./templates.ts"
 

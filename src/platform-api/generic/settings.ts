@@ -4,10 +4,10 @@
  * session, `{{sessionId}}`; in the body also `{{variables}}` and `{{metadata}}`.
  */
 import { Redacted, Schema } from "effect"
-import { baseUrl, headerName } from "../../settings/network-values.ts"
-import { headerLine, providerKey, secretJson } from "../../settings/secret-values.ts"
 import { listWithDefault, optional, requiredWith, withDefault } from "../../settings/setting.ts"
-import { flag, identifier, list, oneOf, text } from "../../settings/values.ts"
+import { baseUrl, headerName } from "../../settings/values/network.ts"
+import { headerLine, providerKey, secretJson } from "../../settings/values/secret.ts"
+import { flag, identifier, list, oneOf, text } from "../../settings/values/values.ts"
 import { type Contradiction, vendor } from "../../settings/vendor.ts"
 
 const needed = (value: Schema.Codec<string>, description: string, own = false) =>

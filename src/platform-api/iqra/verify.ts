@@ -4,11 +4,11 @@
  */
 import { Effect, Schema } from "effect"
 import type { Campaign } from "../../settings/Settings.ts"
-import { addressOf } from "../broken-settings.ts"
 import type { PlatformError } from "../errors.ts"
 import { faultAt, settingPath } from "../faults.ts"
 import type { Finding } from "../model.ts"
-import type { Call } from "../transport.ts"
+import type { Call } from "../requests/transport.ts"
+import { addressOf } from "../shared/broken-settings.ts"
 import { BusinessData, RegionsData, WebCampaignData } from "./wire.ts"
 
 type Read = <A>(data: Schema.Decoder<A>, call: Call) => Effect.Effect<A, PlatformError>

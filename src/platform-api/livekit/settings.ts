@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { serverUrl } from "../../settings/network-values.ts"
-import { providerKey } from "../../settings/secret-values.ts"
 import { optional, requiredWith } from "../../settings/setting.ts"
-import { identifier } from "../../settings/values.ts"
+import { serverUrl } from "../../settings/values/network.ts"
+import { providerKey } from "../../settings/values/secret.ts"
+import { identifier } from "../../settings/values/values.ts"
 import { vendor } from "../../settings/vendor.ts"
 
 const Settings = Schema.Struct({

@@ -12,9 +12,17 @@ import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { PlatformError } from "../errors.ts"
 import type { RelayedSession, WebSession } from "../model.ts"
-import { newOfferToken, offerUntil, sessionOfToken } from "../offer-token.ts"
-import type { Call } from "../transport.ts"
-import { checkAgent, chosenIn, isNotFound, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "../vendor.ts"
+import type { Call } from "../requests/transport.ts"
+import { newOfferToken, offerUntil, sessionOfToken } from "../shared/offer-token.ts"
+import {
+  checkAgent,
+  chosenIn,
+  isNotFound,
+  saysConcurrency,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "../shared/vendor.ts"
 import { isApiError, liveApi, realtimeApi } from "./api.ts"
 import type { OpenAISettings } from "./settings.ts"
 import { makeCallWatch } from "./watch.ts"

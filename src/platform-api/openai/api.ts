@@ -4,10 +4,10 @@
  */
 import { Effect, Option, Schema } from "effect"
 import type { Send } from "../adapter.ts"
-import type { Answered } from "../answer.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import type { Speech } from "../model.ts"
-import type { Call, Endpoint } from "../transport.ts"
+import type { Answered } from "../requests/answer.ts"
+import type { Call, Endpoint } from "../requests/transport.ts"
 
 /** What OpenAI answers to an offer. */
 export interface BegunCall {

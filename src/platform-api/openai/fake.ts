@@ -11,7 +11,7 @@ import {
   type VendorAnswer,
   type VendorRequest,
 } from "../../testing/FakeVendor.ts"
-import type { Listening, OpenSideband } from "../sideband.ts"
+import type { Listening, OpenSideband } from "../shared/sideband.ts"
 
 const KEY = "key-of-the-fake-openai"
 const MODELS = { realtime: "gpt-realtime", live: "gpt-live-1" }

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { baseUrl } from "../../settings/network-values.ts"
 import { optional, requiredWith, withDefault } from "../../settings/setting.ts"
-import { identifier, jsonText, oneOf, text } from "../../settings/values.ts"
+import { baseUrl } from "../../settings/values/network.ts"
+import { identifier, jsonText, oneOf, text } from "../../settings/values/values.ts"
 import { api, byAgent, vendor } from "../../settings/vendor.ts"
 
 const Settings = Schema.Struct({

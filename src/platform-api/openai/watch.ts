@@ -9,7 +9,7 @@ import { Clock, Effect, Schedule } from "effect"
 import { monotonicMillis } from "../../lib/age.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import type { Hears } from "../model.ts"
-import { type Listening, Sideband, type SidebandConnection } from "../sideband.ts"
+import { type Listening, Sideband, type SidebandConnection } from "../shared/sideband.ts"
 
 /** The delay before a closed connection is opened again: at first, and at most; doubled while connections do not last (ms). */
 export const REOPEN_MILLIS = 1_000

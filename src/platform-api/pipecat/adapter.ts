@@ -9,7 +9,7 @@ import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
-import { type Call, LONGEST_START_MILLIS } from "../transport.ts"
+import { type Call, LONGEST_START_MILLIS } from "../requests/transport.ts"
 import {
   checkAgent,
   chosenIn,
@@ -19,8 +19,8 @@ import {
   SessionId,
   stateOf,
   vendorEndpoint,
-} from "../vendor.ts"
-import type { VendorFailure } from "../vendor-answer.ts"
+} from "../shared/vendor.ts"
+import type { VendorFailure } from "../shared/vendor-answer.ts"
 import type { PipecatSettings } from "./settings.ts"
 
 const Started = Schema.Struct({

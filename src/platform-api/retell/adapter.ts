@@ -7,12 +7,11 @@ import { equal } from "../../lib/equal.ts"
 import type { Credential } from "../../protocol/credential.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
-import { malformed } from "../answer.ts"
-import { endsUnreported, joinsTooLate, webhookElsewhere } from "../broken-settings.ts"
 import type { WebSession } from "../model.ts"
-import { makeRecentCalls, PAGE_LIMIT } from "../recent-calls.ts"
-import { hmacSha256, TOLERANCE_MILLIS } from "../signatures.ts"
-import type { Call } from "../transport.ts"
+import { malformed } from "../requests/answer.ts"
+import type { Call } from "../requests/transport.ts"
+import { endsUnreported, joinsTooLate, webhookElsewhere } from "../shared/broken-settings.ts"
+import { makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
   checkAgent,
@@ -27,7 +26,8 @@ import {
   startedBy,
   stateOf,
   vendorEndpoint,
-} from "../vendor.ts"
+} from "../shared/vendor.ts"
+import { hmacSha256, TOLERANCE_MILLIS } from "../webhooks/signatures.ts"
 import type { RetellSettings } from "./settings.ts"
 
 /** Retell's bounds of a call's length (ms). */

@@ -7,12 +7,11 @@ import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
-import { malformed } from "../answer.ts"
-import { endsUnreported, goesToGate } from "../broken-settings.ts"
 import type { WebSession } from "../model.ts"
-import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../recent-calls.ts"
-import { hmacSha256, TOLERANCE_MILLIS } from "../signatures.ts"
-import type { Call } from "../transport.ts"
+import { malformed } from "../requests/answer.ts"
+import type { Call } from "../requests/transport.ts"
+import { endsUnreported, goesToGate } from "../shared/broken-settings.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
   checkAgent,
@@ -28,8 +27,9 @@ import {
   startedBy,
   stateOf,
   vendorEndpoint,
-} from "../vendor.ts"
-import type { VendorFailure } from "../vendor-answer.ts"
+} from "../shared/vendor.ts"
+import type { VendorFailure } from "../shared/vendor-answer.ts"
+import { hmacSha256, TOLERANCE_MILLIS } from "../webhooks/signatures.ts"
 import type { UltravoxSettings } from "./settings.ts"
 
 /**

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
-import { baseUrl } from "../../settings/network-values.ts"
-import { providerKey } from "../../settings/secret-values.ts"
 import { optional, requiredWith } from "../../settings/setting.ts"
+import { baseUrl } from "../../settings/values/network.ts"
+import { providerKey } from "../../settings/values/secret.ts"
 import { agentId, api, byAgent, vendor } from "../../settings/vendor.ts"
 
 const Settings = Schema.Struct({

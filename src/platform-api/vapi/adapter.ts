@@ -6,12 +6,12 @@ import { Effect, Option, Redacted, Schema } from "effect"
 import type { Credential } from "../../protocol/credential.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
-import { malformed } from "../answer.ts"
-import { endsUnreported, joinsTooLate, webhookElsewhere } from "../broken-settings.ts"
 import { AtCapacity, PlatformError } from "../errors.ts"
 import type { Speech, WebSession } from "../model.ts"
-import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../recent-calls.ts"
-import type { Call, Endpoint } from "../transport.ts"
+import { malformed } from "../requests/answer.ts"
+import type { Call, Endpoint } from "../requests/transport.ts"
+import { endsUnreported, joinsTooLate, webhookElsewhere } from "../shared/broken-settings.ts"
+import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   checkAgent,
   chosenIn,
@@ -28,7 +28,7 @@ import {
   stateOf,
   vendorEndpoint,
   vendorsUrl,
-} from "../vendor.ts"
+} from "../shared/vendor.ts"
 import type { VapiSettings } from "./settings.ts"
 import { vapiAuthentication } from "./webhooks.ts"
 

@@ -1,7 +1,7 @@
 /** The settings of the account that a campaign shares with others, below `Account`. */
 import { Schema } from "effect"
 import { optional, withDefault } from "../setting.ts"
-import { pattern, type Text, wholeNumber } from "../values.ts"
+import { pattern, type Text, wholeNumber } from "../values/values.ts"
 
 const accountName: Text<string> = pattern(/^[A-Za-z0-9_-]{1,64}$/u).annotate({
   expected: "a name of 1 to 64 letters, digits, - and _",

@@ -1,9 +1,9 @@
 /** The settings of a campaign, below `VoiceAiPlatform` and below `VoiceAiPlatform.Campaigns.{name}`. */
 import { Schema } from "effect"
-import { baseUrl } from "../network-values.ts"
-import { platformKey } from "../secret-values.ts"
 import { listWithDefault, optional, ownNames, required, withDefault } from "../setting.ts"
-import { identifier, list, oneOf, wholeNumber } from "../values.ts"
+import { baseUrl } from "../values/network.ts"
+import { platformKey } from "../values/secret.ts"
+import { identifier, list, oneOf, wholeNumber } from "../values/values.ts"
 import { DEFAULT_PLATFORM, PLATFORMS, vendorFields } from "../vendors.ts"
 import { AccountSettings } from "./account.ts"
 

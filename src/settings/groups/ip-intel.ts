@@ -1,9 +1,9 @@
 /** The settings of IP intelligence. */
 import { Schema, Struct } from "effect"
 import { CALLER_BITS, NETWORK_BITS } from "../../ip-intel/prefixes.ts"
-import { providerKey } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
-import { domain, list, oneOf, text, wholeNumber } from "../values.ts"
+import { providerKey } from "../values/secret.ts"
+import { domain, list, oneOf, text, wholeNumber } from "../values/values.ts"
 
 /** `http`: asked over HTTP, with or without a key; `http_with_key`: only with a key; `local`: reads files of this machine, or nothing. */
 const PROVIDER_KINDS = {

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { NETWORK_BITS } from "../../ip-intel/prefixes.ts"
 import { withDefault } from "../setting.ts"
-import { fraction, oneOf, wholeNumber } from "../values.ts"
+import { fraction, oneOf, wholeNumber } from "../values/values.ts"
 
 const seconds = wholeNumber(1, 3600)
 

@@ -1,10 +1,10 @@
 /** The settings of authentication, limits, blocking, origins and proxies. */
 import { Schema } from "effect"
 import { CALLER_BITS, NETWORK_BITS } from "../../ip-intel/prefixes.ts"
-import { addressHeader, headerName, origin, proxies } from "../network-values.ts"
-import { consoleToken, signingSecret, webhookToken } from "../secret-values.ts"
 import { listWithDefault, withDefault } from "../setting.ts"
-import { flag, list, wholeNumber } from "../values.ts"
+import { addressHeader, headerName, origin, proxies } from "../values/network.ts"
+import { consoleToken, signingSecret, webhookToken } from "../values/secret.ts"
+import { flag, list, wholeNumber } from "../values/values.ts"
 
 const count = wholeNumber(0, 1_000_000)
 

@@ -1,9 +1,9 @@
 /** The settings of the gate's HTTP server. */
 import { Schema } from "effect"
 import { CALLER_BITS } from "../../ip-intel/prefixes.ts"
-import { allowedHost, basePath, host } from "../network-values.ts"
 import { optional, withDefault } from "../setting.ts"
-import { list, oneOf, wholeNumber } from "../values.ts"
+import { allowedHost, basePath, host } from "../values/network.ts"
+import { list, oneOf, wholeNumber } from "../values/values.ts"
 
 const port = wholeNumber(0, 65_535)
 const exposure = oneOf(["public", "private", "off"])

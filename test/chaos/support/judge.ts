@@ -3,7 +3,7 @@
  * together against the invariants I1 to I8 of the design.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { CIRCUIT_OPEN_MILLIS } from "../../../src/platform-api/circuit.ts"
+import { CIRCUIT_OPEN_MILLIS } from "../../../src/platform-api/requests/circuit.ts"
 import { ask, field } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
 import { type GrantedSlot, orderViolations } from "../../model/order.ts"

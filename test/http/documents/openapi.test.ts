@@ -15,7 +15,7 @@ import { REFUSED_WEBHOOKS_PER_MINUTE } from "../../../src/http/webhooks/limits.t
 import { createGate } from "../../../src/index.ts"
 import { limitKey } from "../../../src/ip-intel/address.ts"
 import { noFacts } from "../../../src/ip-intel/facts.ts"
-import { newOfferToken } from "../../../src/platform-api/offer-token.ts"
+import { newOfferToken } from "../../../src/platform-api/shared/offer-token.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import { CONNECTIONS_PER_CALLER } from "../../../src/push-channel/connection-table.ts"
 import { PushChannel } from "../../../src/push-channel/PushChannel.ts"

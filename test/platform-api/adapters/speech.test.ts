@@ -10,7 +10,7 @@ import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"
 import { BEGIN } from "../../support/gate.ts"
-import { begins, relayed } from "./relay-rig.ts"
+import { begins, relayed } from "../openai/relay-rig.ts"
 import { ask, layerOf, stateOf, subjectOf, vendorTest, type World } from "./rig.ts"
 
 const limited = { SilenceSeconds: 30 }
