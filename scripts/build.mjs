@@ -75,7 +75,7 @@ for (const file of files) {
 }
 run("node", "scripts/render-docs.ts", join(output, "docs"))
 
-const { jsonSchema } = await import(pathToFileURL(join(source, "settings/json-schema.ts")).href)
+const { jsonSchema } = await import(pathToFileURL(join(source, "settings/showing/json-schema.ts")).href)
 const { settingsTypes } = await import(pathToFileURL(join(root, "scripts/settings-types.ts")).href)
 const schema = jsonSchema()
 writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(schema)}\n`)

@@ -1,7 +1,9 @@
 /** The platform's embedded operation `InitiateWebSession`, as a session request. */
+
 import { Result } from "effect"
 import { unknownFields } from "../lib/unknown-field.ts"
 import type { InvalidRequest } from "../protocol/refusals.ts"
+import { DEFAULT_PLATFORM } from "../settings/vendors.ts"
 import type { Campaigns } from "./Campaigns.ts"
 import { invalid } from "./checks/Validate.ts"
 
@@ -53,7 +55,7 @@ export const requestOf = (
   }
   const unknown = unknownFields(config, Object.keys(FIELDS))
   if (unknown.length > 0) return Result.fail(invalid("invalid_request", unknown))
-  if ((campaigns?.find(config.WebCampaignId)?.Platform ?? "iqra") !== "iqra") {
+  if ((campaigns?.find(config.WebCampaignId)?.Platform ?? DEFAULT_PLATFORM) !== DEFAULT_PLATFORM) {
     return Result.fail(invalid("invalid_request", [{ field: "WebCampaignId", message: NO_URL }]))
   }
   return Result.succeed({

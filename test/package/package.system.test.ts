@@ -180,6 +180,35 @@ describe("the package", () => {
     expect(await host("platform.mjs", text)).toBe("number 1")
   })
 
+  it("has the fakes of vendors in what hosts' tests import and in the demo alone, and loads adapters when a gate needs them", async () => {
+    /** The files that a file imports at once, and with them those that it may import later. */
+    const reached = async (entry: string, later: boolean): Promise<string> => {
+      const found = new Map<string, string>()
+      const visit = async (file: string): Promise<void> => {
+        if (found.has(file)) return
+        const text = await readFile(file, "utf8")
+        found.set(file, text)
+        const imports = later
+          ? /(?:from|import|import\()\s*["'`](\.{1,2}\/[^"'`]+\.js)["'`]/g
+          : /(?:from|import)\s*["'`](\.{1,2}\/[^"'`]+\.js)["'`]/g
+        for (const [, to = ""] of text.matchAll(imports)) await visit(join(dirname(file), to))
+      }
+      await visit(installed("dist", entry))
+      return [...found.values()].join("\n")
+    }
+    const FAKE = "key-of-the-fake-deepgram"
+    const ADAPTER = "v1/auth/grant"
+    const all = await Promise.all(
+      ["index.js", "http/index.js", "platform/index.js"].map((entry) => reached(entry, true)),
+    )
+    expect(all.filter((text) => text.includes(FAKE))).toEqual([])
+    expect(all[0]).toContain(ADAPTER)
+    expect(await reached("index.js", false)).not.toContain(ADAPTER)
+    expect(await reached("cli/cli.js", false)).not.toContain(FAKE)
+    expect(await reached("cli/cli.js", true)).toContain(FAKE)
+    expect(await reached("testing/index.js", false)).toContain(FAKE)
+  })
+
   it("brings a gate with a fake platform for the host's tests", async () => {
     const text = `
       import { Effect } from "effect"

@@ -58,15 +58,15 @@ describe("a secret", () => {
     assert.deepStrictEqual(users.sort(), [
       "http/console/ConsoleToken.ts",
       "http/webhooks/verify.ts",
-      "platform-api/cartesia.ts",
-      "platform-api/daily.ts",
-      "platform-api/elevenlabs.ts",
-      "platform-api/generic.ts",
-      "platform-api/jwt.ts",
-      "platform-api/livekit.ts",
-      "platform-api/retell.ts",
-      "platform-api/ultravox.ts",
-      "platform-api/vapi-webhooks.ts",
+      "platform-api/cartesia/adapter.ts",
+      "platform-api/daily/adapter.ts",
+      "platform-api/elevenlabs/adapter.ts",
+      "platform-api/generic/adapter.ts",
+      "platform-api/livekit/adapter.ts",
+      "platform-api/livekit/jwt.ts",
+      "platform-api/retell/adapter.ts",
+      "platform-api/ultravox/adapter.ts",
+      "platform-api/vapi/webhooks.ts",
     ])
   })
 

@@ -2,6 +2,7 @@
  * Starts a session at the platform for a held slot. Depending on the answer the slot becomes live, is given back, or stays held
  * because a session may run; in the last case the ticket keeps its place.
  */
+
 import { Context, Effect, Layer, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../../fifo-queue/FifoQueue.ts"
 import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
@@ -16,6 +17,7 @@ import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refus
 import { platformRejected, platformUnavailable } from "../../protocol/refusals.ts"
 import type { StartConfig, Started } from "../../protocol/Session.ts"
 import { Settings } from "../../settings/Settings.ts"
+import { DEFAULT_PLATFORM } from "../../settings/vendors.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { FollowUps } from "../FollowUps.ts"
 import * as metrics from "../metrics.ts"
@@ -183,7 +185,7 @@ export const layer: Layer.Layer<
       unplaced: Effect.Effect<void> | undefined,
     ): Effect.Effect<NotStarted, PlatformUnavailable | StoreUnavailable> => {
       const { reason } = error
-      const platformName = campaigns.find(campaign)?.Platform ?? "iqra"
+      const platformName = campaigns.find(campaign)?.Platform ?? DEFAULT_PLATFORM
       const fault = faultOf(platformName, error)
       const setting = fault === undefined || fault.setting === "" ? "" : settingPath(campaign, fault.setting)
       const ofTicket = Effect.annotateLogs({

@@ -1,7 +1,9 @@
 /** What is stored with a ticket until it starts, and the names under which the platform lists its session. */
+
 import { createHash } from "node:crypto"
 import type { SessionConfig } from "../../protocol/Session.ts"
 import type { Campaign } from "../../settings/Settings.ts"
+import { DEFAULT_PLATFORM } from "../../settings/vendors.ts"
 
 /** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
 export interface StoredConfig extends SessionConfig {
@@ -30,7 +32,7 @@ export const correlationOf = (ticket: string): string =>
   createHash("sha256").update(`voicegate ${ticket}`).digest("base64url").slice(0, 22)
 
 /** A vendor stores the gate's own id with a session; the default platform only the client identifier. */
-export const isVendors = ({ Platform }: Pick<Campaign, "Platform">): boolean => Platform !== "iqra"
+export const isVendors = ({ Platform }: Pick<Campaign, "Platform">): boolean => Platform !== DEFAULT_PLATFORM
 
 /**
  * The name under which the platform lists the sessions of this ticket and of no other; undefined where other callers may have the same
