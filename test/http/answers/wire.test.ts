@@ -138,6 +138,8 @@ describe("the answers of each endpoint", () => {
         const acting = { ...json, ...operator }
         const act = (body: unknown) => ["POST", "/console/api/actions", acting, JSON.stringify(body)] as const
         yield* asked(ok("result ticket"), ...act({ action: { type: "pause" }, more: 1 }))
+        const until = Date.UTC(2099, 0, 1)
+        yield* asked(ok("result ticket pausedUntil"), ...act({ action: { type: "pause", until } }))
         yield* asked(problem(400), ...act({ action: { type: "dance" } }))
         yield* asked(problem(404), ...act({ campaign: "nobody", action: { type: "pause" } }))
         yield* asked(problem(415), "POST", "/console/api/actions", operator, "{}")
