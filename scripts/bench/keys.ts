@@ -14,10 +14,10 @@ import { text } from "node:stream/consumers"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
-import { ApiKeys } from "../../src/platform/ApiKeys.ts"
-import { Businesses } from "../../src/platform/Businesses.ts"
+import { Businesses } from "../../src/platform/businesses/Businesses.ts"
+import { ApiKeys } from "../../src/platform/keys/ApiKeys.ts"
 import * as Platform from "../../src/platform/Platform.ts"
-import { Users } from "../../src/platform/Users.ts"
+import { Users } from "../../src/platform/users/Users.ts"
 
 const ROUNDS = 3
 const SECONDS = 2

@@ -1,5 +1,5 @@
 /** Defaults and limits of a platform and its users; the dashboard's page uses them too. In a separate file, because the modules that use them are slow to load. */
-import type { Limits } from "./Budgets.ts"
+import type { Limits } from "./keys/Budgets.ts"
 
 /**
  * 60 requests per minute and key, as the reference documents. Starts of sessions and calls are counted separately and may be ten per

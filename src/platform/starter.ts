@@ -3,11 +3,11 @@
  * to the gate, and a key for the gate that is restricted to that business and may only start.
  */
 import { Effect, type Redacted } from "effect"
-import { ApiKeys } from "./ApiKeys.ts"
-import { Businesses } from "./Businesses.ts"
+import { Businesses } from "./businesses/Businesses.ts"
+import { WebCampaigns } from "./businesses/WebCampaigns.ts"
+import { ApiKeys } from "./keys/ApiKeys.ts"
 import type { WebhookTarget } from "./model.ts"
-import { Users } from "./Users.ts"
-import { WebCampaigns } from "./WebCampaigns.ts"
+import { Users } from "./users/Users.ts"
 
 /** Returns the settings for a gate; the key's secret cannot be read again. */
 export const makeStarterAccount = Effect.fn("makeStarterAccount")(function* (wanted: {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe } from "@effect/vitest"
 import { Effect, type Layer, Redacted } from "effect"
+import { makeVaultKey } from "../../src/platform/data/Vault.ts"
 import * as Services from "../../src/platform/services.ts"
-import { makeVaultKey } from "../../src/platform/Vault.ts"
 import { type PostgresServer, startPostgres } from "../support/postgres.ts"
 
 export interface Engine {

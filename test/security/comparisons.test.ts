@@ -14,7 +14,7 @@ const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
 
 /** The modules that compare secrets, each in its one function. */
-const COMPARING = ["lib/equal.ts", "platform/KeySecret.ts", "platform/Passwords.ts"]
+const COMPARING = ["lib/equal.ts", "platform/keys/KeySecret.ts", "platform/users/Passwords.ts"]
 
 describe("a secret", () => {
   it("is equal to itself alone, whatever the lengths", () => {
@@ -72,7 +72,11 @@ describe("a secret", () => {
 
   it("of the platform is found by its digest, never by itself", () => {
     // keys, sign-ins and session tokens: a query compares SHA-256 digests, whose prefix reveals nothing
-    for (const path of ["platform/ApiKeys.ts", "platform/DashboardSessions.ts", "platform/WebSessions.ts"]) {
+    for (const path of [
+      "platform/keys/ApiKeys.ts",
+      "platform/users/DashboardSessions.ts",
+      "platform/calls/WebSessions.ts",
+    ]) {
       const { text } = sources.find((source) => source.path === path) ?? { text: "" }
       const conditions = [...text.matchAll(/WHERE[^`]*?(\w*(?:digest|secret|token)\w*) = \$\{([^}]*)\}/g)]
       assert.isAbove(conditions.length, 0, path)

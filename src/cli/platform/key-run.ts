@@ -1,9 +1,9 @@
 /** Implements the commands of `key.ts`. */
 import { Clock, Console, Effect, Option } from "effect"
-import { ApiKeys, type KeyChange } from "../../platform/ApiKeys.ts"
 import { showKey } from "../../platform/http/dashboard/answers.ts"
+import { ApiKeys, type KeyChange } from "../../platform/keys/ApiKeys.ts"
 import { type ApiKey, type KeyScope, type Permission, type Refused, refuse } from "../../platform/model.ts"
-import { Users } from "../../platform/Users.ts"
+import { Users } from "../../platform/users/Users.ts"
 import { idOf, reportFailure, type Storage, withServices } from "./run.ts"
 
 interface OfUser extends Storage {

@@ -5,7 +5,7 @@
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
-import type { BudgetName } from "../Budgets.ts"
+import type { BudgetName } from "../keys/Budgets.ts"
 import { type Business, PERMISSIONS, type Permission, type Principal, type User } from "../model.ts"
 import { Failures } from "./envelope.ts"
 

@@ -1,8 +1,8 @@
 /** Reads the key of a request, authenticates it, and counts the request in one of the key's budgets. */
 import { Effect, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { Access } from "../Access.ts"
-import type { BudgetName } from "../Budgets.ts"
+import type { Access } from "../keys/Access.ts"
+import type { BudgetName } from "../keys/Budgets.ts"
 import type { Principal } from "../model.ts"
 import { BadRequest, type Failure, failure, toFailure, Unauthorized } from "./envelope.ts"
 

@@ -4,8 +4,8 @@
  */
 import { Effect, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
-import type { TooManyRequests } from "../Access.ts"
 import type { DatabaseUnavailable } from "../data/Database.ts"
+import type { TooManyRequests } from "../keys/Access.ts"
 import type { ConcurrencyLimitReached, Refused } from "../model.ts"
 
 /** The envelope of a success. */

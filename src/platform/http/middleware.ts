@@ -2,8 +2,8 @@
 import { Cause, Context, Effect, Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Access } from "../Access.ts"
-import type { BudgetName } from "../Budgets.ts"
+import { Access } from "../keys/Access.ts"
+import type { BudgetName } from "../keys/Budgets.ts"
 import {
   Authorization,
   Caller,

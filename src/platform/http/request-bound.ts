@@ -1,7 +1,7 @@
 /**
  * Answers every request within a bound, whatever it waits for: connections, locks, any number of statements, password checks. Exempt are
  * a session's WebSocket, which carries a call's audio for as long as the call lasts, and a body that still arrives, which the server's own
- * time limit for requests ends (`server.ts`).
+ * time limit for requests ends (`http/server.ts`).
  */
 import { IncomingMessage } from "node:http"
 import { Effect } from "effect"

@@ -3,7 +3,7 @@
  * (audio, texts, pings or pongs, however small) is closed with 1008; one that does not read its data is closed with 1013. After
  * that nothing more is read from it, and the connection is closed within `CLOSE_MILLIS`.
  *
- * `agent.ts` interprets the frames and limits how many bytes are buffered.
+ * `calls/agent.ts` interprets the frames and limits how many bytes are buffered.
  */
 import { Effect, Schedule } from "effect"
 import { type ServerOptions, WebSocket } from "ws"

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { FindMyWay, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
-import { Access } from "../Access.ts"
+import { Access } from "../keys/Access.ts"
 import { Api } from "./Api.ts"
 import { callerOf } from "./credential.ts"
 import { DashboardApi } from "./DashboardApi.ts"

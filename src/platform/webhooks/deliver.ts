@@ -8,12 +8,12 @@ import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/h
 import { monotonicMillis } from "../../lib/age.ts"
 import { makeHeld } from "../../lib/held.ts"
 import { retryAfterSeconds } from "../../lib/retry-after.ts"
+import { WebCampaigns } from "../businesses/WebCampaigns.ts"
 import type { WebhookTarget } from "../model.ts"
-import { WebCampaigns } from "../WebCampaigns.ts"
-import { type Delivery, Webhooks } from "../Webhooks.ts"
 import { type Attempt, keptAnswer, keptHeaders, MAX_ANSWER_BYTES } from "./attempts.ts"
 import { NotPublic } from "./rules.ts"
 import { sign } from "./sign.ts"
+import { type Delivery, Webhooks } from "./Webhooks.ts"
 
 /** Timeout for a receiver, in milliseconds (reference/platform-api.md). */
 export const WEBHOOK_TIMEOUT_MILLIS = 5_000

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
 import { CreatedApiKey } from "../../../src/platform/http/dashboard/shapes.ts"
-import { sessionRequest } from "../../platform/rest-client.ts"
+import { sessionRequest } from "../../platform/http/rest-client.ts"
 import { prepare } from "../../platform/support.ts"
 import { code, running } from "./http.ts"
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Platform from "../../../src/platform/Platform.ts"
-import { Users } from "../../../src/platform/Users.ts"
+import { Users } from "../../../src/platform/users/Users.ts"
 import { cheapPasswords } from "../../support/passwords.ts"
 
 export const PASSWORD = "correct horse battery"

@@ -1,6 +1,6 @@
 /** Schemas shared by several groups: names, times, pages. */
 import { DateTime, Schema } from "effect"
-import { MAX_NAME } from "../../Businesses.ts"
+import { MAX_NAME } from "../../businesses/Businesses.ts"
 import { MAX_PAGE, type Page } from "../../data/page.ts"
 import { NameText, Text } from "../text.ts"
 

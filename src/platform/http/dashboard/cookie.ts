@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { KNOWN_MILLIS } from "../../KnownBrowser.ts"
+import { KNOWN_MILLIS } from "../../users/KnownBrowser.ts"
 import { DASHBOARD_API_PATH } from "../DashboardApi.ts"
 
 const SESSION = "voicegate_session"

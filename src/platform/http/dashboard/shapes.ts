@@ -58,7 +58,7 @@ export type Permission = typeof Permission.Type
 
 const Permissions = Schema.Array(Permission).check(Schema.isMaxLength(3))
 
-/** Addresses and CIDRs; `KeyAddresses.ts` checks them. */
+/** Addresses and CIDRs; `keys/KeyAddresses.ts` checks them. */
 const Addresses = Schema.Array(Text.check(Schema.isMaxLength(64))).check(Schema.isMaxLength(100))
 
 /** A key without its secret; `display` is the prefix and the last four characters. */

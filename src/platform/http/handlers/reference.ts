@@ -1,8 +1,8 @@
 /** Translates between the names of the reference's public document and this platform's. */
 import type { DateTime } from "effect"
-import type { Conversation, ConversationFilter, Turn } from "../../Conversations.ts"
+import type { Conversation, ConversationFilter, Turn } from "../../calls/Conversations.ts"
+import type { SessionFilter, WebSession } from "../../calls/WebSessions.ts"
 import { DEFAULT_PAGE, type Page, type PageRequest } from "../../data/page.ts"
-import type { SessionFilter, WebSession } from "../../WebSessions.ts"
 import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"
 
 /** Numbers of a conversation's state. */

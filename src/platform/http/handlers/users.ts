@@ -1,10 +1,10 @@
 /** Handlers of the endpoints at and below `/user`. */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { type Conversation, Conversations } from "../../Conversations.ts"
+import { type Conversation, Conversations } from "../../calls/Conversations.ts"
+import { WebSessions } from "../../calls/WebSessions.ts"
 import type { User } from "../../model.ts"
-import { Users } from "../../Users.ts"
-import { WebSessions } from "../../WebSessions.ts"
+import { Users } from "../../users/Users.ts"
 import { Api } from "../Api.ts"
 import { Caller, CurrentUser } from "../Authorization.ts"
 import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"

@@ -1,0 +1,56 @@
+/** An API key as a row of the database. */
+import { type ApiKey, PERMISSIONS, type Permission } from "../model.ts"
+
+export interface KeyRow {
+  readonly id: string
+  readonly user_id: string
+  readonly name: string
+  readonly digest: string
+  readonly display: string
+  readonly restricted: number
+  readonly may_start: number
+  readonly may_read: number
+  readonly may_manage: number
+  readonly user_management: number
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly last_used_at: number | null
+  readonly revoked_at: number | null
+  readonly first_used_at: number | null
+  /** JSON */
+  readonly allowed_addresses: string
+  /** digest of the secret before the last rotation, and until when it works */
+  readonly previous_digest: string | null
+  readonly previous_until: number | null
+}
+
+const permissionsOf = ({ may_manage, may_read, may_start }: KeyRow): ReadonlyArray<Permission> => {
+  const may = { start: may_start, read: may_read, manage: may_manage }
+  return PERMISSIONS.filter((each) => may[each] !== 0)
+}
+
+/** The database columns of permissions. */
+export const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
+  may_start: permissions.includes("start") ? 1 : 0,
+  may_read: permissions.includes("read") ? 1 : 0,
+  may_manage: permissions.includes("manage") ? 1 : 0,
+})
+
+const addressesOf = ({ allowed_addresses }: KeyRow): ReadonlyArray<string> => JSON.parse(allowed_addresses)
+
+/** The key of a row, without its secret. */
+export const show = (row: KeyRow, businessIds: ReadonlyArray<string>): ApiKey => ({
+  id: row.id,
+  userId: row.user_id,
+  name: row.name,
+  display: row.display,
+  scope: row.restricted === 0 ? { type: "Unrestricted" } : { type: "Restricted", businessIds },
+  permissions: permissionsOf(row),
+  userManagement: row.user_management !== 0,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  lastUsedAt: row.last_used_at,
+  revokedAt: row.revoked_at,
+  previousSecretUntil: row.previous_until,
+  allowedAddresses: addressesOf(row),
+})
