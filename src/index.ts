@@ -144,13 +144,13 @@ export {
   type Heartbeat,
   type HeartbeatEntry,
   type HeartbeatEntry as Touched,
-  type Newcomer,
   type Place,
   type StartFailure,
   type Swept,
 } from "./fifo-queue/FifoQueue.ts"
 export type { CampaignSnapshot, OperatorQueue } from "./fifo-queue/operator.ts"
 export type { HeldSlot, Performed, WaitingTicket } from "./fifo-queue/operator-schemas.ts"
+export type { Newcomer } from "./fifo-queue/rules/admit.ts"
 export type { Action } from "./fifo-queue/rules/operator/actions.ts"
 export type { Pages } from "./fifo-queue/rules/operator/snapshot.ts"
 export type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./fifo-queue/step.ts"

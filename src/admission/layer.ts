@@ -25,7 +25,7 @@ import { runTakeAndAdmit, type TakeAndAdmitContext } from "./rules/take-and-admi
 /** The joined rule. */
 export const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(TakenAndAdmitted), {
   batch: true,
-  texts: ["id", "network", "origin", "data"],
+  texts: ["id", "caller", "network", "trace", "data"],
 })
 
 /** The units are already taken, so the store was asked. */
@@ -109,7 +109,7 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Ta
               ownKeys: logs,
               now,
               context: contextOf(at.campaign, taking.success, queueStep.context(at)),
-              call: queueStep.newcomer(newcomer),
+              call: newcomer,
             }
             return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
               const { result, ...effects } = stepResultOf(answer, at.campaign)

@@ -38,6 +38,7 @@ import type {
 } from "./answers.ts"
 import type { OperatorQueue } from "./operator.ts"
 import type { PlatformState } from "./operator-schemas.ts"
+import type { Newcomer } from "./rules/admit.ts"
 import type { EndAttempt, EndReporter } from "./rules/end.ts"
 import type { Heard } from "./rules/shared/platform-state.ts"
 import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./step.ts"
@@ -117,20 +118,6 @@ export type Cleared =
     })
 
 type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
-
-export interface Newcomer {
-  readonly id: string
-  /** the rate limiter's key */
-  readonly caller: string
-  /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
-  readonly network: string
-  /** the context of the caller's trace, a W3C `traceparent`; absent without a tracer */
-  readonly trace?: string
-  /** the caller holds a concurrent unit until the ticket ends */
-  readonly holds: boolean
-  /** stored with the ticket and returned by its start */
-  readonly data: string
-}
 
 export class FifoQueue extends Context.Service<
   FifoQueue,

@@ -5,8 +5,7 @@
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Store } from "../store/Store.ts"
-import type { FifoQueue, Newcomer } from "./FifoQueue.ts"
-import type { Newcomer as NewcomerCall } from "./rules/admit.ts"
+import type { FifoQueue } from "./FifoQueue.ts"
 import type { QueueContext } from "./rules/shared/step.ts"
 import type { CampaignContext, StepResult } from "./step.ts"
 
@@ -19,7 +18,6 @@ export class QueueStep extends Context.Service<
     readonly keys: (at: CampaignContext) => ReadonlyArray<string>
     /** The same object while nothing changes. */
     readonly context: (at: CampaignContext) => QueueContext
-    readonly newcomer: (newcomer: Newcomer) => NewcomerCall
     /**
      * Runs a step of the campaign. An outage of this gate is reported to the store first, and a failure of the step is recorded as an
      * outage. The step gets the store's time.

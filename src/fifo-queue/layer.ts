@@ -20,7 +20,6 @@ import {
   TICK_MILLIS,
 } from "./FifoQueue.ts"
 import { campaignIdOf, keysOf } from "./keys.ts"
-import { newcomerCall } from "./newcomer.ts"
 import { makeOperatorQueue } from "./operator.ts"
 import { QueueStep } from "./QueueStep.ts"
 import { makeOutageReporting } from "./reach.ts"
@@ -236,7 +235,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
     ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
     const queue = FifoQueue.of({
-      admit: (at, newcomer) => step(rules.admit, at, newcomerCall(newcomer), identity),
+      admit: (at, newcomer) => step(rules.admit, at, newcomer, identity),
       start: (at, id) => {
         const attempt = { id, attempt: `${attemptPrefix}${++attempts}` }
         return Effect.tapError(step(rules.start, at, attempt, identity), ({ unasked }) =>
@@ -366,7 +365,6 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       store,
       keys: (at) => stepInput(at).keys,
       context: (at) => stepInput(at).context,
-      newcomer: newcomerCall,
       reportFirst: (at, shared) => closed.unlessClosed(at.campaign, reportAnd(at, shared), true),
     })
     return Context.make(FifoQueue, queue).pipe(Context.add(QueueStep, queueStep))

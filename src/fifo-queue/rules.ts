@@ -37,7 +37,7 @@ const { Finite, Literal, String: Text } = Schema
 export const rules = {
   admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.Admitted), {
     batch: true,
-    texts: ["id", "network", "origin", "data"],
+    texts: ["id", "caller", "network", "trace", "data"],
   }),
   start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.Start), { expires: true }),
   bind: ruleOf("queue.bind", runQueue(bind), stepAnswer(answers.Binding)),

@@ -9,7 +9,6 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import { takeAndAdmit } from "../../src/admission/layer.ts"
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { keysOf as campaignKeys } from "../../src/fifo-queue/keys.ts"
-import { newcomerCall } from "../../src/fifo-queue/newcomer.ts"
 import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { rules as queueRules } from "../../src/fifo-queue/rules.ts"
@@ -146,7 +145,7 @@ describe("batched calls", () => {
           const batch = Array.from({ length: 1 + random.below(40) }, (): Ask<QueueContext, Newcomer> => {
             const id = `t${ids.length}`
             ids.push(id)
-            const call = newcomerCall({
+            const call = {
               id,
               data: JSON.stringify({ n: id, quote: '"\u00e9"' }),
               ...random.pick(
@@ -156,7 +155,7 @@ describe("batched calls", () => {
                 { caller: "2001:db8::/64", holds: false },
               ),
               network: random.pick("", "a", "b", "b"),
-            })
+            }
             return { keys, now, context, call }
           })
           calls += batch.length
@@ -231,7 +230,7 @@ describe("batched calls", () => {
             const caller = callers[random.below(callers.length)] ?? ""
             ids.push(id)
             const network = random.pick("", "a", "b", "b")
-            const call = newcomerCall({ id, caller, holds: true, data: `{"n":"${id}"}`, network })
+            const call = { id, caller, holds: true, data: `{"n":"${id}"}`, network }
             return { keys, ownKeys: [logOf(caller)], now, context, call }
           })
           calls += batch.length

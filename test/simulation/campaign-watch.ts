@@ -14,7 +14,6 @@ import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background/audit.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
 import { START_TIMEOUT_MILLIS } from "../../src/platform-api/requests/transport.ts"
-import { originOf } from "../harness/newcomers.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedSettlements, expectedSignals } from "../model/obligations.ts"
 import { isDrained } from "../model/over.ts"
@@ -181,7 +180,7 @@ export class CampaignWatch {
     const withdrawn = withdrawnBy(step)
     const withdraws = withdrawn.length > 0
     const clears = step.name === "clear"
-    const admits = step.name === "admit" ? { admits: [ticket, originOf(step.call).caller ?? ""] as const } : {}
+    const admits = step.name === "admit" ? { admits: [ticket, step.call.caller] as const } : {}
     const share = plan.networkShare
     const late = step.name === "admit" && this.ledger.wasWithdrawn(ticket)
     if (late) this.saw("admit withdrawn")

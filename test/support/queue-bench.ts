@@ -14,7 +14,6 @@ import {
   TICK_MILLIS,
 } from "../../src/fifo-queue/FifoQueue.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
-import { newcomerCall } from "../../src/fifo-queue/newcomer.ts"
 import type { EndReporter } from "../../src/fifo-queue/rules/end.ts"
 import type { Action } from "../../src/fifo-queue/rules/operator/actions.ts"
 import type { Pages } from "../../src/fifo-queue/rules/operator/snapshot.ts"
@@ -243,9 +242,13 @@ export const makeBench = Effect.fnUntraced(function* (
     /** a newcomer whom a gate admits at a time that is long past */
     admitSentBefore: (millis: number, id: string) => {
       watchTicket(id)
-      return sentBefore(millis, rules.admit, () =>
-        newcomerCall({ id, caller: "", network: "", holds: false, data: `data of ${id}` }),
-      )
+      return sentBefore(millis, rules.admit, () => ({
+        id,
+        caller: "",
+        network: "",
+        holds: false,
+        data: `data of ${id}`,
+      }))
     },
     /** an end of a session that arrives only now */
     endSentBefore: (millis: number, ...sessions: ReadonlyArray<string>) =>

@@ -1,7 +1,6 @@
 /** Fills a queue with tickets without connections. */
 import { Redis } from "ioredis"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
-import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../../src/fifo-queue/rules.ts"
@@ -21,7 +20,7 @@ const data = JSON.stringify({
 const newcomer = (n: number): Newcomer => {
   const network = `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`
   const id = `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`
-  return newcomerCall({ id, data, caller: `${network}.${n & 255}`, holds: true, network })
+  return { id, data, caller: `${network}.${n & 255}`, holds: true, network }
 }
 
 /** No ticket is called, and every ticket is present for an hour. */

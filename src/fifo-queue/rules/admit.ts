@@ -11,7 +11,7 @@
  * longer to arrive than its caller waited.
  */
 
-import { decode, textOf } from "../../store/rules/native.ts"
+import { encode, textOf } from "../../store/rules/native.ts"
 import type { Admitted, Waiting } from "../answers.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
 import { lastFairPlace, lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
@@ -20,39 +20,35 @@ import { clockLagMillis } from "./shared/outage.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
 import { positionAt } from "./shared/position.ts"
 import { type Step, settle } from "./shared/step.ts"
-import { isTicket, shareOf, type Ticket } from "./shared/ticket.ts"
+import { shareOf, type Ticket } from "./shared/ticket.ts"
 
 /** How long a start may take before its slot is freed (ms); longer than the platform client's timeout. */
 export const START_LEASE_MILLIS = 30_000
 
 export interface Newcomer {
   readonly id: string
+  /** the rate limiter's key; empty for none */
+  readonly caller: string
   /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
   readonly network: string
-  /**
-   * The end of the ticket's record: the fields that the gate knows (`Origin`), each with a comma before it, and the closing brace. It
-   * is copied into the record: to read these fields as JSON and to write them again would take an eighth of the step.
-   */
-  readonly origin: string
+  /** the context of the caller's trace, a W3C `traceparent`; absent or empty without a tracer */
+  readonly trace?: string
+  /** the caller holds a concurrent unit until the ticket ends */
+  readonly holds?: boolean
   /** stored with the ticket and returned by its start */
   readonly data: string
 }
 
-/** What a gate knows of a newcomer. */
-export type Origin = Pick<Ticket, "caller" | "holds" | "network" | "trace">
-
-/** The record of a newcomer that waits, as JSON. `seq` and `now` in their stored form. */
-const recordOf = (origin: string, seq: string, now: string): string =>
-  `{"state":"waiting","seq":${seq},"accepted":${now}${origin}`
-
-/**
- * The ticket of a newcomer.
- * @lazy
- */
-const ticketOf = ({ origin }: Newcomer, seq: number, now: number): Ticket => {
-  const ticket = decode(recordOf(origin, textOf(seq), textOf(now)))
-  return isTicket(ticket) ? ticket : { state: "waiting", seq, accepted: now }
-}
+/** The ticket of a newcomer. */
+export const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: number, now: number): Ticket => ({
+  state: "waiting",
+  seq,
+  accepted: now,
+  caller: caller === "" ? undefined : caller,
+  holds: caller !== "" && holds === true ? true : undefined,
+  network: network === "" ? undefined : network,
+  trace: trace === "" ? undefined : trace,
+})
 
 /**
  * Whether the newcomer was withdrawn before it arrived. If so, its quota is given back.
@@ -152,10 +148,9 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   const dataEntries: Array<string> = []
   const waitingEntries: Array<number | string> = []
   const presenceEntries: Array<number | string> = []
-  const nowText = textOf(now)
   const presentUntil = textOf(latest + context.graceMillis)
   for (const newcomer of newcomers) {
-    const { data, id, network, origin } = newcomer
+    const { data, id, network } = newcomer
     const field = waitingField(network)
     const room = maxLength - length
     if (hasWithdrawals && wasWithdrawn(s, newcomer)) {
@@ -186,7 +181,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       length++
       // one at a time: in Lua, pushing several at once creates a table
       records.push(id)
-      records.push(recordOf(origin, ticketSeq, nowText))
+      records.push(encode(ticketOf(newcomer, seq + accepted, now)))
       dataEntries.push(id)
       dataEntries.push(data)
       waitingEntries.push(ticketSeq)

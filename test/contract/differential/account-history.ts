@@ -5,7 +5,6 @@
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import { campaignIdOf, keysOf } from "../../../src/fifo-queue/keys.ts"
-import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { rules as queueRules } from "../../../src/fifo-queue/rules.ts"
@@ -98,7 +97,7 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
       case "admit": {
         const id = `t${count++}`
         tickets.push(id)
-        return does(asked.admit, newcomerCall({ id, caller: "", network: "", holds: false, data: "{}" }), () => ({
+        return does(asked.admit, { id, caller: "", network: "", holds: false, data: "{}" }, () => ({
           admits: [id, ""],
         }))
       }

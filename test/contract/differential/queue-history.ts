@@ -5,7 +5,6 @@
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
-import { newcomerCall } from "../../../src/fifo-queue/newcomer.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
 import type { EndAttempt, ReportedEnd } from "../../../src/fifo-queue/rules/end.ts"
 import type { FailedStart, FailReason } from "../../../src/fifo-queue/rules/fail.ts"
@@ -21,7 +20,6 @@ import type { Settlement } from "../../../src/protocol/settlements.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Rule } from "../../../src/store/Store.ts"
 import { Chance } from "../../harness/chance.ts"
-import { originOf } from "../../harness/newcomers.ts"
 import type { Change } from "../../model/change.ts"
 import { wrongEnd } from "../../model/ends.ts"
 import { violations } from "../../model/invariants.ts"
@@ -221,7 +219,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     const caller = random.pick("", "1.2.3.4", "1.2.3.4", "2001:db8::/64")
     const holds = random.percent(60)
     const network = random.pick("", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8")
-    return newcomerCall({ id, data: `{"of":"${id} ü/"}`, caller, holds, network })
+    return { id, data: `{"of":"${id} ü/"}`, caller, holds, network }
   }
 
   const failed = (id: string, reason: FailReason): FailedStart => {
@@ -277,7 +275,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     switch (op) {
       case "admit": {
         const call = newcomer()
-        return does(asked.admit, call, () => ({ admits: [call.id, originOf(call).caller ?? ""] }))
+        return does(asked.admit, call, () => ({ admits: [call.id, call.caller] }))
       }
       case "start":
         return does(asked.start, { id: ticket("called"), attempt: attempt() })

@@ -2,12 +2,11 @@
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
-import { START_LEASE_MILLIS } from "../../../src/fifo-queue/rules/admit.ts"
+import { START_LEASE_MILLIS, ticketOf } from "../../../src/fifo-queue/rules/admit.ts"
 import { enqueue, place, takeSlot } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { save } from "../../../src/fifo-queue/rules/shared/load.ts"
 import { answerOf, type QueueContext, type Step, stepOf } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { Ticket } from "../../../src/fifo-queue/rules/shared/ticket.ts"
-import { originOf } from "../../harness/newcomers.ts"
 import type { Answer, AnyRule, Name } from "../did.ts"
 import { asked, everywhere, queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
@@ -16,7 +15,7 @@ import type { Planted } from "../world.ts"
 const accepted = (s: Step, newcomer: Newcomer): Ticket => {
   s.db.hset(s.keys.data, newcomer.id, newcomer.data)
   const seq = s.db.hincrby(s.keys.meta, "seq", 1)
-  return { state: "waiting", seq, accepted: s.now, ...originOf(newcomer) }
+  return ticketOf(newcomer, seq, s.now)
 }
 
 /** Lets a newcomer start at once. */
