@@ -11,7 +11,7 @@ const NOW = Date.parse("2026-11-26T12:00:00Z")
 const part = (platform: string, cells: Partial<VendorRows>) => ({ platform, rows: { ...rows, ...cells } })
 
 describe("the rows of the vendors", () => {
-  it("and their sections are in the document as `node scripts/vendor-tables.ts` writes them", () => {
+  it("the rows of the vendors and their sections are in the document as `node scripts/vendor-tables.ts` writes them", () => {
     const document = readDocument("vendors")
     assert.strictEqual(withVendors(document), document)
   })

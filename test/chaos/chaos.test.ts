@@ -22,7 +22,7 @@ const SMALL: ReadonlyArray<ReadonlyArray<string>> = [
 
 describe("order is restored, and no promise was broken", () => {
   for (const name of rotating(SMALL, 1).flat()) {
-    it.concurrent(`after ${name} (seed ${SEED})`, async () => {
+    it.concurrent(`order is restored after ${name}, and no promise was broken (seed ${SEED})`, async () => {
       const scenario = scenarios.find((each) => each.name === name)
       if (scenario === undefined) throw new Error(`no scenario is named ${name}`)
       const rows = await carryOut(scenario, "small", SEED)

@@ -42,7 +42,7 @@ const actionOf = (call: object): string => {
   return ` ${SWITCHES.includes(action.type) ? "switch" : String(action.type)}`
 }
 
-describe("the rules, as they are and as Lua,", () => {
+describe("the rules, as they are and as Lua", () => {
   const opened = replayerOfSuite()
 
   /** Runs histories until one fails. */
@@ -71,7 +71,9 @@ describe("the rules, as they are and as Lua,", () => {
     return kinds
   }
 
-  it(`of the queue answer alike in ${QUEUES} histories, and no invariant is broken`, { timeout: 600_000 }, async () => {
+  it(`the rules of the queue answer alike in ${QUEUES} histories, and no invariant is broken`, {
+    timeout: 600_000,
+  }, async () => {
     const before = opened().counts()
     const kinds = await play(QUEUES, queueHistory)
     const after = opened().counts()
@@ -100,7 +102,7 @@ describe("the rules, as they are and as Lua,", () => {
     }
   })
 
-  it(`of campaigns that share an account answer alike in ${ACCOUNTS} histories, and none takes what is another's`, {
+  it(`the rules of campaigns that share an account answer alike in ${ACCOUNTS} histories, and none takes what is another's`, {
     timeout: 600_000,
   }, async () => {
     const before = opened().counts().answers
@@ -112,7 +114,7 @@ describe("the rules, as they are and as Lua,", () => {
     }
   })
 
-  it(`of the rate limiter answer alike in ${LIMITERS} histories, and as by counting`, {
+  it(`the rules of the rate limiter answer alike in ${LIMITERS} histories, and as by counting`, {
     timeout: 600_000,
   }, async () => {
     await play(LIMITERS, limiterHistory)

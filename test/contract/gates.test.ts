@@ -78,7 +78,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual((yield* gates.heartbeat(description("a"), "", NOW + GONE_MILLIS)).others, [])
     }))
 
-  test("of many gates with other settings twenty are returned", (gates) =>
+  test("twenty of many gates with other settings are returned", (gates) =>
     Effect.gen(function* () {
       for (let n = 0; n < 25; n++) yield* gates.heartbeat(description(`g${n}`, { digest: `d${n}` }), "", NOW)
       assert.lengthOf((yield* gates.heartbeat(description("a"), "", NOW)).others, 20)
@@ -104,7 +104,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       )
     }))
 
-  test(`of many campaigns the ${REMOVED_MAX} unserved for longest are returned`, (gates) =>
+  test(`the ${REMOVED_MAX} of many campaigns that are unserved for longest are returned`, (gates) =>
     Effect.gen(function* () {
       const keys = Array.from({ length: REMOVED_MAX + 5 }, (_, n) => `c${String(n).padStart(3, "0")}`)
       for (const [n, key] of keys.entries())

@@ -240,7 +240,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(received, ["a"])
     }))
 
-  test("its time moves exactly with this process's clock", () =>
+  test("the store's time moves exactly with this process's clock", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const before = yield* store.now
@@ -249,5 +249,5 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.isTrue(Number.isInteger(before))
     }))
 
-  test("it answers a ping", () => Effect.flatMap(Store, (store) => store.ping))
+  test("the store answers a ping", () => Effect.flatMap(Store, (store) => store.ping))
 }

@@ -200,7 +200,7 @@ const settings = (platform: FakePlatform, redis: { readonly url: string }) =>
 
 describe("counters of several gates", { timeout: 300_000 }, () => {
   it(
-    "of two instances add up to what 80 callers and the platform saw, whichever instance each part reached",
+    "counters of two instances add up to what 80 callers and the platform saw, whichever instance each part reached",
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const given = settings(platform, bench.own(await startRedis()))
@@ -210,7 +210,7 @@ describe("counters of several gates", { timeout: 300_000 }, () => {
   )
 
   it(
-    "of one gate with --processes 3 add up to the same",
+    "counters of one gate with --processes 3 add up to what 80 callers and the platform saw",
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const given = settings(platform, bench.own(await startRedis()))

@@ -72,7 +72,7 @@ const check = (told: Told | undefined, expected: Expected): void => {
 
 describe.concurrent("a platform in trouble while every slot is held", () => {
   for (const { endsCall, expected, trouble } of CASES) {
-    it(`that is ${trouble} costs nobody a place, and everybody is told the same`, async () => {
+    it(`a platform that is ${trouble} while every slot is held costs nobody a place, and everybody is told the same`, async () => {
       const bench = makeBench()
       try {
         const watched = await watchOutage(bench, trouble, { callers: CALLERS, endsCall, moments: [LATEST] })

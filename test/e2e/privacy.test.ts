@@ -87,7 +87,7 @@ describe("a gate that hashes addresses", () => {
     assert.match(everywhere, /"address":"h[A-Za-z0-9_-]{16}"/)
   })
 
-  it("is required for that: a gate that does not hash shows them", async () => {
+  it("must hash to write no address: a gate that does not hash shows them", async () => {
     const { everywhere } = await run("plain")
     for (const trace of TRACES) assert.include(everywhere, trace)
   })

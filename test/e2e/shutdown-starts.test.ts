@@ -168,10 +168,10 @@ const starting = async ({ redis }: Scene): Promise<number> => {
   return records.filter((record) => JSON.parse(record).state === "starting").length
 }
 
-describe("a gate that is told to stop during the start of a session by", () => {
+describe("a gate that is told to stop during the start of a session", () => {
   for (const [transport, begin] of Object.entries(transports)) {
     it.concurrent(
-      `${transport}: finishes it when the platform answers in time`,
+      `finishes a start by ${transport} when the platform answers in time`,
       withBench(async (bench) => {
         const scene = await sceneOf(bench)
         const { gate, next, platform } = scene
@@ -190,7 +190,7 @@ describe("a gate that is told to stop during the start of a session by", () => {
     )
 
     it.concurrent(
-      `${transport}: is gone in time though the platform hangs, has told the caller, and another gate answers`,
+      `is gone in time during a start by ${transport} though the platform hangs, has told the caller, and another gate answers`,
       withBench(async (bench) => {
         const scene = await sceneOf(bench)
         const { gate, next } = scene
@@ -209,7 +209,7 @@ describe("a gate that is told to stop during the start of a session by", () => {
   }
 
   it.concurrent(
-    "a caller who has disconnected: finishes it anyway",
+    "finishes the start of a caller who has disconnected",
     withBench(async (bench) => {
       const scene = await sceneOf(bench)
       const { gate, next, platform } = scene

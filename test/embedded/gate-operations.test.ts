@@ -199,7 +199,7 @@ describe("tickets", () => {
     })
   })
 
-  it("that are unknown are refused", async () => {
+  it("tickets that are unknown are refused", async () => {
     const on = await gates.create()
     assert.deepInclude(await on.status("nobody"), { status: "refused", code: "ticket_unknown" })
     assert.deepInclude(await on.start("nobody"), { status: "refused", code: "ticket_unknown" })

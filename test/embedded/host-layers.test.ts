@@ -178,11 +178,14 @@ describe("a host's own", () => {
             for (let n = 0; n < 10; n++) assert.strictEqual((yield* ask(caller(1)))._tag, "QueueFull")
           }),
       )
-      test("neither: a request starts, and the next waits", { admission }, () =>
-        Effect.gen(function* () {
-          assert.strictEqual((yield* ask(caller(1)))._tag, "Started")
-          assert.strictEqual((yield* ask(caller(2)))._tag, "Queued")
-        }),
+      test(
+        "a request starts, and the next waits, where the host has neither RateLimiter nor FifoQueue of its own",
+        { admission },
+        () =>
+          Effect.gen(function* () {
+            assert.strictEqual((yield* ask(caller(1)))._tag, "Started")
+            assert.strictEqual((yield* ask(caller(2)))._tag, "Queued")
+          }),
       )
     })
   }

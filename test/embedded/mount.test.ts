@@ -215,7 +215,7 @@ describe("upgrades", () => {
   }
 
   for (const basePath of ["/voice", ""]) {
-    it(`of the host's own WebSockets are left to it, with the gate at "${basePath}"`, async () => {
+    it(`upgrades of the host's own WebSockets are left to it, with the gate at "${basePath}"`, async () => {
       const gate = await gateAt(basePath)
       const { origin } = await withChat(gate)
       const socket = new WebSocket(`${origin.replace("http", "ws")}/chat`)
@@ -227,7 +227,7 @@ describe("upgrades", () => {
     })
   }
 
-  it("that look like the gate's but are not below its path are the host's", async () => {
+  it("upgrades that look like the gate's but are not below its path are the host's", async () => {
     const gate = await gateAt("/voice")
     const { server, origin } = await host((app) => app.use(gate.handler))
     server.on("upgrade", gate.upgrade)
@@ -236,7 +236,7 @@ describe("upgrades", () => {
     assert.equal(await upgrade(origin, "/voices/api/session/someone/events"), "HTTP/1.1 418 Host")
   })
 
-  it("that no other listener could answer are refused instead of left open", async () => {
+  it("upgrades that no other listener could answer are refused instead of left open", async () => {
     const gate = await gateAt("/voice")
     const { server, origin } = await host((app) => app.use("/voice", gate.handler))
     server.on("upgrade", gate.upgrade)
@@ -244,7 +244,7 @@ describe("upgrades", () => {
     assert.equal(await upgrade(origin, "/voice/chat"), "HTTP/1.1 404 Refused")
   })
 
-  it("that no gate of a server with several takes are refused, and each gate keeps its own", async () => {
+  it("upgrades that no gate of a server with several takes are refused, and each gate keeps its own", async () => {
     const first = await gateAt("/first")
     const second = await gateAt("/second")
     const { server, origin } = await host((app) => app.use("/first", first.handler).use("/second", second.handler))

@@ -42,7 +42,7 @@ describe("gate.events", () => {
     assert.deepEqual(types, ["position", "start_call", "ended"])
   })
 
-  it("of an unknown ticket are that it has ended", async () => {
+  it("gate.events of an unknown ticket are that it has ended", async () => {
     const gate = await gates.create()
     const events: Array<PushEvent> = []
     for await (const event of gate.events("nobody")) events.push(event)

@@ -244,7 +244,7 @@ describe("a host's own store", () => {
     assert.includeMembers(calls, ["takeAndAdmit", "queue.end", "now"])
   })
 
-  it("that fails is an outage, until it is back", async () => {
+  it("a host's own store that fails is an outage, until it is back", async () => {
     const store = storeOf()
     let down = false
     const failing: OwnStore = {

@@ -63,7 +63,7 @@ describe("a signal", () => {
     }
   })
 
-  it("with an unknown state or time is not read", () => {
+  it("a signal with an unknown state or time is not read", () => {
     for (const kind of [
       { _tag: "ended", state: "?" },
       { _tag: "ended", state: "waiting" },

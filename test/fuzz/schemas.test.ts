@@ -103,23 +103,27 @@ const samples = <A>(arbitrary: Arbitrary.Arbitrary<A>) =>
   Effect.runSync(Arbitrary.sampleEffect(arbitrary, { count: 400, seed: SEED, size: 6 }))
 
 describe("generated input", () => {
-  it("to a session request passes only when it keeps every rule, and is refused in few words", options, () => {
-    const good = samples(Arbitrary.schema(SessionRequest))
-    let passed = 0
-    each(
-      (chance) => spoil(chance, good[chance.below(good.length)] ?? {}),
-      (text) => {
-        const result = validate(campaigns, { MaxTicketBytes: 8192 }, parsed(text))
-        if (Result.isFailure(result)) return assertRefusal(result.failure)
-        passed++
-        return assertSound(result.success)
-      },
-    )
-    console.log(`${CASES} requests, ${passed} passed`)
-    assert.isTrue(passed > CASES / 100 && passed < CASES)
-  })
+  it(
+    "generated input to a session request passes only when it keeps every rule, and is refused in few words",
+    options,
+    () => {
+      const good = samples(Arbitrary.schema(SessionRequest))
+      let passed = 0
+      each(
+        (chance) => spoil(chance, good[chance.below(good.length)] ?? {}),
+        (text) => {
+          const result = validate(campaigns, { MaxTicketBytes: 8192 }, parsed(text))
+          if (Result.isFailure(result)) return assertRefusal(result.failure)
+          passed++
+          return assertSound(result.success)
+        },
+      )
+      console.log(`${CASES} requests, ${passed} passed`)
+      assert.isTrue(passed > CASES / 100 && passed < CASES)
+    },
+  )
 
-  it("to the webhook names only ids of a bounded length", options, () => {
+  it("generated input to the webhook names only ids of a bounded length", options, () => {
     const good = [
       { ConversationSessionId: "c" },
       { WebSessionId: "w", conversationsessionid: "c" },
@@ -133,7 +137,7 @@ describe("generated input", () => {
     )
   })
 
-  it("to the hub is a record or nothing", options, () => {
+  it("generated input to the hub is a record or nothing", options, () => {
     const good = [
       { protocol: "json", version: 1 },
       { type: 1, target: "Register", arguments: ["id"], invocationId: "0" },
@@ -156,7 +160,7 @@ describe("generated input", () => {
     )
   })
 
-  it("in X-Forwarded-For never moves a caller past the last proxy that is known", options, () => {
+  it("generated input in X-Forwarded-For never moves a caller past the last proxy that is known", options, () => {
     const trusted = trustedProxies(["10.0.0.0/8", "fd00::/8"])
     const known = ["10.1.2.3", "::ffff:10.9.9.9", "[fd00::1]:443", "10.0.0.1:80"]
     const strangers = [
@@ -197,7 +201,7 @@ describe("generated input", () => {
     )
   })
 
-  it("from the platform is an answer or a typed failure that never holds the key", options, () => {
+  it("generated input from the platform is an answer or a typed failure that never holds the key", options, () => {
     const key = "the-platform-key"
     const good = [
       { sessionId: "s", sessionWebSocketURL: "wss://agent.example/s" },

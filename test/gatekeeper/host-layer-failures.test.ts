@@ -17,20 +17,23 @@ describe("a host's platform", () => {
     ["dies", () => Effect.die(new Error("a bug"))],
     ["throws", broken],
   ] as const) {
-    gateTest(`that ${what}: the request is answered, keeps its place, and its slot is free at once`, {}, (world) =>
-      Effect.gen(function* () {
-        world.initiate = initiate
-        const ticket = yield* enqueue(caller(1))
-        expect(yield* figures()).toEqual({ leases: 0, waiting: 1, live: 0 })
-        world.initiate = (n) => Effect.succeed(session(n))
-        yield* TestClock.adjust("3 seconds")
-        expect((yield* start(ticket))._tag).toBe("Started")
-      }),
+    gateTest(
+      `a request to a host's platform that ${what} is answered, keeps its place, and its slot is free at once`,
+      {},
+      (world) =>
+        Effect.gen(function* () {
+          world.initiate = initiate
+          const ticket = yield* enqueue(caller(1))
+          expect(yield* figures()).toEqual({ leases: 0, waiting: 1, live: 0 })
+          world.initiate = (n) => Effect.succeed(session(n))
+          yield* TestClock.adjust("3 seconds")
+          expect((yield* start(ticket))._tag).toBe("Started")
+        }),
     )
   }
 
   gateTest(
-    "that hangs and cannot be interrupted: the request is answered after 16 s, keeps its place, and its slot is held",
+    "a request to a host's platform that hangs and cannot be interrupted is answered after 16 s, keeps its place, and its slot is held",
     {},
     (world) =>
       Effect.gen(function* () {
@@ -44,7 +47,7 @@ describe("a host's platform", () => {
       }),
   )
 
-  gateTest("whose concurrency and history hang does not stop the background tasks", {}, (world) =>
+  gateTest("a host's platform whose concurrency and history hang does not stop the background tasks", {}, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       world.sessionStatus = () => hangs
@@ -63,7 +66,7 @@ describe("a host's IP provider", () => {
       ["throws", broken],
       ["hangs", () => hangs],
     ] as const) {
-      gateTest(`that ${what}: OnError ${OnError} decides`, { IpIntel: { OnError } }, (world) =>
+      gateTest(`OnError ${OnError} decides for a host's IP provider that ${what}`, { IpIntel: { OnError } }, (world) =>
         Effect.gen(function* () {
           world.lookup = lookup
           const asked = yield* Effect.forkChild(ask(caller(1)))
@@ -81,7 +84,7 @@ describe("a host's IP provider", () => {
 })
 
 describe("a host's push channel", () => {
-  gateTest("that fails or hangs does not fail the step that calls the next one", {}, (world) =>
+  gateTest("a host's push channel that fails or hangs does not fail the step that calls the next one", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       for (const send of [broken, () => hangs]) {

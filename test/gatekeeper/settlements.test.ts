@@ -25,7 +25,7 @@ const needs = Layer.mergeAll(
 )
 
 describe("settlements", () => {
-  it.effect("that fail do not stop others", () =>
+  it.effect("settlements that fail do not stop others", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(BEGIN)
       const released: Array<string> = []

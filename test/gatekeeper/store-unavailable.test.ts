@@ -56,7 +56,7 @@ describe("a store that is unavailable", () => {
     ),
   )
 
-  it.effect("during a bind is retried until it is back", () =>
+  it.effect("a store that is unavailable during a bind is retried until it is back", () =>
     withFaults((world, faults) =>
       Effect.gen(function* () {
         const answer = yield* delayStarts(world)

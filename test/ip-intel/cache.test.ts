@@ -167,7 +167,7 @@ describe("IPv6", () => {
     }),
   )
 
-  it.effect("that embeds an IPv4 address is treated as that address", () =>
+  it.effect("an IPv6 address that embeds an IPv4 address is treated as that address", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => vpnBody })
       for (const address of ["64:ff9b::808:808", "2002:808:808::1", "2001:0:1::f7f7:f7f7", "::8.8.8.8", "8.8.8.8"]) {

@@ -252,7 +252,7 @@ describe("downloads", () => {
     }),
   )
 
-  it.effect("that fail at start make lookups fail until they succeed, and are retried every minute", () =>
+  it.effect("downloads that fail at start make lookups fail until they succeed, and are retried every minute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [URL_A] })
       const error = yield* Effect.flip(ip.lookup("9.9.9.9"))
@@ -267,7 +267,7 @@ describe("downloads", () => {
     }),
   )
 
-  it.effect("that are missing do not hide what another list contains", () =>
+  it.effect("downloads that are missing do not hide what another list contains", () =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [fixture("vpn.txt")], Tor: [URL_A] })
       expect((yield* ip.lookup("8.8.8.8")).vpn).toBe(true)
@@ -275,7 +275,7 @@ describe("downloads", () => {
     }),
   )
 
-  it.effect("of relays that are missing leave it unknown whether an address is a VPN", () =>
+  it.effect("downloads of relays that are missing leave it unknown whether an address is a VPN", () =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [fixture("vpn.txt")], Relay: [URL_A] })
       expect((yield* Effect.flip(ip.lookup("172.224.224.5"))).reason).toBe("unreachable")

@@ -25,17 +25,19 @@ describe("a hostile crowd", () => {
   /** VPN users come from 9.x and from 2a00::/16. */
   const answer = (url: URL): Answer => (/^(9\.|2a00:)/.test(url.searchParams.get("q") ?? "") ? vpnBody : clean)
 
-  it.effect("of one /64 at ten requests per second uses one lookup, and a VPN elsewhere is still detected", () =>
-    Effect.gen(function* () {
-      const ip = yield* start({ answer })
-      const outcomes = yield* flood(ip, 1_200, (request) => `2606:4700:1:2::${(request + 1).toString(16)}`)
-      expect(new Set(outcomes)).toEqual(new Set(["known"]))
-      expect(ip.http.requests).toHaveLength(1)
-      expect(yield* ip.lookup("9.1.2.3")).toEqual(vpn)
-    }),
+  it.effect(
+    "a hostile crowd of one /64 at ten requests per second uses one lookup, and a VPN elsewhere is still detected",
+    () =>
+      Effect.gen(function* () {
+        const ip = yield* start({ answer })
+        const outcomes = yield* flood(ip, 1_200, (request) => `2606:4700:1:2::${(request + 1).toString(16)}`)
+        expect(new Set(outcomes)).toEqual(new Set(["known"]))
+        expect(ip.http.requests).toHaveLength(1)
+        expect(yield* ip.lookup("9.1.2.3")).toEqual(vpn)
+      }),
   )
 
-  it.effect("of one /48, each from a different /64, uses NetworkLookupsPerMinute", () =>
+  it.effect("a hostile crowd of one /48, each from a different /64, uses NetworkLookupsPerMinute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { NetworkLookupsPerMinute: 60 }, answer })
       const outcomes = yield* flood(ip, 600, (request) => `2606:4700:1:${(request + 1).toString(16)}::1`)
@@ -49,7 +51,7 @@ describe("a hostile crowd", () => {
     }),
   )
 
-  it.effect("of one /48 that keeps asking uses ten times NetworkLookupsPerMinute in a day", () =>
+  it.effect("a hostile crowd of one /48 that keeps asking uses ten times NetworkLookupsPerMinute in a day", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { NetworkLookupsPerMinute: 60 }, answer })
       const address = (request: number) => `2606:4700:1:${(request + 1).toString(16)}::1`
@@ -64,7 +66,7 @@ describe("a hostile crowd", () => {
     }),
   )
 
-  it.effect("of one /24 uses NetworkLookupsPerMinute", () =>
+  it.effect("a hostile crowd of one /24 uses NetworkLookupsPerMinute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { NetworkLookupsPerMinute: 20 }, answer })
       yield* flood(ip, 200, (request) => `8.8.8.${request}`)
@@ -76,7 +78,7 @@ describe("a hostile crowd", () => {
   it.effect.each([
     ["/32", (request: number) => `2606:4700:${(request + 1).toString(16)}::1`, "2606:4701::1"],
     ["/16", (request: number) => `8.8.${request % 256}.${Math.floor(request / 256)}`, "8.9.1.1"],
-  ] as const)("of many networks of one %s spends half of LookupsPerMinute", ([, address, other]) =>
+  ] as const)("a hostile crowd of many networks of one %s spends half of LookupsPerMinute", ([, address, other]) =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { LookupsPerMinute: 600, NetworkLookupsPerMinute: 60 }, answer })
       const outcomes = yield* flood(ip, 590, address)
@@ -87,7 +89,7 @@ describe("a hostile crowd", () => {
     }),
   )
 
-  it.effect("of one network does not open the circuit for others, whatever the provider answers", () =>
+  it.effect("a hostile crowd of one network does not open the circuit for others, whatever the provider answers", () =>
     Effect.gen(function* () {
       for (const odd of [{ status: 500, body: "" }, { body: "<html>" }, { body: {} }, "refused"] as const) {
         const ip = yield* start({

@@ -148,7 +148,7 @@ describe("the spans of a session request", () => {
     }),
   )
 
-  tracedTest("of an offer with a wrong token record no error", (served, spans) =>
+  tracedTest("the spans of an offer with a wrong token record no error", (served, spans) =>
     Effect.gen(function* () {
       const ticket = textField(yield* requestFrom(served, 1), "uniqueRequestId")
       const headers = { "content-type": "application/sdp", authorization: "Bearer wrong" }

@@ -48,7 +48,7 @@ describe("the changes in a line of the audit log", () => {
 })
 
 describe("two long values", () => {
-  it("that begin alike are shown from where they differ", () => {
+  it("two long values that begin alike are shown from where they differ", () => {
     const path = `https://platform.example/${"a".repeat(300)}/`
     const { settings } = decode(storedChanges([{ setting: "S", before: `${path}old`, after: `${path}new` }]).changes)
     assert.deepStrictEqual(settings, [

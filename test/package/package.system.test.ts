@@ -292,7 +292,7 @@ describe("the package", () => {
     testDevServers(() => project)
   })
 
-  describe("has types for", () => {
+  describe("types", () => {
     const text = `
       import { createGate, type GateSettings } from "voicegate"
       import type { AccountCapacity, Doubt, Failed, Heartbeat, HeartbeatEntry, Newcomer, Offered, OperatorQueue, QueuedSession, StartFailure, Waiting, Withdrawals } from "voicegate"
@@ -336,7 +336,7 @@ describe("the package", () => {
       ["@typescript/native", "commonjs", "bundler", "types-commonjs.ts"],
       ["typescript", "commonjs", "node10", "types10.ts", rootAlone, "--ignoreDeprecations", "6.0"],
     ] as const) {
-      it(`${moduleResolution}, ${module}, ${file}`, async () => {
+      it(`has types for ${moduleResolution}, ${module}, ${file}`, async () => {
         await writeFile(join(project, file), source)
         const options = [
           "--strict",

@@ -26,10 +26,12 @@ describe("the default platform", () => {
     }),
   )
 
-  it.effect("is not without one, even if this machine's programs may send webhooks", () =>
-    Effect.gen(function* () {
-      assert.isFalse(yield* reports({}))
-      assert.isFalse(yield* reports({ LocalWebhooks: true }))
-    }),
+  it.effect(
+    "is not set up to report ends without a token or a secret, even if this machine's programs may send webhooks",
+    () =>
+      Effect.gen(function* () {
+        assert.isFalse(yield* reports({}))
+        assert.isFalse(yield* reports({ LocalWebhooks: true }))
+      }),
   )
 })

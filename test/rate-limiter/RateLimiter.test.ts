@@ -213,23 +213,25 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("because of open tickets is repeated too, until one of them ends, here or on another instance", () =>
-      Effect.gen(function* () {
-        const store = yield* Store
-        const here = yield* counted(store, [5, 0, 1])
-        const there = yield* counted(store, [5, 0, 1])
-        for (const [gate, token] of [
-          [here, "a"],
-          [there, "b"],
-        ] as const) {
-          assert.strictEqual(yield* gate.take(token), "taken")
-          const before = here.asked()
-          for (const other of ["no", "nor this"]) assert.strictEqual(yield* here.take(other), 30)
-          assert.strictEqual(here.asked(), before + 1)
-          yield* gate.release(token)
-        }
-        assert.strictEqual(yield* here.take("c"), "taken")
-      }).pipe(Effect.provide(memoryStore)),
+    it.effect(
+      "a refusal because of open tickets is repeated too, until one of them ends, here or on another instance",
+      () =>
+        Effect.gen(function* () {
+          const store = yield* Store
+          const here = yield* counted(store, [5, 0, 1])
+          const there = yield* counted(store, [5, 0, 1])
+          for (const [gate, token] of [
+            [here, "a"],
+            [there, "b"],
+          ] as const) {
+            assert.strictEqual(yield* gate.take(token), "taken")
+            const before = here.asked()
+            for (const other of ["no", "nor this"]) assert.strictEqual(yield* here.take(other), 30)
+            assert.strictEqual(here.asked(), before + 1)
+            yield* gate.release(token)
+          }
+          assert.strictEqual(yield* here.take("c"), "taken")
+        }).pipe(Effect.provide(memoryStore)),
     )
   })
 

@@ -50,7 +50,7 @@ describe("a reload of an account", () => {
   )
 
   it.effect(
-    "with another name: the campaign begins anew, who waited is sent away, and a running call ends as before",
+    "a reload of an account with another name begins the campaign anew, sends away who waited, and ends a running call as before",
     () =>
       withGate(load(shared(0), 2), ({ next }) =>
         Effect.gen(function* () {

@@ -137,7 +137,7 @@ describe("a body in pieces of one byte", { timeout: 60_000 }, () => {
       }),
   )
 
-  it("that nobody reads is kept in blocks, and is the same bytes in the same order", async () => {
+  it("a body in pieces of one byte that nobody reads is kept in blocks, and is the same bytes in the same order", async () => {
     const kept: Array<IncomingMessage> = []
     const server = new GuardedServer({}, {})
     server.on("request", (request) => kept.push(request))

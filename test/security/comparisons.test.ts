@@ -51,7 +51,7 @@ describe("a secret", () => {
     }
   })
 
-  it("of a request is compared by webhooks and the console with that one function", () => {
+  it("a secret of a request is compared by webhooks and the console with that one function", () => {
     const users = sources
       .filter(({ text }) => /\bequal(?:sAny)?\b.*from "(\.\.?\/)+lib\/equal\.ts"/.test(text))
       .map(({ path }) => path)
@@ -70,7 +70,7 @@ describe("a secret", () => {
     ])
   })
 
-  it("of the platform is found by its digest, never by itself", () => {
+  it("a secret of the platform is found by its digest, never by itself", () => {
     // keys, sign-ins and session tokens: a query compares SHA-256 digests, whose prefix reveals nothing
     for (const path of [
       "platform/keys/ApiKeys.ts",

@@ -89,7 +89,7 @@ describe("the address of a caller", { timeout: 60_000 }, () => {
   )
 
   servedTest(
-    "that is forged does not give a fresh budget",
+    "an address of a caller that is forged does not give a fresh budget",
     { Security: { ...PROXIES.Security, RateLimitHourly: 2 } },
     ({ port }) =>
       Effect.gen(function* () {

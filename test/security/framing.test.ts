@@ -31,7 +31,7 @@ describe("a request inside a request", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("after a request that ends where it says is the next request", {}, ({ port }) =>
+  servedTest("a request after a request that ends where it says is the next request", {}, ({ port }) =>
     Effect.gen(function* () {
       const first = http("POST", REQUEST, [JSON_TYPE], "{}")
       const next = http("GET", "/health/live", [["connection", "close"]])
@@ -55,7 +55,7 @@ describe("a method", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("that is unknown is refused, and TRACE is not echoed", {}, ({ port }) =>
+  servedTest("a method that is unknown is refused, and TRACE is not echoed", {}, ({ port }) =>
     Effect.gen(function* () {
       for (const method of ["TRACE", "TRACK", "PROPFIND", "CONNECT", "get", "DEBUG"]) {
         const request = http(method, "/health/live", [["x-canary", "repeated"]])
@@ -90,7 +90,7 @@ describe("a path", { timeout: 60_000 }, () => {
   )
 
   servedTest(
-    "of the router is the one that was checked for its origin",
+    "a path of the router is the one that was checked for its origin",
     { Security: { AllowedOrigins: [] } },
     ({ port }) =>
       Effect.gen(function* () {
@@ -120,7 +120,7 @@ describe("a path", { timeout: 60_000 }, () => {
 })
 
 describe("a body", { timeout: 60_000 }, () => {
-  servedTest("that is compressed is not unpacked", {}, ({ port, world }) =>
+  servedTest("a body that is compressed is not unpacked", {}, ({ port, world }) =>
     Effect.gen(function* () {
       const packed = gzipSync(`{"metadata":{"a":"${"x".repeat(50_000_000)}"}}`).subarray(0, 60_000)
       for (const encoding of ["gzip", "deflate", "br", "zstd"]) {
@@ -132,7 +132,7 @@ describe("a body", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("with a name twice means the last, in the check and in what is passed on", {}, ({ port, world }) =>
+  servedTest("a body with a name twice means the last, in the check and in what is passed on", {}, ({ port, world }) =>
     Effect.gen(function* () {
       const sendBody = (body: string) =>
         rawCall(port, { method: "POST", path: REQUEST, headers: { "content-type": "application/json" } }, body)
@@ -146,7 +146,7 @@ describe("a body", { timeout: 60_000 }, () => {
   )
 
   servedTest(
-    "of broken UTF-8, odd Unicode or another charset is text or refused, never something else",
+    "a body of broken UTF-8, odd Unicode or another charset is text or refused, never something else",
     {},
     ({ port, world }) =>
       Effect.gen(function* () {

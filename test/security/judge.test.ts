@@ -24,7 +24,7 @@ const judged = (head: string, body: string, to: "gate" | "platform" = "gate", me
 }
 
 describe("an answer", () => {
-  it("with a server error is wrong, unless it is documented", () => {
+  it("an answer with a server error is wrong, unless it is documented", () => {
     assert.strictEqual(judged(`500 Internal Server Error\r\n${JSON_TYPE}`, '{"code":"internal_error"}'), "status 500")
     assert.strictEqual(judged(`503 Service Unavailable\r\n${JSON_TYPE}`, '{"code":"other"}'), "status 503")
     assert.strictEqual(judged(`502 Bad Gateway\r\n${JSON_TYPE}`, '{"code":"queue_full"}'), "status 502")
@@ -33,7 +33,7 @@ describe("an answer", () => {
     assert.isUndefined(judged(`502 Bad Gateway\r\n${JSON_TYPE}`, '{"code":"platform_rejected"}'))
   })
 
-  it("with a secret, a stack, an unknown header, unbounded text or broken JSON is wrong", () => {
+  it("an answer with a secret, a stack, an unknown header, unbounded text or broken JSON is wrong", () => {
     assert.strictEqual(judged("400 Bad", "it is the-secret-0123456789"), "a secret")
     assert.strictEqual(judged("200 OK\r\nx: the-secret-0123456789", ""), "a secret")
     assert.strictEqual(judged("400 Bad", "Error\n    at run (/app/dist/main.js:1:2)"), "a stack")
@@ -49,7 +49,7 @@ describe("a line of output", () => {
     '{"time":"t","level":"info","message":"request","id":"a-1","method":"GET","path":"/","status":200,"outcome":"","address":"","millis":1,"campaign":"c","ticket":"0123456789","pid":1}'
   const logLine = (message: string) => `{"time":"t","level":"warn","message":"${message}","pid":1}`
 
-  it("that is forged, of another kind, a defect or a secret is wrong", () => {
+  it("a line of output that is forged, of another kind, a defect or a secret is wrong", () => {
     const wrong = (line: string) => wrongLine(line, { secrets })
     assert.isUndefined(wrong(entry))
     assert.isUndefined(wrong(logLine("Let through unchecked")))

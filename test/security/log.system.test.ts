@@ -59,7 +59,7 @@ describe("the output of a gate that is no terminal", () => {
     assert.isTrue(lines.some(({ level, message }) => level === "error" && /BaseUrl/.test(String(message))))
   })
 
-  it("is so too when it cannot start", async () => {
+  it("is one JSON object a line too when the gate cannot start", async () => {
     const { code, output } = await runProgram(["serve"], { Queue__MaxLength: "many" })
     assert.strictEqual(code, 1)
     const [line, ...more] = linesOf(output)

@@ -108,7 +108,7 @@ const lookUpAt = (BaseUrl: string, Provider = "ipapi.is", TimeoutMillis = 20_000
 
 describe("a redirect", { timeout: 60_000 }, () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    it.live(`of the platform with ${status} is not followed, to this host or another`, () =>
+    it.live(`a redirect of the platform with ${status} is not followed, to this host or another`, () =>
       Effect.gen(function* () {
         const elsewhere = yield* serving((_request, response) => response.end("{}"))
         const platform = yield* serving((request, response) => {
@@ -124,7 +124,7 @@ describe("a redirect", { timeout: 60_000 }, () => {
   }
 
   for (const provider of ["ipapi.is", "proxycheck.io", "vpnapi.io", "ip2location.io", "ipinfo.io"]) {
-    it.live(`of ${provider} is not followed`, () =>
+    it.live(`a redirect of ${provider} is not followed`, () =>
       Effect.gen(function* () {
         const elsewhere = yield* serving((_request, response) => response.end("{}"))
         const asked = yield* serving((_request, response) => response.writeHead(302, { location: elsewhere.url }).end())
@@ -145,7 +145,7 @@ describe("an endless answer", options, () => {
     ["uncompressed", endless],
     ["compressed into a few kilobytes", bomb],
   ] as const) {
-    it.live(`from the platform is not read to its end, ${what}`, () =>
+    it.live(`an endless answer from the platform is not read to its end, ${what}`, () =>
       Effect.gen(function* () {
         const taken = { bytes: 0 }
         const platform = yield* serving(script(SESSION, taken))
@@ -155,7 +155,7 @@ describe("an endless answer", options, () => {
       }),
     )
 
-    it.live(`from a provider is not read to its end, ${what}`, () =>
+    it.live(`an endless answer from a provider is not read to its end, ${what}`, () =>
       Effect.gen(function* () {
         const taken = { bytes: 0 }
         const provider = yield* serving(script(FACTS, taken))
@@ -164,7 +164,7 @@ describe("an endless answer", options, () => {
       }),
     )
 
-    it.live(`in place of a list of addresses is not read to its end, ${what}`, () =>
+    it.live(`an endless answer in place of a list of addresses is not read to its end, ${what}`, () =>
       Effect.gen(function* () {
         const taken = { bytes: 0 }
         const { url } = yield* serving(script("192.0.2.0/24\n", taken))
@@ -176,7 +176,7 @@ describe("an endless answer", options, () => {
     )
   }
 
-  it.live("that never starts is timed out", () =>
+  it.live("an answer that never starts is timed out", () =>
     Effect.gen(function* () {
       const provider = yield* serving(() => {})
       const result = yield* lookUpAt(provider.url, "ipapi.is", 100)

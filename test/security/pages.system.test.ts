@@ -75,7 +75,7 @@ describe("a page", () => {
     await Promise.all(pages().map(openPage))
   })
 
-  it("of another origin cannot show it in a frame", async () => {
+  it("a page of another origin cannot show a page of ours in a frame", async () => {
     const tab = await browser.newPage()
     await tab.route("http://evil.example/", (route) =>
       route.fulfill({

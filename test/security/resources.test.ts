@@ -11,12 +11,15 @@ const refused = SHAPE_NAMES.filter((name) => name.startsWith("an upgrade"))
 
 describe("a client that is refused", { timeout: 60_000 }, () => {
   for (const name of refused) {
-    servedTest(`by ${name} has no connection any more, however long it stays`, {}, ({ port }) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => openPatient(port, name, 50)),
-        (patient) => Effect.promise(() => eventually("it is cut", () => patient.lasted() !== undefined, 30_000)),
-        (patient) => Effect.sync(patient.dispose),
-      ),
+    servedTest(
+      `a client that is refused by ${name} has no connection any more, however long it stays`,
+      {},
+      ({ port }) =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => openPatient(port, name, 50)),
+          (patient) => Effect.promise(() => eventually("it is cut", () => patient.lasted() !== undefined, 30_000)),
+          (patient) => Effect.sync(patient.dispose),
+        ),
     )
   }
 })

@@ -28,49 +28,52 @@ describe("a ticket", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("that does not exist is always answered in the same way, whatever is wrong with it", {}, ({ port, url }) =>
-    Effect.gen(function* () {
-      const live = textField(yield* post(url + REQUEST), "uniqueRequestId")
-      const waiting = textField(yield* post(url + REQUEST), "uniqueRequestId")
-      const last = live.endsWith("A") ? "B" : "A"
-      const guesses = [
-        "A".repeat(live.length),
-        live.slice(0, -1) + last,
-        live.slice(0, -1),
-        `${live}A`,
-        live.toUpperCase() === live ? live.toLowerCase() : live.toUpperCase(),
-        waiting.slice(0, RANDOM_CHARACTERS) + "A".repeat(live.length - RANDOM_CHARACTERS),
-        "x",
-        "*",
-        "__proto__",
-        "a".repeat(90),
-      ]
-      for (const [method, rest] of [
-        ["GET", ""],
-        ["POST", "/start"],
-        ["GET", "/events"],
-      ] as const) {
-        const answers = yield* Effect.forEach(guesses, (guess) =>
-          call(`${url}/api/session/${guess}${rest}`, { method }),
-        )
-        const disclosed = answers.map(({ headers, status, text }) =>
-          JSON.stringify([status, text, [...headers.keys()].sort(), headers.get("cache-control")]),
-        )
-        assert.lengthOf([...new Set(disclosed)], 1, `${method} ${rest}: ${disclosed.join("\n")}`)
-        assert.deepStrictEqual(answers.map(({ status }) => status)[0], 404)
-      }
-      const upgrades = yield* Effect.forEach(guesses, (guess) => refusedUpgrade(port, `/api/session/${guess}/events`))
-      assert.lengthOf([...new Set(upgrades.map(({ status, text }) => `${status} ${text}`))], 1)
-      // leaving with an unknown ticket reveals nothing, and changes no other ticket
-      for (const guess of guesses) {
-        assert.strictEqual((yield* call(`${url}/api/session/${guess}`, { method: "DELETE" })).status, 204)
-      }
-      assert.strictEqual((yield* call(`${url}/api/session/${live}`)).body.state, "live")
-      assert.strictEqual((yield* call(`${url}/api/session/${waiting}`)).body.state, "waiting")
-    }),
+  servedTest(
+    "a ticket that does not exist is always answered in the same way, whatever is wrong with it",
+    {},
+    ({ port, url }) =>
+      Effect.gen(function* () {
+        const live = textField(yield* post(url + REQUEST), "uniqueRequestId")
+        const waiting = textField(yield* post(url + REQUEST), "uniqueRequestId")
+        const last = live.endsWith("A") ? "B" : "A"
+        const guesses = [
+          "A".repeat(live.length),
+          live.slice(0, -1) + last,
+          live.slice(0, -1),
+          `${live}A`,
+          live.toUpperCase() === live ? live.toLowerCase() : live.toUpperCase(),
+          waiting.slice(0, RANDOM_CHARACTERS) + "A".repeat(live.length - RANDOM_CHARACTERS),
+          "x",
+          "*",
+          "__proto__",
+          "a".repeat(90),
+        ]
+        for (const [method, rest] of [
+          ["GET", ""],
+          ["POST", "/start"],
+          ["GET", "/events"],
+        ] as const) {
+          const answers = yield* Effect.forEach(guesses, (guess) =>
+            call(`${url}/api/session/${guess}${rest}`, { method }),
+          )
+          const disclosed = answers.map(({ headers, status, text }) =>
+            JSON.stringify([status, text, [...headers.keys()].sort(), headers.get("cache-control")]),
+          )
+          assert.lengthOf([...new Set(disclosed)], 1, `${method} ${rest}: ${disclosed.join("\n")}`)
+          assert.deepStrictEqual(answers.map(({ status }) => status)[0], 404)
+        }
+        const upgrades = yield* Effect.forEach(guesses, (guess) => refusedUpgrade(port, `/api/session/${guess}/events`))
+        assert.lengthOf([...new Set(upgrades.map(({ status, text }) => `${status} ${text}`))], 1)
+        // leaving with an unknown ticket reveals nothing, and changes no other ticket
+        for (const guess of guesses) {
+          assert.strictEqual((yield* call(`${url}/api/session/${guess}`, { method: "DELETE" })).status, 204)
+        }
+        assert.strictEqual((yield* call(`${url}/api/session/${live}`)).body.state, "live")
+        assert.strictEqual((yield* call(`${url}/api/session/${waiting}`)).body.state, "waiting")
+      }),
   )
 
-  servedTest("that a request names and that does not exist is not adopted", {}, ({ url }) =>
+  servedTest("a ticket that a request names and that does not exist is not adopted", {}, ({ url }) =>
     Effect.gen(function* () {
       const chosen = "A".repeat(26)
       const reply = yield* post(url + REQUEST, { uniqueRequestId: chosen })

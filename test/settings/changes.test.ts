@@ -54,7 +54,7 @@ describe("the values of changed settings", () => {
     ])
   })
 
-  it("of long lists are what was added and removed, and how many there are", () => {
+  it("the values of changed settings that are long lists are what was added and removed, and how many there are", () => {
     const origins = Array.from({ length: 12 }, (_, n) => `https://shop-${n}.example`)
     const from = { ...minimal, Security: { WebhookApiToken: TOKEN, AllowedOrigins: origins } }
     const changed = (next: ReadonlyArray<string>) =>

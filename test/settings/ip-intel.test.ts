@@ -8,7 +8,7 @@ describe("the lookups of one network", () => {
     [{ LookupsPerMinute: 20 }, 5],
     [{ LookupsPerMinute: 3 }, 3],
     [{ LookupsPerMinute: 600, NetworkLookupsPerMinute: 7 }, 7],
-  ])("of %j are %d a minute", (IpIntel, expected) => {
+  ])("the lookups of one network of %j are %d a minute", (IpIntel, expected) => {
     assert.strictEqual(treeOf({ ...minimal, IpIntel }).IpIntel.NetworkLookupsPerMinute, expected)
   })
 
@@ -51,7 +51,7 @@ describe("the provider of IP intelligence", () => {
     assert.deepStrictEqual(pathsOf({ ...minimal, IpIntel: { Provider } }), [path])
   })
 
-  it("over HTTP needs a valid URL", () => {
+  it("a provider of IP intelligence over HTTP needs a valid URL", () => {
     assert.deepStrictEqual(pathsOf({ ...minimal, IpIntel: { BaseUrl: "proxy.local" } }), ["IpIntel.BaseUrl"])
     assert.strictEqual(providerOf({ Provider: "maxmind", BaseUrl: "data/anonymous.mmdb" }), "maxmind")
   })

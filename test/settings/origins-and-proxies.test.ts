@@ -102,7 +102,7 @@ describe("origins and proxies", () => {
     )
   })
 
-  it("that trust or allow everyone cause a warning", () => {
+  it("origins and proxies that trust or allow everyone cause a warning", () => {
     const { warnings } = valid(withSecurity({ AllowedOrigins: "*", TrustedProxies: "0.0.0.0/0" }))
     assert.lengthOf(
       warnings.filter((warning) => /any web page|trusts every address/.test(warning)),

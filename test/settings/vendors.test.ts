@@ -23,7 +23,7 @@ describe("a vendor's campaign", () => {
     assert.strictEqual(Redacted.value(campaign.ApiSecretToken), "the-secret-of-livekit")
   })
 
-  it("of OpenAI's Live API names a model of that API, and no stored prompt", () => {
+  it("a campaign of OpenAI's Live API names a model of that API, and no stored prompt", () => {
     const OpenAI = { ApiKey: "key-of-openai", AgentId: "helper", Api: "live" }
     const openai = { Platform: "openai", MaxConcurrency: 2 }
     assert.deepStrictEqual(pathsOf(file({ ...openai, OpenAI })), ["VoiceAiPlatform.OpenAI.Model"])
@@ -35,7 +35,7 @@ describe("a vendor's campaign", () => {
     assert.deepStrictEqual(pathsOf(file({ ...openai, OpenAI: { ...OpenAI, Api: "realtime", PromptId } })), [])
   })
 
-  it("of a vendor that has ended its service is refused with the reason, and so are the vendor's settings", () => {
+  it("a campaign of a vendor that has ended its service is refused with the reason, and so are the vendor's settings", () => {
     const Hume = { ApiKey: "the-key-of-hume", ConfigId: "config" }
     const problems = problemsOf(file({ ...livekit, Campaigns: { old: { Platform: "hume", Hume } } }))
     assert.deepStrictEqual(
@@ -68,7 +68,7 @@ describe("a vendor's campaign", () => {
     assert.strictEqual(problems[1]?.expected, "a key or secret of ASCII characters, without spaces")
   })
 
-  it("of Daily has a webhook secret that is base64, since other text would be a key of no bytes, which anybody has", () => {
+  it("a campaign of Daily has a webhook secret that is base64, since other text would be a key of no bytes, which anybody has", () => {
     const path = "VoiceAiPlatform.Daily.WebhookSecret"
     const of = (WebhookSecret: string) =>
       pathsOf(
@@ -112,7 +112,7 @@ describe("a vendor's campaign", () => {
     assert.deepStrictEqual(pathsOf(twice), ["VoiceAiPlatform.Campaigns.sales"])
   })
 
-  it("of any other kind needs a place for the credential, and valid templates", () => {
+  it("a campaign of any other kind of vendor needs a place for the credential, and valid templates", () => {
     const Generic = {
       BaseUrl: "https://vendor.example/v1",
       AgentId: "agent",

@@ -91,20 +91,23 @@ export const windows = (test: LimiterTest, store: Layer.Layer<Store>): void => {
       }),
   )
 
-  test("of 100 simultaneous requests exactly the budget passes", { hourly: 20, daily: 100, concurrent: 0 }, (caller) =>
-    Effect.gen(function* () {
-      const all = yield* Effect.forEach(
-        Array.from({ length: 100 }, (_, i) => `t${i}`),
-        (token) => take(caller, token),
-        { concurrency: "unbounded" },
-      )
-      assert.strictEqual(all.filter(({ taken }) => taken).length, 20)
-      const remaining = all.filter(({ taken }) => taken).map(({ states }) => states.get("hour")?.remaining ?? -1)
-      assert.deepStrictEqual(
-        remaining.toSorted((a, b) => a - b),
-        Array.from({ length: 20 }, (_, i) => i),
-      )
-    }),
+  test(
+    "exactly as many of 100 simultaneous requests pass as the budget has",
+    { hourly: 20, daily: 100, concurrent: 0 },
+    (caller) =>
+      Effect.gen(function* () {
+        const all = yield* Effect.forEach(
+          Array.from({ length: 100 }, (_, i) => `t${i}`),
+          (token) => take(caller, token),
+          { concurrency: "unbounded" },
+        )
+        assert.strictEqual(all.filter(({ taken }) => taken).length, 20)
+        const remaining = all.filter(({ taken }) => taken).map(({ states }) => states.get("hour")?.remaining ?? -1)
+        assert.deepStrictEqual(
+          remaining.toSorted((a, b) => a - b),
+          Array.from({ length: 20 }, (_, i) => i),
+        )
+      }),
   )
 
   test("callers do not share a budget", { hourly: 1, daily: 1, concurrent: 1 }, (caller) =>

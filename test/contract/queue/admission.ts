@@ -78,7 +78,7 @@ export const admission = (test: QueueTest): void => {
       }),
   )
 
-  test("of many simultaneous newcomers exactly as many are admitted as there are slots", { slots: 10 }, (q) =>
+  test("exactly as many of many simultaneous newcomers are admitted as there are slots", { slots: 10 }, (q) =>
     Effect.gen(function* () {
       const queue = yield* FifoQueue
       const all = yield* Effect.forEach(

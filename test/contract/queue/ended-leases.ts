@@ -122,7 +122,7 @@ export const endedLeases = (test: QueueTest): void => {
     }),
   )
 
-  test("of several leases with the same deadline the right one is ended", { slots: 3 }, (q) =>
+  test("the right one of several leases with the same deadline is ended", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.admit(id)
       yield* q.operator.endLease(...leaseOf(q, "t2"))

@@ -174,7 +174,7 @@ export const holds = (test: QueueTest): void => {
     }),
   )
 
-  test("in a store that is slow all the time calls go on", { slots: 1, ahead: 0 }, (q) =>
+  test("calls go on in a store that is slow all the time", { slots: 1, ahead: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("first", "second")

@@ -98,7 +98,7 @@ export const networks = (test: QueueTest): void => {
       }),
   )
 
-  test("of two networks at their share the older ticket is called, when nobody else waits", { slots: 4 }, (q) =>
+  test("the older ticket of two networks at their share is called, when nobody else waits", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(4)) yield* q.enter(id)
       for (const id of ["a1", "b1", "b2", "a2"]) yield* q.admit(id, { network: id.slice(0, 1) })

@@ -85,7 +85,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("of 10,000 waiting tickets an operator gets at most 100 at once, from any place on", { slots: 0 }, (q) =>
+  test("an operator gets at most 100 of 10,000 waiting tickets at once, from any place on", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* Effect.forEach(ids(10_000), (id) => q.unchecked.admit(id), { concurrency: 200, discard: true })
       const seen = yield* q.unchecked.snapshot({ firstSlot: 0, slots: 100, firstPlace: 9_950, places: 5_000 })

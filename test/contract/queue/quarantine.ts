@@ -378,7 +378,7 @@ export const quarantine = (test: QueueTest): void => {
     )
   }
 
-  test("the last hundred are kept", { slots: 1 }, (q) =>
+  test("the last hundred invalid records are kept", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       for (let n = 0; n < MAX_QUARANTINED + 50; n++) yield* b.put("waiting", `junk ${n}`, n)

@@ -115,7 +115,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("to ask for a session's state records nothing", { slots: 1 }, (q) =>
+  test("asking for a session's state records nothing", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       // its start may not be bound yet, or it is of a gate with another store
       assert.deepStrictEqual(
@@ -159,7 +159,7 @@ export const sessions = (test: QueueTest): void => {
   )
 
   test(
-    "of attempts to report one end, the next that names the lost one is told once that it freed the slot",
+    "the next attempt to report one end that names the lost one is told once that it freed the slot",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {

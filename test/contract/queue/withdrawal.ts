@@ -30,7 +30,7 @@ export const withdrawal = (test: QueueTest): void => {
     }),
   )
 
-  test("of tickets withdrawn together none is called by the slot of another", { slots: 1 }, (q) =>
+  test("none of the tickets withdrawn together is called by the slot of another", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("starts")
       yield* q.wait("t1", "t2", "known")

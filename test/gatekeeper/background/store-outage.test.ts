@@ -215,7 +215,7 @@ describe("pages of an instance that has lost the store", () => {
     }),
   )
 
-  gateTest("that return during the outage are refused, and are not held", 30, (state) =>
+  gateTest("pages that return during the outage of their instance are refused, and are not held", 30, (state) =>
     Effect.gen(function* () {
       const { tickets } = yield* pages(1)
       state.is = "away"

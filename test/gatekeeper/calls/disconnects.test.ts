@@ -27,7 +27,7 @@ import {
 import { calledTicket, delayStarts, inBackground } from "../ticket-support.ts"
 
 describe("a caller who disconnects", () => {
-  gateTest("during the address lookup has taken nothing", {}, (world) =>
+  gateTest("a caller who disconnects during the address lookup has taken nothing", {}, (world) =>
     Effect.gen(function* () {
       const never = yield* Deferred.make<IpFacts>()
       world.lookup = () => Deferred.await(never)
@@ -39,32 +39,38 @@ describe("a caller who disconnects", () => {
     }),
   )
 
-  gateTest("during the start leaves a complete session, which ends like any other", {}, (world) =>
-    Effect.gen(function* () {
-      const answer = yield* delayStarts(world)
-      const asked = yield* inBackground(ask(caller(1)))
-      const interrupted = yield* inBackground(Fiber.interrupt(asked))
-      yield* answer
-      yield* Fiber.join(interrupted)
-      expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
-      expect(yield* hangUp("web-1")).toBe(true)
-      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
-    }),
+  gateTest(
+    "a caller who disconnects during the start leaves a complete session, which ends like any other",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        const answer = yield* delayStarts(world)
+        const asked = yield* inBackground(ask(caller(1)))
+        const interrupted = yield* inBackground(Fiber.interrupt(asked))
+        yield* answer
+        yield* Fiber.join(interrupted)
+        expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
+        expect(yield* hangUp("web-1")).toBe(true)
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      }),
   )
 
-  gateTest("during a refused start gets slot and quota back", { Queue: { OnPlatformRefusal: "refuse" } }, (world) =>
-    Effect.gen(function* () {
-      const answer = yield* delayStarts(world, () => Effect.fail(platformRefuses))
-      const asked = yield* inBackground(ask(caller(1)))
-      const interrupted = yield* inBackground(Fiber.interrupt(asked))
-      yield* answer
-      yield* Fiber.join(interrupted)
-      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
-      expect(yield* remaining(caller(1))).toBe(20)
-    }),
+  gateTest(
+    "a caller who disconnects during a refused start gets slot and quota back",
+    { Queue: { OnPlatformRefusal: "refuse" } },
+    (world) =>
+      Effect.gen(function* () {
+        const answer = yield* delayStarts(world, () => Effect.fail(platformRefuses))
+        const asked = yield* inBackground(ask(caller(1)))
+        const interrupted = yield* inBackground(Fiber.interrupt(asked))
+        yield* answer
+        yield* Fiber.join(interrupted)
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+        expect(yield* remaining(caller(1))).toBe(20)
+      }),
   )
 
-  gateTest("during the start of a called ticket can resume its session", {}, (world) =>
+  gateTest("a caller who disconnects during the start of a called ticket can resume its session", {}, (world) =>
     Effect.gen(function* () {
       const ticket = yield* calledTicket()
       const answer = yield* delayStarts(world)

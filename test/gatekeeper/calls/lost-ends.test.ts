@@ -63,7 +63,7 @@ describe("an end whose answer is lost", () => {
       }).pipe(Effect.provide(layer)),
   )
 
-  it.effect("is one whose request was given up, too", () =>
+  it.effect("an end whose request was given up is one whose answer is lost, too", () =>
     Effect.gen(function* () {
       const { carryOut } = yield* LostEnds
       const { end, seen, state } = makeStore()
@@ -76,18 +76,20 @@ describe("an end whose answer is lost", () => {
     }).pipe(Effect.provide(layer)),
   )
 
-  it.effect("is not one for which the store was never asked, unless it was asked for another campaign", () =>
-    Effect.gen(function* () {
-      const { carryOut } = yield* LostEnds
-      const { end, seen, state } = makeStore()
-      state.answer = Effect.fail(unasked)
-      yield* Effect.flip(carryOut(IDS, false, end))
-      yield* TestClock.adjust(2 * RETRY_MILLIS)
-      expect(seen.length).toBe(1)
-      yield* Effect.flip(carryOut(IDS, true, end))
-      yield* TestClock.adjust(RETRY_MILLIS)
-      expect(seen.at(-1)).toEqual({ attempt: COMMON, lost: [seen[1]?.attempt], ids: [] })
-    }).pipe(Effect.provide(layer)),
+  it.effect(
+    "an end for which the store was never asked is not one whose answer is lost, unless it was asked for another campaign",
+    () =>
+      Effect.gen(function* () {
+        const { carryOut } = yield* LostEnds
+        const { end, seen, state } = makeStore()
+        state.answer = Effect.fail(unasked)
+        yield* Effect.flip(carryOut(IDS, false, end))
+        yield* TestClock.adjust(2 * RETRY_MILLIS)
+        expect(seen.length).toBe(1)
+        yield* Effect.flip(carryOut(IDS, true, end))
+        yield* TestClock.adjust(RETRY_MILLIS)
+        expect(seen.at(-1)).toEqual({ attempt: COMMON, lost: [seen[1]?.attempt], ids: [] })
+      }).pipe(Effect.provide(layer)),
   )
 
   it.effect("is named by a bounded number of attempts, the newest ones, and other sessions by none of them", () =>

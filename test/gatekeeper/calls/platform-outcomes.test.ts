@@ -118,7 +118,7 @@ describe("the platform", () => {
   )
 
   gateTest(
-    "at capacity is asked again at once when a session ends",
+    "a platform at capacity is asked again at once when a session ends",
     { VoiceAiPlatform: { MaxConcurrency: 2 } },
     (world) =>
       Effect.gen(function* () {

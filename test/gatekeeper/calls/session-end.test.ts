@@ -35,7 +35,7 @@ describe("a session-ended webhook", () => {
     }),
   )
 
-  gateTest("of an unknown session frees nothing", {}, () =>
+  gateTest("a session-ended webhook of an unknown session frees nothing", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       expect(yield* hangUp("somebody-else")).toBe(false)
@@ -43,20 +43,23 @@ describe("a session-ended webhook", () => {
     }),
   )
 
-  gateTest("that comes before its session is bound ends it at the bind, with the quota back", {}, (world) =>
-    Effect.gen(function* () {
-      const answer = yield* delayStarts(world)
-      const asked = yield* inBackground(ask())
-      expect(yield* hangUp("conversation-1")).toBe(false)
-      yield* answer
-      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "PlatformUnavailable", kind: "unavailable" })
-      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
-      expect(yield* remaining()).toBe(20)
-    }),
+  gateTest(
+    "a session-ended webhook that comes before its session is bound ends it at the bind, with the quota back",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        const answer = yield* delayStarts(world)
+        const asked = yield* inBackground(ask())
+        expect(yield* hangUp("conversation-1")).toBe(false)
+        yield* answer
+        expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "PlatformUnavailable", kind: "unavailable" })
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+        expect(yield* remaining()).toBe(20)
+      }),
   )
 
   gateTest(
-    "that comes after the slot was reclaimed touches no newer lease",
+    "a session-ended webhook that comes after the slot was reclaimed touches no newer lease",
     { Queue: { MaxCallMinutes: 1 } },
     (world) =>
       Effect.gen(function* () {

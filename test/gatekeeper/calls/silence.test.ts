@@ -74,7 +74,7 @@ describe("a silent call", () => {
     }),
   )
 
-  gateTest("whose page reports nothing is not silent: MaxCallMinutes ends it", limited, (world) =>
+  gateTest("a call whose page reports nothing is not silent: MaxCallMinutes ends it", limited, (world) =>
     Effect.gen(function* () {
       world.end = () => Effect.succeed(true)
       const { uniqueRequestId } = yield* begin()
@@ -98,7 +98,7 @@ describe("a silent call", () => {
     }),
   )
 
-  gateTest("at a platform that limits its calls itself is ended all the same", limited, (world) =>
+  gateTest("a silent call at a platform that limits its calls itself is ended all the same", limited, (world) =>
     Effect.gen(function* () {
       world.end = () => Effect.succeed(true)
       world.limitsCalls = true
@@ -110,7 +110,7 @@ describe("a silent call", () => {
     }),
   )
 
-  gateTest("at a platform that the gate cannot ask is left to its page", limited, (world) =>
+  gateTest("a silent call at a platform that the gate cannot ask is left to its page", limited, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       yield* TestClock.adjust("60 seconds")

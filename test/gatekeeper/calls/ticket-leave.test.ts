@@ -18,7 +18,7 @@ import {
 import { calledTicket, delayStarts, inBackground } from "../ticket-support.ts"
 
 describe("leaving", () => {
-  gateTest("a waiting place frees it at once and moves the others up", {}, () =>
+  gateTest("leaving a waiting place frees it at once and moves the others up", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin()
@@ -31,7 +31,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("a reserved slot passes it on at once", {}, (world) =>
+  gateTest("leaving a reserved slot passes it on at once", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin()
@@ -44,7 +44,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("while live, over or unknown frees nothing by itself and does not fail", {}, (world) =>
+  gateTest("leaving while live, over or unknown frees nothing by itself and does not fail", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const answer = yield* delayStarts(world)
@@ -61,7 +61,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("during a start ends the call once it has begun", {}, (world) =>
+  gateTest("leaving during a start ends the call once it has begun", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       world.end = () => Effect.succeed(true)
@@ -82,7 +82,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("during a start gives up the place that a platform at capacity leaves to the ticket", {}, (world) =>
+  gateTest("leaving during a start gives up the place that a platform at capacity leaves to the ticket", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const ticket = yield* calledTicket()
@@ -99,7 +99,7 @@ describe("leaving", () => {
   )
 
   gateTest(
-    "a call frees its slot at once where the platform ends it, and the webhook after it frees nothing again",
+    "leaving a call frees its slot at once where the platform ends it, and the webhook after it frees nothing again",
     {},
     (world) =>
       Effect.gen(function* () {
@@ -120,7 +120,7 @@ describe("leaving", () => {
   )
 
   gateTest(
-    "a call that the platform cannot end frees its slot only when the platform says that it is over",
+    "leaving a call that the platform cannot end frees its slot only when the platform says that it is over",
     {},
     (world) =>
       Effect.gen(function* () {
@@ -137,7 +137,7 @@ describe("leaving", () => {
       }),
   )
 
-  gateTest("a call whose end the platform does not answer keeps its slot", {}, (world) =>
+  gateTest("leaving a call whose end the platform does not answer keeps its slot", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       world.end = () => Effect.fail(platformIsAway)
@@ -148,7 +148,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("a call again and again asks the platform once in half a minute", {}, (world) =>
+  gateTest("leaving a call again and again asks the platform once in half a minute", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const { uniqueRequestId } = yield* begin()
@@ -160,7 +160,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("a call never ends that of another ticket, whose session began meanwhile", {}, (world) =>
+  gateTest("leaving a call never ends that of another ticket, whose session began meanwhile", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const { uniqueRequestId } = yield* begin()
@@ -172,7 +172,7 @@ describe("leaving", () => {
     }),
   )
 
-  gateTest("twice frees one place", {}, () =>
+  gateTest("leaving twice frees one place", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin()

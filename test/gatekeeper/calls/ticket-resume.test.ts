@@ -20,7 +20,7 @@ import {
 import { calledTicket, delayStarts, inBackground, iso } from "../ticket-support.ts"
 
 describe("joining again", () => {
-  gateTest("with a waiting ticket returns its place and takes no quota", {}, () =>
+  gateTest("joining again with a waiting ticket returns its place and takes no quota", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       yield* enqueue(caller(1))
@@ -37,7 +37,7 @@ describe("joining again", () => {
     }),
   )
 
-  gateTest("with a called ticket says that it may start", {}, () =>
+  gateTest("joining again with a called ticket says that it may start", {}, () =>
     Effect.gen(function* () {
       const ticket = yield* calledTicket()
       expect(yield* ask(caller(1), { uniqueRequestId: ticket })).toMatchObject({
@@ -49,7 +49,7 @@ describe("joining again", () => {
     }),
   )
 
-  gateTest("with a live ticket answers its session", {}, (world) =>
+  gateTest("joining again with a live ticket answers its session", {}, (world) =>
     Effect.gen(function* () {
       const started = yield* begin()
       expect(yield* ask(CALLER, { uniqueRequestId: started.uniqueRequestId })).toEqual({ _tag: "Started", ...started })
@@ -58,7 +58,7 @@ describe("joining again", () => {
     }),
   )
 
-  gateTest("with a ticket that is over, forged or malformed is a new request", {}, () =>
+  gateTest("joining again with a ticket that is over, forged or malformed is a new request", {}, () =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       yield* hangUp("web-1")

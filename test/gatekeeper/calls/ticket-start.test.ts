@@ -18,7 +18,7 @@ import { calledTicket, delayStarts, inBackground, iso } from "../ticket-support.
 
 describe("a start", () => {
   const both: Given = { VoiceAiPlatform: { AllowedTransportTypes: ["websocket", "webrtc"] } }
-  gateTest("by a called ticket begins its own session, with the content of its request", both, (world) =>
+  gateTest("a start by a called ticket begins its own session, with the content of its request", both, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1), {
@@ -47,16 +47,19 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("repeated while the session is live returns the same session and asks the platform once", {}, (world) =>
-    Effect.gen(function* () {
-      const ticket = yield* calledTicket()
-      const first = yield* start(ticket)
-      expect(yield* start(ticket)).toEqual(first)
-      expect(world.initiated.length).toBe(2)
-    }),
+  gateTest(
+    "a start repeated while the session is live returns the same session and asks the platform once",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        const ticket = yield* calledTicket()
+        const first = yield* start(ticket)
+        expect(yield* start(ticket)).toEqual(first)
+        expect(world.initiated.length).toBe(2)
+      }),
   )
 
-  gateTest("repeated while the first is in progress is refused with that reason", {}, (world) =>
+  gateTest("a start repeated while the first is in progress is refused with that reason", {}, (world) =>
     Effect.gen(function* () {
       const ticket = yield* calledTicket()
       const answer = yield* delayStarts(world)
@@ -69,7 +72,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("too early is refused with its position", {}, () =>
+  gateTest("a start that is too early is refused with its position", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       yield* enqueue(caller(1))
@@ -78,7 +81,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("too late has missed its turn, which passed to the next", {}, (world) =>
+  gateTest("a start that is too late has missed its turn, which passed to the next", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const late = yield* enqueue(caller(1))
@@ -94,7 +97,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("after the start window but before a sweep calls the next at once", {}, (world) =>
+  gateTest("a start after the start window but before a sweep calls the next at once", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const late = yield* enqueue(caller(1))
@@ -109,7 +112,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("of an unknown or malformed ticket is answered as unknown", {}, () =>
+  gateTest("a start of an unknown or malformed ticket is answered as unknown", {}, () =>
     Effect.gen(function* () {
       const ticket = (yield* begin()).uniqueRequestId
       const forged = `${ticket.startsWith("A") ? "B" : "A"}${ticket.slice(1)}`
@@ -119,7 +122,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("that the platform refuses returns the ticket to its place", {}, (world) =>
+  gateTest("a start that the platform refuses returns the ticket to its place", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))

@@ -87,14 +87,14 @@ describe("the platform's concurrency", () => {
       }),
   )
 
-  capacityTest("that a host counts in fractions is rounded down", account(1.5, 0), () =>
+  capacityTest("a concurrency that a host counts in fractions is rounded down", account(1.5, 0), () =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       expect((yield* ask(caller(2)))._tag).toBe("Queued")
     }),
   )
   capacityTest(
-    "that answers to starts alone tell is kept by an instance that has started nothing",
+    "a concurrency that answers to starts alone tell is kept by an instance that has started nothing",
     Effect.succeed({ limit: 1, inUse: 0, fromStarts: true }),
     (world) =>
       Effect.gen(function* () {
@@ -105,7 +105,7 @@ describe("the platform's concurrency", () => {
       }),
   )
 
-  capacityTest("that shrinks admits nobody until enough calls have ended", account(2, 0), (world) =>
+  capacityTest("a concurrency that shrinks admits nobody until enough calls have ended", account(2, 0), (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       yield* begin(caller(2))
@@ -177,7 +177,7 @@ describe("the platform's concurrency", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("that cannot be read at the start is logged as missing repeatedly, and then read", () => {
+  it.effect("a concurrency that cannot be read at the start is logged as missing repeatedly, and then read", () => {
     const world = makeWorld()
     world.concurrency = () => Effect.fail(unavailable("server_error", false, "HTTP 500"))
     const warnings: Array<string> = []
@@ -201,7 +201,7 @@ describe("the platform's concurrency", () => {
   it.effect.each([
     ["key of another is refused", Effect.fail(platformRefuses)],
     ["platform of another does not answer", Effect.never],
-  ] as const)("of one campaign is still read when the %s", ([, trouble]) => {
+  ] as const)("the concurrency of one campaign is still read when the %s", ([, trouble]) => {
     const world = makeWorld()
     const given: Given = {
       VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },

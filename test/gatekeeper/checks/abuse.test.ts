@@ -37,17 +37,20 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("that many people share has its whole limit at once", { VoiceAiPlatform: { MaxConcurrency: 5 } }, () =>
-    Effect.gen(function* () {
-      const outcomes = []
-      for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)
-      expect(outcomes.filter((tag) => tag === "Started").length).toBe(5)
-      expect(outcomes.filter((tag) => tag === "Queued").length).toBe(15)
-      expect(outcomes.at(-1)).toBe("RateLimited")
-    }),
+  gateTest(
+    "an address that many people share has its whole limit at once",
+    { VoiceAiPlatform: { MaxConcurrency: 5 } },
+    () =>
+      Effect.gen(function* () {
+        const outcomes = []
+        for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)
+        expect(outcomes.filter((tag) => tag === "Started").length).toBe(5)
+        expect(outcomes.filter((tag) => tag === "Queued").length).toBe(15)
+        expect(outcomes.at(-1)).toBe("RateLimited")
+      }),
   )
 
-  gateTest("with a limit of three open tickets holds three of ten slots", ten, () =>
+  gateTest("an address with a limit of three open tickets holds three of ten slots", ten, () =>
     Effect.gen(function* () {
       const outcomes = []
       for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)

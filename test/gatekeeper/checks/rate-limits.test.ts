@@ -10,7 +10,7 @@ const LONG_CALLS = { MaxCallMinutes: 1440 }
 
 describe("the budgets", () => {
   gateTest(
-    "of an hour refuse until the first request is an hour old",
+    "the budgets of an hour refuse until the first request is an hour old",
     { Security: { RateLimitHourly: 2 }, Queue: LONG_CALLS },
     () =>
       Effect.gen(function* () {
@@ -28,7 +28,7 @@ describe("the budgets", () => {
   )
 
   gateTest(
-    "of a day refuse until the first request is a day old",
+    "the budgets of a day refuse until the first request is a day old",
     { Security: { RateLimitDaily: 1, RateLimitConcurrency: 3 }, Queue: LONG_CALLS },
     () =>
       Effect.gen(function* () {
@@ -48,7 +48,7 @@ describe("the budgets", () => {
   )
 
   gateTest(
-    "of concurrent calls are given back when the call ends or the place is given up",
+    "the budgets of concurrent calls are given back when the call ends or the place is given up",
     { Security: { RateLimitConcurrency: 1 } },
     () =>
       Effect.gen(function* () {

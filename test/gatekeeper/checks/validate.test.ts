@@ -315,7 +315,7 @@ describe("a ticket's id", () => {
     }
   })
 
-  it("of no campaign is unknown", () => {
+  it("a ticket's id that is of no campaign is unknown", () => {
     for (const ticket of ["", "x", "s".repeat(26), "é".repeat(30)]) expect(campaigns.ofTicket(ticket)).toBeUndefined()
   })
 })

@@ -40,7 +40,7 @@ describe("a removed campaign", () => {
       expect(yield* gate.on(start(first))).toMatchObject({ _tag: "NotYourTurn", code: "not_your_turn" })
     }))
 
-  test("then ends waiting tickets with the reason and gives their quota back", (bench) =>
+  test("ends waiting tickets with the reason, and gives their quota back, when no gate has served it for a minute", (bench) =>
     Effect.gen(function* () {
       const { gate, line } = yield* removedUnder(bench)
       yield* TestClock.adjust(UNTIL_REMOVED)

@@ -65,7 +65,7 @@ describe("an answer", () => {
     [outcomes.agentBusy(1), 409, "agent_busy", undefined],
     [outcomes.ticketOver("missed"), 410, "ticket_over", undefined],
     [new TooManyConnections({ message: "m" }), 429, "too_many_connections", "30"],
-  ])("to %s is a problem document with a stable code and a message", (error, status, code, retryAfter) => {
+  ])("an answer to %s is a problem document with a stable code and a message", (error, status, code, retryAfter) => {
     const answer = failed(error)
     const body: unknown = JSON.parse(answer.body)
     expect(answer.status).toBe(status)
@@ -76,7 +76,7 @@ describe("an answer", () => {
     expect(answer.body).not.toMatch(/"stack"|"cause"|secret|10\.0\.0\.1/)
   })
 
-  it("to a queued request has the URL of its events, below the path of the gate", () => {
+  it("an answer to a queued request has the URL of its events, below the path of the gate", () => {
     const place = { position: 2, length: 5, averageMillis: 60_000, disrupted: false }
     const answer = queued(outcomes.queued("ticket", place, 2), "/voice")
     expect(answer.status).toBe(202)
@@ -89,7 +89,7 @@ describe("an answer", () => {
     })
   })
 
-  it("to a started request has what the widget needs", () => {
+  it("an answer to a started request has what the widget needs", () => {
     const session = { uniqueRequestId: "t", webSocketUrl: "wss://x", sessionId: "s" }
     expect(JSON.parse(started(session).body)).toEqual({ status: "started", ...session })
   })
@@ -114,7 +114,7 @@ describe("an origin", () => {
     expect(judge(origin, host)).toBe(verdict)
   })
 
-  it("that is listed is named exactly and may send credentials; one that only an asterisk allows may not", () => {
+  it("an origin that is listed is named exactly and may send credentials; one that only an asterisk allows may not", () => {
     expect(makeOriginCheck(["*"])("https://any.example", "gate.example")).toBe("anyone")
     expect(makeOriginCheck(["*", "https://shop.example"])("https://shop.example", "gate.example")).toBe("cross")
     const both = (verdict: "cross" | "anyone") => [

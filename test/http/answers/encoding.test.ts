@@ -43,8 +43,8 @@ const start = [
 ] as const
 const all: ReadonlyArray<Failure> = [...request, ...start, new TooManyConnections({ message: "m" })]
 
-describe("an answer is written as its schema writes it:", () => {
-  it("a session that has started", () => {
+describe("an answer", () => {
+  it("an answer with a session that has started is written as its schema writes it", () => {
     const session = { uniqueRequestId: "t", webSocketUrl: "wss://a", sessionId: "s" }
     assert.deepStrictEqual(
       JSON.parse(started(session).body),
@@ -53,7 +53,7 @@ describe("an answer is written as its schema writes it:", () => {
   })
 
   for (const disrupted of [false, true]) {
-    it(`a ticket that waits${disrupted ? " while the platform is away" : ""}`, () => {
+    it(`an answer with a ticket that waits${disrupted ? " while the platform is away" : ""} is written as its schema writes it`, () => {
       const ticket = outcomes.queued("t", { position: 2, length: 3, averageMillis: 1000, disrupted }, 1)
       assert.deepStrictEqual(
         JSON.parse(queued(ticket, "/voice").body),
@@ -74,7 +74,7 @@ describe("an answer is written as its schema writes it:", () => {
 
   for (const error of all) {
     const { code, headers, status } = toProblem(error)
-    it(`${status} ${code}`, () => {
+    it(`an answer with ${status} ${code} is written as its schema writes it`, () => {
       const answer = failed(error)
       const body: unknown = JSON.parse(answer.body)
       const declared = declarations.filter((problem) =>
@@ -87,14 +87,14 @@ describe("an answer is written as its schema writes it:", () => {
   }
 })
 
-describe("the promise facade returns the same as HTTP:", () => {
+describe("the promise facade", () => {
   const facts = [
     ...request.map((error) => ({ error, result: notStarted(error, "") })),
     ...start.map((error) => ({ error, result: startRefused(error) })),
   ]
   for (const { error, result } of facts) {
     const { code, detail, members } = toProblem(error)
-    it(code, () => {
+    it(`returns ${code} as HTTP does`, () => {
       const renamed = Object.entries(members).map(([name, value]) => [name === "errors" ? "issues" : name, value])
       const expected: object = { status: "refused", code, message: detail, ...Object.fromEntries(renamed) }
       assert.deepStrictEqual<object>(result, expected)

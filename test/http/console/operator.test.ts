@@ -218,7 +218,7 @@ describe("an operator", () => {
     }),
   )
 
-  gateTest("who asks for what is no action is told so, and nothing is done", {}, (gate) =>
+  gateTest("an operator who asks for what is no action is told so, and nothing is done", {}, (gate) =>
     Effect.gen(function* () {
       const operator = operating(gate)
       for (const action of [

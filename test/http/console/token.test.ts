@@ -47,7 +47,7 @@ describe("the token", () => {
     }),
   )
 
-  it("that is wrong leaves a bounded number of log lines for each address", () => {
+  it("a token that is wrong leaves a bounded number of log lines for each address", () => {
     const wrongTokens = makeWrongTokens()
     const logged = (at: number) =>
       Array.from({ length: 100 }, () => wrongTokens.note("192.0.2.1", at)).filter((line) => line !== undefined)

@@ -39,7 +39,7 @@ describe("the API reference", () => {
     ["gate", { spec: OpenApi.fromApi(Documented), render: () => renderApiPage(Documented) }],
     ["platform", { spec: OpenApi.fromApi(Platform), render: () => renderApiPage(Platform) }],
   ] as const) {
-    it(`of the ${name} lists every operation and schema, with links that lead somewhere`, async () => {
+    it(`the API reference of the ${name} lists every operation and schema, with links that lead somewhere`, async () => {
       const { gzipped, plain } = await render()
       const page = plain.body.toString()
       const { components, paths } = spec
@@ -51,7 +51,7 @@ describe("the API reference", () => {
       assert.isBelow(gzipped.body.length, 40_000)
     })
 
-    it(`of the ${name} has no script, and no link to another host`, async () => {
+    it(`the API reference of the ${name} has no script, and no link to another host`, async () => {
       const { plain } = await render()
       assert.notMatch(plain.body.toString(), /<script|\son\w+=|(?:src|href)="(?:\w+:)?\/\/|style="/)
       const policy = plain.headers["content-security-policy"] ?? ""

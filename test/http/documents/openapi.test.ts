@@ -60,7 +60,7 @@ const ENDPOINTS = [
 const openapi = makeOpenApiCheck()
 
 describe("the document says all of", () => {
-  servedTest("a ticket's life, and what is wrong with a request", shop, ({ port }) =>
+  servedTest("the document says all of a ticket's life, and what is wrong with a request", shop, ({ port }) =>
     Effect.gen(function* () {
       const { ask, hangUp, request, start } = yield* openapi.check(port)
       yield* request()
@@ -104,7 +104,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a vendor's webhook", shop, ({ port, world }) =>
+  servedTest("the document says all of a vendor's webhook", shop, ({ port, world }) =>
     Effect.gen(function* () {
       const { ask, request } = yield* openapi.check(port)
       yield* request()
@@ -125,7 +125,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a vendor's webhook after many refused ones", shop, ({ port, world }) =>
+  servedTest("the document says all of a vendor's webhook after many refused ones", shop, ({ port, world }) =>
     Effect.gen(function* () {
       const { ask } = yield* openapi.check(port)
       world.webhook = { _tag: "refused", reason: "The signature is wrong." }
@@ -135,7 +135,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a vendor's long webhook", shop, ({ port, world }) =>
+  servedTest("the document says all of a vendor's long webhook", shop, ({ port, world }) =>
     Effect.gen(function* () {
       const { ask } = yield* openapi.check(port)
       world.webhook = { _tag: "ignored" }
@@ -156,7 +156,7 @@ describe("the document says all of", () => {
     })
 
   servedTest(
-    "a report of silence, and what is wrong with one",
+    "the document says all of a report of silence, and what is wrong with one",
     { ...shop, VoiceAiPlatform: { SilenceSeconds: 30 } },
     ({ port }) =>
       Effect.gen(function* () {
@@ -179,7 +179,7 @@ describe("the document says all of", () => {
       }),
   )
 
-  servedTest("an offer, and what is wrong with one", shop, ({ port, world }) =>
+  servedTest("the document says all of an offer, and what is wrong with one", shop, ({ port, world }) =>
     Effect.gen(function* () {
       const { ask, relay, request } = yield* openapi.check(port)
       const { ticket, token } = yield* awaits(world, request)
@@ -210,7 +210,7 @@ describe("the document says all of", () => {
     [422, "request_refused", () => Effect.fail(platformRefusesRequest)],
     [503, "platform_unavailable", () => Effect.succeed({ ...relayedSession(1), sessionIds: ["web-7"] })],
   ] as const) {
-    servedTest(`an offer that ends as ${code}`, shop, ({ port, world }) =>
+    servedTest(`the document says all of an offer that ends as ${code}`, shop, ({ port, world }) =>
       Effect.gen(function* () {
         const { hangUp, relay, request } = yield* openapi.check(port)
         yield* hangUp(7)
@@ -221,7 +221,7 @@ describe("the document says all of", () => {
     )
   }
 
-  servedTest("a push channel and its events", shop, ({ port, url }) =>
+  servedTest("the document says all of a push channel and its events", shop, ({ port, url }) =>
     Effect.gen(function* () {
       const { ask, document, hangUp, judge, request } = yield* openapi.check(port)
       yield* request()
@@ -277,17 +277,20 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a Host that is not the gate's", { Server: { AllowedHosts: ["gate.example"] } }, ({ port }) =>
-    Effect.gen(function* () {
-      const { ask } = yield* openapi.check(port, "gate.example")
-      for (const [method, path] of ENDPOINTS) {
-        const { status } = yield* ask(method, path, { headers: { host: "evil.example" } })
-        assert.strictEqual(status, 421, path)
-      }
-    }),
+  servedTest(
+    "the document says all of a Host that is not the gate's",
+    { Server: { AllowedHosts: ["gate.example"] } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { ask } = yield* openapi.check(port, "gate.example")
+        for (const [method, path] of ENDPOINTS) {
+          const { status } = yield* ask(method, path, { headers: { host: "evil.example" } })
+          assert.strictEqual(status, 421, path)
+        }
+      }),
   )
 
-  servedTest("a header that was sent twice", {}, ({ port }) =>
+  servedTest("the document says all of a header that was sent twice", {}, ({ port }) =>
     Effect.gen(function* () {
       const { judge } = yield* openapi.check(port)
       for (const [method, path] of ENDPOINTS) {
@@ -299,7 +302,7 @@ describe("the document says all of", () => {
   )
 
   servedTest(
-    "a blocked address and a platform that refuses",
+    "the document says all of a blocked address and a platform that refuses",
     { ...shop, Queue: { OnPlatformRefusal: "refuse" } },
     ({ port, world }) =>
       Effect.gen(function* () {
@@ -323,7 +326,7 @@ describe("the document says all of", () => {
     ["request_refused", () => Effect.fail(platformRefusesRequest)],
     ["platform_unavailable", () => Effect.succeed(session(7))],
   ] as const) {
-    servedTest(`a start that ends as ${code}`, shop, ({ port, world }) =>
+    servedTest(`the document says all of a start that ends as ${code}`, shop, ({ port, world }) =>
       Effect.gen(function* () {
         const { called, hangUp, start } = yield* openapi.check(port)
         const ticket = yield* called()
@@ -334,7 +337,7 @@ describe("the document says all of", () => {
     )
   }
 
-  servedTest("a start in progress, and a gate that drains", shop, ({ drain, port, world }) =>
+  servedTest("the document says all of a start in progress, and a gate that drains", shop, ({ drain, port, world }) =>
     Effect.gen(function* () {
       const { ask, called, relay, request, start } = yield* openapi.check(port)
       const ticket = yield* called()
@@ -353,7 +356,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("limits and a full queue", { Security: { RateLimitHourly: 1 } }, ({ port }) =>
+  servedTest("the document says all of limits and a full queue", { Security: { RateLimitHourly: 1 } }, ({ port }) =>
     Effect.gen(function* () {
       const { request } = yield* openapi.check(port)
       yield* request()
@@ -363,7 +366,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a full queue", { Queue: { MaxLength: 1 } }, ({ port }) =>
+  servedTest("the document says all of a full queue", { Queue: { MaxLength: 1 } }, ({ port }) =>
     Effect.gen(function* () {
       const { request } = yield* openapi.check(port)
       yield* request()
@@ -372,18 +375,21 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("an address that sends too many requests", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
-    Effect.gen(function* () {
-      const { ask, request } = yield* openapi.check(port)
-      for (const [method, path] of ENDPOINTS.slice(1, 8)) {
-        yield* ask(method, path)
-        assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
-      }
-      yield* request({ uniqueRequestId: NOBODY })
-      const often = yield* request({ uniqueRequestId: NOBODY })
-      assert.deepStrictEqual(codeOf(often), [429, "rate_limited"])
-      assert.isUndefined(often.headers["ratelimit-policy"])
-    }),
+  servedTest(
+    "the document says all of an address that sends too many requests",
+    { Security: { StatusPerMinute: 1 } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { ask, request } = yield* openapi.check(port)
+        for (const [method, path] of ENDPOINTS.slice(1, 8)) {
+          yield* ask(method, path)
+          assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
+        }
+        yield* request({ uniqueRequestId: NOBODY })
+        const often = yield* request({ uniqueRequestId: NOBODY })
+        assert.deepStrictEqual(codeOf(often), [429, "rate_limited"])
+        assert.isUndefined(often.headers["ratelimit-policy"])
+      }),
   )
 
   /** A store that becomes unavailable, or fails, on demand. */
@@ -441,7 +447,7 @@ describe("the document says all of", () => {
     )
   }
 
-  it.live("a gate that is mounted behind a body parser, and then closed", () =>
+  it.live("the document says all of a gate that is mounted behind a body parser, and then closed", () =>
     Effect.gen(function* () {
       const platform = yield* Effect.acquireRelease(Effect.promise(startPlatform), ({ close }) => Effect.promise(close))
       const settings = settingsFor(platform)

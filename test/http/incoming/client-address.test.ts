@@ -40,7 +40,7 @@ const seen = (Security: Readonly<Record<string, unknown>>, requests: ReadonlyArr
   })
 
 describe("one warning that names the setting is logged", () => {
-  it.effect("when a proxy is not trusted, whatever header it sends", () =>
+  it.effect("one warning that names the setting is logged when a proxy is not trusted, whatever header it sends", () =>
     Effect.gen(function* () {
       for (const [header, value] of [
         ["x-forwarded-for", "198.51.100.7"],
@@ -60,7 +60,7 @@ describe("one warning that names the setting is logged", () => {
   )
 
   it.effect(
-    "for few proxies only, however many addresses pretend to be one, and still for one of the own network",
+    "one warning that names the setting is logged for few proxies only, however many addresses pretend to be one, and still for one of the own network",
     () =>
       Effect.gen(function* () {
         const forged = Array.from({ length: 50 }, (_, n) => requestFrom(`8.8.${n}.1`, { "x-forwarded-for": "1.1.1.1" }))
@@ -70,43 +70,47 @@ describe("one warning that names the setting is logged", () => {
       }),
   )
 
-  it.effect("when a trusted proxy sends another header than the one that is read", () =>
-    Effect.gen(function* () {
-      const trusted = { TrustedProxies: ["10.0.0.0/8"] }
-      const request = requestFrom("10.0.0.5", { "cf-connecting-ip": "198.51.100.7" })
-      const { warnings } = yield* seen(trusted, [request, request])
-      assert.lengthOf(warnings, 1)
-      assert.include(
-        warnings[0],
-        "sends CF-Connecting-IP, and no X-Forwarded-For: set Security.ClientAddressHeader to CF-",
-      )
-      // and with that setting it is right, and quiet
-      const set = { ...trusted, ClientAddressHeader: "CF-Connecting-IP" }
-      assert.deepStrictEqual(yield* seen(set, [request]), { addresses: ["198.51.100.7"], warnings: [] })
-      const rfc = requestFrom("10.0.0.5", { forwarded: 'for="[2001:db8::9]:443"', "x-forwarded-for": "1.1.1.1" })
-      assert.deepStrictEqual(yield* seen({ ...trusted, ClientAddressHeader: "Forwarded" }, [rfc]), {
-        addresses: ["2001:db8::9"],
-        warnings: [],
-      })
-    }),
+  it.effect(
+    "one warning that names the setting is logged when a trusted proxy sends another header than the one that is read",
+    () =>
+      Effect.gen(function* () {
+        const trusted = { TrustedProxies: ["10.0.0.0/8"] }
+        const request = requestFrom("10.0.0.5", { "cf-connecting-ip": "198.51.100.7" })
+        const { warnings } = yield* seen(trusted, [request, request])
+        assert.lengthOf(warnings, 1)
+        assert.include(
+          warnings[0],
+          "sends CF-Connecting-IP, and no X-Forwarded-For: set Security.ClientAddressHeader to CF-",
+        )
+        // and with that setting it is right, and quiet
+        const set = { ...trusted, ClientAddressHeader: "CF-Connecting-IP" }
+        assert.deepStrictEqual(yield* seen(set, [request]), { addresses: ["198.51.100.7"], warnings: [] })
+        const rfc = requestFrom("10.0.0.5", { forwarded: 'for="[2001:db8::9]:443"', "x-forwarded-for": "1.1.1.1" })
+        assert.deepStrictEqual(yield* seen({ ...trusted, ClientAddressHeader: "Forwarded" }, [rfc]), {
+          addresses: ["2001:db8::9"],
+          warnings: [],
+        })
+      }),
   )
 
-  it.effect("when a trusted proxy names nobody, or sends no header with a session request", () =>
-    Effect.gen(function* () {
-      const trusted = { TrustedProxies: ["10.0.0.0/8"] }
-      const unknown = yield* seen(trusted, [requestFrom("10.0.0.5", { "x-forwarded-for": "198.51.100.7, unknown" })])
-      assert.deepStrictEqual(unknown.addresses, ["10.0.0.5"])
-      assert.match(
-        unknown.warnings.join(),
-        /a X-Forwarded-For that does not end with an address \(Security\.ClientAddr/,
-      )
-      const bare = yield* seen(trusted, [requestFrom("10.0.0.5", {}, "/health/live"), requestFrom("10.0.0.5")])
-      assert.lengthOf(bare.warnings, 1)
-      assert.include(bare.warnings[0], "sends no X-Forwarded-For")
-    }),
+  it.effect(
+    "one warning that names the setting is logged when a trusted proxy names nobody, or sends no header with a session request",
+    () =>
+      Effect.gen(function* () {
+        const trusted = { TrustedProxies: ["10.0.0.0/8"] }
+        const unknown = yield* seen(trusted, [requestFrom("10.0.0.5", { "x-forwarded-for": "198.51.100.7, unknown" })])
+        assert.deepStrictEqual(unknown.addresses, ["10.0.0.5"])
+        assert.match(
+          unknown.warnings.join(),
+          /a X-Forwarded-For that does not end with an address \(Security\.ClientAddr/,
+        )
+        const bare = yield* seen(trusted, [requestFrom("10.0.0.5", {}, "/health/live"), requestFrom("10.0.0.5")])
+        assert.lengthOf(bare.warnings, 1)
+        assert.include(bare.warnings[0], "sends no X-Forwarded-For")
+      }),
   )
 
-  it.effect("but not for callers without a proxy, and not for a proxy that is set up", () =>
+  it.effect("no warning is logged for callers without a proxy, and none for a proxy that is set up", () =>
     Effect.gen(function* () {
       const trusted = { TrustedProxies: ["10.0.0.0/8"] }
       const good = requestFrom("10.0.0.5", { "x-forwarded-for": "198.51.100.7," })

@@ -8,7 +8,7 @@ const origin = (value: string) => ({ origin: value })
 
 describe("a page of another origin", () => {
   servedTest(
-    "that is allowed may send a preflight and a request and read the answer, with credentials",
+    "a page of another origin that is allowed may send a preflight and a request and read the answer, with credentials",
     shop,
     ({ url }) =>
       Effect.gen(function* () {
@@ -42,31 +42,34 @@ describe("a page of another origin", () => {
       }),
   )
 
-  servedTest("that is not allowed is refused before anything happens", shop, ({ port, url, world }) =>
-    Effect.gen(function* () {
-      for (const foreign of ["https://evil.example", "null", "https://shop.example.evil.example"]) {
-        const refused = yield* post(url + REQUEST, {}, origin(foreign))
-        expect([refused.status, refused.body.code]).toEqual([403, "origin_not_allowed"])
-        expect(refused.headers.get("access-control-allow-origin")).toBeNull()
-        const preflight = yield* call(url + REQUEST, {
-          method: "OPTIONS",
-          headers: { ...origin(foreign), "access-control-request-method": "POST" },
-        })
-        expect(preflight.status).toBe(403)
-      }
-      // the same target in a proxy's absolute form
-      const absolute = yield* rawCall(
-        port,
-        {
-          path: `http://gate${REQUEST}`,
-          method: "POST",
-          headers: { "content-type": "application/json", ...origin("https://evil.example") },
-        },
-        "{}",
-      )
-      expect(absolute.status).toBe(403)
-      expect(world.initiated).toEqual([])
-    }),
+  servedTest(
+    "a page of another origin that is not allowed is refused before anything happens",
+    shop,
+    ({ port, url, world }) =>
+      Effect.gen(function* () {
+        for (const foreign of ["https://evil.example", "null", "https://shop.example.evil.example"]) {
+          const refused = yield* post(url + REQUEST, {}, origin(foreign))
+          expect([refused.status, refused.body.code]).toEqual([403, "origin_not_allowed"])
+          expect(refused.headers.get("access-control-allow-origin")).toBeNull()
+          const preflight = yield* call(url + REQUEST, {
+            method: "OPTIONS",
+            headers: { ...origin(foreign), "access-control-request-method": "POST" },
+          })
+          expect(preflight.status).toBe(403)
+        }
+        // the same target in a proxy's absolute form
+        const absolute = yield* rawCall(
+          port,
+          {
+            path: `http://gate${REQUEST}`,
+            method: "POST",
+            headers: { "content-type": "application/json", ...origin("https://evil.example") },
+          },
+          "{}",
+        )
+        expect(absolute.status).toBe(403)
+        expect(world.initiated).toEqual([])
+      }),
   )
 
   servedTest(

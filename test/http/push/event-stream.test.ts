@@ -30,7 +30,7 @@ describe("a stream of Server-Sent Events", () => {
     }),
   )
 
-  servedTest("of a called ticket begins with the start call", {}, ({ url }) =>
+  servedTest("a stream of Server-Sent Events of a called ticket begins with the start call", {}, ({ url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       yield* hangUp("web-1")

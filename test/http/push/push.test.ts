@@ -31,7 +31,7 @@ describe("a page that returns during its start", () => {
     }),
   )
 
-  servedTest("gets it in its event stream too", {}, ({ url, world }) =>
+  servedTest("gets the session in its event stream too", {}, ({ url, world }) =>
     Effect.gen(function* () {
       const { answered, ticket } = yield* beingStarted(url, world)
       const stream = yield* eventStream(eventsOf(url, ticket))
@@ -40,18 +40,21 @@ describe("a page that returns during its start", () => {
     }),
   )
 
-  servedTest("and closes again is not waited for", {}, ({ connected, url, world }) =>
-    Effect.gen(function* () {
-      const { answered, ticket } = yield* beingStarted(url, world)
-      const socket = yield* webSocket(eventsOf(url, ticket))
-      socket.close()
-      yield* socket.waitClosed
-      yield* answered
-      yield* Effect.promise(() =>
-        eventually("it is gone", async () => (await Effect.runPromise(connected)).length === 0),
-      )
-      expect(socket.events).toEqual([])
-    }),
+  servedTest(
+    "a page that returns during its start and closes again is not waited for",
+    {},
+    ({ connected, url, world }) =>
+      Effect.gen(function* () {
+        const { answered, ticket } = yield* beingStarted(url, world)
+        const socket = yield* webSocket(eventsOf(url, ticket))
+        socket.close()
+        yield* socket.waitClosed
+        yield* answered
+        yield* Effect.promise(() =>
+          eventually("it is gone", async () => (await Effect.runPromise(connected)).length === 0),
+        )
+        expect(socket.events).toEqual([])
+      }),
   )
 })
 

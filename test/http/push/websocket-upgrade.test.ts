@@ -8,7 +8,7 @@ import { eventsOf, has, waiting } from "./support.ts"
 
 describe("an upgrade", () => {
   const shop = { Security: { AllowedOrigins: ["https://shop.example"] } }
-  servedTest("of a foreign page is refused, of an allowed one accepted", shop, ({ port, url }) =>
+  servedTest("an upgrade of a foreign page is refused, and one of an allowed page is accepted", shop, ({ port, url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       const path = `/api/session/${ticket}/events`
@@ -19,7 +19,7 @@ describe("an upgrade", () => {
     }),
   )
 
-  servedTest("for an unknown ticket or another path is refused with the reason", {}, ({ port }) =>
+  servedTest("an upgrade for an unknown ticket or another path is refused with the reason", {}, ({ port }) =>
     Effect.gen(function* () {
       const unknown = yield* refusedUpgrade(port, "/api/session/nobody/events")
       expect([unknown.status, unknown.body.code]).toEqual([404, "ticket_unknown"])
@@ -30,19 +30,22 @@ describe("an upgrade", () => {
     }),
   )
 
-  servedTest("with a broken handshake is refused and leaves no connection behind", {}, ({ connected, port }) =>
-    Effect.gen(function* () {
-      const ticket = yield* waiting
-      const path = `/api/session/${ticket}/events`
-      expect((yield* refusedUpgrade(port, path, { "sec-websocket-key": "short" })).status).toBe(400)
-      expect((yield* refusedUpgrade(port, path, { "sec-websocket-version": "7" })).status).toBe(400)
-      yield* Effect.promise(() =>
-        eventually("none is left", async () => (await Effect.runPromise(connected)).length === 0),
-      )
-    }),
+  servedTest(
+    "an upgrade with a broken handshake is refused and leaves no connection behind",
+    {},
+    ({ connected, port }) =>
+      Effect.gen(function* () {
+        const ticket = yield* waiting
+        const path = `/api/session/${ticket}/events`
+        expect((yield* refusedUpgrade(port, path, { "sec-websocket-key": "short" })).status).toBe(400)
+        expect((yield* refusedUpgrade(port, path, { "sec-websocket-version": "7" })).status).toBe(400)
+        yield* Effect.promise(() =>
+          eventually("none is left", async () => (await Effect.runPromise(connected)).length === 0),
+        )
+      }),
   )
 
-  servedTest("that a host passes on twice leaves no connection behind", {}, ({ connected, server, url }) =>
+  servedTest("an upgrade that a host passes on twice leaves no connection behind", {}, ({ connected, server, url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       for (const listener of server.listeners("upgrade")) server.on("upgrade", (...args) => void listener(...args))

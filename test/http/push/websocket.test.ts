@@ -59,7 +59,7 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that starts too early is refused each time", {}, ({ url }) =>
+  servedTest("a WebSocket that starts too early is refused each time", {}, ({ url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       socket.send(START)
@@ -73,26 +73,29 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that says that its page is hidden has twice the time to start, told once more", {}, ({ url }) =>
-    Effect.gen(function* () {
-      const socket = yield* webSocket(eventsOf(url, yield* waiting))
-      yield* socket.waitFor("the position", has("position"))
-      socket.send(HIDDEN)
-      yield* hangUp("web-1")
-      yield* socket.waitFor("the start call", has("start_call"))
-      socket.send(HIDDEN)
-      yield* socket.waitFor(
-        "the later time",
-        (events) => events.filter(({ type }) => type === "start_call").length === 2,
-      )
-      const [first, second] = socket.events.flatMap((event) =>
-        event.type === "start_call" ? [Date.parse(event.startBefore)] : [],
-      )
-      expect((second ?? 0) - (first ?? 0)).toBe(30_000)
-    }),
+  servedTest(
+    "a WebSocket that says that its page is hidden has twice the time to start, told once more",
+    {},
+    ({ url }) =>
+      Effect.gen(function* () {
+        const socket = yield* webSocket(eventsOf(url, yield* waiting))
+        yield* socket.waitFor("the position", has("position"))
+        socket.send(HIDDEN)
+        yield* hangUp("web-1")
+        yield* socket.waitFor("the start call", has("start_call"))
+        socket.send(HIDDEN)
+        yield* socket.waitFor(
+          "the later time",
+          (events) => events.filter(({ type }) => type === "start_call").length === 2,
+        )
+        const [first, second] = socket.events.flatMap((event) =>
+          event.type === "start_call" ? [Date.parse(event.startBefore)] : [],
+        )
+        expect((second ?? 0) - (first ?? 0)).toBe(30_000)
+      }),
   )
 
-  servedTest("that leaves gives up the place, on all its connections", {}, ({ url }) =>
+  servedTest("a WebSocket that leaves gives up the place, on all its connections", {}, ({ url }) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const ticket = yield* waiting
@@ -108,31 +111,34 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that leaves during a start is told of its end once, when that is over", {}, ({ url, world }) =>
-    Effect.gen(function* () {
-      const gate = yield* Gatekeeper
-      const ticket = yield* waiting
-      const socket = yield* webSocket(eventsOf(url, ticket))
-      yield* hangUp("web-1")
-      yield* socket.waitFor("the start call", has("start_call"))
-      const answer = yield* delayStarts(world)
-      socket.send(START)
-      yield* Effect.promise(() => eventually("the start", () => world.initiated.length === 2))
-      socket.send(LEAVE)
-      // answered after the leave was handled
-      socket.send("x")
-      yield* socket.waitFor("an answer", has("error"))
-      yield* answer
-      yield* socket.waitFor("the session", has("session"))
-      yield* hangUp("web-2")
-      expect(yield* socket.waitClosed).toBe(1000)
-      const ends = socket.events.filter(({ type }) => type === "ended")
-      expect(ends).toMatchObject([{ reason: "ended" }])
-      expect(yield* gate.status(ticket)).toMatchObject({ state: "ended" })
-    }),
+  servedTest(
+    "a WebSocket that leaves during a start is told of its end once, when that is over",
+    {},
+    ({ url, world }) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const ticket = yield* waiting
+        const socket = yield* webSocket(eventsOf(url, ticket))
+        yield* hangUp("web-1")
+        yield* socket.waitFor("the start call", has("start_call"))
+        const answer = yield* delayStarts(world)
+        socket.send(START)
+        yield* Effect.promise(() => eventually("the start", () => world.initiated.length === 2))
+        socket.send(LEAVE)
+        // answered after the leave was handled
+        socket.send("x")
+        yield* socket.waitFor("an answer", has("error"))
+        yield* answer
+        yield* socket.waitFor("the session", has("session"))
+        yield* hangUp("web-2")
+        expect(yield* socket.waitClosed).toBe(1000)
+        const ends = socket.events.filter(({ type }) => type === "ended")
+        expect(ends).toMatchObject([{ reason: "ended" }])
+        expect(yield* gate.status(ticket)).toMatchObject({ state: "ended" })
+      }),
   )
 
-  servedTest("that sends anything else is answered with an error and stays open", {}, ({ url }) =>
+  servedTest("a WebSocket that sends anything else is answered with an error and stays open", {}, ({ url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       const messages = [
@@ -158,7 +164,7 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that floods the gate with messages is closed", {}, ({ connected, url }) =>
+  servedTest("a WebSocket that floods the gate with messages is closed", {}, ({ connected, url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       for (let n = 0; n < 500; n++) socket.send("{}")
@@ -171,7 +177,7 @@ describe.concurrent("a WebSocket", () => {
   )
 
   servedTest(
-    "that floods the gate and does not answer its close is terminated soon, and read no more",
+    "a WebSocket that floods the gate and does not answer its close is terminated soon, and read no more",
     {},
     ({ port, url }) =>
       Effect.gen(function* () {
@@ -189,7 +195,7 @@ describe.concurrent("a WebSocket", () => {
       }),
   )
 
-  servedTest("that floods the gate with pings is closed", {}, ({ url }) =>
+  servedTest("a WebSocket that floods the gate with pings is closed", {}, ({ url }) =>
     Effect.gen(function* () {
       const ws = new WebSocket(eventsOf(url, yield* waiting).replace(/^http/, "ws"))
       yield* Effect.addFinalizer(() => Effect.sync(() => ws.terminate()))
@@ -206,7 +212,7 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that floods the gate with pongs is closed", {}, ({ port, url }) =>
+  servedTest("a WebSocket that floods the gate with pongs is closed", {}, ({ port, url }) =>
     Effect.gen(function* () {
       const socket = yield* upgraded(port, `/api/session/${yield* waiting}/events`)
       socket.write(Buffer.from("8a8000000000".repeat(150), "hex"))
@@ -215,7 +221,7 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that sends a long message is closed", {}, ({ url }) =>
+  servedTest("a WebSocket that sends a long message is closed", {}, ({ url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       socket.send("x".repeat(2048))
@@ -223,30 +229,33 @@ describe.concurrent("a WebSocket", () => {
     }),
   )
 
-  servedTest("that sends one message in many fragments, or one frame in many pieces, is closed", {}, ({ port, url }) =>
-    Effect.gen(function* () {
-      const path = `/api/session/${yield* waiting}/events`
-      const fragments = yield* upgraded(port, path)
-      // masked with zeros: the beginning of a text, and its continuation, a byte each
-      fragments.write(Buffer.from("018100000000".concat("61", "00810000000061".repeat(30)), "hex"))
-      yield* Effect.promise(() => once(fragments, "close"))
-      const pieces = yield* upgraded(port, path)
-      pieces.write(Buffer.from("81fe02580000000061", "hex"))
-      let closed = false
-      pieces.on("close", () => {
-        closed = true
-      })
-      for (let sent = 1; sent < 0x258 && !closed; sent++) {
-        pieces.write("a")
-        // apart from the one before, or the network would join them
-        yield* Effect.sleep(1)
-      }
-      expect(closed).toBe(true)
-      expect((yield* call(`${url}/health/live`)).status).toBe(200)
-    }),
+  servedTest(
+    "a WebSocket that sends one message in many fragments, or one frame in many pieces, is closed",
+    {},
+    ({ port, url }) =>
+      Effect.gen(function* () {
+        const path = `/api/session/${yield* waiting}/events`
+        const fragments = yield* upgraded(port, path)
+        // masked with zeros: the beginning of a text, and its continuation, a byte each
+        fragments.write(Buffer.from("018100000000".concat("61", "00810000000061".repeat(30)), "hex"))
+        yield* Effect.promise(() => once(fragments, "close"))
+        const pieces = yield* upgraded(port, path)
+        pieces.write(Buffer.from("81fe02580000000061", "hex"))
+        let closed = false
+        pieces.on("close", () => {
+          closed = true
+        })
+        for (let sent = 1; sent < 0x258 && !closed; sent++) {
+          pieces.write("a")
+          // apart from the one before, or the network would join them
+          yield* Effect.sleep(1)
+        }
+        expect(closed).toBe(true)
+        expect((yield* call(`${url}/health/live`)).status).toBe(200)
+      }),
   )
 
-  servedTest("beyond the third of a ticket replaces the first", {}, ({ url }) =>
+  servedTest("a WebSocket beyond the third of a ticket replaces the first", {}, ({ url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       const sockets = yield* Effect.forEach([1, 2, 3, 4], () => webSocket(eventsOf(url, ticket)))

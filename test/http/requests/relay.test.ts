@@ -20,7 +20,7 @@ const awaits = (world: World, url: string) =>
   })
 
 describe("an offer", () => {
-  servedTest("of a page of another origin is answered with what its SDK reads", shop, ({ url, world }) =>
+  servedTest("an offer of a page of another origin is answered with what its SDK reads", shop, ({ url, world }) =>
     Effect.gen(function* () {
       const { body, path, token } = yield* awaits(world, url)
       expect(body.credential).toMatchObject({ shape: "sdp-relay", url: path, token })
@@ -47,7 +47,7 @@ describe("an offer", () => {
     }),
   )
 
-  servedTest("of a foreign page is refused, and its preflight is", shop, ({ url, world }) =>
+  servedTest("an offer of a foreign page is refused, and so is its preflight", shop, ({ url, world }) =>
     Effect.gen(function* () {
       const { path, token } = yield* awaits(world, url)
       const headers = {
@@ -63,29 +63,32 @@ describe("an offer", () => {
     }),
   )
 
-  servedTest("whose page is gone when the vendor answers: the call is ended", shop, ({ cut, port, url, world }) =>
-    Effect.gen(function* () {
-      const { path, ticket, token } = yield* awaits(world, url)
-      const answered = yield* Deferred.make<void>()
-      world.relay = (n) => Effect.as(Deferred.await(answered), relayedSession(n))
-      world.end = () => Effect.succeed(true)
-      const page = createConnection(port, "127.0.0.1")
-      page.on("error", () => {})
-      page.write(
-        `POST ${path} HTTP/1.1\r\nhost: gate\r\ncontent-type: application/sdp\r\nauthorization: Bearer ${token}\r\n` +
-          "content-length: 5\r\n\r\nv=0\r\n",
-      )
-      yield* Effect.promise(() => eventually("the vendor is asked", () => world.offers.length === 1))
-      cut()
-      yield* Effect.promise(() => eventually("the page is gone", () => page.destroyed))
-      yield* Deferred.succeed(answered, undefined)
-      yield* Effect.promise(() => eventually("the call is ended", () => world.endings.length === 1))
-      expect(world.endings).toEqual(["call-1"])
-      const state = call(`${url}/api/session/${ticket}`).pipe(Effect.map(({ body }) => body.state))
-      yield* Effect.promise(() =>
-        eventually("the slot is free", async () => (await Effect.runPromise(state)) === "ended"),
-      )
-    }),
+  servedTest(
+    "the call of an offer whose page is gone when the vendor answers is ended",
+    shop,
+    ({ cut, port, url, world }) =>
+      Effect.gen(function* () {
+        const { path, ticket, token } = yield* awaits(world, url)
+        const answered = yield* Deferred.make<void>()
+        world.relay = (n) => Effect.as(Deferred.await(answered), relayedSession(n))
+        world.end = () => Effect.succeed(true)
+        const page = createConnection(port, "127.0.0.1")
+        page.on("error", () => {})
+        page.write(
+          `POST ${path} HTTP/1.1\r\nhost: gate\r\ncontent-type: application/sdp\r\nauthorization: Bearer ${token}\r\n` +
+            "content-length: 5\r\n\r\nv=0\r\n",
+        )
+        yield* Effect.promise(() => eventually("the vendor is asked", () => world.offers.length === 1))
+        cut()
+        yield* Effect.promise(() => eventually("the page is gone", () => page.destroyed))
+        yield* Deferred.succeed(answered, undefined)
+        yield* Effect.promise(() => eventually("the call is ended", () => world.endings.length === 1))
+        expect(world.endings).toEqual(["call-1"])
+        const state = call(`${url}/api/session/${ticket}`).pipe(Effect.map(({ body }) => body.state))
+        yield* Effect.promise(() =>
+          eventually("the slot is free", async () => (await Effect.runPromise(state)) === "ended"),
+        )
+      }),
   )
 
   servedTest("is counted among the actions of an address", { Security: { StatusPerMinute: 2 } }, ({ url, world }) =>

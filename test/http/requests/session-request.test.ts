@@ -56,34 +56,38 @@ describe("a session request", () => {
       }),
   )
 
-  servedTest("that is refused is a problem document", { Queue: { OnPlatformRefusal: "refuse" } }, ({ url, world }) =>
-    Effect.gen(function* () {
-      const expectProblem = Effect.fnUntraced(function* (status: number, code: string, body: unknown = {}) {
-        const reply = yield* post(url + REQUEST, body)
-        expect([reply.status, reply.body.code]).toEqual([status, code])
-        expect(reply.headers.get("content-type")).toMatch(/^application\/problem\+json/)
-        expect(reply.body.message).toEqual(expect.any(String))
-        expect(reply.text).not.toContain("the-platform-key")
-        return reply
-      })
-      const invalid = yield* expectProblem(400, "invalid_request", { transportType: 9 })
-      expect(invalid.body.errors).toEqual([{ field: "transportType", message: expect.any(String) }])
-      yield* expectProblem(400, "invalid_request", [])
-      yield* expectProblem(400, "unknown_campaign", { campaignId: "nobody" })
-      yield* expectProblem(400, "region_not_allowed", { regionId: "moon" })
-      world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
-      expect((yield* expectProblem(403, "blocked")).body.reason).toBe("tor")
-      world.lookup = () => Effect.fail(new IpIntelFailed({ provider: "p", reason: "timeout", message: "p timed out" }))
-      // a session that ended before its start was answered
-      yield* post(`${url}/api/webhook/session-ended`, { WebSessionId: "web-7" })
-      world.initiate = () => Effect.succeed(session(7))
-      yield* expectProblem(503, "platform_unavailable")
-      world.initiate = () => Effect.fail(platformRefuses)
-      for (let n = 0; n < 3; n++) {
-        const rejected = yield* expectProblem(502, "platform_rejected")
-        expect(rejected.headers.get("retry-after")).toBe("60")
-      }
-    }),
+  servedTest(
+    "a session request that is refused is a problem document",
+    { Queue: { OnPlatformRefusal: "refuse" } },
+    ({ url, world }) =>
+      Effect.gen(function* () {
+        const expectProblem = Effect.fnUntraced(function* (status: number, code: string, body: unknown = {}) {
+          const reply = yield* post(url + REQUEST, body)
+          expect([reply.status, reply.body.code]).toEqual([status, code])
+          expect(reply.headers.get("content-type")).toMatch(/^application\/problem\+json/)
+          expect(reply.body.message).toEqual(expect.any(String))
+          expect(reply.text).not.toContain("the-platform-key")
+          return reply
+        })
+        const invalid = yield* expectProblem(400, "invalid_request", { transportType: 9 })
+        expect(invalid.body.errors).toEqual([{ field: "transportType", message: expect.any(String) }])
+        yield* expectProblem(400, "invalid_request", [])
+        yield* expectProblem(400, "unknown_campaign", { campaignId: "nobody" })
+        yield* expectProblem(400, "region_not_allowed", { regionId: "moon" })
+        world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
+        expect((yield* expectProblem(403, "blocked")).body.reason).toBe("tor")
+        world.lookup = () =>
+          Effect.fail(new IpIntelFailed({ provider: "p", reason: "timeout", message: "p timed out" }))
+        // a session that ended before its start was answered
+        yield* post(`${url}/api/webhook/session-ended`, { WebSessionId: "web-7" })
+        world.initiate = () => Effect.succeed(session(7))
+        yield* expectProblem(503, "platform_unavailable")
+        world.initiate = () => Effect.fail(platformRefuses)
+        for (let n = 0; n < 3; n++) {
+          const rejected = yield* expectProblem(502, "platform_rejected")
+          expect(rejected.headers.get("retry-after")).toBe("60")
+        }
+      }),
   )
 
   servedTest("is answered in UTF-8, with any letters", {}, ({ url }) =>
@@ -97,7 +101,7 @@ describe("a session request", () => {
   )
 
   const limits = { Security: { RateLimitHourly: 1, RateLimitConcurrency: 3 } }
-  servedTest("beyond the rate limit is told when to retry", limits, ({ url }) =>
+  servedTest("a session request beyond the rate limit is told when to retry", limits, ({ url }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST)
       const limited = yield* post(url + REQUEST)
@@ -111,13 +115,16 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("beyond the queue's length is told when to retry", { Queue: { MaxLength: 1 } }, ({ url }) =>
-    Effect.gen(function* () {
-      yield* post(url + REQUEST)
-      yield* post(url + REQUEST)
-      const full = yield* post(url + REQUEST)
-      expect([full.status, full.body.code, full.headers.get("retry-after")]).toEqual([503, "queue_full", "10"])
-    }),
+  servedTest(
+    "a session request beyond the queue's length is told when to retry",
+    { Queue: { MaxLength: 1 } },
+    ({ url }) =>
+      Effect.gen(function* () {
+        yield* post(url + REQUEST)
+        yield* post(url + REQUEST)
+        const full = yield* post(url + REQUEST)
+        expect([full.status, full.body.code, full.headers.get("retry-after")]).toEqual([503, "queue_full", "10"])
+      }),
   )
 
   servedTest("must be well-formed JSON of a limited size", {}, ({ port, url, world }) =>

@@ -69,7 +69,7 @@ describe.concurrent("a page in a call", () => {
     }),
   )
 
-  servedTest("whose campaign has no limit is not asked to report", {}, ({ url }) =>
+  servedTest("a page in a call whose campaign has no limit is not asked to report", {}, ({ url }) =>
     Effect.gen(function* () {
       const started = yield* post(`${url}/api/session/request`)
       expect(started.body).not.toHaveProperty("silenceSeconds")

@@ -72,27 +72,30 @@ describe("polling a ticket's state", () => {
       }),
   )
 
-  servedTest("by a session request that names the ticket is refused too, and new requests are not", given, ({ url }) =>
-    Effect.gen(function* () {
-      const asked = `${url}/api/session/request`
-      const uniqueRequestId = textField(yield* post(asked), "uniqueRequestId")
-      const again = () => post(asked, { uniqueRequestId })
-      for (let n = 0; n < 5; n++) expect(textField(yield* again(), "uniqueRequestId")).toBe(uniqueRequestId)
-      const refused = yield* again()
-      expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"])
-      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50)
-      // tickets that do not exist are counted by address
-      for (let n = 0; n < 5; n++) yield* post(asked, { uniqueRequestId: `nothing ${n}` })
-      const unknown = yield* post(asked, { uniqueRequestId: "nothing" })
-      expect([unknown.status, unknown.body.code]).toEqual([429, "rate_limited"])
-      expect(Number(unknown.headers.get("retry-after"))).toBeGreaterThan(50)
-      for (const none of [{}, { uniqueRequestId: null }])
-        expect([200, 202]).toContain((yield* post(asked, none)).status)
-    }),
+  servedTest(
+    "polling a ticket's state by a session request that names the ticket is refused too, and new requests are not",
+    given,
+    ({ url }) =>
+      Effect.gen(function* () {
+        const asked = `${url}/api/session/request`
+        const uniqueRequestId = textField(yield* post(asked), "uniqueRequestId")
+        const again = () => post(asked, { uniqueRequestId })
+        for (let n = 0; n < 5; n++) expect(textField(yield* again(), "uniqueRequestId")).toBe(uniqueRequestId)
+        const refused = yield* again()
+        expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"])
+        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50)
+        // tickets that do not exist are counted by address
+        for (let n = 0; n < 5; n++) yield* post(asked, { uniqueRequestId: `nothing ${n}` })
+        const unknown = yield* post(asked, { uniqueRequestId: "nothing" })
+        expect([unknown.status, unknown.body.code]).toEqual([429, "rate_limited"])
+        expect(Number(unknown.headers.get("retry-after"))).toBeGreaterThan(50)
+        for (const none of [{}, { uniqueRequestId: null }])
+          expect([200, 202]).toContain((yield* post(asked, none)).status)
+      }),
   )
 
   servedTest(
-    "of unknown tickets, over the events, is refused beyond the limit; known tickets are not",
+    "polling the state of unknown tickets, over the events, is refused beyond the limit; polling that of known tickets is not",
     given,
     (served) =>
       Effect.gen(function* () {

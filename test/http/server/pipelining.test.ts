@@ -60,7 +60,7 @@ describe.concurrent("1,500 requests in one piece whose answers nobody reads", { 
     )
   }
 
-  servedTest("if few, are all answered in order", {}, ({ port }) =>
+  servedTest("a few requests in one piece are all answered in order", {}, ({ port }) =>
     Effect.gen(function* () {
       const paths = ["/health/live", "/nothing", "/metrics", "/openapi.json", "/health/ready"]
       const asked = `${paths.map(get).join("")}${REQUEST}GET /health/live HTTP/1.1\r\nhost: gate\r\nconnection: close\r\n\r\n`
@@ -69,7 +69,7 @@ describe.concurrent("1,500 requests in one piece whose answers nobody reads", { 
     }),
   )
 
-  servedTest("sent one after the other are all answered", {}, ({ url }) =>
+  servedTest("requests that are sent one after the other are all answered", {}, ({ url }) =>
     Effect.gen(function* () {
       for (let n = 0; n < 4 * MAX_PIPELINED; n++) assert.strictEqual((yield* call(`${url}/health/live`)).status, 200)
     }),
@@ -111,7 +111,7 @@ describe.concurrent("a document", { timeout: 30_000 }, () => {
     }),
   )
 
-  servedTest("of metrics is rendered at most once a second", {}, ({ url }) =>
+  servedTest("a document of metrics is rendered at most once a second", {}, ({ url }) =>
     Effect.gen(function* () {
       const first = yield* call(`${url}/metrics`)
       assert.include(first.headers.get("content-type") ?? "", "text/plain; version=0.0.4")

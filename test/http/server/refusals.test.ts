@@ -23,7 +23,7 @@ const NOBODY = "n".repeat(22)
 describe.concurrent("Host", () => {
   const loopback = { Server: { AllowedHosts: undefined }, Security: { AllowedOrigins: ["https://shop.example:8443"] } }
   servedTest(
-    "of a gate on loopback is a name of this machine or of an allowed page, else 421",
+    "Host of a gate on loopback is a name of this machine or of an allowed page, else 421",
     loopback,
     ({ log, port, world }) =>
       Effect.gen(function* () {
@@ -180,7 +180,7 @@ describe.concurrent("open connections of one address", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("of a trusted proxy are not limited", () =>
+  it.live("open connections of a trusted proxy are not limited", () =>
     Effect.gen(function* () {
       const { port } = yield* running(
         { MaxConnectionsPerAddress: 1 },

@@ -72,30 +72,34 @@ describe("a webhook that is repeated after a 503", () => {
     ["with a token", byToken],
     ["with a signature", bySignature],
   ] as const) {
-    it.live(`${how} is told once that it freed the slot, if the first one did`, () =>
-      Effect.gen(function* () {
-        const { first, second, way } = yield* twoGates
-        way.losesEnds = true
-        expect(yield* send(first.url, webhook())).toEqual(LOST)
-        expect(yield* send(first.url, webhook())).toEqual(LOST)
-        way.losesEnds = false
-        expect(yield* send(first.url, webhook())).toEqual([200, true])
-        expect(yield* send(first.url, webhook())).toEqual([200, false])
-        expect(yield* send(second.url, webhook())).toEqual([200, false])
-      }).pipe(Effect.scoped),
+    it.live(
+      `a webhook ${how} that is repeated after a 503 is told once that it freed the slot, if the first one did`,
+      () =>
+        Effect.gen(function* () {
+          const { first, second, way } = yield* twoGates
+          way.losesEnds = true
+          expect(yield* send(first.url, webhook())).toEqual(LOST)
+          expect(yield* send(first.url, webhook())).toEqual(LOST)
+          way.losesEnds = false
+          expect(yield* send(first.url, webhook())).toEqual([200, true])
+          expect(yield* send(first.url, webhook())).toEqual([200, false])
+          expect(yield* send(second.url, webhook())).toEqual([200, false])
+        }).pipe(Effect.scoped),
     )
 
-    it.live(`${how} is told so by another gate too, once the first one has reached the store again`, () =>
-      Effect.gen(function* () {
-        const { first, second, way } = yield* twoGates
-        way.losesEnds = true
-        expect(yield* send(first.url, webhook())).toEqual(LOST)
-        way.losesEnds = false
-        yield* Effect.promise(() => eventually("the first gate has repeated the end", () => way.heard === 1))
-        expect(yield* send(second.url, webhook())).toEqual([200, true])
-        expect(yield* send(second.url, webhook())).toEqual([200, false])
-        expect(yield* send(first.url, webhook())).toEqual([200, false])
-      }).pipe(Effect.scoped),
+    it.live(
+      `a webhook ${how} that is repeated after a 503 is told by another gate too that it freed the slot, once the first one has reached the store again`,
+      () =>
+        Effect.gen(function* () {
+          const { first, second, way } = yield* twoGates
+          way.losesEnds = true
+          expect(yield* send(first.url, webhook())).toEqual(LOST)
+          way.losesEnds = false
+          yield* Effect.promise(() => eventually("the first gate has repeated the end", () => way.heard === 1))
+          expect(yield* send(second.url, webhook())).toEqual([200, true])
+          expect(yield* send(second.url, webhook())).toEqual([200, false])
+          expect(yield* send(first.url, webhook())).toEqual([200, false])
+        }).pipe(Effect.scoped),
     )
   }
 
@@ -111,7 +115,7 @@ describe("a webhook that is repeated after a 503", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("is told so, and not a webhook that names the session by another id meanwhile", () =>
+  it.live("is told that it freed the slot, and a webhook that names the session by another id meanwhile is not", () =>
     Effect.gen(function* () {
       const { first, second, way } = yield* twoGates
       way.losesEnds = true

@@ -64,7 +64,7 @@ describe("a webhook", () => {
     }),
   )
 
-  it.live("that is refused causes a warning that says what is missing, once a minute", () => {
+  it.live("a webhook that is refused causes a warning that says what is missing, once a minute", () => {
     const warnings: Array<string> = []
     const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
       if (logLevel === "Warn") warnings.push(String(message))
@@ -83,7 +83,7 @@ describe("a webhook", () => {
     }).pipe(Effect.scoped, Effect.provide(Logger.layer([logger])))
   })
 
-  it.effect("that is refused is warned of again after a minute, with the number of those between", () => {
+  it.effect("a webhook that is refused is warned of again after a minute, with the number of those between", () => {
     const warnings: Array<string> = []
     const logger = Logger.make<unknown, void>(({ message }) => void warnings.push(String(message)))
     return Effect.gen(function* () {

@@ -44,30 +44,36 @@ const UNREADABLE = [
 ] as const
 
 describe("a vendor's webhook", () => {
-  servedTest("that is compressed or not UTF-8 is told so, and not that its key is wrong", shop, ({ url, world }) =>
-    Effect.gen(function* () {
-      world.webhook = WRONG
-      for (const [body, headers, reason] of UNREADABLE) {
-        const reply = yield* call(url + VENDOR_WEBHOOK, { method: "POST", headers, body })
-        assert.deepStrictEqual([reply.status, reply.body.code], [415, "unsupported_media_type"], reason)
-        assert.include(String(reply.body.message), reason)
-      }
-      const plain = { method: "POST", headers: { "content-encoding": "identity" }, body: '{"said":"café"}' }
-      assert.strictEqual((yield* call(url + VENDOR_WEBHOOK, plain)).status, 401)
-    }),
-  )
-
-  servedTest("that its headers disprove is refused without reading its body", shop, ({ port, world }) =>
-    Effect.gen(function* () {
-      world.webhookRefusal = MISSING
-      assert.deepStrictEqual(yield* announce(port, VENDOR_WEBHOOK), { status: 401, connection: "close" })
-      world.webhookRefusal = { _tag: "unexpected" }
-      assert.deepStrictEqual(yield* announce(port, "/api/webhook/nobody"), { status: 404, connection: "close" })
-    }),
+  servedTest(
+    "a vendor's webhook that is compressed or not UTF-8 is told so, and not that its key is wrong",
+    shop,
+    ({ url, world }) =>
+      Effect.gen(function* () {
+        world.webhook = WRONG
+        for (const [body, headers, reason] of UNREADABLE) {
+          const reply = yield* call(url + VENDOR_WEBHOOK, { method: "POST", headers, body })
+          assert.deepStrictEqual([reply.status, reply.body.code], [415, "unsupported_media_type"], reason)
+          assert.include(String(reply.body.message), reason)
+        }
+        const plain = { method: "POST", headers: { "content-encoding": "identity" }, body: '{"said":"café"}' }
+        assert.strictEqual((yield* call(url + VENDOR_WEBHOOK, plain)).status, 401)
+      }),
   )
 
   servedTest(
-    "of an address that has sent many refused ones gets 429 without reading its body, and others do not",
+    "a vendor's webhook that its headers disprove is refused without reading its body",
+    shop,
+    ({ port, world }) =>
+      Effect.gen(function* () {
+        world.webhookRefusal = MISSING
+        assert.deepStrictEqual(yield* announce(port, VENDOR_WEBHOOK), { status: 401, connection: "close" })
+        world.webhookRefusal = { _tag: "unexpected" }
+        assert.deepStrictEqual(yield* announce(port, "/api/webhook/nobody"), { status: 404, connection: "close" })
+      }),
+  )
+
+  servedTest(
+    "a vendor's webhook of an address that has sent many refused ones gets 429 without reading its body, and others do not",
     { Security: { ...shop.Security, TrustedProxies: ["127.0.0.1"], RateLimitConcurrency: 0 } },
     ({ port, url, world }) =>
       Effect.gen(function* () {
@@ -121,7 +127,7 @@ describe("a vendor's webhook", () => {
   )
 
   servedTest(
-    "of an address that sends large bodies slowly is refused after a few at once, and small ones are not",
+    "a vendor's webhook of an address that sends large bodies slowly is refused after a few at once, and small ones are not",
     shop,
     ({ port, url, world }) =>
       Effect.gen(function* () {
@@ -156,7 +162,7 @@ describe("a vendor's webhook", () => {
       }),
   )
 
-  it("of which campaigns share the key is authenticated once", () => {
+  it("a vendor's webhook whose key campaigns share is authenticated once", () => {
     const verified: Array<string> = []
     const reader = (campaign: string, proof: string | undefined) => ({
       campaign,

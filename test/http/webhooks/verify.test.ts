@@ -56,7 +56,7 @@ it("without token and secret, none is accepted by a gate that other machines rea
 })
 
 describe("a signature", () => {
-  it("of the standard's test vector passes at its own time", () => {
+  it("a signature of the standard's test vector passes at its own time", () => {
     expect(verify({})).toBeUndefined()
     expect(sign(secret, vector.webhookId ?? "", String(signedAt), vector.rawBody)).toBe(vector.webhookSignature)
   })
@@ -94,14 +94,14 @@ describe("a signature", () => {
   })
 
   it.each([["webhookId"], ["webhookTimestamp"], ["webhookSignature"]])(
-    "without %s is told which headers are expected",
+    "a signature without %s is told which headers are expected",
     (name) => {
       expect(verify({ [name]: undefined })).toBe("Expected webhook-id, webhook-timestamp and webhook-signature.")
     },
   )
 
   it.each([["soon"], [""], ["-1"], ["1614265330.5"], ["1e9"], ["9".repeat(20)]])(
-    "at the time %j is refused",
+    "a signature at the time %j is refused",
     (time) => {
       expect(verify({ webhookTimestamp: time })).toMatch(/^webhook-timestamp: /)
     },
@@ -125,7 +125,7 @@ describe("a token", () => {
     expect(verify(bare, tokens)).toMatch(/^x-api-token: Expected /)
   })
 
-  it("or a signature passes if both are configured, and a wrong token does not", () => {
+  it("a token or a signature passes if both are configured, and a wrong token does not", () => {
     const both = security({ tokens: ["token"], secrets: [secret] })
     expect(verify({}, both)).toBeUndefined()
     expect(verify({ ...bare, apiToken: "token" }, both)).toBeUndefined()
@@ -159,7 +159,7 @@ describe("the ids in a body", () => {
     [{ webSessionId: "a", conversationSessionId: "b", more: "c" }, ["a", "b"]],
     [{ ConversationSessionId: "a", WebSessionId: "a" }, ["a"]],
     [{ ConversationSessionId: 5, WebSessionId: "a" }, ["a"]],
-  ])("of %j are %j", (body, ids) => {
+  ])("the ids in a body of %j are %j", (body, ids) => {
     expect(sessionIdsOf(body)).toEqual(ids)
   })
 
@@ -172,7 +172,7 @@ describe("the ids in a body", () => {
     [{ ConversationSessionId: null }],
     [{ ConversationSessionId: "x".repeat(257) }],
     [{ id: "a" }],
-  ])("of %j are none", (body) => {
+  ])("the ids in a body of %j are none", (body) => {
     expect(sessionIdsOf(body)).toBeUndefined()
   })
 })

@@ -60,7 +60,7 @@ describe("the key of one campaign", () => {
   )
 
   vendorTest(
-    "that several campaigns share ends a session of any of them",
+    "a key that several campaigns share ends a session of any of them",
     elevenlabs,
     (world) =>
       Effect.gen(function* () {
@@ -82,7 +82,7 @@ describe("the key of one campaign", () => {
 
 describe("a LiveKit room", () => {
   vendorTest(
-    "that closes while its token opens it again keeps its slot until the token has expired",
+    "a LiveKit room that closes while its token opens it again keeps its slot until the token has expired",
     livekit,
     (world) =>
       Effect.gen(function* () {
@@ -106,19 +106,22 @@ describe("a LiveKit room", () => {
       }),
   )
 
-  vendorTest("that closes early and stays closed gives its slot back when its token has expired", livekit, (world) =>
-    Effect.gen(function* () {
-      const started = yield* ask(1)
-      const webhook = world.fake.hangUp(yield* joined(world, started))
-      assert.isDefined(webhook)
-      if (webhook === undefined) return
-      yield* Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
-      // 20 s of the token, and the minute that LiveKit's server adds
-      yield* world.pass(1)
-      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
-      yield* world.pass(0.5)
-      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
-    }),
+  vendorTest(
+    "a LiveKit room that closes early and stays closed gives its slot back when its token has expired",
+    livekit,
+    (world) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const webhook = world.fake.hangUp(yield* joined(world, started))
+        assert.isDefined(webhook)
+        if (webhook === undefined) return
+        yield* Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
+        // 20 s of the token, and the minute that LiveKit's server adds
+        yield* world.pass(1)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+        yield* world.pass(0.5)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
   )
 })
 
@@ -129,40 +132,46 @@ describe("a LiveKit room that opens", () => {
       ? Effect.die(new Error("there is no webhook"))
       : Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
 
-  vendorTest("again after its end, with a token that the server has renewed, is closed", livekit, (world) =>
-    Effect.gen(function* () {
-      const started = yield* ask(1)
-      const id = yield* joined(world, started)
-      assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
-      assert.isTrue(world.fake.isRunning(id))
-      yield* world.pass(2)
-      assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
-      const other = yield* ask(2)
-      const othersRoom = yield* joined(world, other)
-      yield* Effect.sync(() => world.fake.open?.(id))
-      assert.isTrue(world.fake.isRunning(id))
-      assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
-      assert.isFalse(world.fake.isRunning(id))
-      yield* receive(world.fake.webhook(begun(othersRoom)))
-      assert.isTrue(world.fake.isRunning(othersRoom))
-      assert.strictEqual(yield* stateOf(other.uniqueRequestId), "live")
-    }),
+  vendorTest(
+    "a LiveKit room that opens again after its end, with a token that the server has renewed, is closed",
+    livekit,
+    (world) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const id = yield* joined(world, started)
+        assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
+        assert.isTrue(world.fake.isRunning(id))
+        yield* world.pass(2)
+        assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
+        const other = yield* ask(2)
+        const othersRoom = yield* joined(world, other)
+        yield* Effect.sync(() => world.fake.open?.(id))
+        assert.isTrue(world.fake.isRunning(id))
+        assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
+        assert.isFalse(world.fake.isRunning(id))
+        yield* receive(world.fake.webhook(begun(othersRoom)))
+        assert.isTrue(world.fake.isRunning(othersRoom))
+        assert.strictEqual(yield* stateOf(other.uniqueRequestId), "live")
+      }),
   )
 
-  vendorTest("for a gate with another store stays open, however often the webhook is delivered", livekit, (world) =>
-    Effect.gen(function* () {
-      const id = `voicegate-1700000000-${"b".repeat(22)}`
-      world.fake.open?.(id)
-      for (let delivery = 0; delivery < 3; delivery++) {
-        yield* receive(world.fake.webhook(begun(id)))
-        assert.isTrue(world.fake.isRunning(id))
-      }
-    }),
+  vendorTest(
+    "a LiveKit room that opens for a gate with another store stays open, however often the webhook is delivered",
+    livekit,
+    (world) =>
+      Effect.gen(function* () {
+        const id = `voicegate-1700000000-${"b".repeat(22)}`
+        world.fake.open?.(id)
+        for (let delivery = 0; delivery < 3; delivery++) {
+          yield* receive(world.fake.webhook(begun(id)))
+          assert.isTrue(world.fake.isRunning(id))
+        }
+      }),
   )
 })
 
 describe("a Daily room", () => {
-  vendorTest("that is opened again after its end, whoever has a token of it, is closed", daily, (world) =>
+  vendorTest("a Daily room that is opened again after its end, whoever has a token of it, is closed", daily, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
@@ -180,7 +189,7 @@ describe("a Daily room", () => {
   )
 
   vendorTest(
-    "of another campaign's agent is nobody's to end, although the key is the same",
+    "a Daily room of another campaign's agent is nobody's to end, although the key is the same",
     daily,
     (world) =>
       Effect.gen(function* () {
@@ -198,7 +207,7 @@ describe("a Daily room", () => {
 })
 
 describe("the word of a page", () => {
-  vendorTest("that repeats it gives one slot back, not that of the next call", deepgram, (world) =>
+  vendorTest("the word of a page that repeats it gives one slot back, not that of the next call", deepgram, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const first = yield* ask(1)
@@ -236,7 +245,7 @@ describe("the word of a page", () => {
 describe("a hostile caller", () => {
   for (const clientIdentifier of [".", ".."]) {
     vendorTest(
-      `whose identifier is ${clientIdentifier} does not change the path of the start`,
+      `a hostile caller whose identifier is ${clientIdentifier} does not change the path of the start`,
       generic,
       (world) =>
         Effect.gen(function* () {
@@ -255,15 +264,21 @@ describe("a hostile caller", () => {
     [retell, 400],
     [generic, 422],
   ] as const) {
-    vendorTest(`whose words a refusal of ${subject.platform} quotes does not make all others wait`, subject, (world) =>
-      Effect.gen(function* () {
-        const words = "all lines are busy: concurrency"
-        const refusal = { status, body: { message: `bad variable ${words}` } }
-        world.fake.failNext(refusal)
-        assert.strictEqual((yield* Effect.flip(initiate({ metadata: { [words]: "" } }))).reason._tag, "RequestRefused")
-        world.fake.failNext(refusal)
-        assert.strictEqual((yield* Effect.flip(initiate())).reason._tag, "AtCapacity")
-      }),
+    vendorTest(
+      `a hostile caller whose words a refusal of ${subject.platform} quotes does not make all others wait`,
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const words = "all lines are busy: concurrency"
+          const refusal = { status, body: { message: `bad variable ${words}` } }
+          world.fake.failNext(refusal)
+          assert.strictEqual(
+            (yield* Effect.flip(initiate({ metadata: { [words]: "" } }))).reason._tag,
+            "RequestRefused",
+          )
+          world.fake.failNext(refusal)
+          assert.strictEqual((yield* Effect.flip(initiate())).reason._tag, "AtCapacity")
+        }),
     )
   }
 })

@@ -20,62 +20,74 @@ const daily = subjectOf("daily", makeFakeDaily)
 const GENERIC = makeFakeGeneric(() => 0).settings.Generic
 
 describe("a Daily room", () => {
-  vendorTest("that is made slowly, and its token even more so, has started nothing", daily, ({ fake, pass }) =>
-    Effect.gen(function* () {
-      const answered = [10_000, 10_000]
-      const slow: typeof globalThis.fetch = (...request) =>
-        Effect.runPromise(
-          Effect.andThen(
-            Effect.provideService(Effect.sleep(answered.shift() ?? 0), Clock.Clock, clock),
-            Effect.promise(() => fake.fetch(...request)),
-          ),
-        )
-      const clock = yield* Clock.Clock
-      const caller = yield* Effect.forkChild(Effect.provideService(waits(1), FetchHttpClient.Fetch, slow))
-      yield* pass(0.4)
-      const { uniqueRequestId } = yield* Fiber.join(caller)
-      assert.strictEqual(yield* stateOf(uniqueRequestId), "called")
-    }),
+  vendorTest(
+    "a Daily room that is made slowly, and its token even more so, has started nothing",
+    daily,
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const answered = [10_000, 10_000]
+        const slow: typeof globalThis.fetch = (...request) =>
+          Effect.runPromise(
+            Effect.andThen(
+              Effect.provideService(Effect.sleep(answered.shift() ?? 0), Clock.Clock, clock),
+              Effect.promise(() => fake.fetch(...request)),
+            ),
+          )
+        const clock = yield* Clock.Clock
+        const caller = yield* Effect.forkChild(Effect.provideService(waits(1), FetchHttpClient.Fetch, slow))
+        yield* pass(0.4)
+        const { uniqueRequestId } = yield* Fiber.join(caller)
+        assert.strictEqual(yield* stateOf(uniqueRequestId), "called")
+      }),
   )
 })
 
 describe("a vendor's other host", () => {
-  vendorTest("that cannot be reached stops no starts, and is not asked for a while", vapi, (world) =>
-    Effect.gen(function* () {
-      const end = PlatformApi.use((api) => api.end?.("default", { sessionIds: ["call-1"] }) ?? Effect.void)
-      yield* initiate()
-      world.refuse(END_PATHS, "unreachable")
-      const calls = 2 * CIRCUIT_FAILURES
-      const errors = yield* Effect.forEach(Array.from({ length: calls }), () => Effect.flip(end), {
-        concurrency: "unbounded",
-      })
-      assert.deepInclude(errors.at(-1)?.reason, { _tag: "Unavailable" })
-      const asked = world.refuse(END_PATHS, "unreachable")
-      assert.deepInclude((yield* Effect.flip(end)).reason, { reason: "circuit_open" })
-      assert.strictEqual(world.refuse(undefined), asked)
-      assert.deepStrictEqual((yield* initiate()).sessionIds, ["call-2"])
-    }),
+  vendorTest(
+    "a vendor's other host that cannot be reached stops no starts, and is not asked for a while",
+    vapi,
+    (world) =>
+      Effect.gen(function* () {
+        const end = PlatformApi.use((api) => api.end?.("default", { sessionIds: ["call-1"] }) ?? Effect.void)
+        yield* initiate()
+        world.refuse(END_PATHS, "unreachable")
+        const calls = 2 * CIRCUIT_FAILURES
+        const errors = yield* Effect.forEach(Array.from({ length: calls }), () => Effect.flip(end), {
+          concurrency: "unbounded",
+        })
+        assert.deepInclude(errors.at(-1)?.reason, { _tag: "Unavailable" })
+        const asked = world.refuse(END_PATHS, "unreachable")
+        assert.deepInclude((yield* Effect.flip(end)).reason, { reason: "circuit_open" })
+        assert.strictEqual(world.refuse(undefined), asked)
+        assert.deepStrictEqual((yield* initiate()).sessionIds, ["call-2"])
+      }),
   )
 })
 
 describe("a hostile vendor", () => {
-  vendorTest("that gives a session of Pipecat an id with a path has not confirmed its start", pipecat, (world) =>
-    Effect.gen(function* () {
-      world.fake.failNext({ status: 200, body: { sessionId: "..", dailyRoom: "https://x.example", dailyToken: "t" } })
-      const { reason } = yield* Effect.flip(initiate())
-      assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: true })
-    }),
+  vendorTest(
+    "a hostile vendor that gives a session of Pipecat an id with a path has not confirmed its start",
+    pipecat,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 200, body: { sessionId: "..", dailyRoom: "https://x.example", dailyToken: "t" } })
+        const { reason } = yield* Effect.flip(initiate())
+        assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: true })
+      }),
   )
 
-  vendorTest("whose room cannot be joined, because its token was refused, has started nothing", daily, (world) =>
-    Effect.gen(function* () {
-      world.fake.failNext(
-        { status: 200, body: { url: "https://fake.daily.example/x" } },
-        { status: 500, body: "<html>" },
-      )
-      const { reason } = yield* Effect.flip(initiate())
-      assert.deepInclude(reason, { _tag: "Unavailable", reason: "server_error", mayHaveHappened: false })
-    }),
+  vendorTest(
+    "a hostile vendor whose room cannot be joined, because its token was refused, has started nothing",
+    daily,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext(
+          { status: 200, body: { url: "https://fake.daily.example/x" } },
+          { status: 500, body: "<html>" },
+        )
+        const { reason } = yield* Effect.flip(initiate())
+        assert.deepInclude(reason, { _tag: "Unavailable", reason: "server_error", mayHaveHappened: false })
+      }),
   )
 
   vendorTest("cannot send the gate to another host to end a call", vapi, (world) =>
@@ -98,7 +110,7 @@ describe("a hostile vendor", () => {
   )
 
   vendorTest(
-    "that repeats a key of the start's body does not bring it into a message",
+    "a hostile vendor that repeats a key of the start's body does not bring it into a message",
     generic,
     (world) =>
       Effect.gen(function* () {
@@ -112,19 +124,22 @@ describe("a hostile vendor", () => {
   )
 
   for (const expires_at of [1e300, -1e300, 0]) {
-    vendorTest(`that names no possible time of expiry (${expires_at}) fails no start`, retell, (world) =>
-      Effect.gen(function* () {
-        world.fake.failNext({ status: 201, body: { call_id: "call_1", access_token: "token", expires_at } })
-        const { credential, sessionIds } = yield* initiate()
-        assert.deepStrictEqual(sessionIds, ["call_1"])
-        assert.strictEqual(credential?.shape, "token")
-      }),
+    vendorTest(
+      `a hostile vendor that names no possible time of expiry (${expires_at}) fails no start`,
+      retell,
+      (world) =>
+        Effect.gen(function* () {
+          world.fake.failNext({ status: 201, body: { call_id: "call_1", access_token: "token", expires_at } })
+          const { credential, sessionIds } = yield* initiate()
+          assert.deepStrictEqual(sessionIds, ["call_1"])
+          assert.strictEqual(credential?.shape, "token")
+        }),
     )
   }
 
   for (const id of ["\ud800", "..", ".", "a b", "x".repeat(257), "\u0000"]) {
     vendorTest(
-      `that gives a session the id ${JSON.stringify(id).slice(0, 12)} has not confirmed its start`,
+      `a hostile vendor that gives a session the id ${JSON.stringify(id).slice(0, 12)} has not confirmed its start`,
       retell,
       (world) =>
         Effect.gen(function* () {
@@ -134,7 +149,7 @@ describe("a hostile vendor", () => {
         }),
     )
     vendorTest(
-      `without an adapter that gives the id ${JSON.stringify(id).slice(0, 12)} has not confirmed its start`,
+      `a hostile vendor without an adapter that gives the id ${JSON.stringify(id).slice(0, 12)} has not confirmed its start`,
       generic,
       (world) =>
         Effect.gen(function* () {

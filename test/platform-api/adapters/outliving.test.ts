@@ -63,7 +63,7 @@ describe("a credential that outlives the start window", () => {
     [generic, /the vendor decides how long a credential is valid/, { Generic: { ...GENERIC } }],
   ] as const) {
     vendorTest(
-      `of ${subject.platform} is named by the check, with what bounds it`,
+      `a credential of ${subject.platform} that outlives the start window is named by the check, with what bounds it`,
       subject,
       () =>
         Effect.gen(function* () {
@@ -75,22 +75,25 @@ describe("a credential that outlives the start window", () => {
     )
   }
 
-  vendorTest("of ElevenLabs holds the slot of a caller who has left until it has expired", elevenlabs, (world) =>
-    Effect.gen(function* () {
-      const { credential, uniqueRequestId } = yield* ask(1)
-      yield* leave(uniqueRequestId)
-      yield* world.pass(14.9)
-      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
-      yield* world.pass(2)
-      assert.strictEqual(yield* stateOf(uniqueRequestId), "ended")
-      assert.isUndefined(credential && world.fake.join(credential))
-    }),
+  vendorTest(
+    "a credential of ElevenLabs that outlives the start window holds the slot of a caller who has left until it has expired",
+    elevenlabs,
+    (world) =>
+      Effect.gen(function* () {
+        const { credential, uniqueRequestId } = yield* ask(1)
+        yield* leave(uniqueRequestId)
+        yield* world.pass(14.9)
+        assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
+        yield* world.pass(2)
+        assert.strictEqual(yield* stateOf(uniqueRequestId), "ended")
+        assert.isUndefined(credential && world.fake.join(credential))
+      }),
   )
 
   for (const subject of [retell, vapi, ultravox]) {
     for (const status of [200, 403]) {
       vendorTest(
-        `of ${subject.platform} holds the slot of a caller who has left until the call is over, if the vendor answers ${status} and does not end it`,
+        `a credential of ${subject.platform} that outlives the start window holds the slot of a caller who has left until the call is over, if the vendor answers ${status} and does not end it`,
         subject,
         (world) =>
           Effect.gen(function* () {
@@ -111,7 +114,7 @@ describe("a credential that outlives the start window", () => {
   }
 
   vendorTest(
-    "of a vendor that ends no calls holds the slot of a caller who has left until the call is over",
+    "a credential of a vendor that ends no calls holds the slot of a caller who has left until the call is over",
     generic,
     (world) =>
       Effect.gen(function* () {

@@ -163,14 +163,17 @@ describe("the check of a vendor's own settings", () => {
     )
   }
 
-  vendorTest("of Ultravox, where each call names its webhook, does not read the account's", ultravox, (world) =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* broken, [])
-      assert.notInclude(
-        world.fake.requests.map(({ path }) => path),
-        "/api/webhooks",
-      )
-    }),
+  vendorTest(
+    "the check of Ultravox's own settings, where each call names its webhook, does not read the account's",
+    ultravox,
+    (world) =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* broken, [])
+        assert.notInclude(
+          world.fake.requests.map(({ path }) => path),
+          "/api/webhooks",
+        )
+      }),
   )
 
   saysOf(
@@ -366,27 +369,33 @@ describe("the check of a vendor's own settings", () => {
 })
 
 describe("a vendor's figures of its calls", () => {
-  vendorTest("without a hard cap leave the limit to the vendor's refusals, and callers are called", ultravox, (world) =>
-    Effect.gen(function* () {
-      world.fake.failNext({ status: 200, body: { activeCalls: 3, allowedConcurrentCalls: null } })
-      const { limit } = yield* PlatformApi.use((api) => api.concurrency("default"))
-      assert.strictEqual(limit, Number.POSITIVE_INFINITY)
-    }),
+  vendorTest(
+    "a vendor's figures of its calls without a hard cap leave the limit to the vendor's refusals, and callers are called",
+    ultravox,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 200, body: { activeCalls: 3, allowedConcurrentCalls: null } })
+        const { limit } = yield* PlatformApi.use((api) => api.concurrency("default"))
+        assert.strictEqual(limit, Number.POSITIVE_INFINITY)
+      }),
   )
 
-  vendorTest("of Retell are less those that are reserved for callers by telephone", retell, (world) =>
-    Effect.gen(function* () {
-      const figures = { current_concurrency: 1, concurrency_limit: 20, reserved_inbound_concurrency: 15 }
-      world.fake.failNext({ status: 200, body: figures })
-      assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 5, inUse: 1 })
-      // calls up to the burst limit cost more
-      const burst = { concurrency_burst_enabled: true, concurrency_burst_limit: 60 }
-      world.fake.failNext({ status: 200, body: { ...figures, ...burst } })
-      assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 5, inUse: 1 })
-    }),
+  vendorTest(
+    "Retell's figures of its calls are less those that are reserved for callers by telephone",
+    retell,
+    (world) =>
+      Effect.gen(function* () {
+        const figures = { current_concurrency: 1, concurrency_limit: 20, reserved_inbound_concurrency: 15 }
+        world.fake.failNext({ status: 200, body: figures })
+        assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 5, inUse: 1 })
+        // calls up to the burst limit cost more
+        const burst = { concurrency_burst_enabled: true, concurrency_burst_limit: 60 }
+        world.fake.failNext({ status: 200, body: { ...figures, ...burst } })
+        assert.deepStrictEqual(yield* PlatformApi.use((api) => api.concurrency("default")), { limit: 5, inUse: 1 })
+      }),
   )
 
-  vendorTest("of ElevenLabs are the agent's own limit and its live count", elevenlabs, (world) =>
+  vendorTest("ElevenLabs' figures of its calls are the agent's own limit and its live count", elevenlabs, (world) =>
     Effect.gen(function* () {
       world.fake.setLimit(3)
       yield* ask(1)
@@ -406,7 +415,7 @@ describe("a vendor's figures of its calls", () => {
   )
 
   vendorTest(
-    "of Vapi are those of its answers to starts, and nobody needs to be refused after the first",
+    "Vapi's figures of its calls are those of its answers to starts, and nobody needs to be refused after the first",
     vapi,
     (world) =>
       Effect.gen(function* () {
@@ -423,7 +432,7 @@ describe("a vendor's figures of its calls", () => {
 
   for (const told of ["10", null, -1, 0, 1e9, {}, [2]])
     vendorTest(
-      `of Vapi that are ${JSON.stringify(told)} do not fail the start that has them`,
+      `Vapi's figures of its calls that are ${JSON.stringify(told)} do not fail the start that has them`,
       vapi,
       (world) =>
         Effect.gen(function* () {
@@ -439,7 +448,7 @@ describe("a vendor's figures of its calls", () => {
       { MaxConcurrency: undefined },
     )
 
-  vendorTest("of when Retell's token expires, in another shape, do not fail the start", retell, (world) =>
+  vendorTest("a time in another shape at which Retell's token expires does not fail the start", retell, (world) =>
     Effect.gen(function* () {
       const call = { call_id: "call_1", access_token: "token-1", expires_at: "2026-11-27T02:00:00Z" }
       world.fake.failNext({ status: 201, body: call })
@@ -448,7 +457,7 @@ describe("a vendor's figures of its calls", () => {
   )
 
   vendorTest(
-    "of Vapi are unknown until the first start, whose refusal keeps the place",
+    "Vapi's figures of its calls are unknown until the first start, whose refusal keeps the place",
     vapi,
     (world) =>
       Effect.gen(function* () {

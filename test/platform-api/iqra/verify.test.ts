@@ -13,7 +13,7 @@ import {
 import { against, json, no, ok } from "../support.ts"
 
 describe("reading", () => {
-  describe("verifies a campaign's settings", () => {
+  describe("the check of a campaign's settings", () => {
     const business = ok({ name: "Shop" })
     const campaign = ok({ name: "Front", sessionEnded: { url: "https://gate.example/hook?secret=s" } })
     const regions = ok([{ id: "eu" }, { id: "us" }])
@@ -31,7 +31,7 @@ describe("reading", () => {
       )
     }
 
-    it.effect("and shows names of the platform on one line, of a length that somebody reads", () =>
+    it.effect("shows names of the platform on one line, of a length that somebody reads", () =>
       Effect.gen(function* () {
         const many = ok(Array.from({ length: 2_000 }, (_, at) => ({ id: `region-${at}` })))
         const { findings } = yield* verify([ok({ name: "Shop\u001b[2J\nok    region: eu" }), campaign, many])
@@ -40,7 +40,7 @@ describe("reading", () => {
       }),
     )
 
-    it.effect("by business, web campaign and region, each with its own harmless read", () =>
+    it.effect("checks business, web campaign and region, each with its own harmless read", () =>
       Effect.gen(function* () {
         const { paths, says, states } = yield* verify([business, campaign, regions])
         assert.deepStrictEqual(states, ["ok", "ok", "ok"])
@@ -90,7 +90,7 @@ describe("reading", () => {
         [{ status: 200, body: "<!doctype html>" }],
         /\.BaseUrl: .*not in the platform's format: check BaseUrl/,
       ],
-    ])("and names the setting of %s", ([, answers, words]) =>
+    ])("names the setting of %s", ([, answers, words]) =>
       Effect.gen(function* () {
         const { says, states } = yield* verify(answers)
         assert.strictEqual(states.filter((state) => state === "failed").length, 1, says)
@@ -108,7 +108,7 @@ describe("reading", () => {
       ["another web server", { status: 404, body: "<h1>Not Found</h1>" }, "", "api/v1"],
       ["the platform's pages", { status: 200, body: "<!doctype html>" }, "", "api/v1"],
       ["a part of the path", json(404, { detail: "Not Found" }), "api/", "api/v1"],
-    ])("and says what the address probably lacks: %s", ([, answer, path, expected]) =>
+    ])("says what the address probably lacks: %s", ([, answer, path, expected]) =>
       Effect.gen(function* () {
         const server = yield* scriptedServer(() => answer)
         const configured = campaignOf({ BaseUrl: `${server.url}${path}` })
@@ -120,7 +120,7 @@ describe("reading", () => {
       }).pipe(Effect.scoped),
     )
 
-    it.effect("and adds no path to an address that has it", () =>
+    it.effect("adds no path to an address that has it", () =>
       Effect.gen(function* () {
         for (const answer of [
           { status: 404, body: "" },
@@ -131,7 +131,7 @@ describe("reading", () => {
       }),
     )
 
-    it.effect("and names the setting when https is set for a server without TLS, and nothing was sent", () =>
+    it.effect("names the setting when https is set for a server without TLS, and nothing was sent", () =>
       Effect.gen(function* () {
         const server = yield* scriptedServer(() => business)
         const configured = campaignOf({ BaseUrl: `${server.url.replace(/^http:/, "https:")}api/v1/` })
@@ -147,7 +147,7 @@ describe("reading", () => {
       }).pipe(Effect.scoped),
     )
 
-    it.effect("and blames no setting when the platform itself fails", () =>
+    it.effect("blames no setting when the platform itself fails", () =>
       Effect.gen(function* () {
         const { says, states } = yield* verify([json(500, {})])
         assert.strictEqual(states[0], "failed")
@@ -160,7 +160,7 @@ describe("reading", () => {
       }),
     )
 
-    it.effect("and reports what the platform does not reveal", () =>
+    it.effect("reports what the platform does not reveal", () =>
       Effect.gen(function* () {
         const may = no("R:PERMISSION_MISSING", "this key needs the permission", 403)
         for (const silent of [{ status: 404, body: "" }, no("ROUTE_NOT_FOUND", "no endpoint", 404), may]) {

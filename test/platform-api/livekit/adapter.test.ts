@@ -123,7 +123,7 @@ describe("a webhook of LiveKit", () => {
     assert.isDefined(verify(await new AccessToken(KEY, SECRET, { identity: "ada" }).toJwt()))
   })
 
-  it("of the fake is accepted by LiveKit's receiver", async () => {
+  it("a webhook of LiveKit's fake is accepted by LiveKit's receiver", async () => {
     const { headers, rawBody } = makeFakeLiveKit(Date.now).webhook(JSON.parse(body))
     const event = await new WebhookReceiver(KEY, SECRET).receive(rawBody, headers.authorization)
     assert.strictEqual(event.event, "room_finished")
@@ -142,7 +142,7 @@ describe("a JSON Web Token", () => {
     assert.isUndefined(verifyJwt(token, SECRET, NOW + 90_000))
   })
 
-  it("without an end, with another algorithm or another signature is refused", () => {
+  it("a JSON Web Token without an end, with another algorithm or another signature is refused", () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
     const [header = "", payload = "", signature = ""] = signJwt(claims, SECRET).split(".")
     for (const token of [

@@ -7,7 +7,7 @@ import { ask, stateOf, waits } from "../adapters/rig.ts"
 import { begins, hangUpsIn, relayed } from "./relay-rig.ts"
 
 describe("a call", () => {
-  relayed("that is over is noticed within seconds, and its slot is freed once", ({ fake, pass }) =>
+  relayed("a call that is over is noticed within seconds, and its slot is freed once", ({ fake, pass }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
       const id = yield* begins(started)
@@ -24,7 +24,7 @@ describe("a call", () => {
     }),
   )
 
-  relayed("whose connection breaks goes on, and is watched again", ({ fake, pass }) =>
+  relayed("a call whose connection breaks goes on, and is watched again", ({ fake, pass }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
       const id = yield* begins(started)
@@ -43,7 +43,7 @@ describe("a call", () => {
     }),
   )
 
-  relayed("that is unknown from its beginning on keeps its slot for now", ({ fake, pass }) =>
+  relayed("a call that is unknown from its beginning on keeps its slot for now", ({ fake, pass }) =>
     Effect.gen(function* () {
       fake.refuseSidebands(404)
       const started = yield* ask(1)
@@ -78,7 +78,7 @@ describe("a call", () => {
   )
 
   relayed(
-    "whose connections are refused is watched no longer than the longest call",
+    "a call whose connections are refused is watched no longer than the longest call",
     ({ pass }) =>
       Effect.gen(function* () {
         let asked = 0
@@ -99,7 +99,7 @@ describe("a call", () => {
     { MaxCallMinutes: 5 },
   )
 
-  relayed("whose caller leaves is hung up, and the slot is free at once", ({ fake }) =>
+  relayed("a call whose caller leaves is hung up, and the slot is free at once", ({ fake }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
       const id = yield* begins(started)

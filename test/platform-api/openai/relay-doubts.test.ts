@@ -12,27 +12,29 @@ describe("an offer that may have begun a call", () => {
     ["whose answer is no SDP and names no call", { status: 201, body: "<html>" }],
     ["that ends as 500", { status: 500, body: "<html>" }],
   ] as const) {
-    relayed(`${what} is sent once, holds its slot for five minutes, and its caller keeps the place`, ({ fake, pass }) =>
-      Effect.gen(function* () {
-        const started = yield* ask(1)
-        const behind = yield* waits(2)
-        fake.failNext(trouble)
-        assert.strictEqual(yield* fails(started), "agent_unavailable")
-        assert.strictEqual(yield* fails(started), "credential_used")
-        // both pages ask for their state, so that they keep their places
-        for (let asked = 0; asked < 19; asked++) {
-          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "waiting", `${asked}`)
-          assert.strictEqual(yield* stateOf(behind.uniqueRequestId), "waiting", `${asked}`)
-          yield* pass(0.25)
-        }
-        assert.lengthOf(callsIn(fake), 1)
-        for (let asked = 0; asked < 2; asked++) {
-          yield* stateOf(started.uniqueRequestId)
-          yield* stateOf(behind.uniqueRequestId)
-          yield* pass(0.25)
-        }
-        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "called")
-      }),
+    relayed(
+      `an offer ${what} is sent once, holds its slot for five minutes, and its caller keeps the place`,
+      ({ fake, pass }) =>
+        Effect.gen(function* () {
+          const started = yield* ask(1)
+          const behind = yield* waits(2)
+          fake.failNext(trouble)
+          assert.strictEqual(yield* fails(started), "agent_unavailable")
+          assert.strictEqual(yield* fails(started), "credential_used")
+          // both pages ask for their state, so that they keep their places
+          for (let asked = 0; asked < 19; asked++) {
+            assert.strictEqual(yield* stateOf(started.uniqueRequestId), "waiting", `${asked}`)
+            assert.strictEqual(yield* stateOf(behind.uniqueRequestId), "waiting", `${asked}`)
+            yield* pass(0.25)
+          }
+          assert.lengthOf(callsIn(fake), 1)
+          for (let asked = 0; asked < 2; asked++) {
+            yield* stateOf(started.uniqueRequestId)
+            yield* stateOf(behind.uniqueRequestId)
+            yield* pass(0.25)
+          }
+          assert.strictEqual(yield* stateOf(started.uniqueRequestId), "called")
+        }),
     )
   }
 
@@ -44,7 +46,7 @@ describe("an offer that may have begun a call", () => {
     ["that ends as 502", { status: 502, body: "<html>", headers: { location: "/v1/realtime/calls/rtc_9" } }],
   ] as const) {
     relayed(
-      `${what} holds no slot: its caller is called again, and a call that was named is hung up`,
+      `an offer ${what} holds no slot: its caller is called again, and a call that was named is hung up`,
       ({ fake, pass }) =>
         Effect.gen(function* () {
           const started = yield* ask(1)
@@ -62,16 +64,18 @@ describe("an offer that may have begun a call", () => {
     )
   }
 
-  relayed("and whose call is named, but cannot be hung up, holds its slot", ({ fake, pass }) =>
-    Effect.gen(function* () {
-      const started = yield* ask(1)
-      const down = { status: 502, body: "<html>" }
-      fake.failNext({ ...down, headers: { location: "/v1/realtime/calls/rtc_9" } }, down, down)
-      assert.strictEqual(yield* fails(started), "agent_unavailable")
-      assert.lengthOf(hangUpsIn(fake), 2)
-      yield* pass(0.25)
-      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "waiting")
-    }),
+  relayed(
+    "an offer that may have begun a call and whose call is named, but cannot be hung up, holds its slot",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const down = { status: 502, body: "<html>" }
+        fake.failNext({ ...down, headers: { location: "/v1/realtime/calls/rtc_9" } }, down, down)
+        assert.strictEqual(yield* fails(started), "agent_unavailable")
+        assert.lengthOf(hangUpsIn(fake), 2)
+        yield* pass(0.25)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "waiting")
+      }),
   )
 
   relayed(
@@ -100,18 +104,20 @@ describe("an offer that may have begun a call", () => {
     { Security: { RateLimitConcurrency: 3 } },
   )
 
-  relayed("but is never answered is given up after its time limit", ({ fake, pass }) =>
-    Effect.gen(function* () {
-      const started = yield* ask(1)
-      fake.failNext("silent")
-      const page = yield* Effect.forkChild(fails(started))
-      yield* pass(0.5)
-      assert.strictEqual(yield* Fiber.join(page), "agent_unavailable")
-      assert.lengthOf(callsIn(fake), 1)
-    }),
+  relayed(
+    "an offer that may have begun a call but is never answered is given up after its time limit",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        fake.failNext("silent")
+        const page = yield* Effect.forkChild(fails(started))
+        yield* pass(0.5)
+        assert.strictEqual(yield* Fiber.join(page), "agent_unavailable")
+        assert.lengthOf(callsIn(fake), 1)
+      }),
   )
 
-  relayed("whose page left meanwhile: the call is ended", ({ fake, pass }) =>
+  relayed("the call of an offer whose page left meanwhile is ended", ({ fake, pass }) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
@@ -131,7 +137,7 @@ describe("an offer that may have begun a call", () => {
   )
 
   relayed(
-    "but has no name holds its slot until no call can last longer",
+    "an offer that may have begun a call without a name holds its slot until no call can last longer",
     ({ fake, pass }) =>
       Effect.gen(function* () {
         const gate = yield* Gatekeeper

@@ -58,7 +58,7 @@ describe("the Live API", () => {
   )
 
   relayed(
-    "that does not confirm the end of a session keeps its slot, and is asked again when the page leaves again",
+    "the Live API that does not confirm the end of a session is asked again when the page leaves again, and the slot is kept",
     ({ fake, pass }) =>
       Effect.gen(function* () {
         const started = yield* ask(1)
@@ -80,7 +80,7 @@ describe("the Live API", () => {
   )
 
   relayed(
-    "without a session in its answer has begun a call that has no name",
+    "an answer of the Live API without a session means that a call has begun that has no name",
     ({ fake }) =>
       Effect.gen(function* () {
         const started = yield* ask(1)

@@ -102,7 +102,7 @@ describe("an offer", () => {
     }),
   )
 
-  relayed("during which the end is reported: the call is ended", ({ fake, pass }) =>
+  relayed("the call of an offer during which the end is reported is ended", ({ fake, pass }) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
@@ -123,7 +123,7 @@ describe("an offer", () => {
     }),
   )
 
-  relayed("whose caller leaves before the answer: the call is hung up once it has begun", ({ fake, pass }) =>
+  relayed("the call of an offer whose caller leaves before the answer is hung up once it has begun", ({ fake, pass }) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
@@ -160,7 +160,7 @@ describe("an offer", () => {
   )
 
   relayed(
-    "with another token, of another ticket, or of nobody begins nothing and spends nothing",
+    "an offer with another token, of another ticket, or of nobody begins nothing and spends nothing",
     ({ fake }) =>
       Effect.gen(function* () {
         const [one, other] = [yield* ask(1), yield* ask(2)]
@@ -186,21 +186,23 @@ describe("an offer", () => {
     { MaxConcurrency: 2 },
   )
 
-  relayed("that comes after the start window begins nothing, and the next caller is called", ({ fake, pass }) =>
-    Effect.gen(function* () {
-      const started = yield* ask(1)
-      const next = yield* waits(2)
-      yield* pass(0.25)
-      assert.strictEqual(yield* stateOf(next.uniqueRequestId), "waiting")
-      yield* pass(0.25)
-      assert.strictEqual(yield* fails(started), "TicketOver")
-      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "missed")
-      assert.strictEqual(yield* stateOf(next.uniqueRequestId), "called")
-      assert.lengthOf(callsIn(fake), 0)
-    }),
+  relayed(
+    "an offer that comes after the start window begins nothing, and the next caller is called",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const next = yield* waits(2)
+        yield* pass(0.25)
+        assert.strictEqual(yield* stateOf(next.uniqueRequestId), "waiting")
+        yield* pass(0.25)
+        assert.strictEqual(yield* fails(started), "TicketOver")
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "missed")
+        assert.strictEqual(yield* stateOf(next.uniqueRequestId), "called")
+        assert.lengthOf(callsIn(fake), 0)
+      }),
   )
 
-  relayed("of a ticket that waits, is called or has left begins nothing", ({ fake }) =>
+  relayed("an offer of a ticket that waits, is called or has left begins nothing", ({ fake }) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)

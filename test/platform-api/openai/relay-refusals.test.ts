@@ -24,7 +24,7 @@ describe("OpenAI refuses an offer", () => {
     ["because of the rate of requests", slowDown],
   ] as const) {
     relayed(
-      `${what}: its caller is back at the head of the queue, and begins with another credential`,
+      `OpenAI refuses an offer ${what}: its caller is back at the head of the queue, and begins with another credential`,
       ({ fake, pass }) =>
         Effect.gen(function* () {
           const gate = yield* Gatekeeper
@@ -55,22 +55,24 @@ describe("OpenAI refuses an offer", () => {
     ["the model", 404, "model_not_found"],
     ["the account, which has no credit", 429, "insufficient_quota"],
   ] as const) {
-    relayed(`for ${what}, which the operator must mend: its caller keeps the place`, ({ fake }) =>
-      Effect.gen(function* () {
-        const gate = yield* Gatekeeper
-        const started = yield* ask(1)
-        fake.failNext({ status, body: { error: { code, message: `no: ${KEY}` } } })
-        assert.strictEqual(yield* fails(started), "agent_unavailable")
-        assert.deepInclude(yield* gate.status(started.uniqueRequestId), {
-          state: "waiting",
-          queuePosition: 1,
-          disrupted: true,
-        })
-      }),
+    relayed(
+      `OpenAI refuses an offer because of ${what}, which the operator must mend: its caller keeps the place`,
+      ({ fake }) =>
+        Effect.gen(function* () {
+          const gate = yield* Gatekeeper
+          const started = yield* ask(1)
+          fake.failNext({ status, body: { error: { code, message: `no: ${KEY}` } } })
+          assert.strictEqual(yield* fails(started), "agent_unavailable")
+          assert.deepInclude(yield* gate.status(started.uniqueRequestId), {
+            state: "waiting",
+            queuePosition: 1,
+            disrupted: true,
+          })
+        }),
     )
   }
 
-  relayed("for the offer: that ticket alone ends, and the slot is free", ({ fake }) =>
+  relayed("OpenAI refuses an offer that is invalid: that ticket alone ends, and the slot is free", ({ fake }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
       fake.failNext({ status: 400, body: { error: { code: "invalid_offer", message: `no: ${KEY}` } } })
@@ -82,7 +84,7 @@ describe("OpenAI refuses an offer", () => {
 
   for (const api of ["realtime", "live"] as const) {
     relayed(
-      `and quotes it: no message has a line of it, nor a part (${api})`,
+      `OpenAI refuses an offer and quotes it: no message has a line of it, nor a part (${api})`,
       ({ fake }) =>
         Effect.gen(function* () {
           const lines = [
@@ -120,7 +122,7 @@ describe("OpenAI refuses an offer", () => {
     )
   }
 
-  relayed("while it is down: its caller keeps the place", ({ fake }) =>
+  relayed("OpenAI refuses an offer while it is down: its caller keeps the place", ({ fake }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
       fake.failNext({ status: 503, body: "<html>" })
@@ -129,7 +131,7 @@ describe("OpenAI refuses an offer", () => {
     }),
   )
 
-  relayed("with the caller's own words: all others are served", ({ fake }) =>
+  relayed("OpenAI refuses an offer in the caller's own words: all others are served", ({ fake }) =>
     Effect.gen(function* () {
       const started = yield* ask(1, { dynamicVariables: { words: "concurrent" } })
       fake.failNext({ status: 400, body: { error: { message: "bad variable: concurrent" } } })

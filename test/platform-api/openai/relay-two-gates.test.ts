@@ -104,7 +104,7 @@ describe("two gates on one store", () => {
     { MaxCallMinutes: 10 },
   )
 
-  twoGates("that both watch a call free its slot once", ({ fake, first, pass, second }) =>
+  twoGates("two gates on one store that both watch a call free its slot once", ({ fake, first, pass, second }) =>
     Effect.gen(function* () {
       const started = yield* first.request({}, from)
       const { callId = "" } = yield* first.relay(started.uniqueRequestId, tokenOf(started), FAKE_SDP_OFFER)

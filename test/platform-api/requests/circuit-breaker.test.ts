@@ -71,23 +71,26 @@ describe("a platform that does not answer", () => {
     }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), fake.layer]))))
   })
 
-  it.effect("to the content of one caller only does not open the circuit, and serves everyone else", () => {
-    const fake = HttpClient.make((request) => {
-      const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-      const answer = body.includes("poison") ? new Response("", { status: 503 }) : started()
-      return Effect.succeed(HttpClientResponse.fromWeb(request, answer))
-    })
-    return Effect.gen(function* () {
-      const api = yield* PlatformApi
-      const poison = sessionConfig({ clientIdentifier: "poison" })
-      for (let i = 0; i < 200; i++) {
-        assert.deepInclude(yield* reasonOf(api.initiate(poison, "attacker")), { reason: "server_error" })
-        if (i % 20 === 0) assert.lengthOf((yield* api.initiate(sessionConfig(), `honest ${i}`)).sessionIds, 2)
-      }
-    }).pipe(
-      Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
-    )
-  })
+  it.effect(
+    "a platform that does not answer to the content of one caller only does not open the circuit, and serves everyone else",
+    () => {
+      const fake = HttpClient.make((request) => {
+        const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
+        const answer = body.includes("poison") ? new Response("", { status: 503 }) : started()
+        return Effect.succeed(HttpClientResponse.fromWeb(request, answer))
+      })
+      return Effect.gen(function* () {
+        const api = yield* PlatformApi
+        const poison = sessionConfig({ clientIdentifier: "poison" })
+        for (let i = 0; i < 200; i++) {
+          assert.deepInclude(yield* reasonOf(api.initiate(poison, "attacker")), { reason: "server_error" })
+          if (i % 20 === 0) assert.lengthOf((yield* api.initiate(sessionConfig(), `honest ${i}`)).sessionIds, 2)
+        }
+      }).pipe(
+        Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
+      )
+    },
+  )
 
   it.effect("does not stay cut off because of one caller's probes", () => {
     let away = true

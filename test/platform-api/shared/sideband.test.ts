@@ -109,7 +109,7 @@ describe("a sideband connection", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("that is refused fails with the status", () =>
+  it.live("a sideband connection that is refused fails with the status", () =>
     Effect.gen(function* () {
       const vendor = yield* serve
       for (const status of [401, 404, 503, 302]) {
@@ -120,7 +120,7 @@ describe("a sideband connection", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("that nobody answers, or whose address is none, fails with 0", () =>
+  it.live("a sideband connection that nobody answers, or whose address is none, fails with 0", () =>
     Effect.gen(function* () {
       const vendor = yield* serve
       yield* Effect.promise(() => new Promise((resolve) => vendor.server.close(resolve)))

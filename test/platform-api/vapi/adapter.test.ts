@@ -43,7 +43,7 @@ describe("a call of Vapi", () => {
   )
 
   for (const status of ["ended", "not-found", "deletion-failed"]) {
-    vendorTest(`whose state is ${status} is over`, vapi, (world) =>
+    vendorTest(`a call of Vapi whose state is ${status} is over`, vapi, (world) =>
       Effect.gen(function* () {
         yield* initiate()
         world.fake.failNext({ status: 200, body: { id: "call-1", status } })

@@ -95,7 +95,7 @@ describe("the signature of a webhook", () => {
   for (const { headers, meaning, platform, rawBody, session, settings } of CASES) {
     const { ended, verify } = webhooksOf(platform, settings)
 
-    it(`of ${platform} is the known answer, and of these bytes alone`, () => {
+    it(`the signature of a webhook of ${platform} is the known answer, and of these bytes alone`, () => {
       const webhook: VendorWebhook = { headers, rawBody }
       assert.isUndefined(verify(webhook, NOW))
       assert.deepStrictEqual(ended(JSON.parse(rawBody)), { _tag: "ended", sessions: [[session]], ...meaning })
@@ -183,7 +183,7 @@ describe("the signature of a webhook", () => {
     })
   })
 
-  it("of ElevenLabs may be one of several, in any order, beside versions that are not known", () => {
+  it("the signature of a webhook of ElevenLabs may be one of several, in any order, beside versions that are not known", () => {
     const { headers, rawBody, settings } = caseOf("elevenlabs")
     const { verify } = webhooksOf("elevenlabs", settings)
     const [time = "", signature = ""] = headers["elevenlabs-signature"]?.split(",") ?? []
@@ -209,7 +209,7 @@ describe("the signature of a webhook", () => {
     }
   })
 
-  it("of Cartesia is the secret itself", () => {
+  it("the signature of a webhook of Cartesia is the secret itself", () => {
     const { ended, verify } = webhooksOf("cartesia", {
       Cartesia: { ApiKey: "key", AgentId: "agent", WebhookSecret: "secret_cartesia_012345" },
     })
@@ -224,7 +224,7 @@ describe("the signature of a webhook", () => {
     }
   })
 
-  it("of Daily may have its time in seconds, and is absent from the request that tests a new webhook alone", () => {
+  it("the signature of a webhook of Daily may have its time in seconds, and is absent from the request that tests a new webhook alone", () => {
     const { ended, verify } = webhooksOf("daily", caseOf("daily").settings)
     const { session } = caseOf("daily")
     for (const room of [`${session}s`, session.replace(/agent$/, "other"), "room-agent", `x${session}`]) {
@@ -239,7 +239,7 @@ describe("the signature of a webhook", () => {
     assert.isUndefined(verify({ rawBody: `${test} `, headers }, NOW))
   })
 
-  it("of Ultravox may be one of several, while keys are rotated", () => {
+  it("the signature of a webhook of Ultravox may be one of several, while keys are rotated", () => {
     const { headers, rawBody, settings } = caseOf("ultravox")
     const { verify } = webhooksOf("ultravox", settings)
     const signature = headers["x-ultravox-webhook-signature"] ?? ""
@@ -247,7 +247,7 @@ describe("the signature of a webhook", () => {
     assert.isUndefined(verify({ rawBody, headers: several }, NOW))
   })
 
-  it("of Ultravox is taken when the webhook is sent again hours later: an end is idempotent", () => {
+  it("the signature of a webhook of Ultravox is taken when the webhook is sent again hours later: an end is idempotent", () => {
     const { headers, rawBody, settings } = caseOf("ultravox")
     const { verify } = webhooksOf("ultravox", settings)
     assert.isUndefined(verify({ rawBody, headers }, NOW + 23 * 60 * 60_000))

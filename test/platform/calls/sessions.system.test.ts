@@ -316,35 +316,37 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("of the telephone are queued, ringing, active and completed in time, with their conversation", () =>
-    Effect.gen(function* () {
-      const { calls, conversations, keyId, sessions, shop } = yield* started
-      const call = yield* calls.initiate({ keyId, business: shop, regionId: "eu", toNumber: "+15550100" })
-      const seen = Effect.map(calls.find("b1", call.callId), ({ status }) => status)
-      const turns = Effect.map(conversations.find("b1", call.conversationSessionId), (found) => found.turns.length)
-      const counts = Effect.all([
-        conversations.count("b1", { running: true }),
-        conversations.count("b1", { running: false, kinds: ["call"] }),
-        conversations.count("b1", { kinds: ["web"] }),
-        conversations.count("b1", { kinds: [] }),
-        conversations.count("b2", {}),
-      ])
-      assert.strictEqual(yield* seen, "queued")
-      assert.deepStrictEqual(yield* counts, [0, 0, 0, 0, 0])
-      yield* Effect.flip(turns)
-      yield* TestClock.setTime(RINGS_MILLIS)
-      assert.strictEqual(yield* seen, "ringing")
-      yield* TestClock.setTime(ANSWERS_MILLIS)
-      assert.strictEqual(yield* seen, "active")
-      assert.strictEqual(yield* turns, 1)
-      assert.deepStrictEqual(yield* counts, [1, 0, 0, 0, 0])
-      assert.strictEqual(yield* sessions.running("u1"), 1)
-      yield* TestClock.setTime(COMPLETES_MILLIS)
-      assert.deepInclude(yield* calls.find("b1", call.callId), { status: "completed", endedAt: COMPLETES_MILLIS })
-      assert.strictEqual(yield* turns, 5)
-      assert.deepStrictEqual(yield* counts, [0, 1, 0, 0, 0])
-      assert.strictEqual(yield* sessions.running("u1"), 0)
-      assert.deepStrictEqual(yield* conversations.usageCount("u1", { kind: "call" }), { count: 1, seconds: 20 })
-    }),
+  it.effect(
+    "sessions of the telephone are queued, ringing, active and completed in time, with their conversation",
+    () =>
+      Effect.gen(function* () {
+        const { calls, conversations, keyId, sessions, shop } = yield* started
+        const call = yield* calls.initiate({ keyId, business: shop, regionId: "eu", toNumber: "+15550100" })
+        const seen = Effect.map(calls.find("b1", call.callId), ({ status }) => status)
+        const turns = Effect.map(conversations.find("b1", call.conversationSessionId), (found) => found.turns.length)
+        const counts = Effect.all([
+          conversations.count("b1", { running: true }),
+          conversations.count("b1", { running: false, kinds: ["call"] }),
+          conversations.count("b1", { kinds: ["web"] }),
+          conversations.count("b1", { kinds: [] }),
+          conversations.count("b2", {}),
+        ])
+        assert.strictEqual(yield* seen, "queued")
+        assert.deepStrictEqual(yield* counts, [0, 0, 0, 0, 0])
+        yield* Effect.flip(turns)
+        yield* TestClock.setTime(RINGS_MILLIS)
+        assert.strictEqual(yield* seen, "ringing")
+        yield* TestClock.setTime(ANSWERS_MILLIS)
+        assert.strictEqual(yield* seen, "active")
+        assert.strictEqual(yield* turns, 1)
+        assert.deepStrictEqual(yield* counts, [1, 0, 0, 0, 0])
+        assert.strictEqual(yield* sessions.running("u1"), 1)
+        yield* TestClock.setTime(COMPLETES_MILLIS)
+        assert.deepInclude(yield* calls.find("b1", call.callId), { status: "completed", endedAt: COMPLETES_MILLIS })
+        assert.strictEqual(yield* turns, 5)
+        assert.deepStrictEqual(yield* counts, [0, 1, 0, 0, 0])
+        assert.strictEqual(yield* sessions.running("u1"), 0)
+        assert.deepStrictEqual(yield* conversations.usageCount("u1", { kind: "call" }), { count: 1, seconds: 20 })
+      }),
   )
 })

@@ -35,7 +35,7 @@ describe("a PostgreSQL connection string", () => {
     expect(Redacted.value(url)).toBe("postgres://me:secret@db.example/calls?application_name=x")
   })
 
-  it("with an unknown, repeated or contradictory parameter is refused, and the problem names it and no secret", () => {
+  it("a PostgreSQL connection string with an unknown, repeated or contradictory parameter is refused, and the problem names it and no secret", () => {
     for (const [parameters, named] of [
       ["?sslMode=require", "sslMode: unknown parameter"],
       ["?tls=true", "tls: unknown parameter"],

@@ -51,7 +51,7 @@ describe("open connections of one address to the platform", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("of a trusted proxy are not limited, and 0 is no limit", () =>
+  it.live("open connections of a trusted proxy to the platform are not limited, and 0 is no limit", () =>
     Effect.gen(function* () {
       for (const options of [{ connectionsPerAddress: 1, trustedProxies: LOOPBACK }, { connectionsPerAddress: 0 }]) {
         const { port } = yield* running(options)
@@ -117,7 +117,7 @@ describe("the address of a caller of the platform", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("that a proxy names in vain is said once in the log, with the option to set", () =>
+  it.live("an address of a caller that a proxy names in vain is said once in the log, with the option to set", () =>
     Effect.gen(function* () {
       const untrusted = yield* asking({})
       yield* untrusted.ask({ "x-forwarded-for": "198.51.100.7" })

@@ -57,7 +57,7 @@ const running = Effect.gen(function* () {
 })
 
 describe("a request", () => {
-  it.live("with another method than its path has is answered 405 with Allow, and OPTIONS 204", () =>
+  it.live("a request with another method than its path has is answered 405 with Allow, and OPTIONS 204", () =>
     Effect.gen(function* () {
       const { keys, send, token } = yield* running
       const headers = token(keys.users)
@@ -121,23 +121,25 @@ describe("a request", () => {
     }),
   )
 
-  it.live("with two Authorization headers is refused, also when a proxy has joined them, and is told why", () =>
-    Effect.gen(function* () {
-      const { keys, send, token } = yield* running
-      const all = Redacted.value(keys.all)
-      for (const headers of [
-        [...token(keys.all), ...token(keys.all)],
-        [...token(keys.all), "Authorization", "Token nonsense"],
-        ["authorization", `Token ${all}, Token ${all}`],
-      ]) {
-        const answer = yield* send({ path: "/api/v1/business", headers })
-        assert.strictEqual(answer.status, 400)
-        assert.deepInclude(readEnvelope(JSON.parse(answer.text)), {
-          code: "INVALID_FORMAT",
-          message: "the header Authorization was sent more than once: Expected it once",
-        })
-      }
-    }),
+  it.live(
+    "a request with two Authorization headers is refused, also when a proxy has joined them, and is told why",
+    () =>
+      Effect.gen(function* () {
+        const { keys, send, token } = yield* running
+        const all = Redacted.value(keys.all)
+        for (const headers of [
+          [...token(keys.all), ...token(keys.all)],
+          [...token(keys.all), "Authorization", "Token nonsense"],
+          ["authorization", `Token ${all}, Token ${all}`],
+        ]) {
+          const answer = yield* send({ path: "/api/v1/business", headers })
+          assert.strictEqual(answer.status, 400)
+          assert.deepInclude(readEnvelope(JSON.parse(answer.text)), {
+            code: "INVALID_FORMAT",
+            message: "the header Authorization was sent more than once: Expected it once",
+          })
+        }
+      }),
   )
 
   it.live("is told about all its wrong fields at once, in words and not in TypeScript", () =>

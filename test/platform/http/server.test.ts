@@ -42,7 +42,7 @@ it.live(
   30_000,
 )
 
-it.live("its documents have the same bytes each time, and 304 for a client that has them", () =>
+it.live("the platform's documents have the same bytes each time, and 304 for a client that has them", () =>
   Effect.gen(function* () {
     const port = yield* portOf()
     for (const path of ["/docs", "/openapi.json"]) {
@@ -56,7 +56,7 @@ it.live("its documents have the same bytes each time, and 304 for a client that 
   }).pipe(Effect.scoped),
 )
 
-it.live("on loopback it answers to the names of this machine alone, unless others are allowed", () =>
+it.live("the platform answers on loopback to the names of this machine alone, unless others are allowed", () =>
   Effect.gen(function* () {
     const port = yield* portOf()
     const named = (at: number, host: string) => rawCall(at, { path: "/", headers: { host } })

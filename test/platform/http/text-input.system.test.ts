@@ -106,7 +106,7 @@ onEachEngine("what callers send", (engine) => {
     }),
   )
 
-  it.effect("and a value that the database itself refuses is a 400, while an unavailable database is a 503", () =>
+  it.effect("a value that the database itself refuses is a 400, while an unavailable database is a 503", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(servicesOf(yield* engine.database))
       const sql = Context.get(context, SqlClient.SqlClient)
@@ -131,7 +131,7 @@ onEachEngine("what callers send", (engine) => {
     }),
   )
 
-  it.effect("in a session's text is stored without its control characters", () =>
+  it.effect("text of callers in a session is stored without its control characters", () =>
     Effect.gen(function* () {
       const { call, keys } = yield* running({ database: yield* engine.database })
       const started = yield* call(keys.all, "POST", "business/b1/websession/initiate", sessionRequest)

@@ -136,7 +136,7 @@ describe("permissions", { timeout: 60_000 }, () => {
     }),
   )
 
-  it.effect("of the gate's key are to start only: it cannot delete a business or change a webhook", () =>
+  it.effect("permissions of the gate's key are to start only: it cannot delete a business or change a webhook", () =>
     Effect.gen(function* () {
       const { call, key } = yield* running
       const { secret } = yield* key("start")
@@ -152,7 +152,7 @@ describe("permissions", { timeout: 60_000 }, () => {
   )
 
   it.effect(
-    "of a key can be changed, which applies at once and is logged; but not to none, nor for a revoked key",
+    "permissions of a key can be changed, which applies at once and is logged; but not to none, nor for a revoked key",
     () =>
       Effect.gen(function* () {
         const { apiKeys, audit, call, key } = yield* running

@@ -101,7 +101,7 @@ describe("a restricted key", () => {
   )
 
   it.effect(
-    "with user management reads and counts the usage of its businesses only; one without a business left, none",
+    "a restricted key with user management reads and counts the usage of its businesses only; one without a business left, none",
     () =>
       Effect.gen(function* () {
         const { call, idsOf, keys, restricted } = yield* running

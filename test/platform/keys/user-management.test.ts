@@ -60,7 +60,7 @@ describe("user management", () => {
     }),
   )
 
-  it.live("and scope alone decide what a key may do that was made without naming permissions", () =>
+  it.live("user management and scope alone decide what a key may do that was made without naming permissions", () =>
     Effect.gen(function* () {
       const { apiKeys, call } = yield* running
       const { key, secret } = yield* apiKeys.create("u1", {

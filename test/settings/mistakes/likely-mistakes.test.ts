@@ -23,8 +23,8 @@ const warningsOf = (json: Json, env: Readonly<Record<string, string>> = {}) =>
 
 const withCampaigns = (Campaigns: Json): Json => ({ ...minimal, VoiceAiPlatform: { ...platform, Campaigns } })
 
-describe("refused are", () => {
-  it("quotes round a value, which docker's --env-file keeps", () => {
+describe("likely mistakes that are refused", () => {
+  it("refuses quotes round a value, which docker's --env-file keeps", () => {
     for (const quote of ['"', "'", "`"]) {
       const env = {
         VoiceAiPlatform__ApiSecretToken: `${quote}${KEY}${quote}`,
@@ -43,7 +43,7 @@ describe("refused are", () => {
     }
   })
 
-  it("one secret for webhook and console, or for the platform's key too", () => {
+  it("refuses one secret for webhook and console, or for the platform's key too", () => {
     const [problem, ...others] = problemsOf(withSecurity({ ConsoleToken: TOKEN }))
     assert.deepStrictEqual(others, [])
     assert.strictEqual(problem?.path, "Security.ConsoleToken")
@@ -57,12 +57,12 @@ describe("refused are", () => {
     assert.deepStrictEqual(pathsOf({ ...withCampaigns({ sales }), Security: { WebhookApiToken: [TOKEN] } }), [])
   })
 
-  it("a signing secret as token", () => {
+  it("refuses a signing secret as token", () => {
     const [problem] = problemsOf(withSecurity({ WebhookApiToken: SIGNING }))
     assert.include(problem?.expected, "Security.WebhookSigningSecret")
   })
 
-  it("bits of a host in a CIDR, with the network and the address that may be meant", () => {
+  it("refuses bits of a host in a CIDR, and names the network and the address that may be meant", () => {
     const [problem, ...others] = problemsOf(
       withSecurity({ TrustedProxies: ["10.1.2.3/8", "10.0.0.0/8", "192.0.2.1/32", "2001:db8::1/64", "2001:db8::/32"] }),
     )
@@ -77,7 +77,7 @@ describe("refused are", () => {
     )
   })
 
-  it("groups and campaigns whose names differ by case only", () => {
+  it("refuses groups and campaigns whose names differ by case only", () => {
     const twice = withCampaigns({ sales: { WebCampaignId: "s" }, Sales: { MaxConcurrency: 2 } })
     assert.deepStrictEqual(problemsOf(twice), [
       {
@@ -89,7 +89,7 @@ describe("refused are", () => {
     assert.include(pathsOf({ ...minimal, queue: { MaxLength: 1 }, Queue: { MaxCallMinutes: 1 } }), "Queue")
   })
 
-  it("a number that JSON does not keep exactly, such as a long id without quotes", () => {
+  it("refuses a number that JSON does not keep exactly, such as a long id without quotes", () => {
     const json: Json = JSON.parse(
       JSON.stringify({ ...minimal, VoiceAiPlatform: { ...platform, BusinessId: 0 } }).replace(
         '"BusinessId":0',
@@ -101,14 +101,14 @@ describe("refused are", () => {
     assert.include(problem?.expected, "a text in quotes if it is an id")
   })
 
-  it("invisible characters in an id", () => {
+  it("refuses invisible characters in an id", () => {
     for (const invisible of ["\u200b", "\u2060", "\u202e", "\ufeff"]) {
       const VoiceAiPlatform = { ...platform, BusinessId: `busi${invisible}ness` }
       assert.deepStrictEqual(pathsOf({ ...minimal, VoiceAiPlatform }), ["VoiceAiPlatform.BusinessId"])
     }
   })
 
-  it("a required setting that a campaign inherits from nowhere", () => {
+  it("refuses a required setting that a campaign inherits from nowhere", () => {
     const Campaigns = { sales: { Platform: "retell", MaxConcurrency: 1, Retell: { AgentId: "a" } } }
     assert.deepStrictEqual(pathsOf(withCampaigns(Campaigns)), ["VoiceAiPlatform.Campaigns.sales.Retell.ApiKey"])
     // one that the default campaign needs too is reported once
@@ -118,12 +118,12 @@ describe("refused are", () => {
   })
 })
 
-describe("warned of are", () => {
-  it("nothing, for ordinary settings", () => {
+describe("likely mistakes that are warned of", () => {
+  it("warns of nothing in ordinary settings", () => {
     assert.deepStrictEqual(warningsOf(minimal), [])
   })
 
-  it("an empty secret, in the environment, as a file's name, and in the file", () => {
+  it("warns of an empty secret, in the environment, as a file's name, and in the file", () => {
     const json = withSecurity({ ConsoleToken: " " })
     assert.deepStrictEqual(warningsOf(json, { IpIntel__ApiKey: "", Security__WebhookSigningSecret__0__File: "" }), [
       "Security.ConsoleToken: empty in the settings file, which counts as not set.",
@@ -133,7 +133,7 @@ describe("warned of are", () => {
     assert.deepStrictEqual(warningsOf(minimal, { Server__Port: "" }), [])
   })
 
-  it("limits that cannot take effect", () => {
+  it("warns of limits that cannot take effect", () => {
     assert.deepStrictEqual(warningsOf(withSecurity({ RateLimitHourly: 200, Shadow: { RateLimitHourly: 300 } })), [
       "Security.RateLimitHourly is 200, above Security.RateLimitDaily, which is 100: the daily limit alone decides.",
       "Security.Shadow.RateLimitHourly is 300, not below Security.RateLimitHourly, which is 200: it would refuse nobody else.",
@@ -141,14 +141,14 @@ describe("warned of are", () => {
     assert.deepStrictEqual(warningsOf(withSecurity({ RateLimitHourly: 200, RateLimitDaily: 0 })), [])
   })
 
-  it("items that a list has twice", () => {
+  it("warns of items that a list has twice", () => {
     const VoiceAiPlatform = { ...platform, AllowedRegionIds: ["eu", "us", "EU"] }
     assert.deepStrictEqual(warningsOf({ ...minimal, VoiceAiPlatform }), [
       "VoiceAiPlatform.AllowedRegionIds.2: the same as VoiceAiPlatform.AllowedRegionIds.0, so it counts once.",
     ])
   })
 
-  it("ranges of trusted proxies that are wider than any network", () => {
+  it("warns of ranges of trusted proxies that are wider than any network", () => {
     const [first, ...others] = warningsOf(withSecurity({ TrustedProxies: ["0.0.0.0/0", "10.0.0.0/8"] }))
     assert.match(first ?? "", /trusts every address/)
     assert.deepStrictEqual(others, [])
@@ -157,7 +157,7 @@ describe("warned of are", () => {
     assert.match(half[0] ?? "", /trusts 0\.0\.0\.0\/1, more than any network has/)
   })
 
-  it("settings of IP intelligence that its provider does not use", () => {
+  it("warns of settings of IP intelligence that its provider does not use", () => {
     const IpIntel = { Provider: "none", ApiKey: "key-of-the-provider", Lists: { Vpn: ["vpn.txt"] } }
     const warnings = warningsOf({ ...minimal, IpIntel })
     assert.include(warnings, "IpIntel.ApiKey, IpIntel.Lists.Vpn: not used, because IpIntel.Provider is none.")

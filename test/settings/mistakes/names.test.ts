@@ -3,7 +3,7 @@ import { settingRows } from "../../../src/settings/showing/table.ts"
 import { type Json, minimal, pathsOf, platform, problemsOf, TOKEN, treeOf } from "../support.ts"
 
 describe("names", () => {
-  it("that are unknown are problems, with the setting that was probably meant", () => {
+  it("names that are unknown are problems, with the setting that was probably meant", () => {
     const expectations = problemsOf(
       {
         VoiceAiPlatform: { ...platform, Campaigns: { sales: { WebCampaignId: "c2", MaxConcurency: 2 } } },
@@ -23,7 +23,7 @@ describe("names", () => {
     ])
   })
 
-  it("that are unknown are problems without a value too: null, an empty text, list or group", () => {
+  it("names that are unknown are problems without a value too: null, an empty text, list or group", () => {
     const given = {
       ...minimal,
       VoiceAiPlatform: { ...platform, MaxConcurency: null, Campaigns: {}, Retell: { AgentId: null } },
@@ -45,7 +45,7 @@ describe("names", () => {
     )
   })
 
-  it("of the same settings in the .NET reference are named with the setting here", () => {
+  it("names of the same settings in the .NET reference are named with the setting here", () => {
     const given = {
       ...minimal,
       RedisConnectionString: "cache:6379",
@@ -62,7 +62,7 @@ describe("names", () => {
     )
   })
 
-  it("of .NET's host are one problem a block, with what does the same here", () => {
+  it("names of .NET's host are one problem a block, with what does the same here", () => {
     const given = {
       ...minimal,
       Logging: { LogLevel: { Default: "Information", Microsoft: "Warning" } },
@@ -79,7 +79,7 @@ describe("names", () => {
     )
   })
 
-  it("that differ from a setting's by one or two letters of the group are problems in the environment too", () => {
+  it("names that differ from a setting's by one or two letters of the group are problems in the environment too", () => {
     const problems = problemsOf(minimal, {
       Securty__RateLimitHourly: "3",
       Queues__MaxLength: "5",
@@ -102,7 +102,7 @@ describe("names", () => {
     assert.notInclude(JSON.stringify(problems), "secret@")
   })
 
-  it("of a group need settings below them", () => {
+  it("names of a group need settings below them", () => {
     assert.deepStrictEqual(
       problemsOf({ ...minimal, Queue: 5 }).map(({ path, expected }) => `${path}: ${expected}`),
       ["Queue: a group of settings instead of a value"],
@@ -115,11 +115,11 @@ describe("names", () => {
     assert.strictEqual(tree.Security.RateLimitHourly, 3)
   })
 
-  it("that differ by case only are a problem", () => {
+  it("names that differ by case only are a problem", () => {
     assert.deepStrictEqual(pathsOf(minimal, { Server__Port: "1", SERVER__PORT: "2" }), ["SERVER.PORT"])
   })
 
-  it("in the table of settings are the names that are read", () => {
+  it("names in the table of settings are the names that are read", () => {
     const known = settingRows.map(({ path }) => path).filter((path) => !path.includes("{name}"))
     for (const path of known) {
       const json = path.split(".").reduceRight<unknown>((value, name) => ({ [name]: value }), "?")

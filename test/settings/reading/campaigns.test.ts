@@ -21,7 +21,7 @@ describe("a base address", () => {
     },
   )
 
-  it("that sends the key unencrypted over the network causes a warning, except on this machine", () => {
+  it("a base address that sends the key unencrypted over the network causes a warning, except on this machine", () => {
     const unencrypted = (BaseUrl: string) =>
       valid(withPlatform({ BaseUrl })).warnings.filter((warning) => warning.includes("unencrypted")).length
     assert.strictEqual(unencrypted("http://platform.example"), 1)

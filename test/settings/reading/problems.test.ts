@@ -8,7 +8,7 @@ import { variablesOf } from "../../../src/settings/sources/variables.ts"
 import { KEY, minimal, platform, problemsOf, TOKEN } from "../support.ts"
 
 describe("problems", () => {
-  it("of a list that is written as one text say how its items are written", () => {
+  it("problems of a list that is written as one text say how its items are written", () => {
     for (const text of ["https://a.example,https://b.example", '["https://a.example"]']) {
       const [problem] = problemsOf(minimal, { Security__AllowedOrigins: text })
       assert.include(

@@ -28,7 +28,7 @@ describe("the environment", () => {
     assert.strictEqual(tree.Server.Port, 2)
   })
 
-  it("alone is enough, with list items by index and campaigns by name", () => {
+  it("the environment alone is enough, with list items by index and campaigns by name", () => {
     const tree = treeOf(
       {},
       {
@@ -61,7 +61,7 @@ describe("the environment", () => {
     assert.strictEqual(Redacted.value(tree.StoreConnectionString), "redis://cache")
   })
 
-  describe("replaces a whole list of the file, and a note says so", () => {
+  describe("a list in a variable", () => {
     const json = withSecurity({ AllowedOrigins: ["https://a.example", "https://b.example", "https://c.example"] })
     const NOTE =
       /^Security\.AllowedOrigins: the list in the environment variable Security__AllowedOrigins(?:__\d)? replaces the whole list in the settings file, which has 3 items\.$/
@@ -71,7 +71,7 @@ describe("the environment", () => {
       [{ Security__AllowedOrigins__2: "https://d.example" }, ["https://d.example"]],
       [{ Security__AllowedOrigins: "https://d.example" }, ["https://d.example"]],
       [{ Security__AllowedOrigins: "[]" }, []],
-    ])("%j", (env, expected) => {
+    ])("replaces a whole list of the file, and a note says so: %j", (env, expected) => {
       const { tree, warnings } = valid(json, env)
       assert.deepStrictEqual(tree.Security.AllowedOrigins, expected)
       assert.lengthOf(
@@ -80,13 +80,13 @@ describe("the environment", () => {
       )
     })
 
-    it("but not when the variable is empty, which counts as not set", () => {
+    it("replaces no list of the file when the variable is empty, which counts as not set", () => {
       const { tree, warnings } = valid(json, { Security__AllowedOrigins__0: "", Security__AllowedOrigins: "" })
       assert.lengthOf(tree.Security.AllowedOrigins, 3)
       assert.notInclude(warnings.join(" "), "AllowedOrigins")
     })
 
-    it("nor of another campaign", () => {
+    it("replaces no list of another campaign", () => {
       const VoiceAiPlatform = {
         ...minimal.VoiceAiPlatform,
         AllowedRegionIds: ["eu", "us"],
@@ -105,7 +105,7 @@ describe("the environment", () => {
       ])
     })
 
-    it("and an emptied list of secrets hides nothing else", () => {
+    it("hides nothing else when it empties a list of secrets", () => {
       const tokens = withSecurity({ ConsoleToken: ["token-of-the-console-1", "token-of-the-console-2"] })
       const tree = treeOf(tokens, { Security__ConsoleToken: "[ ]" })
       assert.deepStrictEqual(values(tree.Security.ConsoleToken), [])
@@ -116,13 +116,13 @@ describe("the environment", () => {
     })
   })
 
-  it("with list items replaces the file's single text", () => {
+  it("a variable with list items replaces the file's single text", () => {
     const other = "another-token-of-the-webhook"
     const tree = treeOf(minimal, { Security__WebhookApiToken__0: other })
     assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [other])
   })
 
-  it("with an empty variable sets nothing", () => {
+  it("an empty variable sets nothing", () => {
     assert.strictEqual(treeOf({ ...minimal, Server: { Port: 1 } }, { Server__Port: "" }).Server.Port, 1)
   })
 
@@ -187,7 +187,7 @@ describe("the settings file", () => {
     }),
   )
 
-  it.effect("that is not JSON is a problem with its position, without quoting any text", () =>
+  it.effect("a settings file that is not JSON is a problem with its position, without quoting any text", () =>
     Effect.gen(function* () {
       for (const [text, expected] of [
         ['{\n  "Security": hunter22\n}', /expected valid JSON/],
@@ -214,7 +214,7 @@ describe("a file with more levels than settings have", () => {
   it.effect.each([
     ["objects", `${'{"X":'.repeat(5_000)}1${"}".repeat(5_000)}`],
     ["lists", `{"X":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
-  ] as const)("%s: is a problem, and takes no time and memory", ([, text]) =>
+  ] as const)("%s is a problem, and takes no time and memory", ([, text]) =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(inDirectory({ "settings.json": text }, (cwd) => loadSettings({ env: {}, cwd })))
       assert.match(error.message, /X[.\w]*: expected at most 16 levels; found more, in the settings file/)
@@ -230,7 +230,7 @@ describe("files in other encodings", () => {
     ["UTF-16, big endian", Buffer.from(`\uFEFF${JSON.stringify(minimal)}`, "utf16le").swap16(), /it is in UTF-16/],
     ["Latin-1", Buffer.from('{"VoiceAiPlatform":{"BusinessId":"Müller"}}', "latin1"), /it is in another encoding/],
   ]
-  it.effect.each(texts)("%s: the message names the encoding", ([, bytes, expected]) =>
+  it.effect.each(texts)("the message names the encoding of %s", ([, bytes, expected]) =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const cwd = yield* fs.makeTempDirectoryScoped()
@@ -330,7 +330,7 @@ describe("secrets in files", () => {
     }),
   )
 
-  it.effect("that are missing or empty, or set a second time, are problems, all at once", () =>
+  it.effect("secrets in files that are missing or empty, or set a second time, are problems, all at once", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         inDirectory({ empty: "\n" }, (cwd) =>

@@ -37,7 +37,7 @@ describe("a connection string that asks for TLS, in the way of any client", () =
     ...["ssl=true", "SSL=True", "tls=true", "ssl=required", "ssl=true,sslHost=cache.example"].map(
       (option) => `cache,${option}`,
     ),
-  ])("gets it: %s", (text) => {
+  ])("gets TLS: %s", (text) => {
     assert.deepInclude(read(text), { host: "cache", tls: true })
     assert.deepStrictEqual(warnings(text), [])
   })
@@ -63,7 +63,7 @@ describe("a connection string that asks for TLS, in the way of any client", () =
   })
 
   it.each(["redis://cache?ssl=false", "redis://cache?tls=0", "cache,ssl=false", "redis://cache"])(
-    "asks for none: %s",
+    "asks for no TLS: %s",
     (text) => {
       assert.deepInclude(read(text), { host: "cache", tls: false })
     },

@@ -114,7 +114,7 @@ describe("a server that did not answer TIME at first", () => {
 })
 
 describe("a Cluster", () => {
-  live("without a node for a key's slot is unavailable for that key only", () =>
+  live("a Cluster without a node for a key's slot is unavailable for that key only", () =>
     Effect.gen(function* () {
       const { url } = yield* clusterBehindCutter(1)
       const store = yield* opened(url)

@@ -83,7 +83,7 @@ const clusterBehindSwallower = Effect.fnUntraced(function* () {
 })
 
 describe.concurrent("a subscription that is dead", () => {
-  live("because the network drops packets is detected and replaced", () =>
+  live("a subscription that is dead because the network drops packets is detected and replaced", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const proxy = yield* swallower(server.port)
@@ -92,7 +92,7 @@ describe.concurrent("a subscription that is dead", () => {
     }),
   )
 
-  live("because the server closed it without notice is detected and replaced", () =>
+  live("a subscription that is dead because the server closed it without notice is detected and replaced", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const proxy = yield* swallower(server.port)
@@ -101,7 +101,7 @@ describe.concurrent("a subscription that is dead", () => {
     }),
   )
 
-  live("on a Cluster is detected and replaced", () =>
+  live("a subscription that is dead on a Cluster is detected and replaced", () =>
     Effect.gen(function* () {
       const { proxy, url } = yield* clusterBehindSwallower()
       const both = yield* pair(url, url)
@@ -126,19 +126,21 @@ describe.concurrent("a subscription that is dead", () => {
     }),
   )
 
-  live("because its connection was closed is replaced at once, and the subscriber is notified of the gap", () =>
-    Effect.gen(function* () {
-      const server = yield* redisServer()
-      const { delay, gaps, reportsBeforeGap } = yield* pair(server.url, server.url)
-      yield* Effect.promise(async () => {
-        assert.isDefined(await delay(1_000))
-        await server.command("client", "kill", "type", "pubsub")
-        await eventually("the subscriber is notified", () => gaps() > 0)
-        // The probe did not find it. Later it may report, on a machine so busy that a probe is late.
-        assert.deepStrictEqual(reportsBeforeGap(), [])
-        assert.isDefined(await delay(10_000))
-      })
-    }),
+  live(
+    "a subscription that is dead because its connection was closed is replaced at once, and the subscriber is notified of the gap",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* redisServer()
+        const { delay, gaps, reportsBeforeGap } = yield* pair(server.url, server.url)
+        yield* Effect.promise(async () => {
+          assert.isDefined(await delay(1_000))
+          await server.command("client", "kill", "type", "pubsub")
+          await eventually("the subscriber is notified", () => gaps() > 0)
+          // The probe did not find it. Later it may report, on a machine so busy that a probe is late.
+          assert.deepStrictEqual(reportsBeforeGap(), [])
+          assert.isDefined(await delay(10_000))
+        })
+      }),
   )
 })
 

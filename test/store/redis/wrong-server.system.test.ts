@@ -158,7 +158,7 @@ const trusting = (cert: string) =>
   )
 
 describe("check, and the start of a gate, where TLS is the fault", () => {
-  test("say so, on either side", () =>
+  test("say that TLS is the fault, on either side", () =>
     Effect.gen(function* () {
       const { cert, key } = yield* certificate("DNS:other.example")
       const plain = yield* redisServer()

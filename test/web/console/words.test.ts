@@ -46,7 +46,7 @@ describe("why callers wait", () => {
     [{ account: { held: 3, cap: 4, reserved: 0, free: 1 } }, "The next caller is being called."],
     [{ present: 0 }, "No waiting caller is present."],
     [{}, "The next caller is being called."],
-  ])("%j: %s", (change, words) => {
+  ])("%j makes the console say: %s", (change, words) => {
     expect(whyWaiting({ ...queue, ...change }, 2, NOW)).toBe(words)
   })
 })

@@ -65,7 +65,7 @@ describe("the demo of a vendor", () => {
 
   // one that joins by the demo, and one that joins by the gate
   for (const vendor of ["deepgram", "openai"]) {
-    it(`also calls by the fake of ${vendor} without the widget, and on another page with the lines that it shows`, async () => {
+    it(`calls by the fake of ${vendor} without the widget, and on another page with the lines that it shows`, async () => {
       const site = await startSite((_, response) => {
         response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(body)
       })

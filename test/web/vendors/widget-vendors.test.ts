@@ -119,7 +119,7 @@ describe("a caller whom ElevenLabs holds in its own queue", () => {
     expect(await done(tab)).toContain("hangs up")
   })
 
-  it("and lets go is told that the call did not connect, and the slot is freed", async () => {
+  it("a caller whom ElevenLabs holds in its own queue and lets go is told that the call did not connect, and the slot is freed", async () => {
     const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script: 'window.holds = "first"' })
     await click(tab, "Start talking")
     await screen(tab, "The agent is busy. Please hold.")

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { range } from "../../../../src/web/widget/words/durations.ts"
 
-it("says a wait in minutes, and in hours where minutes would claim a precision that nobody has", () => {
+it("the widget says a wait in minutes, and in hours where minutes would claim a precision that nobody has", () => {
   expect(range(60, "en")).toBe("1–2 minutes")
   expect(range(600, "en")).toBe("7–13 minutes")
   expect(range(4_799, "en")).toBe("59–100 minutes")
