@@ -6,13 +6,11 @@ import { LimitName, Near, Usage } from "../rate-limiter/answers.ts"
 const { Literal, Struct, Union, optionalKey } = Schema
 
 const noted = {
-  /** the limits that the newcomer is near; absent for none */
   near: optionalKey(Near),
   /** the shadow limit that would have refused it; absent for none */
   shadow: optionalKey(LimitName),
 }
 const NotedSchema = Struct(noted)
-/** What is noted of an admitted newcomer. */
 export type Noted = typeof NotedSchema.Type
 
 const [starting, waiting, full, rejected, draining] = admittedMembers

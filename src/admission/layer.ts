@@ -22,7 +22,6 @@ import { Admission, type AdmissionResult, type Admit } from "./Admission.ts"
 import { TakenAndAdmitted } from "./answers.ts"
 import { runTakeAndAdmit, type TakeAndAdmitContext } from "./rules/take-and-admit.ts"
 
-/** The joined rule. */
 export const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(TakenAndAdmitted), {
   batch: true,
   texts: ["id", "caller", "network", "trace", "data"],
@@ -32,7 +31,6 @@ export const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(T
 const afterTaking = ({ message }: StoreUnavailable): StoreUnavailable =>
   stackless(() => new StoreUnavailable({ message }))
 
-/** Whether this limit of the caller is nearly used up. */
 const isNear = (limits: ReadonlyArray<LimitState>, name: LimitName): boolean =>
   limits.some((limit) => limit.name === name && limit.quota - limit.remaining >= NEAR_SHARE * limit.quota)
 

@@ -17,7 +17,6 @@ import { Store } from "../store/Store.ts"
 import { agreeOnSecret } from "./rules/agree-on-secret.ts"
 
 const DAY_MILLIS = 86_400_000
-/** How long a key is used, in ms. */
 export const KEY_MILLIS = 7 * DAY_MILLIS
 /** 1 January 1970 was a Thursday: weeks begin on Monday, 00:00 UTC. */
 const FIRST_MONDAY_MILLIS = 4 * DAY_MILLIS

@@ -213,7 +213,6 @@ const voicegate = root.pipe(
   ]),
 )
 
-/** Runs the command that the arguments name. */
 export const run = (args: ReadonlyArray<string>) => Command.runWith(voicegate, { version })(withTicketLast(args))
 
 /** Whether the arguments were refused; help that was not asked for, because a subcommand is missing, counts too. */

@@ -20,7 +20,7 @@ export const schema = Command.make("schema", {}, () => printSchema).pipe(
   Command.withDescription("Print the JSON Schema of the settings file (settings.schema.json)"),
 )
 
-/** The command `settings`. It loads its modules when it runs, so that serving starts fast. */
+/** It loads its modules when it runs, so that serving starts fast. */
 export const settings = Command.make(
   "settings",
   {

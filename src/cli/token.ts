@@ -15,7 +15,7 @@ const KINDS = {
   },
 }
 
-/** The command `token`. The secret alone goes to standard output, and where it belongs to standard error. */
+/** The secret alone goes to standard output, and where it belongs to standard error. */
 export const token = Command.make(
   "token",
   {

@@ -40,7 +40,6 @@ type ListenerOf<Name extends keyof GateEvents> = (event: GateEvents[Name]) => un
 /** Adds a listener, and returns a function that removes it. */
 export type On = <Name extends keyof GateEvents>(name: Name, listener: ListenerOf<Name>) => () => void
 
-/** The listeners of one gate. */
 export class Observers extends Context.Service<
   Observers,
   {

@@ -137,7 +137,6 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
 })
 
-/** The result of a request that did not start a session. */
 export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> =>
   error._tag === "Queued" ? queued(error, basePath) : refused(toProblem(error))
 

@@ -7,7 +7,6 @@
 import type { CampaignSettings as Campaign } from "../settings/groups/campaign.ts"
 import type { SettingsFile } from "../settings/Settings.ts"
 
-/** One value, or a list. */
 type Value = boolean | number | string | ReadonlyArray<string>
 
 /** Nothing is required, and undefined means absent, so that `process.env.NAME` can be passed directly. */

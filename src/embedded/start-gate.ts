@@ -58,7 +58,7 @@ const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
     }),
   ])
 
-/** The body as JSON: a field that is undefined is absent. */
+/** A field that is undefined is absent. */
 const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "null")
 
 /** The caller's canonical address; undefined without one, as when a host in JavaScript passes no second argument. */
@@ -67,7 +67,7 @@ const addressOf = (client: unknown): string | undefined => {
   return typeof address === "string" ? canonicalAddress(address) : undefined
 }
 
-/** A ticket as the host passes it; one that is no text is that of nobody. */
+/** Empty if it is no text. */
 const ticketOf = (ticket: unknown): string => (typeof ticket === "string" ? ticket : "")
 
 /** The ids that a host reports; what is no text is left out. */

@@ -60,7 +60,6 @@ export type {
   Withdrawals,
 }
 
-/** A place in the queue. */
 type Place = Omit<Waiting, "_tag">
 
 /** One ticket of a heartbeat; `state` is undefined when the ticket is unknown. */

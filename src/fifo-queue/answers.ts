@@ -21,7 +21,6 @@ const effects = {
 }
 const StepEffects = Struct(effects)
 
-/** The answer of a step. */
 export const stepAnswer = <A>(result: Schema.Codec<A>): Schema.Codec<StepAnswer<A>> => Struct({ result, ...effects })
 export type StepAnswer<A> = { readonly result: A } & typeof StepEffects.Type
 
@@ -40,7 +39,6 @@ const hindrances = {
 const Hindrances = Struct(hindrances)
 export type Hindrances = typeof Hindrances.Type
 
-/** The queue that a ticket waits in. */
 const queueFields = {
   length: Finite,
   /** the average length of a call; 0 while none was measured */
@@ -61,7 +59,6 @@ export type Ended = typeof Ended.Type
 export type LiveOrEnded = typeof Live.Type | Ended
 const Unknown = Struct({ _tag: Literal("unknown") })
 
-/** The members of `Admitted`. */
 export const admittedMembers = [
   Struct({ _tag: Literal("starting"), lease: Text }),
   Waiting,

@@ -6,7 +6,6 @@ const NAMES: ReadonlyArray<string> = [
   ...["near", "crowds", "unopened"],
 ]
 
-/** What names a campaign in the store. */
 export interface CampaignId {
   /** the account's name in the settings; absent without an account */
   readonly account?: string | undefined

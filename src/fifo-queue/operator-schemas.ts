@@ -58,7 +58,7 @@ const outcomeFields = {
   ),
 }
 
-/** The outcome of an action; `ticket` is the short hash of the ticket concerned, or `-`. */
+/** `ticket` is the short hash of the ticket concerned, or `-`. */
 export const ActionOutcome = Struct(outcomeFields)
 export type ActionOutcome = typeof ActionOutcome.Type
 

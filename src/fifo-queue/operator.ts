@@ -11,7 +11,6 @@ import type { QueueContext } from "./rules/shared/step.ts"
 import { rules } from "./rules.ts"
 import type { CampaignContext, StepResult } from "./step.ts"
 
-/** Maximum rows of one page. */
 export const PAGE_MAX = 100
 /** Maximum length of an operator's name (characters). */
 const WHO_MAX = 64
@@ -38,7 +37,6 @@ export interface OperatorQueue {
   ) => Step<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> }>
 }
 
-/** Runs a rule of the campaign. */
 export type RunStep = <Call extends object, R, A>(
   rule: Rule<QueueContext, Call, StepAnswer<R>>,
   at: CampaignContext,

@@ -54,7 +54,6 @@ const withSideEffects = <A>(
   settlements: [...sideEffects.settlements, ...settlements],
 })
 
-/** @param storeNow the store's time */
 export const makeOutageReporting = (storeNow: Effect.Effect<number>): Effect.Effect<OutageReporting> =>
   Effect.map(Clock.Clock, (clock) => {
     const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)

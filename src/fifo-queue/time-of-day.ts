@@ -7,7 +7,7 @@ import type { StepResult } from "./step.ts"
 
 const TOLD = ["endsAt", "pausedUntil", "silentUntil", "startBefore"] as const
 
-/** The same value with its own told times moved; itself if it has none. */
+/** Returns the value itself if it has no times. */
 export const movedBy = <A>(value: A, millis: number): A => {
   if (millis === 0 || typeof value !== "object" || value === null) return value
   const moved: Partial<Record<(typeof TOLD)[number], number>> = {}
@@ -21,7 +21,6 @@ export const movedBy = <A>(value: A, millis: number): A => {
 
 const signalMovedBy = (signal: Signal, millis: number): Signal => ({ ...signal, kind: movedBy(signal.kind, millis) })
 
-/** The answer of a step as it is told. */
 export const resultMovedBy = <A>(step: StepResult<A>, millis: number): StepResult<A> =>
   millis === 0
     ? step

@@ -34,7 +34,6 @@ export const Secrets = Context.Reference<() => string>("voicegate/Secrets", {
 
 const TAG_LENGTH = 4
 
-/** The campaign's tag in a ticket's id. */
 export const tagOf = (ticket: string): string => ticket.slice(-TAG_LENGTH)
 
 /** The path of a campaign's setting in the configuration. */
@@ -48,7 +47,7 @@ export class Campaigns extends Context.Service<
     readonly default: Campaign
     /** by its name in the settings or its web campaign id; undefined, null and empty mean the default */
     readonly find: (id: string | null | undefined) => Campaign | undefined
-    /** the campaign of a ticket, by the tag in its id */
+    /** by the tag in its id */
     readonly ofTicket: (ticket: string) => Campaign | undefined
     readonly newTicket: (campaign: Campaign, secret: string) => string
     /** the suffix of its tickets' ids */

@@ -6,7 +6,6 @@ export class FollowUps extends Context.Service<
   {
     /** Runs an effect in the background. */
     readonly run: (effect: Effect.Effect<unknown>) => Effect.Effect<void>
-    /** How many are running. */
     readonly pending: () => number
   }
 >()("voicegate/gatekeeper/FollowUps") {}

@@ -19,14 +19,13 @@ export class Internals extends Context.Service<
     readonly instance: Instance["Service"]
     readonly campaigns: Pick<Campaigns["Service"], "all" | "find" | "key">
     readonly slots: (campaign: Campaign) => number
-    /** The capacity of the campaign's account; undefined without an account. */
+    /** Undefined without an account. */
     readonly account: (campaign: Campaign) => AccountCapacity | undefined
     /** Takes a step in the campaign's queue; its signals are pushed, and its settlements are carried out. */
     readonly step: <A>(
       campaign: Campaign,
       take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
     ) => Effect.Effect<A, StoreUnavailable>
-    /** The other gates on this store, and conflicts with them. */
     readonly peers: () => PeersStatus
     /** Removed campaigns of which tickets or sessions are left. */
     readonly removed: () => ReadonlyArray<RemovedCampaign>

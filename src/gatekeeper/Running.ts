@@ -3,18 +3,16 @@ import { Context, Layer } from "effect"
 import type { Swept } from "../fifo-queue/FifoQueue.ts"
 import type { Campaign } from "../settings/Settings.ts"
 
-/** The running calls of a campaign, and its starts in doubt. */
 export type Found = Pick<Swept, "live" | "doubts">
 
 export class Running extends Context.Service<
   Running,
   {
-    /** Of a campaign; undefined before its first sweep. */
+    /** Undefined before its first sweep. */
     readonly of: (campaign: Campaign) => Found | undefined
     /** The calls of these campaigns, with those that may run. */
     readonly ofAll: (campaigns: ReadonlyArray<Campaign>) => number
     readonly found: (campaign: Campaign, found: Found) => void
-    /** Records whether the sweep of a campaign has succeeded. */
     readonly swept: (campaign: Campaign, succeeded: boolean) => void
     /** The campaigns whose last sweep failed, by their names. */
     readonly failing: () => ReadonlyArray<string>

@@ -25,13 +25,11 @@ export interface Work {
 export class Shutdown extends Context.Service<
   Shutdown,
   {
-    /** Work that has not begun. */
     readonly newWork: () => Work
     /** Runs an effect that may take a slot; `close` waits for it. Fails with `Draining` once the gate is closed. */
     readonly track: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Draining, R>
     /** Runs a start at the platform, and fails it at the shutdown's deadline. */
     readonly beforeDeadline: <A>(start: Effect.Effect<A, PlatformError>) => Effect.Effect<A, PlatformError>
-    /** Whether the deadline has passed. */
     readonly isPastDeadline: () => boolean
     /**
      * Refuses new work and waits at most `CLOSE_MILLIS` for the work in progress. Further calls wait for the same result.

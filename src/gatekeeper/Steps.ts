@@ -22,7 +22,7 @@ export class Steps extends Context.Service<
     readonly at: (campaign: Campaign) => CampaignContext
     /** Runs a step and carries out its effects. */
     readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
-    /** Carries out the effects of a step that was run. The caller must run it uninterruptibly. */
+    /** The caller must run it uninterruptibly. */
     readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
     /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
     readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>

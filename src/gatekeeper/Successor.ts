@@ -19,7 +19,6 @@ export class Successor extends Context.Service<
   Successor,
   {
     readonly set: (other: Other) => void
-    /** Whether the other gatekeeper serves this campaign. */
     readonly serves: (campaign: Campaign) => boolean
     /** The slots of a campaign: of the other gatekeeper, once there is one. */
     readonly slots: (campaign: Campaign) => number

@@ -32,9 +32,7 @@ export class Traces extends Context.Service<
   {
     /** The context of the current span, to store with a new ticket; undefined without a tracer. */
     readonly current: Effect.Effect<string | undefined> | undefined
-    /** The trace of a ticket. */
     readonly ofTicket: TraceOfTicket
-    /** Gives an operation on a ticket a span in the ticket's trace. */
     readonly inTicketTrace: <More extends Array<unknown>, A, E, R>(
       name: string,
       call: OnTicket<More, A, E, R>,

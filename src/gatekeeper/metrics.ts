@@ -47,7 +47,6 @@ const refusedTotal = Metric.counter("voicegate_refused_total", {
   incremental: true,
 })
 
-/** A series of refused requests. */
 export interface RefusedSeries {
   /** empty when the request names no campaign that exists */
   readonly campaign: string
@@ -62,7 +61,7 @@ const reasonOf = (error: RequestRefusal): RefusalReason => (error._tag === "Bloc
 
 const refusedSeriesByName = new Map<string, RefusedSeries>()
 
-/** The counter of a refusal. The campaign is a configured one or empty, never a caller's text, so the series are bounded. */
+/** The campaign is a configured one or empty, never a caller's text, so the series are bounded. */
 export const refused = (campaign: string, error: RequestRefusal): Metric.Counter<number> => {
   const reason = reasonOf(error)
   const name = `${reason} ${campaign}`
@@ -76,7 +75,7 @@ export const refused = (campaign: string, error: RequestRefusal): Metric.Counter
 /** The series of refused requests that exist so far, by `<reason> <campaign>`. */
 export const refusedSeries = (): ReadonlyMap<string, RefusedSeries> => refusedSeriesByName
 
-/** Counts how a request has ended. `campaign` names the campaign of a refused one; empty when it names none that exists. */
+/** `campaign` is that of a refused request; empty when it names none that exists. */
 export const countRequest = (
   exit: Exit.Exit<Started, RequestRefusal | Queued>,
   campaign: () => string,
@@ -245,7 +244,6 @@ export const connectionsRefused = Metric.counter("voicegate_connections_refused_
 const gauge = (name: string, description: string) => (campaign: string) =>
   Metric.withAttributes(Metric.gauge(name, { description }), { campaign })
 
-/** The gauges of a campaign. */
 export const gauges = {
   waiting: gauge("voicegate_waiting", "Tickets waiting"),
   leases: gauge("voicegate_leases", "Slots held"),
@@ -261,10 +259,8 @@ export const gauges = {
     "When this process last read the gauges of the campaign (Unix time)",
   ),
 }
-/** The value of each gauge of a campaign. */
 export type GaugeFigures = Readonly<Record<keyof typeof gauges, number>>
 
-/** Sets the given gauges of a campaign. */
 export const setGauges = (campaign: string, figures: Partial<GaugeFigures>): Effect.Effect<void> =>
   Effect.forEach(Struct.keys(figures), (name) => Metric.update(gauges[name](campaign), figures[name] ?? 0), {
     discard: true,
@@ -302,7 +298,7 @@ const refusalGauge = (campaign: string, code: string, setting: string): Metric.G
   return gauge
 }
 
-/** Shows the state of a campaign's platform; undefined while it works. */
+/** Undefined while it works. */
 export const setPlatformState = (
   campaign: string,
   state: Pick<PlatformState, "state" | "code" | "setting"> | undefined,

@@ -129,7 +129,6 @@ export const awaitedIn = (data: string): string | undefined => {
   return session.stored
 }
 
-/** The path of a ticket's offer. */
 const relayPath = (ticket: string): string => `api/session/${ticket}/relay`
 
 /** The session with the complete URL for its page's offer: the adapter knows the gate's URL, but not the ticket. */
@@ -138,7 +137,6 @@ export const addressed = (ticket: string, session: WebSession): WebSession =>
     ? { ...session, credential: { ...session.credential, url: session.credential.url + relayPath(ticket) } }
     : session
 
-/** Parses the session data that was bound to a live ticket. */
 export const boundSessionOf = (data: string): WebSession => {
   const session: { readonly url?: string; readonly credential?: string; readonly s: ReadonlyArray<string> } =
     JSON.parse(data)
@@ -150,7 +148,6 @@ export const boundSessionOf = (data: string): WebSession => {
 /** The limits of a campaign's calls that a caller is told. */
 type CallLimits = Pick<Campaign, "SilenceSeconds"> | undefined
 
-/** A started session, for its caller. */
 export const startedFrom = (
   uniqueRequestId: string,
   { sessionIds, ...session }: WebSession,

@@ -14,7 +14,6 @@ import ipaddr from "ipaddr.js"
 import { LRUCache } from "lru-cache"
 import { CALLER_BITS, NETWORK_BITS } from "./prefixes.ts"
 
-/** A parsed address. */
 export interface Address {
   /** canonical form */
   readonly text: string
@@ -24,7 +23,7 @@ export interface Address {
   readonly isPublic: boolean
   /** the key of a caller's budgets: the IPv4 address, the /64 of IPv6, or the embedded IPv4 address */
   readonly limitKey: string
-  /** the embedded IPv4 address of an IPv6 address; undefined for others */
+  /** undefined for an address that embeds none */
   readonly embedded: string | undefined
   /** the network of a public address: the /24 of IPv4, the /48 of IPv6; empty when it is not public */
   readonly networkKey: string
@@ -169,7 +168,7 @@ const parsed = new LRUCache<string, { readonly address: Address | undefined }>({
 let lastIPv4: IPv4 | undefined
 let previousIPv4: IPv4 | undefined
 
-/** Parses an address. Undefined when the text is not an address; never throws. */
+/** Undefined when the text is not an address; never throws. */
 export const parseAddress = (text: string): Address | undefined => {
   if (lastIPv4?.text === text) return lastIPv4
   const found = previousIPv4?.text === text ? previousIPv4 : isIPv4(text) ? new IPv4(text) : undefined

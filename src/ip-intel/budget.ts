@@ -60,9 +60,7 @@ export const makeSharedBudget = (perMinute: number, ofNetwork: number): SharedBu
   }
 }
 
-/** How many lookups a network may take in a day. */
 export const networkPerDay = (ofNetwork: number): number => Math.max(256, MINUTES_PER_DAY * ofNetwork)
 
-/** How many of `perMinute` lookups a wider network may take. */
 export const widerShare = (perMinute: number, ofNetwork: number): number =>
   Math.max(ofNetwork, Math.ceil(perMinute / 2))

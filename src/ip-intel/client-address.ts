@@ -74,7 +74,7 @@ const elementsFromRight = (header: string): (() => string | undefined) => {
 /** One parameter of an element of `Forwarded` (RFC 7239): `for=192.0.2.1` or `for="[2001:db8::1]:4711"`. */
 const PARAMETER = /\s*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,;"]+))\s*(?:;|$)/y
 
-/** The `for` of an element; `unknown` when it has none or cannot be read. */
+/** `unknown` when it has none or cannot be read. */
 const forOf = (element: string): string => {
   let node = "unknown"
   PARAMETER.lastIndex = 0
@@ -117,7 +117,7 @@ export const seenAddress = (from: {
   readonly socketAddress: string | undefined
   /** the name of the header that proxies set, in lower case */
   readonly header: string
-  /** its value; several headers joined by commas, in order */
+  /** several headers joined by commas, in order */
   readonly value: string | undefined
   readonly trusted: TrustedProxies
 }): Seen | undefined => {

@@ -71,7 +71,6 @@ export const anyOf = (
   return always.every((fact) => fact === false) && !sometimes.includes(null) ? false : null
 }
 
-/** A provider's boolean, which may be missing or null. */
 export const Flag = Schema.optionalKey(Schema.NullOr(Schema.Boolean))
 
 /** The provider gave no usable answer. An exceeded quota is a failure, not a clean address. */

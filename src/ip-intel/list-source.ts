@@ -9,14 +9,14 @@ import { boundedText, MAX_LIST_BYTES, withoutClientSpan } from "../lib/http-clie
 import { inSpan } from "../lib/spans.ts"
 import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
-/** A list could not be loaded; the message contains its location without credentials or query. */
+/** The message contains its location without credentials or query. */
 export class ListFailed extends Schema.TaggedError<ListFailed>()("ListFailed", { message: Schema.String }) {}
 
 export interface LoadedList {
   readonly ranges: RangeSet
   /** lines that are neither an address nor a CIDR */
   readonly badLines: number
-  /** number of the first bad line, from 1; 0 when there is none */
+  /** from 1; 0 when there is none */
   readonly firstBadLine: number
 }
 
@@ -33,7 +33,6 @@ export const labelOf = (location: string): string => {
   return url === null ? "an invalid http URL" : url.origin + url.pathname
 }
 
-/** Parses lines into ranges. */
 export const parseList = Effect.fnUntraced(function* (text: string): Effect.fn.Return<LoadedList> {
   const ranges: Array<Range> = []
   let badLines = 0
@@ -85,7 +84,7 @@ const read = (path: string): Effect.Effect<string, ListFailed> =>
       }),
   })
 
-/** Loads a list. Fails for a list with only bad lines and for an empty download, which are most likely error pages. */
+/** Fails for a list with only bad lines and for an empty download, which are most likely error pages. */
 export const loadList = Effect.fnUntraced(function* (
   client: HttpClient.HttpClient,
   location: string,

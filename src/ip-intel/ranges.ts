@@ -126,7 +126,6 @@ export class RangeSet {
   }
 }
 
-/** Compares the range bound at `index` with an address. */
 const compareAt = (bounds: Uint32Array, index: number, words: Words6): number => {
   for (let word = 0; word < 4; word++) {
     const difference = (bounds[index * 4 + word] ?? 0) - (words[word] ?? 0)

@@ -10,7 +10,6 @@ import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "eff
 import { boundedText, MAX_ANSWER_BYTES, withoutClientSpan, withoutRedirects } from "../lib/http-client.ts"
 import { failing, type IpFacts, type IpIntelFailed } from "./facts.ts"
 
-/** Options of every HTTP provider. */
 export interface HttpProviderOptions {
   readonly client: HttpClient.HttpClient
   readonly apiKey: Redacted.Redacted<string> | undefined
@@ -28,7 +27,7 @@ const reasonOfStatus = (status: number): Reason => {
   return "rejected"
 }
 
-/** The key as a query parameter, redacted in traces; empty without a key. */
+/** Redacted in traces; empty without a key. */
 export const keyParam = (apiKey: Redacted.Redacted<string> | undefined): Record<string, Redacted.Redacted<string>> =>
   apiKey === undefined ? {} : { key: apiKey }
 

@@ -6,7 +6,6 @@ const MAX_CAMPAIGNS = 200
 const OTHERS = "(others)"
 
 export interface CampaignSeries<M> {
-  /** The series of a campaign of the settings. */
   readonly of: (campaign: string) => M
   /** All series that exist so far. */
   readonly all: () => ReadonlyArray<M>

@@ -5,7 +5,6 @@
 import { Formatter } from "effect"
 import type { TraceFields } from "./spans.ts"
 
-/** The format of a line. */
 export type Format = "json" | "text"
 
 /** Fields of a line besides time, level and message. */
@@ -30,7 +29,7 @@ const UNSAFE_CONTROL_CHARACTERS = /(?![\n\t])[\p{Cc}\u2028\u2029]/gu
 const formatValue = (value: unknown): string =>
   typeof value === "string" ? (/^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)) : Formatter.formatJson(value)
 
-/** One line, with its line feed. In text, the `cause` follows on lines of its own. */
+/** Ends with a line feed. In text, the `cause` follows on lines of its own. */
 export const formatLine = (
   format: Format,
   time: string,

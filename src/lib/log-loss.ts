@@ -13,7 +13,6 @@ const omittedTotal = Metric.counter("voicegate_log_lines_omitted_total", {
   incremental: true,
 })
 
-/** The counter of a reason. */
 export const omittedLines = (reason: LossReason): Metric.Counter<number> =>
   Metric.withAttributes(omittedTotal, { reason })
 

@@ -21,7 +21,6 @@ export interface Output {
   readonly backlog: () => number
 }
 
-/** What is used of `process.stdout`. */
 type Stream = Pick<Writable, "write" | "on" | "writable" | "writableLength">
 
 const codeOf = (error: unknown): string =>

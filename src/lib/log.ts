@@ -51,7 +51,6 @@ export const layer = (sink: (lines: string) => void, format: Format, fields: Fie
     }),
   ])
 
-/** The format of standard output. */
 export const standardFormat: Format = formatFor(process.stdout)
 
 /** Fields of every line on standard output: the processes of `--processes` write to the same one. A terminal is spared the number. */

@@ -147,7 +147,6 @@ const traced: Traced =
 
 const untraced: Traced = (_name, call) => call
 
-/** Whether spans of this fiber are seen. */
 export const hasTracer: Effect.Effect<boolean> = Effect.withFiber((fiber) => Effect.succeed(isTraced(fiber)))
 
 /** Looks once whether there is a tracer; without one, functions are left as they are. For layers of the hot path. */

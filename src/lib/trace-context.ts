@@ -5,10 +5,10 @@
 import { Option, type Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
 
-/** The span that a `traceparent` names; undefined for a malformed one. */
+/** Undefined for a malformed `traceparent`. */
 export const spanFrom = (traceparent: string): Tracer.ExternalSpan | undefined =>
   Option.getOrUndefined(HttpTraceContext.w3c(Headers.fromRecordUnsafe({ traceparent })))
 
-/** The `traceparent` of a span: 55 bytes. */
+/** 55 bytes. */
 export const traceparentOf = ({ sampled, spanId, traceId }: Tracer.AnySpan): string =>
   `00-${traceId.padStart(32, "0")}-${spanId}-${sampled ? "01" : "00"}`

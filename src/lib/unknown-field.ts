@@ -10,7 +10,7 @@ export interface UnknownField {
   readonly message: string
 }
 
-/** The fields of `given` that are not in `known`. Undefined fields count as absent. */
+/** Undefined fields count as absent. */
 export const unknownFields = (given: object, known: ReadonlyArray<string>): ReadonlyArray<UnknownField> =>
   Object.entries(given).flatMap(([name, value]) => {
     if (value === undefined || known.includes(name)) return []

@@ -6,7 +6,7 @@ import { isOpen } from "./age.ts"
 import { boundedCache } from "./bounded-cache.ts"
 
 export interface Windows {
-  /** The uses in the key's open window; 0 if none is open. */
+  /** 0 if no window is open. */
   readonly used: (key: string, now: number) => number
   /** When the key's open window ends (ms); when one that begins now would end, if none is open. */
   readonly endsAt: (key: string, now: number) => number

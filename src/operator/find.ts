@@ -15,9 +15,7 @@ import { makeWindows } from "../lib/windows.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Found, FoundTicket } from "./shapes.ts"
 
-/** Limit of tickets that are returned. */
 export const MAX_FOUND = 20
-/** Limit of pages that one search reads. */
 export const PAGES_PER_SEARCH = 25
 /** Limit of pages that all searches of an instance read in a window, and its length (ms). */
 export const PAGES_PER_WINDOW = 100

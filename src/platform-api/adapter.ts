@@ -126,7 +126,6 @@ export type Send = <A>(
   group?: string,
 ) => Effect.Effect<A, PlatformError>
 
-/** What an adapter is built from. */
 export interface AdapterContext {
   readonly campaign: Campaign
   readonly send: Send

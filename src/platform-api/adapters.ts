@@ -33,7 +33,7 @@ const adapters: {
   Vapi: vapi,
 }
 
-/** The adapter of a vendor's campaign; undefined if the campaign has no settings of that vendor. */
+/** Undefined if the campaign has no settings of that vendor. */
 const vendorsAdapter = <G extends Group>(group: G, context: AdapterContext): Adapter | undefined => {
   const settings: SettingsOf<G> | undefined = context.campaign[group]
   return settings === undefined ? undefined : adapters[group](settings, context)

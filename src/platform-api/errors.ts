@@ -63,6 +63,5 @@ export const unavailable = (
     }),
   })
 
-/** A `PlatformError` for a refusal. */
 export const refused = (status: number, code: string, message: string): PlatformError =>
   new PlatformError({ reason: new Refused({ status, code, message }) })

@@ -7,7 +7,6 @@ import { DEFAULT_PLATFORM, vendorOf } from "../settings/vendors.ts"
 import type { PlatformError, Refused, RequestRefused } from "./errors.ts"
 import type { Fault, Finding } from "./model.ts"
 
-/** The path of a campaign's setting. */
 export const settingPath = (campaign: string, setting: string): string =>
   campaign === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${campaign}.${setting}`
 

@@ -71,7 +71,6 @@ export interface Fault {
   readonly setting: string
 }
 
-/** The result of one check. */
 export interface Finding {
   readonly subject: "platform" | "web campaign" | "region" | "credential" | "vendor's settings" | "silent calls"
   readonly state: "ok" | "failed" | "not_checked"

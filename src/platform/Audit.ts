@@ -27,7 +27,7 @@ export class Audit extends Context.Service<
       subjectId: string,
       detail: string,
     ) => Effect.Effect<void, SqlError.SqlError>
-    /** A user's entries, newest first. */
+    /** Newest first. */
     readonly list: (
       userId: string,
       request: PageRequest,

@@ -40,7 +40,6 @@ import * as Services from "./services.ts"
 import { layer as deliver } from "./webhooks/deliver.ts"
 import { client } from "./webhooks/rules.ts"
 
-/** The largest body of a request, in bytes. */
 const MAX_BODY_BYTES = 512 * 1024
 
 /** Discards what a route has not read of its request's body. */

@@ -94,7 +94,6 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   fields: Schema.optionalKey(Schema.Array(Schema.Struct({ field: Schema.String, message: Schema.String }))),
 }) {}
 
-/** One field that a service does not accept. */
 export interface FieldProblem {
   /** its path in the request, such as `scope` */
   readonly field: string
@@ -119,7 +118,6 @@ export const refuseProblems = (problems: ReadonlyArray<FieldProblem>): Effect.Ef
   )
 }
 
-/** The user's concurrent calls are at the limit. */
 export class ConcurrencyLimitReached extends Schema.TaggedError<ConcurrencyLimitReached>()("ConcurrencyLimitReached", {
   limit: Schema.Int,
 }) {}

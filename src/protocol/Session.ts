@@ -248,7 +248,6 @@ export const PushEvent = Schema.Union([
 ])
 export type PushEvent = typeof PushEvent.Type
 
-/** The longest silence that a page may report, in seconds. */
 export const MAX_SILENCE_SECONDS = 86_400
 
 /** How long nobody has spoken in the call of a ticket, as its page hears it. */

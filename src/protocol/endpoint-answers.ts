@@ -21,7 +21,6 @@ const commonHeaders = {
   ),
 }
 
-/** A success with this status. */
 export const succeeds = <S extends Schema.Top>(status: number, schema: S, headers: Fields = {}) =>
   HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), { ...commonHeaders, ...headers })
 

@@ -3,7 +3,6 @@ import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import type { ProblemDetails } from "./problems.ts"
 
-/** An annotation of an endpoint. */
 export class Takes extends Context.Service<
   Takes,
   {

@@ -55,7 +55,6 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 }
 
-/** The document of a problem. */
 export const problemBody = <Code extends string>(
   status: number,
   code: Code,
@@ -71,7 +70,6 @@ export const problemBody = <Code extends string>(
   ...members,
 })
 
-/** The schema of a problem document. */
 const bodyOf = <const Code extends string, Members extends Fields>(
   identifier: string,
   status: number,

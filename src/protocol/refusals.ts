@@ -176,11 +176,9 @@ const platformOutcomes = {
   unavailable: "platform_unavailable",
 } as const satisfies Readonly<Record<PlatformUnavailable["kind"], string>>
 
-/** Every outcome of a refusal. */
 export const allRefusalOutcomes = { ...refusalOutcomes, ...platformOutcomes } as const
 export type RefusalOutcome = (typeof allRefusalOutcomes)[keyof typeof allRefusalOutcomes]
 
-/** The outcome of a refusal. */
 export function outcomeOf(refusal: Exclude<RequestRefusal, Blocked>): Exclude<RefusalOutcome, "blocked">
 export function outcomeOf(refusal: RequestRefusal): RefusalOutcome
 export function outcomeOf(refusal: RequestRefusal): RefusalOutcome {

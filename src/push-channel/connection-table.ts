@@ -4,9 +4,9 @@ import * as messages from "../protocol/messages.ts"
 import type { PushEvent } from "../protocol/Session.ts"
 import type { CloseReason, Connection, Opened } from "./PushChannel.ts"
 
-/** Limit of connections per ticket; one more replaces the oldest. */
+/** One more replaces the oldest. */
 export const CONNECTIONS_PER_TICKET = 3
-/** Limit of connections per caller (address, or /64). */
+/** A caller is an address, or a /64. */
 export const CONNECTIONS_PER_CALLER = 100
 /** A connection with a larger backlog than this (bytes) is closed. */
 export const BACKLOG_BYTES = 64 * 1024
@@ -71,12 +71,10 @@ class Entry implements Opened {
 export interface ConnectionTable {
   /** The tickets that have a connection here. */
   readonly tickets: () => ReadonlyArray<string>
-  /** Sends an event to the connections of a ticket. */
   readonly deliver: (ticket: string, event: PushEvent) => void
-  /** Adds a connection; undefined if the caller is at the limit. */
+  /** Undefined if the caller is at the limit. */
   readonly open: (ticket: string, caller: string, connection: Connection) => Opened | undefined
   readonly pingAll: () => void
-  /** The connections that are open now. */
   readonly all: () => ReadonlyArray<Entry>
   /** Tells a connection to reconnect to another instance and closes it, unless it is already closed. */
   readonly sendAway: (entry: Entry) => void

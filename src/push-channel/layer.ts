@@ -20,10 +20,8 @@ import { PushChannel, TooManyConnections } from "./PushChannel.ts"
 /** The interval between two batches of connections that are told to reconnect (ms). */
 const SEND_AWAY_MILLIS = 100
 const NANOS_PER_MILLI = 1_000_000n
-/** How often every connection is pinged (ms). */
 export const HEARTBEAT_MILLIS = 15_000
 
-/** The event for a ticket that has ended. */
 export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
   type: "ended",
   reason: state,
@@ -37,13 +35,12 @@ export const lostEvent: PushEvent = {
   message: messages.placeLost,
 }
 
-/** The event for a ticket whose slot is reserved until `startBefore` (ms since 1970). */
+/** The slot is reserved until `startBefore` (ms since 1970). */
 export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
   type: "start_call",
   startBefore: isoTime(startBefore),
 })
 
-/** The event for a session that has started. */
 export const sessionEvent = ({
   sessionId,
   silenceSeconds,
@@ -55,7 +52,6 @@ export const sessionEvent = ({
   ...(silenceSeconds === undefined ? {} : { silenceSeconds }),
 })
 
-/** The event for a signal of the queue. */
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
 

@@ -9,7 +9,6 @@ import type { Usage } from "./answers.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import type { Budgets } from "./rules/units.ts"
 
-/** The arguments for taking units. */
 export interface TakeRequest {
   /** the key of the caller's units, and that of its units of shadow limits if there are any */
   readonly logs: ReadonlyArray<string>

@@ -21,7 +21,6 @@ import { type TakeRequest, TakeStep } from "./TakeStep.ts"
 /** A ticket whose end was never reported counts as open for this long (ms). */
 export const HOLD_MILLIS: number = DAY
 
-/** The key of a caller's units. */
 const logOf = (caller: string): string => `vg:{${caller}}:log`
 
 /** Both keys of a caller, under one hash tag: its units, and the tokens (by time) of the refunds of the last hour. */
@@ -56,7 +55,6 @@ const NO_KEYS: ReadonlyArray<string> = []
 /** A key as this file names it: in a store with a prefix, rules know it by its full name. */
 const withoutPrefix = (key: string): string => key.slice(Math.max(0, key.indexOf("vg:")))
 
-/** The rules that take units and give them back. */
 export const rules = {
   take: ruleOf("limits.take", runTake, Taken, { batch: true }),
   giveBack: ruleOf("limits.giveBack", runGiveBack, Schema.Finite),
@@ -80,7 +78,6 @@ interface RememberedRefusal {
   sameUntil: number
 }
 
-/** How the units of a caller are given back. */
 const giveBackOf = (
   { concurrent, daily, hourly }: Budgets,
   { MissedTurnCost, RefundsPerHour }: SettingsTree["Security"],

@@ -14,7 +14,6 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 }
 
-/** Renders the page. */
 export const renderApiPage = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): Promise<Document> => makeDocument(Buffer.from(renderReference(OpenApi.fromApi(api))), HEADERS)

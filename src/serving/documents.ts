@@ -34,7 +34,6 @@ export const makeDocument = async (body: Buffer, headers: Headers): Promise<Docu
 const acceptsGzip = (accepted: string): boolean =>
   /(?:^|,)\s*gzip\s*(?:,|$|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i.test(accepted)
 
-/** Whether the method may get a document. */
 export const isDocumentRequest = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD"
 
 /** The response to a request with these headers: 200 with a body, or 304 without one when the client has it in its cache. */

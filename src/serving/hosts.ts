@@ -16,7 +16,6 @@ export const loopbackNames = (address: string): ReadonlyArray<string> | undefine
 /** A `Host` header's name without its port, in lower case. */
 const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
 
-/** Whether a `Host` header is allowed. */
 export type HostCheck = (host: string | undefined) => boolean
 
 /**

@@ -11,7 +11,6 @@ const here = own ?? "file:///bundle/dist/"
  */
 export const packageFile = (path: string): URL => new URL(`../${path}`, here)
 
-/** The version of the installed package. */
 export const packageVersion = (): string => {
   const { version }: { version: string } = createRequire(packageFile("package-files"))("../package.json")
   return version

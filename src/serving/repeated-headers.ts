@@ -1,7 +1,7 @@
 /** Headers that a request has more than once. Of those that it may have once Node keeps the first in silence, so the raw list tells. */
 import type { IncomingMessage } from "node:http"
 
-/** The value of a header; repeated headers are joined by commas. */
+/** Repeated headers are joined by commas. */
 export const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(", ") : value

@@ -60,7 +60,6 @@ const pathOf = (name: string): string => (name === "default" ? "VoiceAiPlatform"
 
 const settingsOfCampaign = ({ name, ...settings }: Campaign): Values => valuesOf(settings)
 
-/** Describes the change of a setting. */
 type Describe = (setting: string, before: unknown, after: unknown) => SettingChange
 
 /**
@@ -126,7 +125,6 @@ const keepFixed = (before: SettingsTree, after: SettingsTree): SettingsTree => {
   }
 }
 
-/** Compares the settings in force with newly read ones. */
 export const changesOf = (before: SettingsTree, after: SettingsTree): Changes => {
   const tree = keepFixed(before, after)
   const general = ({ Campaigns: _, ...rest }: SettingsTree): Values => valuesOf(rest)

@@ -25,7 +25,7 @@ export const logWarnings = ({ tree, warnings }: LoadedSettings) =>
     tree,
   )
 
-/** Settings given as an object; logs warnings. */
+/** Logs warnings. */
 export const layerFrom = (
   settings: Readonly<Record<string, unknown>>,
   place?: Place,

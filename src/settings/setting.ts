@@ -20,7 +20,7 @@ const annotationsFor = (value: Schema.Top, { own = false, ...texts }: SettingTex
   ...withNotes(value, { ...notes, own }),
 })
 
-/** A required setting. The example file contains `example`, which is refused as a value. */
+/** The example file contains `example`, which is refused as a value. */
 export const required = <A, E>(value: Schema.Codec<A, E>, example: string, texts: SettingTexts) =>
   value.pipe(Schema.annotateKey(annotationsFor(value, texts, { required: true, example })))
 
@@ -39,14 +39,14 @@ export const withDefault = <A, E, const F extends E & (boolean | number | string
     Schema.annotateKey(annotationsFor(value, texts, { fallback })),
   )
 
-/** A setting that is undefined when it is absent; `defaultText` describes what that means. */
+/** `defaultText` describes what its absence means. */
 export const optional = <A, E>(value: Schema.Codec<A, E>, defaultText: string, texts: SettingTexts) =>
   Schema.UndefinedOr(value).pipe(
     Schema.withDecodingDefaultTypeKey(Effect.succeed(undefined)),
     Schema.annotateKey(annotationsFor(value, texts, { defaultText })),
   )
 
-/** A list with the default `fallback`, which `defaultText` describes. */
+/** `defaultText` describes `fallback`. */
 export const listWithDefault = <A, E>(
   value: Schema.Codec<ReadonlyArray<A>, E>,
   fallback: NoInfer<ReadonlyArray<A>>,

@@ -49,7 +49,7 @@ export const PLATFORMS: ReadonlyArray<PlatformName> = [DEFAULT_PLATFORM, ...VEND
 
 const byPlatform: ReadonlyMap<string, Vendor> = new Map(VENDORS.map((each) => [each.platform, each]))
 
-/** The vendor of a campaign with this `Platform`; undefined of the default platform. */
+/** Undefined for the default platform. */
 export const vendorOf = (platform: PlatformName): Vendor | undefined => byPlatform.get(platform)
 
 interface ToSettings extends Struct.Lambda {
@@ -57,19 +57,15 @@ interface ToSettings extends Struct.Lambda {
   readonly "~lambda.out": this["~lambda.in"] extends { readonly settings: infer S } ? S : never
 }
 
-/** The schemas of the vendors' settings, by their keys. */
 export const vendorFields = Struct.map(
   vendors,
   Struct.lambda<ToSettings>(({ settings }) => settings),
 )
 
-/** The settings of a vendor. */
 export type SettingsOf<G extends Group> = (typeof vendors)[G]["settings"]["Type"]
 
-/** The settings of a vendor's campaign: those of its vendor. */
 export type VendorSettings = { readonly [G in Group]?: SettingsOf<G> | undefined }
 
-/** Whether a campaign uses the default platform. */
 export const hasDefaultPlatform = ({
   Campaigns,
 }: {

@@ -133,7 +133,6 @@ const bundled = (outDir: string): InlineConfig => {
   }
 }
 
-/** Builds the widget's scripts into a directory. */
 export const buildWidget = async (outDir: string): Promise<void> => {
   const write = (each: InlineConfig) => build({ ...each, build: { ...each.build, outDir } })
   await write(script("audio/audio-entry.ts", "audio.js", "iife"))

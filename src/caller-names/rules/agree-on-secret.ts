@@ -7,7 +7,7 @@ import type { Db } from "../../store/rules/db.ts"
 export interface SecretOffer {
   /** stored if there is no secret yet */
   readonly secret: string
-  /** lifetime of the secret if it is stored (ms) */
+  /** in milliseconds */
   readonly lifetime: number
 }
 

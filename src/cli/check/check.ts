@@ -30,7 +30,6 @@ interface Finding {
   readonly problems?: ReadonlyArray<SettingProblem>
 }
 
-/** All findings. */
 interface Report {
   /** no check failed; some may not have been made */
   readonly ok: boolean

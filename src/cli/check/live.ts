@@ -11,7 +11,6 @@ import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StartConfig } from "../../protocol/Session.ts"
 import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
 
-/** One step of the check. */
 export interface LiveFinding {
   readonly status: "ok" | "failed" | "not_checked"
   readonly message: string
@@ -32,7 +31,7 @@ const finding = <A>(
 ): Effect.Effect<LiveFinding> =>
   Effect.match(asked, { onFailure: ({ message }) => failed(`${what}: ${message}`), onSuccess: read })
 
-/** Asks again until the answer is as wanted, at most `ASK_AGAIN_TIMES` times. */
+/** At most `ASK_AGAIN_TIMES` times. */
 const until = <A, E>(asked: Effect.Effect<A, E>, isWanted: (answer: A) => boolean): Effect.Effect<A, E> =>
   Effect.repeat(asked, {
     until: isWanted,
@@ -125,7 +124,7 @@ const endUnconfirmed = Effect.fnUntraced(function* (campaign: Campaign, config: 
     : " It may have started: look for it at the platform."
 })
 
-/** Runs the check for one campaign. The call is ended whatever is found. */
+/** The call is ended whatever is found. */
 export const checkLive = (
   campaign: Campaign,
   { Queue: { StartWindowSeconds } }: SettingsTree,

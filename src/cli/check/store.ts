@@ -11,7 +11,6 @@ import { Store } from "../../store/Store.ts"
 
 /** How long the store may take to connect and answer. */
 const STORE_MILLIS = 8_000
-/** How long a message may take. */
 const MESSAGE_MILLIS = 2_000
 
 /** The queue's context of a step that concerns no campaign. */
@@ -20,7 +19,6 @@ const NOBODY: QueueContext = {
   ...{ windowMillis: 0, graceMillis: 0, seenMillis: 0, callMillis: 0 },
 }
 
-/** What the check of the store has found. */
 export interface StoreFinding {
   readonly name: "store"
   readonly status: "ok" | "failed"
@@ -58,7 +56,7 @@ const tryStore = (store: Store["Service"]): Effect.Effect<void, StoreUnavailable
     }),
   )
 
-/** Connects and tries the store; retries until the timeout. */
+/** Retries until the timeout. */
 export const checkStore = (
   tree: Pick<SettingsTree, "StoreConnectionString">,
   store: Layer.Layer<Store, { readonly message: string }>,

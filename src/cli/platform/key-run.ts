@@ -93,7 +93,7 @@ interface OfKey extends OfUser {
   readonly key: string
 }
 
-/** Changes a key, and prints it as it is now. */
+/** Prints the key as it is now. */
 export const changeKey = (input: OfKey & Changes) =>
   reportFailure(
     Effect.gen(function* () {
@@ -103,7 +103,7 @@ export const changeKey = (input: OfKey & Changes) =>
     }),
   )
 
-/** Revokes a key, and prints it as it is now. */
+/** Prints the key as it is now. */
 export const revokeKey = (input: OfKey) =>
   reportFailure(
     Effect.gen(function* () {

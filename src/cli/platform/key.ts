@@ -40,7 +40,6 @@ const changes = {
   ),
 }
 
-/** `key` with `list`, `change` and `revoke`. */
 export const keyCommand = Command.make("key").pipe(
   Command.withDescription("The API keys of a user; their secrets are never shown"),
   Command.withSubcommands([

@@ -141,7 +141,6 @@ const enable = Command.make("enable", { ...storage, email }, (input) =>
   Effect.flatMap(implementation, ({ setDisabled }) => setDisabled(input, false)),
 ).pipe(Command.withDescription("Let a disabled user sign in again, and accept the user's keys again"))
 
-/** `platform`, `platform user` with `add`, `list`, `password`, `disable` and `enable`, and `platform key` with `list`, `change` and `revoke`. */
 export const platform = serve.pipe(
   Command.withDescription("Serve the local platform: users, businesses, API keys, sessions, and its REST API"),
   Command.withSubcommands([

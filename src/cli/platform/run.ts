@@ -65,7 +65,6 @@ interface Serving extends Storage {
   readonly idleSeconds: number
 }
 
-/** Serves the platform until the process is stopped. */
 export const servePlatform = (input: Serving) =>
   reportFailure(
     Effect.gen(function* () {
@@ -136,7 +135,6 @@ export const withServices = Effect.fnUntraced(function* <A, E>(
 const withUsers = <A, E>(input: Storage, use: (users: Users["Service"]) => Effect.Effect<A, E>) =>
   withServices(input, Effect.flatMap(Users, use))
 
-/** The id of the user who has the e-mail address. */
 export const idOf = (users: Users["Service"], email: string) =>
   Effect.flatMap(users.account(email), (account) =>
     account === undefined
@@ -175,7 +173,6 @@ export const setPassword = (input: WithPassword) =>
     }),
   )
 
-/** Disables or enables a user. */
 export const setDisabled = (input: Storage & { readonly email: string }, disabled: boolean) =>
   reportFailure(
     Effect.gen(function* () {

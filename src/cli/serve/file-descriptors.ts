@@ -5,7 +5,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { Context, Effect, Layer, Schedule } from "effect"
 
-/** How often they are looked at. */
 const LOOK_MILLIS = 5_000
 /** From this share on, the log warns. */
 const SCARCE = 0.8

@@ -20,7 +20,6 @@ const Message = Schema.Struct({
 const isMessage = Schema.is(Message)
 type Message = typeof Message.Type
 
-/** What is used of a `Worker`. */
 export type AskedWorker = Pick<Worker, "id" | "isConnected" | "isDead"> & {
   readonly send: (message: Message, sent: () => void) => unknown
 }
@@ -31,7 +30,6 @@ const ignoreFailure = (): void => {}
 export interface Collector {
   /** The metrics of all workers, collected at most once within `METRICS_MILLIS`, however many ask. */
   readonly sum: Effect.Effect<string>
-  /** Takes a worker's answer. */
   readonly heard: (worker: AskedWorker, id: number, text: string) => void
 }
 
@@ -84,7 +82,7 @@ export const makeCollector = (workers: () => ReadonlyArray<AskedWorker>): Effect
     }
   })
 
-/** Answers the questions of the workers, in the primary process. */
+/** To be called in the primary process. */
 export const answerMetrics: Effect.Effect<void> = Effect.gen(function* () {
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const { heard, sum } = yield* makeCollector(() =>

@@ -13,7 +13,6 @@ import { onFurtherStop } from "./stop-signals.ts"
 /** The processes cannot be started, or one ended before it served. */
 export class ProcessesFailed extends Data.TaggedError("ProcessesFailed")<{ readonly message: string }> {}
 
-/** Whether this is one of the worker processes. */
 export const isWorker = (): boolean => cluster.isWorker
 
 /** Serves as a worker and disconnects from the primary at the end, because the channel would keep this process alive. */

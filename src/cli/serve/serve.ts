@@ -25,7 +25,6 @@ import { tracer } from "./traces.ts"
 /** The gate behind its own server, with an access log on standard output. Without routes of its own, `/` says what runs there. */
 export const server = (options: Options = {}) => serverOf(Gate.layer, options)
 
-/** The same, over this gate. */
 const serverOf = <A, E, R>(gate: Layer.Layer<A, E, R>, options: Options = {}) =>
   Server.layer.pipe(
     Layer.provide(

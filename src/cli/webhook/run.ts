@@ -11,7 +11,6 @@ import type { SettingsInvalid } from "../../settings/problems.ts"
 
 const SESSION_ENDED_PATH = "/api/webhook/session-ended"
 
-/** How long the gate may take for one answer (ms). */
 const ANSWER_MILLIS = 15_000
 
 /** What a gate answered to one webhook. */

@@ -10,7 +10,6 @@ import { baseUrl } from "../../settings/values/network.ts"
 
 const decodeUrl = Schema.decodeUnknownOption(baseUrl)
 
-/** `webhook` with `test`. */
 export const webhook = <R>(source: Effect.Effect<SettingsSource, never, R>) =>
   Command.make("webhook").pipe(
     Command.withDescription("Webhooks of the platform"),

@@ -68,7 +68,6 @@ const wrongFields = (issue: SchemaIssue.Issue): string => {
   return fields.length === 0 ? "the whole answer, or a field that it needs" : `see ${fields.join(", ")}`
 }
 
-/** Calls the host, and reads its answer. */
 const ask = <A>(
   what: keyof OwnPlatform,
   answer: Schema.Decoder<A>,

@@ -66,7 +66,8 @@ export const ownStore = (own: OwnStore): Layer.Layer<Store> => {
   })
   const listens = own.listens?.bind(own)
   const now = own.now?.bind(own)
-  // The host's data outlives this process, so a clock that begins with the process is none that its instances agree on.
+  // The host's data outlives this process, so its instances need a common clock: the time of day, not one that begins
+  // with the process.
   const clock = Clock.currentTimeMillis
   return Layer.effect(
     Store,

@@ -39,7 +39,6 @@ export interface Newcomer {
   readonly data: string
 }
 
-/** The ticket of a newcomer. */
 export const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: number, now: number): Ticket => ({
   state: "waiting",
   seq,

@@ -24,7 +24,7 @@ export interface Bound {
   readonly lease: string
   /** returned to the holder, JSON */
   readonly data: string
-  /** the ids of the session, at least one */
+  /** at least one */
   readonly sessions: ReadonlyArray<string>
   /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
   readonly offerMillis?: number

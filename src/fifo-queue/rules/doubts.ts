@@ -9,7 +9,6 @@ import { load, loadHolder, save } from "./shared/load.ts"
 import { meta, type Step } from "./shared/step.ts"
 import { doubtId, type Ticket } from "./shared/ticket.ts"
 
-/** Maximum doubts that one step returns. */
 const MAX_DOUBTS = 200
 /** How often the platform must report that it has no such session, since it may list a session late. */
 const REQUIRED_LOOKS = 2

@@ -46,7 +46,7 @@ export type EndReporter = "webhook" | "audit" | "audit_alone"
 
 /** One attempt of a gate to have the end of a session carried out. */
 export interface EndAttempt {
-  /** tells it from every other */
+  /** unique */
   readonly attempt: string
   /** earlier attempts of the same report, whose answer nobody was told */
   readonly lost: ReadonlyArray<string>

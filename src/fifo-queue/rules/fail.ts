@@ -88,7 +88,6 @@ export interface FailedStart {
   readonly ofAccount?: true
 }
 
-/** How long the campaign backs off (ms). */
 const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {
   if (reason === "limited" || reason === "elsewhere") return Math.min(Math.max(1, millis), LIMITED_LONGEST_MILLIS)
   const n = Math.min(s.db.hincrby(s.keys.meta, "backoffs", 1), 20)

@@ -5,7 +5,6 @@ import type { Step } from "./shared/step.ts"
 import { type StartAttempt, takeBackStart } from "./start.ts"
 import { endWithdrawn } from "./withdraw.ts"
 
-/** Maximum starts that one report takes back. */
 export const MAX_TAKEN_BACK = 500
 
 export interface OutageReport {

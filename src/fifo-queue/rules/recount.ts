@@ -8,14 +8,12 @@ import { countTicket, enqueue } from "./shared/line.ts"
 import { loadHolder, loadWaiting } from "./shared/load.ts"
 import { meta, type Step } from "./shared/step.ts"
 
-/** How often counts are rebuilt (ms). */
 export const RECOUNT_MILLIS: number = 10 * 60_000
 /** With more leases and waiting tickets than this, counts are not rebuilt: it would block the store for too long. */
 export const MAX_RECOUNTED = 2_000
 
 const hasPresenceMismatch = (s: Step): boolean => s.db.zcard(s.keys.presence) !== s.db.zcard(s.keys.waiting)
 
-/** Whether there are few enough leases and waiting tickets. */
 export const isRecountable = (s: Step): boolean =>
   s.db.zcard(s.keys.leases) + s.db.zcard(s.keys.waiting) <= MAX_RECOUNTED
 

@@ -15,7 +15,7 @@ export const beginStep = (db: Db, keys: ReadonlyArray<string>, now: number, cont
   return s
 }
 
-/** Ends the step. The signals and settlements of all of it go with the first answer. */
+/** The signals and settlements of the whole step go with the first answer. */
 export const endStep = <A>(s: Step, results: ReadonlyArray<A>): ReadonlyArray<StepAnswer<A>> => {
   if (s.context.account !== undefined) noteInAccount(s, s.context.account)
   const answers: Array<StepAnswer<A>> = []

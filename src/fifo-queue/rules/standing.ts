@@ -8,7 +8,6 @@ import { quarantine } from "./shared/load.ts"
 import type { Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
 
-/** Whether the bound data name a session. */
 const namesSession = (data: string): boolean => {
   const found = decode(data)
   return isObject(found) && textsIn(found.s).length > 0

@@ -17,7 +17,7 @@ import type { Step } from "./shared/step.ts"
 import { doubtId } from "./shared/ticket.ts"
 import { liveOrFailed } from "./standing.ts"
 
-/** A start of a ticket; `attempt` tells it from every other. */
+/** A start of a ticket; `attempt` is unique. */
 export interface StartAttempt {
   readonly id: string
   readonly attempt: string

@@ -89,7 +89,6 @@ const forgetOverdue = (s: Step): boolean => {
   return forgotten === MAX_PER_STEP
 }
 
-/** The last invalid record that was found. */
 const lastQuarantined = (s: Step): Swept["junk"] => {
   const stored = s.db.hget(s.keys.meta, "junk")
   if (stored === undefined) return undefined

@@ -17,7 +17,7 @@ import type { Step } from "./shared/step.ts"
 
 /** Sessions that one step returns. */
 const MAX_ASKED = 20
-/** After this time a session is not asked about any more (ms): its credential opens nothing since long. */
+/** After this time a session is not asked about any more (ms): its credential expired long before. */
 const GIVE_UP_MILLIS: number = 10 * 60_000
 
 export interface FindUnopened {

@@ -10,7 +10,6 @@ import { dequeue, endTicket, freeSlot, RETENTION_MILLIS } from "./shared/line.ts
 import { load } from "./shared/load.ts"
 import { meta, type Step } from "./shared/step.ts"
 
-/** Maximum tickets that one step withdraws. */
 export const MAX_WITHDRAWN_PER_STEP = 200
 
 /** Ends these tickets and calls nobody. Returns how many it ended. */

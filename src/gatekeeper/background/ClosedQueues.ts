@@ -9,14 +9,13 @@ import * as metrics from "../metrics.ts"
 export class ClosedQueues extends Context.Service<
   ClosedQueues,
   {
-    /** Records how a sweep of a campaign has ended. */
     readonly swept: (campaign: string, exit: Exit.Exit<void, StoreUnavailable>) => Effect.Effect<void>
     /** Why each of these campaigns is closed, as a sentence without its full stop. */
     readonly reasons: () => ReadonlyMap<string, string>
   }
 >()("voicegate/gatekeeper/ClosedQueues") {}
 
-/** The store's refusal with which a sweep failed; undefined for another failure. */
+/** Undefined for a failure that is not the store's refusal. */
 const refusalOf = ({ cause }: Exit.Failure<void, StoreUnavailable>): string | undefined =>
   cause.reasons.flatMap((reason) =>
     reason._tag === "Fail" && reason.error.refusal !== undefined

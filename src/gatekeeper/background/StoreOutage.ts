@@ -30,7 +30,6 @@ export const reconnectTimes = (graceMillis: number): { readonly after: number; r
 export class StoreOutage extends Context.Service<
   StoreOutage,
   {
-    /** Records whether a call reached the store. */
     readonly record: (reached: boolean) => Effect.Effect<void>
     /** Tickets whose pages were moved and may not have returned yet. */
     readonly tickets: () => ReadonlyArray<string>

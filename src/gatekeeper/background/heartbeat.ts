@@ -20,7 +20,7 @@ import { Steps } from "../Steps.ts"
 import { runEvery } from "./run-every.ts"
 import { StoreOutage } from "./StoreOutage.ts"
 
-/** Maximum number of tickets in one heartbeat command; more are sent in further commands. */
+/** More are sent in further commands. */
 const MAX_TICKETS_PER_HEARTBEAT = 10_000
 
 const eventOf = (slots: number, ticket: HeartbeatEntry, queue: Omit<Place, "position">): PushEvent | undefined => {

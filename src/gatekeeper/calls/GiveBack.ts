@@ -12,9 +12,7 @@ import type { Campaign } from "../../settings/Settings.ts"
 import { Steps } from "../Steps.ts"
 import { NotGivenBack, type Remembered, type Taken } from "./NotGivenBack.ts"
 
-/** The interval between retries. */
 export const RETRY_MILLIS = 250
-/** Maximum refunds in flight at the same time. */
 const MAX_CONCURRENT_REFUNDS = 16
 
 export class GiveBack extends Context.Service<

@@ -12,9 +12,8 @@ import type { StoreUnavailable } from "../../protocol/refusals.ts"
 
 /** How many reports are remembered; beyond it the oldest are forgotten. */
 const MAX_REMEMBERED = 1_000
-/** How many attempts of one report are. */
+/** Maximum attempts of one report. */
 const MAX_ATTEMPTS = 16
-/** The interval between retries in the background. */
 export const RETRY_MILLIS = 1_000
 const MAX_CONCURRENT_RETRIES = 16
 /** Characters of a hash (base64url): two reports with the same one would be taken for one. */

@@ -36,7 +36,6 @@ export class NotGivenBack extends Context.Service<
     readonly forget: (taken: Taken) => void
     /** Moves the entry of this request behind the others. */
     readonly postpone: (taken: Taken) => void
-    /** The tickets of a campaign to withdraw. */
     readonly of: (campaign: Campaign) => Withdrawals
   }
 >()("voicegate/gatekeeper/NotGivenBack") {}

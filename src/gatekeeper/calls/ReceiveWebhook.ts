@@ -11,7 +11,6 @@ import * as metrics from "../metrics.ts"
 import { NoteSpeech } from "./NoteSpeech.ts"
 import { type EndSource, SessionEnds } from "./SessionEnds.ts"
 
-/** The outcome of a webhook. */
 export type WebhookOutcome =
   /** `released` when it freed a slot */
   | { readonly _tag: "accepted"; readonly released: boolean }

@@ -15,7 +15,6 @@ import { boundSessionOf } from "../outcomes.ts"
 import { Running } from "../Running.ts"
 import { Steps } from "../Steps.ts"
 
-/** How often a gate looks for sessions to end (ms). */
 export const DUE_CHECK_MILLIS = 5_000
 /** How long a gate has to end a session before another one may try (ms); an `end` is at most two requests, each sent at most twice. */
 export const CLAIM_MILLIS = 20_000

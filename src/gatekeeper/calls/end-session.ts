@@ -10,7 +10,7 @@ import type { PlatformApi } from "../../platform-api/PlatformApi.ts"
  */
 export type SessionEnding = "over" | "unsupported" | "unconfirmed"
 
-/** Whether the platform says that a session is over. False if the platform cannot be asked. */
+/** False if the platform cannot be asked. */
 const saysOver = (platform: PlatformApi["Service"], campaign: string, sessionId: string): Effect.Effect<boolean> =>
   platform.sessionStatus(campaign, sessionId).pipe(
     Effect.map(({ status }) => status === "over"),

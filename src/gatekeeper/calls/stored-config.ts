@@ -10,7 +10,7 @@ export interface StoredConfig extends SessionConfig {
   readonly from?: string
 }
 
-/** Parses stored data; undefined if it is not what a gate has written. */
+/** Undefined if it is not what a gate has written. */
 export const storedConfigOf = (data: string): StoredConfig | undefined => {
   try {
     const stored: StoredConfig | null = JSON.parse(data)

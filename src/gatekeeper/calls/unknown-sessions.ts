@@ -13,7 +13,6 @@ export const MIN_UNKNOWN = 10
 
 export type EndResult = "released" | "repeat" | "unknown"
 
-/** Counts the result of a webhook. */
 export type NoteEnd = (result: EndResult) => Effect.Effect<void>
 
 export const makeUnknownEnds = (): NoteEnd => {

@@ -245,7 +245,6 @@ export const layer: Layer.Layer<Capacity, never, Campaigns | PlatformApi | Runni
   }),
 )
 
-/** Reads the figures again and again, as a background task. */
 export const poll = Layer.effectDiscard(
   Effect.flatMap(Capacity, ({ refresh }) => runEvery(POLL_MILLIS, "reading of the platform's concurrency", refresh)),
 )

@@ -24,7 +24,6 @@ const readRule = ruleOf(
 )
 const saveRule = ruleOf("capacity.save", runPlain(saveCapacity), Schema.Literal(true))
 
-/** The key of a campaign's figures, under its hash tag. */
 const keyOf = (campaign: string): string => `vg:{${encodeURIComponent(campaign)}}:capacity`
 
 /** A number of slots as it is shared: JSON has no infinity. */

@@ -18,7 +18,6 @@ import { FullQueues } from "./FullQueues.ts"
 import { Shadow } from "./Shadow.ts"
 import { Unchecked } from "./Unchecked.ts"
 
-/** Which facts are blocked, by these settings. */
 const blocksOf = ({
   BlockDatacenter,
   BlockProxy,

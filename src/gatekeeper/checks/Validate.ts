@@ -47,7 +47,6 @@ export const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<Fiel
 /** Maximum issues in one answer, so that a hostile body cannot produce a long one. */
 const MAX_ISSUES = 20
 
-/** The limit of text in a request. */
 export type TextLimits = Pick<SettingsTree["Queue"], "MaxTicketBytes">
 
 /** Maximum UTF-8 bytes of one UTF-16 unit. */
@@ -74,7 +73,6 @@ export const campaignOf = (campaigns: Campaigns["Service"], body: unknown): Camp
   return id === undefined || id === null || typeof id === "string" ? campaigns.find(id) : undefined
 }
 
-/** Validates a body against the schema and the settings. */
 export const validate = (
   campaigns: Campaigns["Service"],
   { MaxTicketBytes }: TextLimits,

@@ -17,7 +17,6 @@ export const callerGroup = (network: string): string => {
   return ((hash >>> 16) ^ (hash & 0xffff)).toString(36)
 }
 
-/** The keys of a caller in the limiter and the queue. */
 export interface CallerKeys {
   /** the rate limiter's key */
   readonly caller: string
@@ -30,6 +29,5 @@ export const callerKeys = (names: CallerNames["Service"], address: string): Call
   return { caller: names.of(limitKey(address)), network: short === "" ? "" : names.of(short) }
 }
 
-/** The group of a caller's network. */
 export const groupOfCaller = (names: CallerNames["Service"], address: string): string =>
   callerGroup(names.of(networkKey(address) || limitKey(address)))

@@ -16,7 +16,6 @@ import type { Observed } from "./debounce.ts"
 import { Instance, shown } from "./Instance.ts"
 import { ANNOUNCE_CHANNEL } from "./rules/heartbeat.ts"
 
-/** How often a gate announces its campaigns (ms). */
 export const ANNOUNCE_MILLIS = 30_000
 /** A gate that has announced nothing for this time is gone: two intervals and a margin (ms). */
 const EXPIRY_MILLIS = 75_000

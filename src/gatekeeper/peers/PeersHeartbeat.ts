@@ -13,7 +13,6 @@ import { ANNOUNCE_MILLIS, OtherDatabases } from "./OtherDatabases.ts"
 import { sharedSettingsOf } from "./settings-diff.ts"
 import { type About, type HeartbeatAnswer, type SharedState, sharedState } from "./shared-state.ts"
 
-/** The interval of a gate's heartbeat (ms). */
 export const HEARTBEAT_MILLIS = 2_000
 /** A longer gap than this between two heartbeats (ms) means that this gate was cut off from the store. */
 const GAP_MILLIS = 10_000

@@ -27,13 +27,12 @@ export interface RemovedCampaign extends About {
 export class RemovedCampaigns extends Context.Service<
   RemovedCampaigns,
   {
-    /** All removed campaigns, as of the last heartbeat. */
+    /** As of the last heartbeat. */
     readonly known: () => ReadonlyArray<RemovedCampaign>
-    /** The removed campaign of a ticket. */
     readonly ofTicket: (ticket: string) => RemovedCampaign | undefined
-    /** All queues; asks the store first if it was not asked yet. */
+    /** Asks the store first if it was not asked yet. */
     readonly queues: Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable>
-    /** The queue of a ticket; asks the store first if it was not asked yet. */
+    /** Asks the store first if it was not asked yet. */
     readonly queueOf: (ticket: string) => Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable>
   }
 >()("voicegate/gatekeeper/RemovedCampaigns") {}

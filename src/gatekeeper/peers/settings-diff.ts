@@ -82,7 +82,6 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Sc
 /** Reads the settings that an instance has written; empty if they cannot be decoded, as from another version. */
 export const readSharedSettings = (json: string): SharedSettings => Option.getOrElse(decode(json), () => ({}))
 
-/** The keys of the campaigns in these settings. */
 const campaignKeysIn = (values: SharedSettings): ReadonlyArray<string> =>
   Object.keys(values).flatMap((path) => (path.endsWith(" MaxConcurrency") ? [path.split(" ", 1)[0] ?? ""] : []))
 

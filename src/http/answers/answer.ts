@@ -33,7 +33,6 @@ export const json = (
   headers: Readonly<Record<string, string>> = {},
 ): Answer => ({ status, outcome, headers: { "content-type": JSON_TYPE, ...headers }, body: JSON.stringify(value) })
 
-/** A problem document. */
 export const problem = (
   status: number,
   code: string,
@@ -49,11 +48,9 @@ export const problem = (
   body: JSON.stringify(problemBody(status, code, detail, more.extensions)),
 })
 
-/** The answer for a problem. */
 export const refused = ({ code, detail, headers, members, status }: ProblemDetails): Answer =>
   problem(status, code, detail, { headers, extensions: { ...members } })
 
-/** The answer for an error of the gate. */
 export const failed = (error: Failure): Answer => refused(toProblem(error))
 
 /** An address has exceeded `Security.StatusPerMinute`; nothing was looked up. */
@@ -63,9 +60,8 @@ export const askedTooOften = (seconds: number): Answer =>
 /** An unexpected failure; the log has the details. */
 export const internalError = refused(problems.internalError.make("An internal error occurred."))
 
-/** Maximum length of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024
-/** The same for a vendor's webhook, which may contain the whole transcript of a call. */
+/** A vendor's webhook may contain the whole transcript of a call. */
 export const MAX_WEBHOOK_BYTES: number = 1024 * 1024
 
 const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({

@@ -146,7 +146,6 @@ const requestFailures = {
   ),
 } satisfies Readonly<Record<RequestRefusal["_tag"], unknown>>
 
-/** The problems of each of the gate's errors. */
 export const failures = {
   ...requestFailures,
   TooManyConnections: answered([tooManyConnections], ({ message }: TooManyConnections) =>
@@ -164,7 +163,6 @@ export const failures = {
   ),
 }
 
-/** The problems of all refusals of a session request. */
 export const requestProblems: ReadonlyArray<Problem> = Object.values(requestFailures).flatMap(
   ({ problems }): ReadonlyArray<Problem> => problems,
 )
@@ -173,10 +171,9 @@ type Tag = keyof typeof failures
 type Failures = { readonly [T in Tag]: Parameters<(typeof failures)[T]["toProblem"]>[0] }
 type Problems = { readonly [T in Tag]: ReturnType<(typeof failures)[T]["toProblem"]> }
 
-/** All errors that map to a problem. */
 export type Failure = Failures[Tag]
 
-/** The same table, typed so that TypeScript can correlate a tag with its problem. */
+/** `failures`, typed so that TypeScript can correlate a tag with its problem. */
 const table: { readonly [T in Tag]: { readonly toProblem: (error: Failures[T]) => Problems[T] } } = failures
 
 const toProblemOf = <T extends Tag>(tag: T, error: Failures[T]): Problems[T] => table[tag].toProblem(error)
@@ -185,5 +182,4 @@ const toProblemOf = <T extends Tag>(tag: T, error: Failures[T]): Problems[T] => 
 export const toProblem = <T extends Tag>(error: Failures[T] & { readonly _tag: T }): Problems[T] =>
   toProblemOf(error._tag, error)
 
-/** The codes with which an error is answered. */
 export type CodeOf<E extends Failure> = Problems[E["_tag"]]["code"]

@@ -20,7 +20,6 @@ export const WidgetFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/http
   defaultValue: () => [packageFile("web/widget/"), packageFile("../dist/web/widget/")],
 })
 
-/** The names of the scripts by path. */
 const SCRIPTS = {
   "/widget.js": "widget.js",
   "/widget.classic.js": "widget.classic.js",

@@ -21,7 +21,7 @@ export interface Refused {
 export interface Arrivals {
   readonly log: AccessLogService
   readonly requestIdOf: (request: IncomingMessage) => string
-  /** The caller's address; undefined if it is unknown. */
+  /** Undefined if it is unknown. */
   readonly addressOf: (request: IncomingMessage) => string | undefined
   /** The path without the base path and the query; removes the base path from the request's URL. */
   readonly pathOf: (request: IncomingMessage) => string

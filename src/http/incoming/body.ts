@@ -7,7 +7,6 @@ import { ADDRESS_HEADERS } from "../../serving/address-watch.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "../answers/answer.ts"
 
-/** The node request of the current request. */
 export const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
   if (source instanceof IncomingMessage) return source
   throw new TypeError("the gate's routes are served by node:http alone")
@@ -25,14 +24,12 @@ export const isForwarded = ({ headers }: IncomingMessage): boolean =>
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
-/** Whether the request declares a JSON body. */
 export const isJson = (request: IncomingMessage): boolean => JSON_MEDIA_TYPE.test(header(request, "content-type") ?? "")
 
-/** Whether the request declares an SDP body. */
 export const isSdp = (request: IncomingMessage): boolean =>
   /^application\/sdp\s*(?:;|$)/i.test(header(request, "content-type") ?? "")
 
-/** The bearer of a request's `Authorization`; empty if it has none. */
+/** Empty if it has none. */
 export const bearerOf = (request: IncomingMessage): string =>
   /^Bearer +(\S+) *$/i.exec(header(request, "authorization") ?? "")?.[1] ?? ""
 
@@ -61,7 +58,7 @@ const withoutReading = (request: IncomingMessage, verbatim: boolean, maxBytes: n
   const isRead = "bodyUsed" in request && request.bodyUsed === true
   if (isRead || request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim, maxBytes)
   if (Number(header(request, "content-length") ?? "0") > maxBytes) return bodyTooLarge(maxBytes)
-  // a signature is of the plain or of the compressed bytes, as each sender likes: nobody's key is to blame
+  // a sender may sign the plain or the compressed bytes, so a mismatch here would not show that the key is wrong
   if (!/^(?:identity)?$/i.test(header(request, "content-encoding") ?? "")) return refusals.encoded
   // the client disconnected before the body was read, so no event would follow
   return request.destroyed ? refusals.malformedJson : undefined

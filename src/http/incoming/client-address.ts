@@ -17,7 +17,7 @@ export const currentTrustedProxies: Effect.Effect<() => TrustedProxies, never, S
   (settings) => derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies)),
 )
 
-/** The caller's address; undefined if it is unknown. */
+/** Undefined if it is unknown. */
 export type AddressOf = (request: IncomingMessage) => string | undefined
 
 /** Reads the address of a caller by the settings in force. */

@@ -9,7 +9,7 @@ export interface Exchange {
   outcome: string | undefined
 }
 
-/** The exchange of the current request. The listener provides one for each. */
+/** The listener provides one for each request. */
 export const CurrentExchange = Context.Reference<Exchange>("voicegate/http/Exchange", {
   defaultValue: () => ({ trace: undefined, outcome: undefined }),
 })

@@ -13,7 +13,6 @@ import { incoming, isJson, isSdp, parseJson, readBody } from "./body.ts"
 
 type MediaType = NonNullable<Takes["Service"]["body"]>
 
-/** The text of a body of this type. */
 const textOf = Effect.fnUntraced(function* (
   mediaType: MediaType,
   request: IncomingMessage,

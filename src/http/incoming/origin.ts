@@ -56,7 +56,6 @@ const RELAY_HEADERS = ["authorization", "x-openai-agents-sdk"]
 /** What a preflight is for. A client of the hub without cookies sends a token with its negotiation. */
 export type PreflightFor = "session" | "relay" | "negotiation" | "other"
 
-/** The headers of a preflight's answer. */
 export type Preflight = (origin: string, verdict: OriginVerdict, of: PreflightFor) => Readonly<Record<string, string>>
 
 /** @param more `Security.AllowedHeaders`, for session requests and the hub only */

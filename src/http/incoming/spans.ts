@@ -38,7 +38,7 @@ export interface RequestTrace {
   span?: Tracer.Span
 }
 
-/** Reads the trace of a request that arrives; undefined without a tracer. */
+/** Undefined without a tracer. */
 export type ReadTrace = (request: IncomingMessage) => RequestTrace | undefined
 
 /** Reads `Server.TraceParent` and `Security.TrustedProxies`. */

@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import type { PushEvent } from "../../protocol/Session.ts"
 import type { CloseReason, Connection } from "../../push-channel/PushChannel.ts"
 
-/** The transport of an open connection. */
 export interface Transport {
   readonly write: (event: PushEvent, text: string) => void
   readonly backlog: () => number

@@ -26,7 +26,6 @@ const MAX_MESSAGE_BYTES = 1024
 /** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
 const MAX_FRAGMENTS = 16
 const MAX_CHUNKS = 64
-/** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MILLIS = 2_000
 
 const SERVER_OPTIONS = {
@@ -84,7 +83,6 @@ export const makePush = (
         return undefined
       }).pipe(Effect.catch((error) => Effect.succeed(failed(error))))
 
-    /** Handles a client's command. */
     const handleCommand = (
       ticket: string,
       opened: Opened,

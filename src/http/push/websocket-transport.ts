@@ -26,10 +26,8 @@ export interface ClientMessage {
   readonly [field: string]: unknown
 }
 
-/** What a connection's client asks for. */
 export type OnCommand = (transport: WebSocketTransport, message: ClientMessage) => void
 
-/** An open WebSocket as a transport. */
 export class WebSocketTransport implements Transport {
   private readonly ws: WebSocket
   /** the same connection, below `ws` */

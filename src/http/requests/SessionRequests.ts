@@ -13,7 +13,6 @@ import { TicketLimits } from "./ticket-limits.ts"
 export class SessionRequests extends Context.Service<
   SessionRequests,
   {
-    /** Handles the body of a session request from this address. */
     readonly request: (body: string, address: string) => Effect.Effect<Answer>
     /** Withdraws the ticket of an answer that could not be delivered. */
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>

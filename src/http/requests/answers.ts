@@ -32,7 +32,6 @@ export const QueuedAnswer = Schema.Struct({
 const encodeStarted = Schema.encodeSync(StartedAnswer)
 const encodeQueued = Schema.encodeSync(QueuedAnswer)
 
-/** The body of a session that has started. */
 export const startedBody = (session: Started): typeof StartedAnswer.Type => ({
   status: "started",
   ...accessOf(session),
@@ -41,7 +40,6 @@ export const startedBody = (session: Started): typeof StartedAnswer.Type => ({
   ...(session.silenceSeconds === undefined ? {} : { silenceSeconds: session.silenceSeconds }),
 })
 
-/** A session has started: 200. */
 export const started = (session: Started): Answer => ({
   status: 200,
   outcome: "started",
@@ -51,7 +49,6 @@ export const started = (session: Started): Answer => ({
   startedTicket: session.uniqueRequestId,
 })
 
-/** The ticket waits: 202. */
 export const queued = (ticket: Queued, basePath: string): Answer => ({
   status: 202,
   outcome: "queued",

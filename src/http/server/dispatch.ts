@@ -191,7 +191,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     })
   }
 
-  /** Writes an answer; undefined means that the connection was taken over. */
+  /** Undefined means that the connection was taken over. */
   const reply = (received: Received, result: Answer | undefined): void => {
     received.outcome = result?.outcome ?? "open"
     if (result !== undefined) write(received.response, result, received.cors, received.id)

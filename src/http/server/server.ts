@@ -171,7 +171,7 @@ const urlOf = (host: string, port: number): string => {
   return `http://${shown}:${port}`
 }
 
-/** Limits the connections of an address; each refused one is logged and counted. */
+/** Each refused connection is logged and counted. */
 const limitConnectionsPerAddress = Effect.fnUntraced(function* (
   server: Server,
   { logRefusal }: Listeners["Service"],

@@ -91,7 +91,7 @@ export const makeConnections = Effect.fnUntraced(function* (
     })
   }
 
-  /** Handles one record. Returns a close code if the connection must be closed. */
+  /** Returns a close code if the connection must be closed. */
   const handle = (peer: Peer, record: string): number | undefined => {
     if (!peer.handshakeDone) {
       const refusal = protocol.refuseHandshake(record)

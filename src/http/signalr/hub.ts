@@ -27,7 +27,6 @@ const MAX_FRAME_BYTES = 16 * 1024
 /** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
 const MAX_FRAGMENTS = 16
 const MAX_CHUNKS = 64
-/** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MILLIS = 2_000
 
 const SERVER_OPTIONS = {
@@ -50,7 +49,7 @@ const isSecure = (request: IncomingMessage): boolean => header(request, "origin"
 export interface Hub {
   /** `POST /sessionHub/negotiate`; `credentials` is whether the page's cookies are trusted. */
   readonly negotiate: (request: IncomingMessage, credentials: boolean) => Effect.Effect<Answer>
-  /** Opens a WebSocket; returns a refusal, or undefined if the connection is open. */
+  /** Returns a refusal, or undefined if the connection is open. */
   readonly upgrade: (
     request: IncomingMessage,
     socket: Duplex,
@@ -88,7 +87,6 @@ export const makeHub = (
     const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
 
-    /** Opens the WebSocket, or returns a refusal. */
     const open = (
       request: IncomingMessage,
       socket: Duplex,

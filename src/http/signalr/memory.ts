@@ -36,11 +36,10 @@ const recall = ruleOf(
 )
 
 const tokenKey = (token: string): string => `vg:{hub:${token}}:token`
-/** The key of a browser at one origin. The origin is hashed, because it is untrusted input. */
+/** The origin is hashed, because it is untrusted input. */
 const browserKey = ({ id, origin }: Browser): string =>
   `vg:{hub:${id}.${createHash("sha256").update(origin.toLowerCase()).digest("base64url").slice(0, 22)}}:tickets`
 
-/** The key of an id that was issued to a browser. */
 const issuedKey = (browser: string): string => `vg:{hub:${browser}}:issued`
 
 /** A browser, or a page without cookies, at one origin; empty for programs that send no `Origin`. */

@@ -13,7 +13,6 @@ const COMPLETION = 3
 const PING = 6
 const CLOSE = 7
 
-/** A record from a client. */
 export type ClientRecord =
   | {
       readonly _tag: "invocation"
@@ -45,7 +44,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The records of a frame; undefined if the last one is not terminated. */
+/** Undefined if the last record is not terminated. */
 export const records = (frame: string): ReadonlyArray<string> | undefined =>
   frame.endsWith(SEPARATOR) ? frame.slice(0, -1).split(SEPARATOR) : undefined
 

@@ -28,7 +28,6 @@ export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory) 
   const run = Effect.runForkWith(yield* Effect.context<never>())
   /** The connection of each ticket. */
   const holders = new Map<string, Peer>()
-  /** The tickets that are being restored. */
   const restoring = new Set<string>()
 
   /** Removes a connection from its ticket. */

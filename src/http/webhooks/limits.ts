@@ -32,7 +32,6 @@ const MAX_KNOWN = 1_000
 export interface WebhookLimits {
   /** The refusal of an address that has sent many refused webhooks; undefined for others. */
   readonly refusal: (address: string) => Answer | undefined
-  /** A webhook of this address was refused. */
   readonly countRefused: (address: string) => void
   /** A webhook of this address has ended a call. */
   readonly countProven: (address: string) => void
@@ -47,7 +46,6 @@ export interface WebhookLimits {
 const isLarge = (request: IncomingMessage): boolean =>
   !(Number(header(request, "content-length") ?? Number.NaN) <= MAX_BODY_BYTES)
 
-/** Makes the limits of this process. */
 export const makeWebhookLimits: Effect.Effect<WebhookLimits, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const refused = yield* localRateLimit(() => REFUSED_WEBHOOKS_PER_MINUTE)

@@ -12,7 +12,6 @@ import { type Action, ActionOutcome, Campaigns, Found, Reloaded, View } from "..
 /** The gate cannot be reached, or refused; the message says which, for the operator. */
 export class ConsoleFailed extends Data.TaggedError("ConsoleFailed")<{ readonly message: string }> {}
 
-/** How long the gate may take for one answer. */
 const ANSWER_MILLIS = 15_000
 
 /** The code of a path that a gate does not have. */

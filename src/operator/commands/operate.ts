@@ -67,7 +67,6 @@ const until = Flag.String("until").pipe(
   Flag.optional,
 )
 
-/** `campaign` with `list`, `show`, `pause`, `resume`, `drain`, `reopen` and `next`. */
 export const campaign = <R>(source: Source<R>) => {
   const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
   const action = (command: string, type: CampaignAction, description: string) =>
@@ -119,7 +118,6 @@ export const withTicketLast = (args: ReadonlyArray<string>): ReadonlyArray<strin
   return id === undefined ? args : [...args.filter((text) => text !== id), "--", id]
 }
 
-/** `ticket` with `show` and `remove`. */
 export const ticket = <R>(source: Source<R>) => {
   const id = Argument.String("id").pipe(
     Argument.withDescription(

@@ -71,7 +71,7 @@ const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<stri
   )
 }
 
-/** All campaigns, one line each. */
+/** One line each. */
 export const listCampaigns = (client: ConsoleClient) =>
   Effect.map(client.campaigns, (document): Printed => {
     const rows = document.campaigns.map((row) => [
@@ -94,7 +94,6 @@ const ofSlots = (slots: number | null, allowed: number | undefined): string => {
 /** How often a gate is asked again whose checks of platform and IP provider are still running, which the first question has begun. */
 const CHECKED = { schedule: Schedule.spaced("250 millis"), times: 20 }
 
-/** Whether it is the health of the campaign's platform. */
 const isPlatformOf = ({ campaign }: View, { name }: Health): boolean =>
   name === "Platform" || name === `Platform, ${campaign}`
 
@@ -205,7 +204,6 @@ export const pauseCampaign = Effect.fnUntraced(function* (
   return yield* new ConsoleFailed({ message: `${older} The campaign was paused for a moment and is resumed.` })
 })
 
-/** Makes the gate read its settings again. */
 export const reloadSettings = (client: ConsoleClient) =>
   Effect.map(client.reload, (document): Printed => {
     const named = (what: string, names: ReadonlyArray<string>) =>

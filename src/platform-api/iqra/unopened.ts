@@ -5,7 +5,6 @@
 import { Effect } from "effect"
 import { WebSocket } from "ws"
 
-/** How long opening may take (ms). */
 const OPEN_MILLIS = 5_000
 
 /** True if the WebSocket opened, and is closed; false if it was refused, so somebody else has opened it, or it could not be reached. */

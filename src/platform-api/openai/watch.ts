@@ -66,7 +66,7 @@ export const makeCallWatch = ({ ending, headers, speech, url }: WatchedCalls) =>
       ),
     )
 
-  /** Ends a call. True when it is over. Idempotent. */
+  /** True when it is over. Idempotent. */
   const hangUp = (call: string): Effect.Effect<boolean, PlatformError> =>
     "request" in ending ? ending.request(call) : closeBy(ending.event, call)
 

@@ -4,13 +4,10 @@ import { type PlatformError, unavailable } from "../errors.ts"
 /** The kind of a call: a failed `start` may have been carried out, a `read` changes nothing. */
 export type CallKind = "start" | "read"
 
-/** One HTTP answer. */
 export interface Answered {
   readonly status: number
   readonly body: string
-  /** the header Retry-After */
   readonly retryAfter: string | undefined
-  /** the header Location */
   readonly location?: string | undefined
 }
 

@@ -36,7 +36,7 @@ class FailureStreak {
   #others = 0
   #opened = false
 
-  /** Counts a failure; true when it opens the circuit. */
+  /** True when it opens the circuit. */
   countFailure(group: string | undefined): boolean {
     if (group === undefined) this.#others++
     else this.#groups.add(group)

@@ -25,7 +25,6 @@ export interface Endpoint {
   readonly baseUrl: string
   /** Endpoints with the same name share a circuit breaker; the base URL if absent. */
   readonly circuit?: string
-  /** The headers that authorise a call. */
   readonly authorise: (call: Call) => Effect.Effect<Readonly<Record<string, string>>>
   /** Reads an answer: the data that the call asked for, or a failure. */
   readonly read: (call: Call, answered: Answered) => Effect.Effect<unknown, PlatformError>
@@ -39,7 +38,7 @@ export interface Call {
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
-  /** timeout of a start, in milliseconds; `START_TIMEOUT_MILLIS` if absent */
+  /** `START_TIMEOUT_MILLIS` if absent */
   readonly timeoutMillis?: number
   /** fields of a `multipart/form-data` body, in place of `body` */
   readonly multipart?: Readonly<Record<string, string>>

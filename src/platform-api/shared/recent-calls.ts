@@ -8,7 +8,6 @@ import { ageOf } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { PlatformError } from "../errors.ts"
 
-/** Calls per page. */
 export const PAGE_LIMIT = 100
 /** Limit of pages per reading. */
 export const MAX_PAGES = 10
@@ -16,7 +15,6 @@ export const MAX_PAGES = 10
 export const SHARED_MILLIS = 2_000
 /** How far the platform's clock may be behind this machine's (ms). */
 export const CLOCK_DIFFERENCE_MILLIS = 60_000
-/** Readings that are remembered. */
 const MAX_READINGS = 100
 
 /** A part of a platform's list. */

@@ -6,11 +6,9 @@ import { Context, Deferred, Effect, Option, Schedule, Schema, type Scope } from 
 import { WebSocket } from "ws"
 import type { Hears, Speech } from "../model.ts"
 
-/** How long opening may take (ms). */
 const OPEN_MILLIS = 5_000
 /** How often a connection is pinged (ms). One that has sent nothing since the last ping is closed. */
 const PING_MILLIS = 30_000
-/** The longest message that is accepted, in bytes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 /** An event that says who speaks is shorter (bytes). */
 const MAX_SPEECH_BYTES = 4 * 1024
@@ -18,7 +16,7 @@ const MAX_SPEECH_BYTES = 4 * 1024
 export interface SidebandConnection {
   /** Completes when the connection has closed. True if it had said before that the call is over: a close alone does not prove that. */
   readonly closed: Effect.Effect<boolean>
-  /** Sends an event. Nothing happens if the connection has closed. */
+  /** Nothing happens if the connection has closed. */
   readonly send: (event: object) => Effect.Effect<void>
 }
 
@@ -40,10 +38,10 @@ export type OpenSideband = (
   listening?: Listening,
 ) => Effect.Effect<SidebandConnection, number, Scope.Scope>
 
-/** The `type` of a message. Few are parsed: most carry sound, many times a second. */
+/** Few messages are parsed: most carry sound, many times a second. */
 const typeOf = (message: Buffer): string | undefined => Option.getOrUndefined(decodeEvent(message.toString()))?.type
 
-/** Whether a message is this event. Only one that contains the name is parsed. */
+/** Only a message that contains the name is parsed. */
 const isEvent = (message: Buffer, name: string): boolean => message.includes(name) && typeOf(message) === name
 
 /** What a message says of who speaks; undefined of any other. */

@@ -11,7 +11,6 @@ import { expiryOf } from "./own-session.ts"
 import { CLOCK_DIFFERENCE_MILLIS, type RecentCalls } from "./recent-calls.ts"
 import { cannotList, stateOf, unknownState } from "./vendor.ts"
 
-/** What is read of a listed session. */
 export interface Listed {
   /** when it began (ms since 1970); undefined if the list does not tell */
   readonly startedAt: number | undefined

@@ -91,8 +91,8 @@ export const cannotList = ({ reason }: PlatformError): boolean =>
 export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /**
- * A field that is read only for what it tells besides. In another shape than documented it tells nothing: a start whose answer has it is
- * carried out, and its call must not be lost for it.
+ * A field that the gate can do without. If its shape is not the documented one, it is ignored: the start has been
+ * carried out, and its call must not be lost because of this field.
  */
 export const hint = <S extends Schema.Top>(schema: S) =>
   Schema.optionalKey(Schema.NullOr(schema).pipe(Schema.catchDecoding(() => Effect.succeedNone)))

@@ -72,7 +72,6 @@ export const vapiAuthentication = (
 ): Required<Pick<Webhooks, "proof" | "refuses" | "verify">> => {
   const signatureHeaders = [...(signatureHeader === undefined ? [] : [signatureHeader]), ...SIGNATURE_HEADERS]
 
-  /** Whether the headers show the secret itself. */
   const showsSecret = (headers: Headers): boolean =>
     equal(headers.authorization ?? "", `Bearer ${secret}`) || equal(headers["x-vapi-secret"] ?? "", secret)
 

@@ -33,7 +33,6 @@ export interface Call {
   readonly endedAt: number | null
 }
 
-/** Who is called, and for whom. */
 export interface NewCall {
   /** the API key that starts it */
   readonly keyId: string

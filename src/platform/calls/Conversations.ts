@@ -68,7 +68,6 @@ export class Conversations extends Context.Service<
       request: PageRequest,
       filter: ConversationFilter,
     ) => Effect.Effect<Page<Conversation>, Refused | DatabaseUnavailable>
-    /** The number of conversations of a business. */
     readonly count: (businessId: string, filter: ConversationFilter) => Effect.Effect<number, DatabaseUnavailable>
     readonly find: (
       businessId: string,

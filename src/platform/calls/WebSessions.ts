@@ -20,7 +20,6 @@ import { Webhooks } from "../webhooks/Webhooks.ts"
 import { claimCall, countRunning, lockUser } from "./Concurrency.ts"
 import { Conversations } from "./Conversations.ts"
 
-/** The lifetime of a session's token, in milliseconds. */
 export const TOKEN_LIFETIME_MILLIS = 60_000
 /** A joined session that was not renewed for this long has ended, in milliseconds. */
 export const LIVENESS_TIMEOUT_MILLIS = 60_000

@@ -14,7 +14,6 @@ import { monotonicMillis } from "../../lib/age.ts"
 import { toLines } from "../http/text.ts"
 import { Conversations, type Utterance } from "./Conversations.ts"
 
-/** The delay of the echoed audio, in milliseconds. */
 export const ECHO_DELAY_MILLIS = 1_000
 /** Limit of buffered frames: twenty seconds of audio in frames of 20 ms. */
 export const MAX_BUFFERED_FRAMES = 1_000
@@ -31,7 +30,7 @@ const MAX_TEXT = 2_000
 /** The answer to `{"type":"ping"}`, by which a caller's page knows that the connection works. Pings are not texts of the caller. */
 const PONG = '{"type":"pong"}'
 
-/** Whether a frame is a ping. Longer texts are not parsed for it. */
+/** Longer texts are not parsed. */
 const isPing = (frame: string): boolean => frame.length <= 64 && /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/.test(frame)
 
 const GREETING = "Hello. I repeat what you say."
@@ -72,7 +71,6 @@ export const talk = Effect.fnUntraced(function* (
   // A failed write of a turn does not end the call.
   const record = (...utterances: ReadonlyArray<Utterance>) =>
     Effect.ignore(conversations.addTurns(conversationSessionId, utterances))
-  /** Records and answers what the caller said. */
   const answer = Effect.fnUntraced(function* (caller: string, text: string) {
     yield* record({ role: "caller", text: caller }, { role: "agent", text })
     yield* writer.write(JSON.stringify({ type: "message", role: "agent", text }))

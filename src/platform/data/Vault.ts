@@ -26,7 +26,6 @@ export class Vault extends Context.Service<
   }
 >()("voicegate/platform/Vault") {}
 
-/** A new key. */
 export const makeVaultKey = (): Redacted.Redacted<string> => Redacted.make(randomBytes(KEY_BYTES).toString("base64"))
 
 const make = (key: Buffer): Vault["Service"] => ({

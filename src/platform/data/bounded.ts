@@ -12,7 +12,7 @@ export const bounded =
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A | A2, E | E2, R> =>
     Effect.flatMap(Effect.forkDetach(self), (fiber) =>
       Effect.callback<A | A2, E | E2>((resume) => {
-        // what it waits for is real, so this is real time in tests as well
+        // it waits for something real, so this uses real time in tests as well
         const over = (): void => {
           const more = longer()
           if (more === 0) {
@@ -27,7 +27,7 @@ export const bounded =
         let timer = setTimeout(over, millis)
         fiber.addObserver((exit) => {
           clearTimeout(timer)
-          // whoever interrupted it was not this caller: a pool that gives up a connection does
+          // the caller did not interrupt it: a pool does so when it gives up a connection
           resume(Exit.hasInterrupts(exit) ? late() : exit)
         })
         return Effect.suspend(() => {

@@ -239,7 +239,7 @@ const step = (statements: ReadonlyArray<string>) =>
 
 const run = Migrator.make({})
 
-/** Runs the migrations; on PostgreSQL several processes may do so concurrently. */
+/** On PostgreSQL several processes may run them concurrently. */
 export const migrate = run({
   loader: Migrator.fromRecord({
     "1_first": step(first),

@@ -6,9 +6,7 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import { type Refused, refuse } from "../model.ts"
 
-/** The maximum length of a page. */
 export const MAX_PAGE = 100
-/** The default length of a page. */
 export const DEFAULT_PAGE = 20
 
 export interface PageRequest {
@@ -28,7 +26,6 @@ export interface Page<A> {
   readonly previousCursor: string | null
 }
 
-/** The position of an entry in its list. */
 export interface CursorPosition {
   readonly id: string
   readonly at: number

@@ -88,7 +88,7 @@ export const parsePostgresUrl = (secret: Redacted.Redacted<string>): Result.Resu
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const OFFER_MILLIS = 5_000
 
-/** Whether the server offers TLS. False when it cannot be asked: connecting then fails with the reason. */
+/** False when the server cannot be asked: connecting then fails with the reason. */
 const offersTls = ({ host, port }: PostgresTarget): Effect.Effect<boolean> =>
   Effect.callback<boolean>((resume) => {
     const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port })
@@ -104,7 +104,7 @@ const offersTls = ({ host, port }: PostgresTarget): Effect.Effect<boolean> =>
     return Effect.sync(() => socket.destroy())
   })
 
-/** The options of TLS, false for none. */
+/** False for none. */
 export const tlsOf = (target: PostgresTarget): Effect.Effect<ConnectionOptions | false> => {
   const { ca, mode } = target
   if (mode === "disable") return Effect.succeed(false)

@@ -17,7 +17,6 @@ export class CurrentBusiness extends Context.Service<CurrentBusiness, Business>(
   "voicegate/platform/CurrentBusiness",
 ) {}
 
-/** The user of the key. */
 export class CurrentUser extends Context.Service<CurrentUser, User>()("voicegate/platform/CurrentUser") {}
 
 /** The budget in which an endpoint's requests count. */
@@ -69,7 +68,6 @@ export class NeedsBusiness extends HttpApiMiddleware.Service<
   { provides: CurrentBusiness; requires: Caller }
 >()("voicegate/platform/NeedsBusiness", { error: Failures }) {}
 
-/** Requires a key with user management. */
 export class NeedsUserManagement extends HttpApiMiddleware.Service<
   NeedsUserManagement,
   { provides: CurrentUser; requires: Caller }

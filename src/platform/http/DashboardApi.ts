@@ -51,7 +51,6 @@ import {
 import { Text } from "./text.ts"
 import { refuseUnknown } from "./unknown-fields.ts"
 
-/** The base path of the API. */
 export const DASHBOARD_API_PATH = "/dashboard/api"
 
 /** The signed-in user, and the id of the sign-in. */

@@ -18,7 +18,6 @@ const notAToken = (header: string | undefined) => {
   return new Unauthorized(failure("INVALID_FORMAT", `the header must be exactly: Authorization: Token <key>${hint}`))
 }
 
-/** Adds headers to the answer. */
 const withHeaders = (headers: Readonly<Record<string, string>>) =>
   HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers)),

@@ -8,11 +8,9 @@ import type { DatabaseUnavailable } from "../data/Database.ts"
 import type { TooManyRequests } from "../keys/Access.ts"
 import type { ConcurrencyLimitReached, Refused } from "../model.ts"
 
-/** The envelope of a success. */
 export const success = <S extends Schema.Constraint>(data: S) =>
   Schema.Struct({ success: Schema.Literal(true), code: Schema.Null, message: Schema.Null, data })
 
-/** Wraps a handler's result in an envelope. */
 export const wrap = <A>(data: A) => ({ success: true, code: null, message: null, data }) as const
 
 const fields = {
@@ -31,7 +29,6 @@ export class Conflict extends Schema.Error<Conflict>("platform/Conflict")(fields
 export class TooMany extends Schema.Error<TooMany>("platform/TooMany")(fields, { httpApiStatus: 429 }) {}
 export class Unavailable extends Schema.Error<Unavailable>("platform/Unavailable")(fields, { httpApiStatus: 503 }) {}
 
-/** All failures of an endpoint. */
 export const Failures = [BadRequest, Unauthorized, Forbidden, NotFound, Conflict, TooMany, Unavailable] as const
 export type Failure = BadRequest | Unauthorized | Forbidden | NotFound | Conflict | TooMany | Unavailable
 
@@ -47,7 +44,6 @@ const STATUS = [
 /** The HTTP status of a failure, for an answer that no endpoint makes. */
 export const statusOf = (failed: Failure): number => STATUS.find(([kind]) => failed instanceof kind)?.[1] ?? 503
 
-/** The fields of a failure. */
 export const failure = (code: string, message: string) => ({ success: false, code, message, data: null }) as const
 
 const refusal = {

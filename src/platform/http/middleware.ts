@@ -94,7 +94,6 @@ const formErrors = HttpApiMiddleware.layerSchemaErrorTransform(FormErrors, (erro
     : Effect.fail(new BadRequest(failure("INVALID_FORMAT", fieldsOf(error)))),
 )
 
-/** All middleware of the API's endpoints. */
 export const middleware = Layer.mergeAll(
   authorization,
   needsBusiness,

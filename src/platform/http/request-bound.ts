@@ -16,7 +16,6 @@ const ARRIVAL_MILLIS = 2_000
 
 const HEADERS = { "cache-control": "no-store", "retry-after": "5", "x-content-type-options": "nosniff" }
 
-/** @param millis the bound */
 export const withinBound =
   (millis: number) =>
   <E, R>(

@@ -47,7 +47,6 @@ const HOST_NOT_ALLOWED = JSON.stringify(
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" }
 
-/** Looks at each request. */
 type Watch = (request: IncomingMessage) => void
 
 /** No endpoint with one of these methods reads a body. */
@@ -134,7 +133,6 @@ export interface ServerOptions {
   /** open connections of one address (IPv6: of a /64), proxies excepted; 0 is no limit */
   readonly connectionsPerAddress: number
   readonly proxies: Proxies
-  /** how long a connection may be idle between requests, in milliseconds */
   readonly keepAliveMillis: number
 }
 

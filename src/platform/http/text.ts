@@ -8,7 +8,6 @@ import { NOT_BLANK, VISIBLE, VISIBLE_EXPECTED } from "../../lib/visible-text.ts"
 /** Single-line text: names, ids, addresses. */
 export const Text = Schema.String.check(Schema.isPattern(VISIBLE, { expected: VISIBLE_EXPECTED }))
 
-/** A name that can be seen. */
 export const NameText = Text.check(Schema.isPattern(NOT_BLANK, { expected: "a character that can be seen" }))
 
 /** Text that may contain tabs and line ends (line feed, carriage return). */

@@ -32,12 +32,11 @@ export class Access extends Context.Service<
      * @param address of the client; empty when unknown
      */
     readonly authenticate: (secret: string, address: string) => Effect.Effect<Principal, Refused | DatabaseUnavailable>
-    /** Counts a request of a key in a budget. */
     readonly count: (
       caller: Principal,
       budget: Counted.BudgetName,
     ) => Effect.Effect<Counted.BudgetState, TooManyRequests>
-    /** Succeeds for a key with one of the permissions; fails for an empty list. */
+    /** Fails for an empty list. */
     readonly permitted: (caller: Principal, anyOf: ReadonlyArray<Permission>) => Effect.Effect<void, Refused>
     /** A business of the key's user within the key's scope. */
     readonly business: (caller: Principal, id: string) => Effect.Effect<Business, Refused | DatabaseUnavailable>

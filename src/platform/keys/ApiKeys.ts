@@ -91,13 +91,12 @@ export class ApiKeys extends Context.Service<
       { readonly key: ApiKey; readonly secret: Redacted.Redacted<string> },
       Refused | DatabaseUnavailable
     >
-    /** Revokes a key: this process refuses it at once, others within `FRESH_MILLIS`. Idempotent. */
+    /** This process refuses it at once, others within `FRESH_MILLIS`. Idempotent. */
     readonly revoke: (userId: string, keyId: string) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
     /** Records in the audit log that a key was refused because of the client's address. */
     readonly recordAddressRefused: (key: ApiKey, address: string) => Effect.Effect<void, DatabaseUnavailable>
-    /** The user and key of a digest in the database; undefined when there is none, or it is revoked. */
+    /** Undefined when there is none, or it is revoked. */
     readonly lookUp: (digest: string) => Effect.Effect<Principal | undefined, DatabaseUnavailable>
-    /** Records that a key was used. */
     readonly markUsed: (keyId: string) => Effect.Effect<void, DatabaseUnavailable>
   }
 >()("voicegate/platform/ApiKeys") {}

@@ -13,7 +13,6 @@ import { makeWindows } from "../../lib/windows.ts"
  */
 export const FAILURES_PER_MINUTE = 20
 
-/** The budget that a request counts in. */
 export type BudgetName = "request" | "start"
 
 export interface Limits {
@@ -34,9 +33,7 @@ export interface BudgetState {
 export class Budgets extends Context.Service<
   Budgets,
   {
-    /** Counts a request of a key. */
     readonly use: (keyId: string, budget: BudgetName, now: number) => BudgetState
-    /** Counts a wrong key from an address. */
     readonly wrongKey: (address: string, now: number) => BudgetState
     /** Whether an address has used up its wrong keys. */
     readonly isGuessing: (address: string, now: number) => boolean

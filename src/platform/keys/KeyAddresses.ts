@@ -2,7 +2,6 @@
 import { parseAddress } from "../../ip-intel/address.ts"
 import { parseRange, type Range, RangeSet } from "../../ip-intel/ranges.ts"
 
-/** Limit of addresses and CIDRs of one key. */
 export const MAX_KEY_ADDRESSES = 50
 
 /** Refuses brackets, which belong to URLs, and zone ids, which only one machine knows. */

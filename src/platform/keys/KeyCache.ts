@@ -30,7 +30,7 @@ export class KeyCache extends Context.Service<
     readonly fresh: (digest: string, now: Moment) => Principal | undefined
     /** Whether the digest was a valid key at its last lookup. */
     readonly known: (digest: string) => boolean
-    /** Starts a database lookup; its result is stored unless the cache was cleared in between. */
+    /** Its result is stored unless the cache was cleared in between. */
     readonly startLookup: () => { readonly store: (digest: string, principal: Principal, now: Moment) => void }
     readonly forget: (digest: string) => void
     /** Whether to record that the key is used: true at most once a minute. */

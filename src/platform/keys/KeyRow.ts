@@ -29,7 +29,6 @@ const permissionsOf = ({ may_manage, may_read, may_start }: KeyRow): ReadonlyArr
   return PERMISSIONS.filter((each) => may[each] !== 0)
 }
 
-/** The database columns of permissions. */
 export const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
   may_start: permissions.includes("start") ? 1 : 0,
   may_read: permissions.includes("read") ? 1 : 0,

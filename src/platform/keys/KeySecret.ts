@@ -29,11 +29,11 @@ export const mintSecret = (): Redacted.Redacted<string> => {
   return Redacted.make(body + checksum(body))
 }
 
-/** Whether a text has the form of a secret, its checksum included. */
+/** The checksum is checked too. */
 export const hasSecretForm = (text: string): boolean =>
   FORM.test(text) && text.slice(-CHECKSUM_LENGTH) === checksum(text.slice(0, -CHECKSUM_LENGTH))
 
-/** SHA-256 of a secret, in hexadecimal. A slow hash is needed only for secrets that can be guessed. */
+/** In hexadecimal. A slow hash is needed only for secrets that can be guessed. */
 export const digestSecret = (secret: string): string => createHash("sha256").update(secret).digest("hex")
 
 /** Compares two digests in constant time. */

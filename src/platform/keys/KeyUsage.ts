@@ -11,7 +11,6 @@ import { type Refused, refuse } from "../model.ts"
 export const USAGE_DAYS = 30
 const DAY_MILLIS = 86_400_000
 
-/** What a key started on one day. */
 export interface DayOfUsage {
   /** the start of the day in UTC, in milliseconds since 1970 */
   readonly day: number
@@ -39,7 +38,7 @@ interface Row {
 /** Days since 1970. */
 const today = Effect.map(Clock.currentTimeMillis, (now) => Math.floor(now / DAY_MILLIS))
 
-/** Counts a start, in the transaction that starts it: a start is counted exactly if it happens. */
+/** In the transaction that starts it: a start is counted exactly if it happens. */
 export const countStart = Effect.fnUntraced(function* (keyId: string, what: "sessions" | "calls") {
   const sql = yield* SqlClient.SqlClient
   const day = yield* today

@@ -20,12 +20,11 @@ const MAX_USER_AGENT = 256
 /** how precise `lastUsedAt` is, in milliseconds */
 const LAST_USED_PRECISION_MILLIS = 60_000
 
-/** The user of a session, and its id. */
 export interface SignedInUser {
   readonly id: string
   readonly name: string
   readonly email: string
-  /** the id of the session, which is not a credential */
+  /** not a credential */
   readonly signInId: string
 }
 
@@ -54,15 +53,14 @@ export class DashboardSessions extends Context.Service<
   {
     /** Creates a session of an authenticated user and returns its token. */
     readonly begin: (session: NewSession) => Effect.Effect<Redacted.Redacted<string>, DatabaseUnavailable>
-    /** The user of a session; undefined when the token is invalid, the session has ended, or the user is disabled. Updates `lastUsedAt`. */
+    /** Undefined when the token is invalid, the session has ended, or the user is disabled. Updates `lastUsedAt`. */
     readonly find: (token: Redacted.Redacted<string>) => Effect.Effect<SignedInUser | undefined, DatabaseUnavailable>
-    /** Ends a session; does nothing for an invalid token. */
+    /** Does nothing for an invalid token. */
     readonly end: (token: Redacted.Redacted<string>) => Effect.Effect<void, DatabaseUnavailable>
-    /** The open sessions of a user, newest first. */
+    /** Newest first. */
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<SignInEntry>, DatabaseUnavailable>
-    /** Ends one session of a user by its id. */
     readonly endOne: (userId: string, id: string) => Effect.Effect<void, Refused | DatabaseUnavailable>
-    /** Ends all sessions of a user except one; returns how many it ended. */
+    /** Returns how many it ended. */
     readonly endOthers: (userId: string, kept: string) => Effect.Effect<number, DatabaseUnavailable>
   }
 >()("voicegate/platform/DashboardSessions") {}

@@ -28,7 +28,6 @@ export interface Origin {
   readonly mark?: string | undefined
 }
 
-/** An account whose password was verified. */
 export interface ProvedAccount extends Account {
   readonly passwordHash: Redacted.Redacted<string>
 }

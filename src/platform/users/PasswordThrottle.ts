@@ -17,7 +17,6 @@ import { monotonicMillis } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import { makeHeld } from "../../lib/held.ts"
 
-/** Limit of checks that run concurrently. */
 export const MAX_CONCURRENT_CHECKS = 2
 /** Wrong passwords from an address before it is delayed. */
 export const FREE_ATTEMPTS = 3
@@ -33,7 +32,6 @@ const MAX_WAITING = 100
 /** Limit of tracked addresses; the least recently used ones are evicted. */
 const MAX_ADDRESSES = 10_000
 
-/** Where a check comes from. */
 export interface CheckSource {
   /** what is delayed after wrong passwords: an address, or a known browser */
   readonly lane: string
@@ -59,7 +57,7 @@ export class PasswordThrottle extends Context.Service<
 
 const busy = () => new Busy({ retryAfterSeconds: MAX_DELAY_MILLIS / 1000 })
 
-/** The delay after this many wrong passwords, in milliseconds. */
+/** In milliseconds. */
 export const delayAfter = (wrong: number): number =>
   wrong < FREE_ATTEMPTS ? 0 : Math.min(1_000 * 2 ** (wrong - FREE_ATTEMPTS), MAX_DELAY_MILLIS)
 

@@ -41,7 +41,7 @@ export const hashPassword = (password: Redacted.Redacted<string>, cost: Cost): E
 
 const FORM = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/
 
-/** Whether a password matches the hash; without a hash it is false after the time that a new one takes. */
+/** Without a hash it is false after the time that a new one takes. */
 export const verifyPassword = Effect.fnUntraced(function* (
   password: Redacted.Redacted<string>,
   hash: string | null | undefined,

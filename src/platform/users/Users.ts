@@ -25,7 +25,7 @@ export class Users extends Context.Service<
   {
     readonly create: (user: NewUser) => Effect.Effect<User, Refused | DatabaseUnavailable>
     readonly find: (id: string) => Effect.Effect<User, Refused | DatabaseUnavailable>
-    /** All users, oldest first. */
+    /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<User>, DatabaseUnavailable>
     readonly rename: (id: string, name: string) => Effect.Effect<User, Refused | DatabaseUnavailable>
     /**
@@ -33,7 +33,7 @@ export class Users extends Context.Service<
      * `FRESH_MILLIS` of the key cache. Enabling restores the keys, but no sign-in.
      */
     readonly setDisabled: (id: string, disabled: boolean) => Effect.Effect<void, Refused | DatabaseUnavailable>
-    /** The account of an e-mail address, for checking its password; undefined when there is none. */
+    /** For checking its password; undefined when there is none. */
     readonly account: (email: string) => Effect.Effect<Account | undefined, DatabaseUnavailable>
     /** Sets a password and ends all sign-ins of the user; `why` is for the audit log. */
     readonly setPassword: (

@@ -23,7 +23,6 @@ export interface ShownDelivery {
   readonly settledAt: number | null
 }
 
-/** A delivery with its message and its attempts. */
 export interface DeliveryDetail extends ShownDelivery {
   /** the message, JSON */
   readonly body: string

@@ -11,7 +11,6 @@ import { type Page, type PageRequest, page } from "../data/page.ts"
 import type { Refused } from "../model.ts"
 import { type Attempt, MAX_ATTEMPTS_KEPT } from "./attempts.ts"
 
-/** How long a message is retried, in milliseconds. */
 export const RETRY_PERIOD_MILLIS = 24 * 60 * 60_000
 /** The delay before the second attempt, in milliseconds; doubled each time, up to `MAX_RETRY_MILLIS`. */
 export const FIRST_RETRY_MILLIS = 1_000
@@ -38,7 +37,6 @@ export interface Delivery {
   readonly settledAt: number | null
 }
 
-/** A message to attempt now. */
 export interface ClaimedDelivery extends Delivery {
   readonly userId: string
 }
@@ -86,7 +84,7 @@ export class Webhooks extends Context.Service<
       attempt?: Attempt,
       wish?: ReceiverWish,
     ) => Effect.Effect<DeliveryState, DatabaseUnavailable>
-    /** Deliveries of a business, newest first. */
+    /** Newest first. */
     readonly list: (
       businessId: string,
       request: PageRequest,
@@ -125,7 +123,7 @@ const show = (row: Row): Delivery => ({
   settledAt: row.settled_at,
 })
 
-/** The delay after this many attempts, in milliseconds. */
+/** In milliseconds. */
 export const pauseAfter = (attempts: number): number =>
   Math.min(FIRST_RETRY_MILLIS * 2 ** Math.min(attempts - 1, 30), MAX_RETRY_MILLIS)
 

@@ -31,7 +31,7 @@ export interface Attempt {
   readonly truncated: boolean
 }
 
-/** The headers of a request as they are kept: custom values and the signature are masked. */
+/** Custom values and the signature are masked. */
 export const keptHeaders = (
   target: WebhookTarget,
   own: Readonly<Record<string, string>>,

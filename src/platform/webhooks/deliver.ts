@@ -17,11 +17,8 @@ import { type Delivery, Webhooks } from "./Webhooks.ts"
 
 /** Timeout for a receiver, in milliseconds (reference/platform-api.md). */
 export const WEBHOOK_TIMEOUT_MILLIS = 5_000
-/** How often the outbox is polled, in milliseconds. */
 export const POLL_MILLIS = 1_000
-/** Limit of concurrent deliveries. */
 export const MAX_CONCURRENT_DELIVERIES = 64
-/** Limit of messages that are claimed at once. */
 const MAX_CLAIMED = 8
 
 /**

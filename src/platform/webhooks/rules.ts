@@ -100,7 +100,7 @@ const agents = (allowPrivate: boolean) =>
     ),
   )
 
-/** The HTTP client for webhooks; it does not follow redirects. */
+/** It does not follow redirects. */
 export const client = (allowPrivate: boolean): Layer.Layer<HttpClient.HttpClient> =>
   NodeHttpClient.layerNodeHttpNoAgent.pipe(Layer.provide(agents(allowPrivate)))
 

@@ -69,7 +69,6 @@ const countUnits = (db: Db, log: string, now: number): Used => {
   return { hour: open > 0 ? hour + openSince(db, log, now - HOUR) : hour, day: db.zcard(log), open }
 }
 
-/** The usage that a take answers with. */
 const usageOf = (
   db: Db,
   log: string,

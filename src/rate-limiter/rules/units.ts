@@ -22,5 +22,4 @@ export interface Budgets {
   readonly nearDaily?: number
 }
 
-/** Whether anything is limited. */
 export const isLimited = ({ concurrent, daily, hourly }: Budgets): boolean => hourly > 0 || daily > 0 || concurrent > 0

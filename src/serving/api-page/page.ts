@@ -72,7 +72,7 @@ ${fields === "" ? `<p>${typeOf(node)}</p>` : fields}
 </section>`
 }
 
-/** Renders the page. Links of descriptions are relative to it. */
+/** Links of descriptions are relative to the page. */
 export const renderReference = (spec: OpenApi.OpenAPISpec): string => {
   const { components, info, tags } = spec
   const operations = operationsOf(spec)

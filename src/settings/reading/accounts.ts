@@ -6,7 +6,7 @@ import { ownNames } from "../setting.ts"
 import { vendorOf } from "../vendors.ts"
 import type { Reader } from "./reader.ts"
 
-/** Reads the account of the campaign at a path; undefined without one. Its `MaxConcurrency` is that of this campaign. */
+/** Undefined without an account. Its `MaxConcurrency` is that of this campaign. */
 export const readAccount = (read: Reader, base: string): CampaignAccount | undefined => {
   const { valid } = read.group({
     base: `${base}.Account.`,
@@ -62,10 +62,7 @@ const checkMembers = (read: Reader, members: ReadonlyArray<Member>, limit: numbe
   }
 }
 
-/**
- * The campaigns, each with its account's limit. Reports the settings in which the campaigns of an account contradict
- * each other.
- */
+/** Reports the settings in which the campaigns of an account contradict each other. */
 export const resolveAccounts = (read: Reader, campaigns: ReadonlyArray<Campaign>): ReadonlyArray<Campaign> => {
   const accounts = Map.groupBy(campaigns.filter(isMember), ({ Account }) => Account.Name)
   const limits = new Map<string, number | undefined>()

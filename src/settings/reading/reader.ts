@@ -9,7 +9,6 @@ export interface Reader {
   readonly has: (path: string) => boolean
   /** Decodes the settings below a path and reports every invalid value, which then counts as absent. */
   readonly group: <A extends B, B>(group: Group<A, B>) => GroupRead<A, B>
-  /** Reports a missing setting. */
   readonly reportMissing: (path: string, expected: string) => void
   /** Reports a value that is invalid because of another setting. */
   readonly reportInvalid: (path: string, expected: string) => void

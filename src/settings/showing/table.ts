@@ -34,7 +34,6 @@ export const fieldsOf = (ast: SchemaAST.AST): ReadonlyArray<Field> | undefined =
     ? ast.propertySignatures.map(({ name, type }) => [String(name), type] as const)
     : undefined
 
-/** The annotations of a setting. */
 export const annotationsOf = (ast: SchemaAST.AST) => {
   const {
     description = "",
@@ -93,5 +92,4 @@ export const isKnown = (path: string): boolean =>
 /** Environment variables in these groups belong to the gate; an unknown name there is a mistake. */
 const ROOTS = Object.keys(SettingsFile.fields).map((name) => name.toLowerCase())
 
-/** Whether an environment variable with these levels belongs to the gate. */
 export const isGateVariable = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.includes(root.toLowerCase())

@@ -11,7 +11,6 @@ import type { SettingProblem } from "../problems.ts"
 import { isGateVariable, settingAt } from "../showing/table.ts"
 import type { Variables } from "./variables.ts"
 
-/** One value as given. */
 export interface Given {
   /** the names of the levels, as given */
   readonly path: ReadonlyArray<string>
@@ -44,7 +43,7 @@ const collect = (given: Iterable<Given>, problems: Array<SettingProblem>): Map<s
 
 const isGroup = (value: unknown): boolean => typeof value === "object" && value !== null && !Redacted.isRedacted(value)
 
-/** Reports groups whose names differ by case only: both would count, as one group that is written nowhere. */
+/** Reports groups whose names differ only by case: both would count, merged into one group that no source contains. */
 const checkNames = (group: object, path: ReadonlyArray<string>, problems: Array<SettingProblem>): void => {
   const seen = new Map<string, string>()
   for (const [name, value] of Object.entries(group)) {

@@ -22,7 +22,7 @@ const reasonOf = (text: string, error: unknown): string => {
   return place === undefined ? "" : `; the error is at ${place}`
 }
 
-/** Parses a settings file's text; the failure is what was expected. Comments and trailing commas are allowed, as in .NET's files. */
+/** The failure is what was expected. Comments and trailing commas are allowed, as in .NET's files. */
 export const parseSettingsText = (text: string): Result.Result<object, string> => {
   // the positions of errors stay as they are
   const json = stripJsonComments(text, { trailingCommas: true })

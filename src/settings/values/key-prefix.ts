@@ -8,7 +8,7 @@ const REFUSED = /[{}[\]*?\\]/
 /** What every key of the gate begins with after the prefix. A rule finds the prefix of its channels by it (`store/rules/redis/commands.ts`). */
 const OWN = "vg:"
 
-/** The prefix; fails with what is expected. */
+/** Fails with what is expected. */
 export const parseKeyPrefix = (text: string): Result.Result<string, string> =>
   PREFIX.test(text) && !REFUSED.test(text) && !text.includes(OWN)
     ? Result.succeed(text)

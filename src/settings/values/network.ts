@@ -50,7 +50,10 @@ export const serverUrl = parsed("a wss or https URL without user, path, query an
   return `${url.protocol.replace("http", "ws")}//${url.host}`
 })
 
-/** `*` would not cover `Authorization`, so names are listed. Names that every object has are none of a header. */
+/**
+ * `*` would not cover `Authorization`, so names are listed. A name that every object has, such as `constructor`, is
+ * refused.
+ */
 const headerIn = (given: string): string | undefined => {
   const name = given.toLowerCase()
   return /^[!#$%&'+.^_`|~0-9a-z-]{1,128}$/.test(name) && !(name in {}) ? name : undefined

@@ -47,7 +47,10 @@ export const providerKey = secret(
   pattern(/^[\x21-\x7e]{1,4096}$/u),
 )
 
-/** A key whose bytes a vendor gives in base64. Of other text Node reads what it can, such as no byte at all: anybody could sign with that. */
+/**
+ * A key whose bytes a vendor gives in base64. Node decodes other text without an error, perhaps to no byte at all, and
+ * anybody could sign with an empty key.
+ */
 export const base64Key = secret("base64 of at least 8 bytes", pattern(/^[\w+/-]{11,4096}={0,2}$/u))
 
 /** Any form that `parseConnectionString` accepts; otherwise its message says what is expected. */

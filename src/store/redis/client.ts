@@ -29,7 +29,7 @@ const RESP2 = { protocol: 2 } as const
 /** What ioredis types as a parameter of its classes is not set: replies have the shape of RESP2. */
 type Options = Omit<RedisOptions, "replyMapping">
 
-/** Options of every connection: commands fail fast while it is down, and none is sent twice. */
+/** Commands fail fast while the connection is down, and none is sent twice. */
 const commonOptions = (connection: RedisConnection, tls = tlsOptions(connection)): Options => ({
   ...(connection.username === undefined ? {} : { username: connection.username }),
   ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),

@@ -49,7 +49,6 @@ export interface VerifiedConnection {
   readonly client: Redis | Cluster
   /** Whether commands may be sent. */
   readonly isOpen: () => boolean
-  /** Why it is not open. */
   readonly closedBecause: () => string
   /** Whether a replica refused a write. On a cluster the nodes redirect writes themselves. */
   readonly isDemotion: (error: Error) => boolean
@@ -72,7 +71,6 @@ export interface VerifiedConnection {
   readonly describe: (error: unknown) => RedisProblem
   /** Creates a client for subscriptions, to the same server or, on a cluster, to a node. */
   readonly openListener: () => Redis
-  /** Logs an error of the connection for subscriptions. */
   readonly onListenerError: (error: unknown) => void
   /** Calls back when another server is the primary, or may be. Replaces an earlier callback. */
   readonly onPrimaryChange: (callback: () => void) => void
@@ -115,7 +113,6 @@ export const makeConnection = Effect.fnUntraced(function* (
   const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   /** whether the connection matches the connection string (see `verify`) */
   let verified = false
-  /** whether it ever did */
   let everVerified = false
   const describe = describeProblem(connection)
   // with Sentinel or several hosts a failover may be under way, so a replica is a temporary problem
@@ -124,9 +121,9 @@ export const makeConnection = Effect.fnUntraced(function* (
   let connectedAgain = Deferred.makeUnsafe<void>()
   /** a failover is under way: writes that the current master acknowledges would be lost */
   let failingOver = false
-  /** the current problem of the connection; empty when there is none */
+  /** empty when there is none */
   let lastProblem = ""
-  /** when it was last logged, by monotonic time */
+  /** by monotonic time */
   let loggedAt = 0
   /** when it was last one with a name of its own, by monotonic time */
   let namedAt = Number.NEGATIVE_INFINITY
@@ -148,7 +145,7 @@ export const makeConnection = Effect.fnUntraced(function* (
       }),
   )
 
-  /** Logs a problem. `listening` marks one of the listener's connection, which does not decide whether the start succeeds. */
+  /** either the answer took long, or this process no longer knows the server's time */
   const reportProblem = ({ kind, message, refused }: RedisProblem, listening = false): void => {
     if (closing) return
     if (kind !== "OTHER") namedAt = steady()
@@ -206,7 +203,7 @@ export const makeConnection = Effect.fnUntraced(function* (
   })
   /** Reports a problem of connecting or verifying, or the lack of TLS behind it. */
   const reportFailure = (found: RedisProblem): void => {
-    // what fails because the server has closed, after it said why
+    // this failure follows from the server's closing, after the server said why
     if (found.kind === "OTHER" && steady() - namedAt < NAMED_MILLIS) return
     if (everVerified || found.kind !== "OTHER") {
       reportProblem(found)

@@ -35,7 +35,6 @@ const measured = (known: number | undefined, time: number, sentAt: number): numb
   return known === undefined || known < earliest || known > latest ? earliest : known
 }
 
-/** Makes the deadlines of one client. */
 export const makeDeadlines = (client: Redis | Cluster): Deadlines => {
   let offset: number | undefined
   const next = (): number | undefined =>

@@ -77,7 +77,6 @@ export interface Failovers {
   readonly listen: (handlers: FailoverHandlers) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** Follows the failovers of this connection's master. */
 export const makeFailovers = (connection: Sentinels): Failovers => {
   const describe = describeProblem(connection)
   /** the master's address as a Sentinel last reported it */

@@ -59,7 +59,7 @@ const refusedIn = (options: Options): Read<void> => {
   return found === undefined ? Result.void : Result.fail(found[2])
 }
 
-/** The options of TLS; undefined without TLS. */
+/** Undefined without TLS. */
 const tlsContextOf = (options: Options, name: "tls" | "sentinelTLS"): Read<ConnectionOptions | undefined> => {
   const value = options[name]
   if (isAbsent(value) || value === false) return Result.succeed(undefined)

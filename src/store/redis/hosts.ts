@@ -17,7 +17,6 @@ const HOST_TIMEOUT_MILLIS = 2_000
 /** How often the hosts are queried again while none answers. */
 const ASK_AGAIN = "1 second"
 
-/** The role of one host. */
 type Answer = { readonly host: HostPort } & (
   | { readonly role: "primary" | "replica" | "cluster" }
   | { readonly role: "troubled"; readonly problem: RedisProblem }

@@ -75,7 +75,7 @@ export const makeListener = Effect.fnUntraced(function* ({
       each.established = true
     }
   }
-  /** Subscribes to these channels; reconnects after a refusal or without an answer. Never rejects. */
+  /** Reconnects after a refusal or without an answer. Never rejects. */
   const subscribeTo = (client: Redis, channels: ReadonlyArray<string>): Promise<void> =>
     client.subscribe(...channels.map((channel) => prefix + channel)).then(
       () => {

@@ -176,7 +176,6 @@ const UNREACHED: ReadonlyArray<readonly [RegExp, string]> = [
 const readable = (text: string): string =>
   UNREACHED.reduce((plain, [words, meaning]) => plain.replace(words, meaning), text)
 
-/** Makes a function that describes an error of ioredis for this connection. */
 export const describeProblem = (connection: RedisConnection) => {
   const secrets = secretsOf(connection)
   return (error: unknown): RedisProblem => {

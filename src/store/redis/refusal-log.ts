@@ -6,7 +6,7 @@ import { Effect, type Scope } from "effect"
 import { countedEachMinute } from "../../lib/throttled-log.ts"
 import type { RedisProblem } from "./problems.ts"
 
-/** Logs a refusal; `operation` is the rule or command. */
+/** `operation` is the rule or command. */
 export type LogRefusal = (problem: RedisProblem, operation: string) => void
 
 export const makeRefusalLog = Effect.fnUntraced(function* (): Effect.fn.Return<LogRefusal, never, Scope.Scope> {

@@ -24,7 +24,6 @@ export const digestOf = (rule: SentRule): string => {
 }
 
 let all: ReadonlyArray<{ readonly digest: string; readonly text: string }> | undefined
-/** The scripts of all rules. */
 const scripts = () => {
   all ??= Object.values(lua).map((text) => ({ digest: sha1(text), text }))
   return all

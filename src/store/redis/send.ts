@@ -17,7 +17,7 @@ export const attempt = (done: Done, send: () => unknown): void => {
   }
 }
 
-/** A command of ioredis as an effect. Interruption does not cancel it: it may have been carried out already. */
+/** Interruption does not cancel it: it may have been carried out already. */
 export const sendCommand = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
   Effect.callback((resume) => {
     const done: Done = (error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply))

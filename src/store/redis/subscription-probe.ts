@@ -6,7 +6,6 @@
  */
 import { Deferred, Effect, Schedule } from "effect"
 
-/** The pause between two probes. */
 export const PROBE_MILLIS = 1_000
 /** A probe that has not returned after this time is lost. */
 export const PROBE_TIMEOUT_MILLIS = 1_500
@@ -17,7 +16,6 @@ const READ_GRACE_MILLIS = 50
 /** A silent subscription is detected within this time. */
 export const DETECTION_MILLIS = PROBE_MILLIS + PROBE_TIMEOUT_MILLIS + READ_GRACE_MILLIS
 
-/** The connection that is probed. */
 export interface ProbeOptions<E> {
   /** The connection that is subscribed now; undefined while there is none. */
   readonly connection: () => unknown

@@ -8,7 +8,7 @@ import { PROBE_KEY } from "./verify.ts"
 /** Reads the time of the node that has a key. */
 const TIME_SCRIPT = "return redis.call('TIME')"
 
-/** Milliseconds since 1970 from a reply to TIME; NaN for any other reply. */
+/** Milliseconds since 1970; NaN for any other reply. */
 export const millisOf = (reply: unknown): number => {
   const [seconds, micros] = Array.isArray(reply) ? reply : []
   return Number(seconds) * 1000 + Number(micros) / 1000

@@ -4,11 +4,11 @@ import { Cluster, type Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
 import { tlsFault } from "./tls-faults.ts"
 
-/** The TLS options of a connection; undefined without TLS. */
+/** Undefined without TLS. */
 export const tlsOptions = ({ serverName, tls, tlsContext }: RedisConnection): ConnectionOptions | undefined =>
   tls ? { ...tlsContext, ...(serverName === undefined ? {} : { servername: serverName }) } : undefined
 
-/** The same for the Sentinels of a connection. */
+/** Undefined without TLS. */
 export const sentinelTlsOptions = (
   connection: Extract<RedisConnection, { readonly kind: "sentinel" }>,
 ): ConnectionOptions | undefined =>

@@ -10,7 +10,7 @@ export const HIGHEST: number = Number.POSITIVE_INFINITY
 /** No bound on a count. */
 export const ALL: number = Number.POSITIVE_INFINITY
 
-/** A stored number; 0 when it is missing or not a finite number. */
+/** 0 when it is missing or not a finite number. */
 export const numberOf = (stored: string | undefined): number => {
   const value = Number(stored ?? "0")
   return Number.isFinite(value) ? value : 0
@@ -37,7 +37,7 @@ export const encode = (value: object): string => JSON.stringify(value)
 
 const isNonFinite = (value: unknown): boolean => typeof value === "number" && !Number.isFinite(value)
 
-/** Parses JSON; undefined when it is invalid or has a field too large to be encoded again. */
+/** Undefined when it is invalid or has a field too large to be encoded again. */
 export const decode = (text: string): unknown => {
   try {
     const value: unknown = JSON.parse(text)
@@ -59,16 +59,15 @@ export const isObject = (value: unknown): value is { readonly [field: string]: u
 /** The texts in a decoded list; none when it is not a list. */
 export const textsIn = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.filter(isText) : [])
 
-/** The names of an object's fields. */
 export const namesIn = (value: object): ReadonlyArray<string> => Object.keys(value)
 
-/** The fields of a decoded object that are finite numbers; none when it is not an object. */
+/** Only finite numbers; none when the value is not an object. */
 export const numbersByName = (value: unknown): { readonly [name: string]: number } =>
   isObject(value)
     ? Object.fromEntries(Object.entries(value).filter((field): field is [string, number] => isNumber(field[1])))
     : {}
 
-/** The SHA-1 of a text, in hexadecimal. */
+/** In hexadecimal. */
 export const sha1 = (text: string): string => createHash("sha1").update(text).digest("hex")
 
 export const sortNumbers = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => numbers.toSorted((a, b) => a - b)

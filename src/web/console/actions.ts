@@ -81,7 +81,7 @@ const callNext: ActionButton = {
   },
 }
 
-/** The buttons of a campaign. A switch has the same name whatever it does now. */
+/** A switch has the same name whatever it does now. */
 export const campaignButtons = (queue: Queue | undefined) =>
   ({
     callNext,
@@ -89,7 +89,6 @@ export const campaignButtons = (queue: Queue | undefined) =>
     drainOrReopen: queue?.draining === true ? reopen : drain,
   }) satisfies Readonly<Record<string, ActionButton>>
 
-/** The buttons of a waiting ticket. */
 export const waitingButtons = ({ seq, ticket }: WaitingTicket): ReadonlyArray<ActionButton> => [
   {
     action: { type: "remove", seq },
@@ -133,7 +132,7 @@ const slotActions: Readonly<
   },
 }
 
-/** The buttons of a held slot; none while its call is being ended. */
+/** None while its call is being ended. */
 export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): ReadonlyArray<ActionButton> => {
   if (state === "ending") return []
   const { label, text, title } = slotActions[state]
@@ -158,7 +157,6 @@ export const actionWords: Readonly<Record<Action["type"], { readonly logged: str
   end: { logged: "Ended" },
 }
 
-/** What is asked before the settings are reloaded. */
 export const reloadQuestion: Question = {
   title: "Reload the settings?",
   text: "This instance reads its settings file again. No connection is closed, and everyone keeps their place. Reload the other instances too.",

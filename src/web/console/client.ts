@@ -11,7 +11,7 @@ import type {
 } from "../../operator/shapes.ts"
 import { VIEW_VERSION } from "../../operator/view-version.ts"
 
-/** A request failed. `status` is 0 if the gate did not answer. */
+/** `status` is 0 if the gate did not answer. */
 class RequestFailed extends Error {
   readonly status: number
 
@@ -23,7 +23,6 @@ class RequestFailed extends Error {
 
 export const isWrongToken = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401
 
-/** The message of a failed request. */
 export const messageOf = (error: unknown): string =>
   error instanceof RequestFailed ? error.message : "The gate sent an invalid response."
 

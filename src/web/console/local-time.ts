@@ -24,5 +24,5 @@ export const problemOfEnd = (until: number, now: number): string => {
   return until > LAST ? "Choose an earlier date." : ""
 }
 
-/** The name of the browser's time zone, such as `Europe/Berlin`. */
+/** Such as `Europe/Berlin`. */
 export const timeZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone

@@ -8,7 +8,6 @@ const BUCKET = 10_000
 export interface Minutes {
   /** the start of each minute, in seconds since 1970; the last minute is not over */
   readonly x: ReadonlyArray<number>
-  /** a count in each minute */
   readonly perMinute: (name: CountName) => ReadonlyArray<number>
   /** a count in the whole hour */
   readonly total: (name: CountName) => number

@@ -3,7 +3,6 @@ import type { Action, ActionOutcome, AuditLine, Reloaded } from "../../operator/
 import { actionWords } from "./actions.ts"
 import { chosenTime } from "./words.ts"
 
-/** The outcome of a reload, as text. */
 export const reloadText = ({ changed, kept }: Reloaded): string => {
   const change = changed.length === 0 ? "No setting has changed." : `Changed: ${changed.join(", ")}.`
   return kept.length === 0 ? change : `${change} Takes a restart: ${kept.join(", ")}.`
@@ -29,7 +28,6 @@ const pauseText = (until: number | undefined, result: ActionOutcome["result"]): 
   return until === undefined ? "Calls paused." : `Calls paused until ${chosenTime(until)}.`
 }
 
-/** The outcome of an action, as text. */
 export const outcomeText = (action: Action, { result, ticket }: ActionOutcome): string =>
   action.type === "pause" && result !== "already"
     ? pauseText(action.until, result)
@@ -66,7 +64,6 @@ const targetText = (target: string): string => {
   return Number.isNaN(until) ? ` ${target}` : ` until ${chosenTime(until)}`
 }
 
-/** A line of the audit log, as texts. */
 export const auditTexts = ({
   action,
   result,

@@ -8,7 +8,6 @@ import { signOut } from "./session.ts"
 const VIEW_MILLIS = 2_000
 const AUDIT_LOG_MILLIS = 10_000
 
-/** Rows of a page. */
 export const ROWS = 25
 export const AUDIT_LOG_ROWS = 10
 

@@ -22,10 +22,8 @@ export const api = Effect.runSync(
   HttpApiClient.make(DashboardApi, { baseUrl: location.origin }).pipe(Effect.provide(FetchHttpClient.layer)),
 )
 
-/** The timeout of a call. */
 const TIMEOUT = "20 seconds"
 
-/** Every error of a call. */
 type CallError =
   | Conflict
   | Forbidden

@@ -31,14 +31,14 @@ addEventListener("hashchange", () => {
   route.value = read()
 })
 
-/** The URL of a page, for a link; empty values are omitted. */
+/** Empty values are omitted. */
 export const href = (page: PageName, id?: string, query: Readonly<Record<string, string>> = {}): string => {
   const filled = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))
   const path = id === undefined ? page : `${page}/${encodeURIComponent(id)}`
   return filled.size === 0 ? `#/${path}` : `#/${path}?${filled}`
 }
 
-/** Navigates to a page; `replace` adds no entry to the history. */
+/** `replace` adds no entry to the history. */
 export const go = (to: string, replace = false): void => {
   if (replace) location.replace(to)
   else location.hash = to

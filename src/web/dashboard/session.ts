@@ -27,7 +27,7 @@ export const signedInAgain = (): Promise<boolean> => {
   return new Promise((resolve) => resolvers.push(resolve))
 }
 
-/** Sets the signed-in account. Pending calls are repeated only for the same user. */
+/** Pending calls are repeated only for the same user. */
 export const signIn = (account: Account): void => {
   const before = session.value
   session.value = { name: "in", account, again: false }

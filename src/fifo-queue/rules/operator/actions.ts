@@ -85,7 +85,6 @@ const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome =>
   return until > 0 ? { result, ticket: "-", ...target, pausedUntil: until } : { result, ticket: "-", ...target }
 }
 
-/** Ends a pause. */
 const resume = (s: Step): LoggedOutcome => {
   const result = isPaused(s) ? "done" : "already"
   clearPause(s)
@@ -102,7 +101,7 @@ const callOne = (s: Step): LoggedOutcome => {
     : { result: "called", ticket: shortHash(s.lastCalled) }
 }
 
-/** Removes a waiting ticket and notifies its holder. Its quota is not given back. */
+/** Also notifies its holder. Its quota is not given back. */
 const removeWaiting = (s: Step, seq: number): LoggedOutcome => {
   const id = s.db.zrangebyscore(s.keys.waiting, seq, seq, 1)[0]
   const ticket = id === undefined ? undefined : loadWaiting(s, id)
@@ -132,7 +131,10 @@ const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: 
     : { result: "ended", ticket, loggedResult: "ended_live" }
 }
 
-/** Ends a lease and notifies its holder. A start in progress finds its lease stale and ends its session (`gatekeeper/calls/Starts.ts`). */
+/**
+ * Also notifies its holder. A start in progress finds its lease stale and ends its session
+ * (`gatekeeper/calls/Starts.ts`).
+ */
 const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)
@@ -170,7 +172,7 @@ const perform = (s: Step, who: string, action: Action): LoggedOutcome => {
   return action.type === "resume" ? resume(s) : setDraining(s, action.type)
 }
 
-/** Performs an action for the operator `who` and adds its line to the audit log. */
+/** Also adds a line to the audit log. */
 export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): Performed => {
   const { loggedResult, loggedTarget, pausedUntil, result, session, ticket } = perform(s, who, action)
   const changes = action.type === "settings" ? action.changes : undefined

@@ -5,7 +5,6 @@ import type { AuditLine } from "../../answers.ts"
 import type { Step } from "../shared/step.ts"
 import { shortHash, type Ticket } from "../shared/ticket.ts"
 
-/** The number of lines that are kept. */
 export const AUDIT_LOG_MAX = 1_000
 
 export const addAuditLine = (

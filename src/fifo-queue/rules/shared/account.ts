@@ -57,7 +57,7 @@ const takenByOthers = (account: Account, entries: ReadonlyArray<Entry>, own: str
 
 const isWanting = (s: Step, { at, since }: Entry): boolean => since > 0 && Math.abs(s.now - at) <= WANT_MILLIS
 
-/** When the oldest waiting ticket was accepted; 0 when nobody waits. */
+/** 0 when nobody waits. */
 const oldestAcceptedAt = (s: Step): number => {
   const id = s.db.zrange(s.keys.waiting, 0, 1)[0]
   const ticket = id === undefined ? undefined : loadWaiting(s, id)

@@ -52,7 +52,6 @@ export const readCapacity = (
   return isKnown ? { mayAsk, slots, problem } : { mayAsk, problem }
 }
 
-/** What the platform answered. */
 export interface CapacityFound {
   /** absent when the platform returned none */
   readonly slots?: number | undefined

@@ -47,7 +47,6 @@ export const holdInDoubt = (s: Step, id: string, ticket: Ticket): number => {
   return deadline + MAX_PARK_MILLIS
 }
 
-/** The doubt about this lease of a ticket, if there is one. */
 export const doubtOf = (s: Step, id: string, lease: string): Ticket | undefined => {
   const doubt = load(s, doubtId(lease))
   return doubt !== undefined && doubt.state === "doubt" && doubt.ticket === id ? doubt : undefined

@@ -66,7 +66,6 @@ export interface QueueKeys {
   readonly account: string
 }
 
-/** The number of keys of a campaign. */
 export const QUEUE_KEY_COUNT = 21
 
 /** Names the keys, which a rule is given as a list in this order. */

@@ -26,7 +26,7 @@ export const countTicket = (s: Step, kind: "w" | "h", ticket: Ticket, by: number
   if (ticket.network !== undefined) countNetwork(s, kind + ticket.network, by)
 }
 
-/** Puts the ticket in the queue, at the place given by its `seq`. */
+/** At the place given by its `seq`. */
 export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   s.db.zadd(s.keys.waiting, ticket.seq, id)
   s.db.zadd(s.keys.presence, presentUntil, id)
@@ -35,7 +35,6 @@ export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: numbe
   if (s.context.share < 1) noteWaiting(s, id, ticket)
 }
 
-/** Takes the ticket out of the queue. */
 export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.waiting, id)
   s.db.zrem(s.keys.presence, id)
@@ -45,7 +44,7 @@ export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   if (s.context.share < 1) noteGone(s, id, ticket)
 }
 
-/** Puts the ticket back at its own place. */
+/** At its own place. */
 export const requeue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   ticket.state = "waiting"
   save(s, id, ticket)
@@ -98,7 +97,6 @@ export const isPauseOn = (s: Step, paused: number, pausedUntil: number): boolean
 /** An operator has paused the campaign: nobody is called. */
 export const isPaused = (s: Step): boolean => isPauseOn(s, meta(s, "paused"), meta(s, "pausedUntil"))
 
-/** Removes the fields of a pause. */
 export const clearPause = (s: Step): void => {
   s.db.hdel(s.keys.meta, "paused")
   s.db.hdel(s.keys.meta, "pausedUntil")

@@ -42,7 +42,7 @@ export const save = (s: Step, id: string, ticket: Ticket): void => {
   }
 }
 
-/** A ticket's record; undefined when there is none or it is invalid. */
+/** Undefined when there is none or it is invalid. */
 export const load = (s: Step, id: string): Ticket | undefined => {
   const record = s.db.hget(s.keys.tickets, id)
   if (record === undefined) return undefined

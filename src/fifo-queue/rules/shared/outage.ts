@@ -90,7 +90,6 @@ export const clockLagMillis = (s: Step, sweptAt: number = meta(s, "sweptAt")): n
   return lag > 0 && lag <= DEAD_MILLIS ? lag : 0
 }
 
-/** Whether a waiting ticket is absent that was present until `presentUntil`. */
 export const isAbsent = (s: Step, ticket: Ticket, presentUntil: number): boolean => {
   if (presentUntil >= s.now || isGracePeriod(s)) return false
   const gate = ticket.instance ?? ""
@@ -141,7 +140,6 @@ export const extendTurn = (s: Step, id: string, ticket: Ticket, deadline: number
   return extended
 }
 
-/** When the current start window of a called ticket began. */
 export const windowBegan = (s: Step, id: string, ticket: Ticket): number => {
   const windows = ticket.extended === true ? HIDDEN_WINDOWS : 1
   return (s.db.zscore(s.keys.leases, id) ?? 0) - windows * s.context.windowMillis

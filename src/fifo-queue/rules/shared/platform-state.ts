@@ -137,11 +137,9 @@ const savePlatformState = (s: Step, state: PlatformTrouble, startAt: number, cod
   if (isDisrupting(state)) s.db.hset(s.keys.meta, "disrupted", "1")
 }
 
-/** A start has shown this. */
 export const noteStartTrouble = (s: Step, state: PlatformTrouble, code: string, setting: string): void =>
   savePlatformState(s, state, s.now, code, setting)
 
-/** A session has started. */
 export const noteStarted = (s: Step): void => {
   const { db, keys, now } = s
   db.hset(keys.meta, "startedAt", `${now}`)
@@ -155,7 +153,7 @@ export const noteStarted = (s: Step): void => {
   clearPlatformState(s)
 }
 
-/** Counts a failed start. True when so many have failed in a row, and for so long, that the platform is the cause. */
+/** True when so many have failed in a row, and for so long, that the platform is the cause. */
 export const countFailedStart = (s: Step): boolean => {
   const failing = s.db.hincrby(s.keys.meta, "failing", 1)
   if (failing === 1) s.db.hset(s.keys.meta, "failingSince", `${s.now}`)

@@ -54,7 +54,6 @@ export interface Step {
   /** what this step did to tickets that the asking gate has nothing to deliver for: see `StepAnswer` */
   readonly elsewhere: Array<Signal>
   readonly settlements: Array<Settlement>
-  /** the ticket that this step called last */
   lastCalled?: string
   /** entries of `passed` that this step has scanned */
   scanned: number

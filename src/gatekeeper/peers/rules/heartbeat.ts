@@ -14,9 +14,7 @@ import { ALL, decode, encode, isObject, isText, LOWEST } from "../../../store/ru
 
 /** A gate without a heartbeat for this long is gone (ms). */
 export const GATE_GONE_MILLIS = 30_000
-/** Maximum gone gates that one heartbeat removes. */
 const MAX_FORGOTTEN_GATES = 200
-/** Maximum gates with other settings that one heartbeat returns. */
 const MAX_OTHER_GATES = 20
 /**
  * Maximum campaigns, not served by the asking gate, that one heartbeat returns. Those unserved for longest come
@@ -34,7 +32,6 @@ interface AboutGate {
   readonly digest: string
 }
 
-/** A gate's description of itself. */
 export interface GateSays extends AboutGate {
   readonly id: string
   /** JSON */

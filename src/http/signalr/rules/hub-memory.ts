@@ -34,7 +34,7 @@ export interface RememberedTicket {
   readonly lifetime: number
 }
 
-/** Remembers a ticket of a browser. Keys: the browser's tickets */
+/** Keys: the browser's tickets */
 export const rememberTicket = (
   db: Db,
   keys: ReadonlyArray<string>,

@@ -18,7 +18,6 @@ const since = (what: string) => described(DateFilter, `${what} then or later`)
 const until = (what: string) => described(DateFilter, `${what} then or earlier`)
 const numberOf = (last: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: last }))
 
-/** The reference's filters of web sessions. */
 export const sessionFilters = <S extends Schema.Constraint>(clientIdentifier: S) => ({
   startCreatedDate: since("created"),
   endCreatedDate: until("created"),
@@ -29,7 +28,6 @@ export const sessionFilters = <S extends Schema.Constraint>(clientIdentifier: S)
   clientIdentifiers: listed(clientIdentifier, "of one of these clients"),
 })
 
-/** The reference's filters of conversations. */
 export const conversationFilters = {
   startStartedDate: since("started"),
   endStartedDate: until("started"),

@@ -7,10 +7,8 @@ import { NameText, Text } from "../text.ts"
 export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
   schema.annotate({ description })
 
-/** An id in a path or a body. */
 export const Id = Text.check(Schema.isBetweenLength(1, 256))
 export const Name = NameText.check(Schema.isBetweenLength(1, MAX_NAME))
-/** ISO 8601. */
 export const Time = described(Schema.String, "ISO 8601")
 export const OptionalTime = described(Schema.NullOr(Schema.String), "ISO 8601, or null")
 
@@ -19,7 +17,6 @@ export const isoOrNull = (millis: number | null): string | null => (millis === n
 
 export const businessPath = { businessId: Id }
 
-/** A time in a filter. */
 export const FilterTime = Schema.optionalKey(Schema.DateTimeUtcFromString)
 export const millisOf = (time: DateTime.Utc | undefined): number | undefined => time && DateTime.toEpochMillis(time)
 
@@ -34,7 +31,7 @@ export const listBody = <S extends Schema.Constraint>(filter: S) =>
     filter: Schema.optionalKey(Schema.NullOr(filter)),
   })
 
-/** The filter of a list without filters: an object without fields. */
+/** An object without fields. */
 export const NoFilter = Schema.Record(Schema.String, Schema.Never)
 
 /** A page of a list, newest first; a cursor is null at the end of the list. */

@@ -51,7 +51,7 @@ export const orFail =
       return kind === undefined ? Effect.die(error) : Effect.fail(make[kind](error))
     })
 
-/** A key as shown to its owner, so without the owner's id. */
+/** Without the owner's id. */
 export const showKey = ({ userId: _owner, ...key }: Key): Shapes.ApiKey => key
 
 export const showCampaign = ({ createdAt, id, maxCallMinutes, name, sessionEnded }: WebCampaign): Shapes.Campaign => ({

@@ -35,7 +35,6 @@ export const setCookie = (token: string, secure: boolean, lifetimeMillis: number
 
 export const clearCookie = (secure: boolean) => write(SESSION, "", secure, 0)
 
-/** The browser's mark, if any. */
 export const readMark: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ cookies }) => cookies[BROWSER],

@@ -13,10 +13,9 @@ export class Invalid extends Schema.TaggedError<Invalid>()(
   { httpApiStatus: 400 },
 ) {}
 
-/** There is no valid session. */
 export class SignedOut extends Schema.TaggedError<SignedOut>()("SignedOut", {}, { httpApiStatus: 401 }) {}
 
-/** The same for an unknown address and a wrong password. */
+/** The same failure for an unknown address and a wrong password. */
 export class SignInFailed extends Schema.TaggedError<SignInFailed>()("SignInFailed", fields, { httpApiStatus: 401 }) {}
 
 /** The request came from another site's page. */
@@ -25,7 +24,6 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", fiel
 /** The requested entity does not exist, or is not this user's. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fields, { httpApiStatus: 404 }) {}
 
-/** The request conflicts with the current state. */
 export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", fields, { httpApiStatus: 409 }) {}
 
 /** Too many password checks from this address, or in total, are waiting. */

@@ -25,7 +25,6 @@ export const PasswordChange = Schema.Struct({
   next: Schema.String.check(Schema.isBetweenLength(1, 256)),
 })
 
-/** An open sign-in. */
 export const SignInEntry = Schema.Struct({
   id: Schema.String,
   /** the client's address at sign-in; empty when unknown */

@@ -42,7 +42,7 @@ interface SentSessionFilter extends Times, Pick<SessionFilter, "webCampaignId" |
   readonly clientIdentifiers?: Entries<string>
 }
 
-/** A filter of web sessions as it was sent. Filters under both names narrow together. */
+/** Filters under both names narrow together. */
 export const sessionFilterOf = (sent: SentSessionFilter | null | undefined): SessionFilter => ({
   webCampaignId: sent?.webCampaignId,
   clientIdentifier: sent?.clientIdentifier,
@@ -64,7 +64,7 @@ interface SentConversationFilter extends Times, Pick<ConversationFilter, "kind" 
   readonly sessionEndTypes?: Entries<number>
 }
 
-/** A filter of conversations as it was sent. Filters under both names narrow together. */
+/** Filters under both names narrow together. */
 export const conversationFilterOf = (sent: SentConversationFilter | null | undefined): ConversationFilter => {
   const states = entries(sent?.sessionStates) ?? [ACTIVE, ENDED]
   const [active, ended] = [states.includes(ACTIVE), states.includes(ENDED)]
@@ -79,7 +79,6 @@ export const conversationFilterOf = (sent: SentConversationFilter | null | undef
   }
 }
 
-/** The reference's further fields of a web session. */
 export const sessionFieldsOf = (session: WebSession) => ({
   queueId: session.webSessionId,
   sessionId: session.joinedAt === null ? null : session.conversationSessionId,
@@ -91,7 +90,6 @@ export const sessionFieldsOf = (session: WebSession) => ({
 
 const stateOf = (endedAt: number | null): typeof ACTIVE | typeof ENDED => (endedAt === null ? ACTIVE : ENDED)
 
-/** The reference's further fields of a conversation. */
 export const conversationFieldsOf = ({ endedAt, id, kind, sourceId, startedAt }: Conversation) => {
   const party = { joinedAt: iso(startedAt), leftAt: isoOrNull(endedAt), leaveReason: null, audioUrl: null }
   return {
@@ -107,7 +105,6 @@ export const conversationFieldsOf = ({ endedAt, id, kind, sourceId, startedAt }:
   } as const
 }
 
-/** A turn in the reference's form. */
 export const messageOf = ({ at, role, text }: Turn) =>
   ({ senderId: role, role: role === "agent" ? 2 : 1, content: text, timestamp: iso(at) }) as const
 

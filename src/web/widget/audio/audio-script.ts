@@ -1,7 +1,6 @@
 /** `audio.js` of the gate: the audio worklet, and the worker that holds the session's WebSocket. */
 import { gateUrl, type VoiceAgentOptions } from "../client/options.ts"
 
-/** Its address. */
 export const audioScriptUrl = (options: VoiceAgentOptions): URL =>
   options.worklet === undefined ? gateUrl(options, "widget/audio.js") : new URL(options.worklet, document.baseURI)
 

@@ -23,7 +23,7 @@ export interface Source {
   readonly stop: () => void
 }
 
-/** Opens the microphone, or the source that the page provides. It starts muted. Fails with `NoSound`. */
+/** It starts muted. Fails with `NoSound`. */
 export const openSource = async (source: () => Promise<MediaStream> = openMicrophone): Promise<Source> => {
   let stream: MediaStream
   try {

@@ -18,7 +18,7 @@ export const bytesPerSample = ({ encoding, bitsPerSample }: AudioFormat): number
 /** Samples of a frame of 20 ms. */
 export const frameSamples = ({ sampleRate }: AudioFormat): number => Math.round(sampleRate / 50)
 
-/** Encodes samples between -1 and 1 as bytes; values outside are clipped. */
+/** Samples are between -1 and 1; values outside are clipped. */
 export const encode = (samples: Float32Array, format: AudioFormat): ArrayBuffer => {
   const width = bytesPerSample(format)
   const bytes = new Uint8Array(samples.length * width)
@@ -116,7 +116,7 @@ export class Framer {
   }
 }
 
-/** The loudness of some samples: the root of their mean square, 0 to 1. */
+/** The root of the samples' mean square, 0 to 1. */
 export const loudness = (samples: Float32Array): number => {
   let sum = 0
   for (const sample of samples) sum += sample * sample

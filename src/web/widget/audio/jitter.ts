@@ -59,7 +59,6 @@ export class JitterBuffer {
     this.compressor = new Compressor(rate)
   }
 
-  /** The buffered length. */
   get buffered(): number {
     return (this.queue.length + this.fade.length) / this.rate
   }

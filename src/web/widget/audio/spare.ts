@@ -22,7 +22,6 @@ export class Spare {
   private window = WINDOW
   private sinceReduction = Number.POSITIVE_INFINITY
 
-  /** There was a gap in speech. */
   gap(): void {
     this.window = this.sinceReduction < SOON ? LONG_WINDOW : WINDOW
     this.restart()

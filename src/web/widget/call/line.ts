@@ -55,7 +55,7 @@ const MAX_UNSENT = 0.1
 /** The close code of a connection that broke (RFC 6455 §7.1.5). */
 const ABNORMAL = 1006
 
-/** Opens the line. `ended` and `closed` are reported once each, and nothing after them. */
+/** `ended` and `closed` are reported once each, and nothing after them. */
 export const openLine = (request: LineRequest, report: (event: LineEvent) => void): Line => {
   const { bytesPerSecond, capture, playback, probe, url } = request
   const socket = new WebSocket(url)

@@ -13,7 +13,6 @@ import type { SilenceWatch } from "./silence.ts"
 
 export type InCall = Extract<VoiceAgentState, { readonly name: "in-call" }>
 
-/** The visit whose call it is. */
 export interface CallOwner {
   readonly options: VoiceAgentOptions
   readonly visitor: Visitor

@@ -51,7 +51,6 @@ export const watchSilence = (
   const limit = seconds * 1_000
   const notice = Math.min(NOTICE, limit / 2)
   let lastSpoke = Date.now()
-  /** when silence is reported next */
   let reportAt = lastSpoke + limit - notice
   let lastSound = 0
   /** when the call ends, once silence was reported */

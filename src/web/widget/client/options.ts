@@ -38,11 +38,10 @@ export interface VoiceAgentOptions {
   readonly worklet?: string | undefined
 }
 
-/** A URL of the gate; `path` has no leading slash. */
+/** `path` has no leading slash. */
 export const gateUrl = ({ gate = "/" }: VoiceAgentOptions, path: string): URL =>
   new URL(path, new URL(gate.replace(/\/?$/, "/"), document.baseURI))
 
-/** The storage key of a ticket. */
 export const storageKeyOf = (options: VoiceAgentOptions): string => {
   const { href } = gateUrl(options, options.campaign ?? "")
   return options.key ? `${href}#${options.key}` : href
@@ -56,7 +55,6 @@ export const formatOf = ({ encoding = "pcm", sampleRate, bitsPerSample = 16 }: W
 /** The platform's encoding numbers. */
 const ENCODING_TYPES = { pcm: 1, mulaw: 3, alaw: 4 } as const
 
-/** The `audioConfiguration` of a session request. */
 export const audioConfiguration = (options: VoiceAgentOptions): Readonly<Record<string, number>> => {
   const [input, output] = [formatOf(options.input), formatOf(options.output)]
   return {

@@ -9,7 +9,7 @@ const fieldsIn = (element: Element): ReadonlyArray<Field> => [
   ...element.querySelectorAll<Field>("input[name], select[name], textarea[name]"),
 ]
 
-/** Whether all fields are valid; the browser reports the first that is not. */
+/** The browser reports the first field that is not valid. */
 export const areValid = (element: Element): boolean => fieldsIn(element).every((field) => field.reportValidity())
 
 export const valuesOf = (element: Element, to: "variables" | "metadata"): Readonly<Record<string, string>> =>

@@ -31,7 +31,6 @@ export const closeIcon = (): SVGElement => icon("M6 9l6 6 6-6")
 /** Captions: a screen with lines of text. */
 export const captionsIcon = (): SVGElement => icon("M4 5h16v14H4zM7.5 11h4M14.5 11h2M7.5 15h2M12.5 15h4")
 
-/** A star of five points. */
 export const starIcon = (): SVGElement =>
   icon("M12 3.6l2.6 5.3 5.8.8-4.2 4.1 1 5.8-5.2-2.7-5.2 2.7 1-5.8-4.2-4.1 5.8-.8z")
 

@@ -38,7 +38,7 @@ export interface Tools {
   /** Shows the check of the microphone, or what was there before. */
   readonly check: (on: boolean) => void
   readonly mute: (muted: boolean) => void
-  /** Sends a text of the caller; false if it cannot be sent now. */
+  /** False if it cannot be sent now. */
   readonly send: (text: string) => boolean
 }
 

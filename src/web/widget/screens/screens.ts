@@ -17,7 +17,6 @@ import css from "./screens.css?inline"
 import { createTranscript, type Transcript, type Turn } from "./transcript.ts"
 import { waitingScreen } from "./waiting-screen.ts"
 
-/** The screens of a widget's visits. */
 export interface Screens {
   /** the style of the screens, in addition to the widget's */
   readonly css: string

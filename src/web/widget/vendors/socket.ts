@@ -3,7 +3,6 @@ import { type Fields, parse } from "../gate/json.ts"
 import { capture, createPlayer, type Player, toBase64 } from "./samples.ts"
 import type { Caller, VendorCall } from "./vendor.ts"
 
-/** What a vendor's protocol has. */
 export interface SocketProtocol {
   /** samples a second, both ways */
   readonly rate: number
@@ -17,7 +16,7 @@ export interface SocketProtocol {
   readonly end?: object
 }
 
-/** Connects the call. Fails if the vendor closes before the agent listens. */
+/** Fails if the vendor closes before the agent listens. */
 export const connectSocket = (url: URL, protocol: SocketProtocol, caller: Caller): Promise<VendorCall> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url)

@@ -55,7 +55,7 @@ export interface VendorCall {
   readonly send?: ((text: string) => unknown) | undefined
 }
 
-/** Connects a call. Fails if the vendor does not let the caller in. */
+/** Fails if the vendor does not let the caller in. */
 export type Connect<Sdk> = (sdk: Sdk, credential: VendorCredential, caller: Caller) => Promise<VendorCall>
 
 export interface Vendor {
@@ -63,7 +63,7 @@ export interface Vendor {
   readonly sdk: string | undefined
   /** What of this page keeps the SDK from calling, as a sentence for the site's owner; undefined if nothing does. */
   readonly lacks?: () => Promise<string | undefined>
-  /** Connects a call with the module of the SDK; undefined if the module is not that SDK. */
+  /** Undefined if the module is not that SDK. */
   readonly connector: (
     module: object,
   ) => ((credential: VendorCredential, caller: Caller) => Promise<VendorCall>) | undefined

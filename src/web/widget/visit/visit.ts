@@ -18,7 +18,7 @@ import * as tickets from "./ticket-store.ts"
 import type { Visitor } from "./visitor.ts"
 
 export interface Visit {
-  /** Begins a new visit. Without the visitor's consent, or a microphone, it stops before a place is taken. */
+  /** Without the visitor's consent, or a microphone, it stops before a place is taken. */
   readonly begin: () => Promise<void>
   /** Resumes a ticket after a reload; false if another tab has it. */
   readonly resume: (ticket: string) => Promise<boolean>
@@ -27,11 +27,10 @@ export interface Visit {
   /** Takes the call, when it is the caller's turn. */
   readonly start: () => Promise<void>
   readonly setMuted: (muted: boolean) => void
-  /** Sends a text of the caller; false if it cannot be sent now. */
+  /** False if it cannot be sent now. */
   readonly send: (text: string) => boolean
-  /** Retries at once. */
   readonly retry: () => void
-  /** Hangs up; false if there is no call. */
+  /** False if there is no call. */
   readonly hangUp: () => boolean
   /** Releases everything and ends the visit, without showing a state. */
   readonly leave: () => void
@@ -39,7 +38,7 @@ export interface Visit {
 
 watchPolicy()
 
-/** One visit; `visitor` is told what happens. */
+/** `visitor` is told what happens. */
 export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit => {
   const gate = new Gate(options)
   const storageKey = storageKeyOf(options)
@@ -122,7 +121,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
     window.addEventListener("pageshow", () => tickets.rememberCall(storageKey, undefined), { once: true })
   }
 
-  /** Opens the call. A second announcement of the same session is ignored, because its URL can be used once. */
+  /** A second announcement of the same session is ignored, because its URL can be used once. */
   const connect = async (session: Session): Promise<void> => {
     const { ticket } = session
     if (isOver()) return discard(ticket)
@@ -174,7 +173,6 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
     }
   }
 
-  /** Requests a session. */
   const request = async (resumed: string | undefined): Promise<void> => {
     show({ name: "connecting", to: "gate" })
     // no slot is taken without the SDK that the page names

@@ -19,7 +19,6 @@ export interface Attention {
 export interface AttentionOptions {
   /** whether the page enables notifications */
   readonly notifies: () => boolean
-  /** whether it rings */
   readonly rings: () => boolean
 }
 

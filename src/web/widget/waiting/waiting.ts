@@ -21,7 +21,6 @@ const PROMPT_AFTER = 800
 
 type YourTurn = Extract<VoiceAgentState, { readonly name: "your-turn" }>
 
-/** The visit that waits. */
 export interface WaitOwner extends Pick<CallOwner, "options" | "visitor" | "equipment" | "isOver" | "show" | "end"> {
   readonly gate: Gate
   readonly storageKey: string
@@ -29,7 +28,6 @@ export interface WaitOwner extends Pick<CallOwner, "options" | "visitor" | "equi
   readonly signal: AbortSignal
   readonly state: () => VoiceAgentState
   readonly pause: (millis: number) => Promise<void>
-  /** Opens the call. */
   readonly connect: (session: Session) => Promise<void>
   readonly refuse: (refusal: Refusal) => void
 }

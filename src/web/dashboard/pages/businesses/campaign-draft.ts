@@ -75,7 +75,6 @@ export const draftOf = (campaign: Campaign | undefined): Draft => {
   }
 }
 
-/** The draft with a new token in its header. */
 export const addToken = (draft: Draft): Draft => {
   const others = draft.headers.filter(({ name }) => name.trim() !== "" && !isTokenHeader(name))
   const id = Math.max(-1, ...others.map((header) => header.id)) + 1
