@@ -124,7 +124,7 @@ export const makeCommands = Effect.fnUntraced(function* (
     const until = rule.expires === true ? deadline() : undefined
     if (until !== undefined) rest[keys.length] = `${rest[keys.length]} ${until}`
     const answered: Done = (error, reply) => {
-      // either the answer took long, or this process knows the server's time no more
+      // either the answer took long, or this process no longer knows the server's time
       if (error?.message.startsWith(EXPIRED))
         fork(
           Effect.andThen(

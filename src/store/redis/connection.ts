@@ -145,7 +145,7 @@ export const makeConnection = Effect.fnUntraced(function* (
       }),
   )
 
-  /** either the answer took long, or this process no longer knows the server's time */
+  /** Logs a problem. `listening` marks one of the listener's connection, which does not decide whether the start succeeds. */
   const reportProblem = ({ kind, message, refused }: RedisProblem, listening = false): void => {
     if (closing) return
     if (kind !== "OTHER") namedAt = steady()
