@@ -62,6 +62,8 @@ export { Operator } from "./operator/Operator.ts"
 // Requests and outcomes
 
 export { Credential } from "./protocol/credential.ts"
+export { PushEvent } from "./protocol/events.ts"
+export { Queued, type Started } from "./protocol/outcomes.ts"
 export {
   Blocked,
   Draining,
@@ -73,22 +75,16 @@ export {
   RateLimited,
   StoreUnavailable,
 } from "./protocol/refusals.ts"
+export { AudioConfiguration, type SessionConfig, SessionRequest, type StartConfig } from "./protocol/request.ts"
 export {
-  AudioConfiguration,
   isTerminal,
   NotYourTurn,
-  PushEvent,
-  Queued,
-  type SessionConfig,
-  SessionRequest,
-  type StartConfig,
-  type Started,
   TicketId,
   TicketOver,
   TicketState,
   type TicketStatus,
   TicketUnknown,
-} from "./protocol/Session.ts"
+} from "./protocol/ticket.ts"
 
 // Settings
 

@@ -2,13 +2,13 @@
  * A ticket's events for a host, as an async iterable. A connection of the push channel like any other: while it is read, the ticket counts
  * as present. It opens with the first `next` and closes when the ticket ends, the gate closes, or the iterator returns.
  */
+
 import { Effect, Queue, Stream } from "effect"
 import type { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import { toProblem } from "../http/answers/failures.ts"
 import { awaitStart } from "../http/push/await-start.ts"
+import { lostEvent, type PushEvent } from "../protocol/events.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { PushEvent } from "../protocol/Session.ts"
-import { lostEvent } from "../push-channel/layer.ts"
 import type { PushChannel, TooManyConnections } from "../push-channel/PushChannel.ts"
 
 interface Entry {

@@ -1,6 +1,8 @@
 /** What a host without Effect sees of a gate. */
+
 import type { WebSessionConfig } from "../gatekeeper/web-session.ts"
-import type { AudioConfiguration, PushEvent, SessionRequest } from "../protocol/Session.ts"
+import type { PushEvent } from "../protocol/events.ts"
+import type { AudioConfiguration, SessionRequest } from "../protocol/request.ts"
 import type { RedisClient } from "../store/redis/host-client.ts"
 import type { Fetch } from "./fetch.ts"
 import type { Handler, PrivateHandler, UpgradeHandler } from "./mount.ts"

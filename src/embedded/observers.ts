@@ -2,10 +2,11 @@
  * What a host can listen to: the outcomes of session requests, and calls as they begin and end. Listeners run after the gate has answered,
  * each in its own turn of the event loop, so that none can fail or delay a caller's answer.
  */
+
 import { Context, Effect, Layer } from "effect"
 import { Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { toProblem } from "../http/answers/failures.ts"
-import type { Started } from "../protocol/Session.ts"
+import type { Started } from "../protocol/outcomes.ts"
 import type { RequestRefusal, StartRefusal } from "./results.ts"
 
 /** The outcome of a session request, over HTTP or by the host. A repeated request for a ticket that has not ended counts as another. */

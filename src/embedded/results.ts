@@ -6,6 +6,7 @@
 import type { RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { type CodeOf, toProblem } from "../http/answers/failures.ts"
 import { eventsUrl } from "../http/incoming/paths.ts"
+import type { Queued, Started } from "../protocol/outcomes.ts"
 import { type ProblemDetails, problems } from "../protocol/problems.ts"
 import type {
   Blocked,
@@ -15,15 +16,7 @@ import type {
   RateLimited,
   StoreUnavailable,
 } from "../protocol/refusals.ts"
-import type {
-  NotYourTurn,
-  Queued,
-  Started,
-  TicketOver,
-  TicketState,
-  TicketStatus,
-  TicketUnknown,
-} from "../protocol/Session.ts"
+import type { NotYourTurn, TicketOver, TicketState, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
 
 /** The session has started; `webSocketUrl` opens one WebSocket and is valid for about five minutes. */
 export interface StartedResult extends Started {

@@ -11,11 +11,12 @@
  *
  * Every operation is one atomic step of the store.
  */
+
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { TicketState } from "../protocol/Session.ts"
 import type { Settlement } from "../protocol/settlements.ts"
 import type { Signal } from "../protocol/signals.ts"
+import type { TicketState } from "../protocol/ticket.ts"
 import type {
   Admitted,
   Aliased,

@@ -1,8 +1,9 @@
 /** What the rules of the queue answer: the schema of each answer, from which the rules have its type. Times in ms since 1970. */
+
 import { Schema } from "effect"
-import { EndState, TicketState } from "../protocol/Session.ts"
 import { Settlement } from "../protocol/settlements.ts"
 import { Signal } from "../protocol/signals.ts"
+import { EndState, TicketState } from "../protocol/ticket.ts"
 import { auditFields, figures, heldSlot, platformState, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema

@@ -1,7 +1,8 @@
 /** What an operator sees and does in a campaign's queue: rules with typed arguments and answers. */
+
 import type { Effect } from "effect"
+import { isoTime } from "../protocol/outcomes.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import { isoTime } from "../protocol/Session.ts"
 import type { Rule } from "../store/Store.ts"
 import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "./answers.ts"
 import type { HeldSlot, Performed, WaitingTicket } from "./operator-schemas.ts"

@@ -2,20 +2,14 @@
  * What the gatekeeper promises. `pipeline.ts` has the order of its checks. The implementation (`layer.ts`) is apart: a host that imports
  * the package loads it only when it builds the layer.
  */
+
 import { Context, Effect } from "effect"
 import type { PlatformState } from "../fifo-queue/FifoQueue.ts"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
+import type { PushEvent } from "../protocol/events.ts"
+import type { Queued, Relayed, Started } from "../protocol/outcomes.ts"
 import type { Draining, PlatformUnavailable, RequestRefusal, StoreUnavailable } from "../protocol/refusals.ts"
-import type {
-  NotYourTurn,
-  PushEvent,
-  Queued,
-  Relayed,
-  Started,
-  TicketOver,
-  TicketStatus,
-  TicketUnknown,
-} from "../protocol/Session.ts"
+import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
 import type { ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
 import type { Relay } from "./calls/Relay.ts"
 import type { Internals } from "./Internals.ts"

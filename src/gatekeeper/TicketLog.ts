@@ -3,10 +3,11 @@
  * the end of the call, on whichever instance each part happened. A ticket appears as its short hash, since its id is a credential.
  * The number of lines is limited, because callers who join and leave cause them: omitted ones are counted.
  */
+
 import { Clock, Context, Effect, Layer } from "effect"
 import { shortHash } from "../fifo-queue/rules/shared/ticket.ts"
 import { noteOmitted } from "../lib/log-loss.ts"
-import type { TicketState } from "../protocol/Session.ts"
+import type { TicketState } from "../protocol/ticket.ts"
 
 /** Maximum lines of one gate in a second: several times what its calls can cause. */
 export const MAX_LINES = 500

@@ -5,6 +5,7 @@
  * A call that completes synchronously costs no timer, and one that is already a success (`Effect.succeed`) costs no fiber. The
  * store and the services over it are not guarded here: the Redis store limits each command to two seconds itself.
  */
+
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { IpIntelFailed } from "../ip-intel/facts.ts"
 import { IpIntel } from "../ip-intel/IpIntel.ts"
@@ -14,7 +15,7 @@ import { verdictOf } from "../platform-api/faults.ts"
 import type { Finding, WebSession } from "../platform-api/model.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import { LONGEST_START_MILLIS, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "../platform-api/requests/transport.ts"
-import type { StartConfig } from "../protocol/Session.ts"
+import type { StartConfig } from "../protocol/request.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { Settings } from "../settings/Settings.ts"
 import { PlatformStates } from "./PlatformStates.ts"

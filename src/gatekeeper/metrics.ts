@@ -1,10 +1,12 @@
 /** The gate's metrics, with their Prometheus names. */
+
 import { Cause, type Context, Effect, Exit, Metric, Record, Struct } from "effect"
 import type { PlatformState } from "../fifo-queue/FifoQueue.ts"
 import type { IpIntelFailed } from "../ip-intel/facts.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { addressLookup, platformRequests } from "../lib/durations.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
+import type { Queued, Started } from "../protocol/outcomes.ts"
 import {
   allRefusalOutcomes,
   type Blocked,
@@ -12,7 +14,7 @@ import {
   type RefusalOutcome,
   type RequestRefusal,
 } from "../protocol/refusals.ts"
-import { isTerminal, type Queued, type Started, TicketState } from "../protocol/Session.ts"
+import { isTerminal, TicketState } from "../protocol/ticket.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
   description: "Session requests by outcome",

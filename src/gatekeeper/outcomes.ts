@@ -3,21 +3,19 @@
 import type { Place } from "../fifo-queue/FifoQueue.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { accessOf, type Credential } from "../protocol/credential.ts"
+import { endedEvent, type PushEvent } from "../protocol/events.ts"
 import * as messages from "../protocol/messages.ts"
+import { isoTime, type Queued, type Started } from "../protocol/outcomes.ts"
 import { stackless } from "../protocol/refusals.ts"
 import {
   CredentialRefused,
-  isoTime,
   NotYourTurn,
-  type Queued,
-  type Started,
   TicketOver,
   type TicketState,
   type TicketStatus,
   TicketUnknown,
   type Warning,
-} from "../protocol/Session.ts"
-import { endedEvent } from "../push-channel/layer.ts"
+} from "../protocol/ticket.ts"
 import type { Campaign } from "../settings/Settings.ts"
 
 /**
@@ -51,6 +49,14 @@ export const hindrances = ({
   ...(disrupted ? { disrupted } : {}),
   ...(paused === true ? { paused } : {}),
   ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }),
+})
+
+export const positionEvent = (place: Place, slots: number): Extract<PushEvent, { type: "position" }> => ({
+  type: "position",
+  position: place.position,
+  queueLength: place.length,
+  estimatedWaitSeconds: estimateSeconds(place, slots),
+  ...hindrances(place),
 })
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued => ({

@@ -1,7 +1,8 @@
 /** The gate's HTTP API, of which each folder here declares its endpoints: shown by `/openapi.json` and `/docs`, and served by the router. */
+
 import { HttpApi, OpenApi } from "effect/http-api"
+import { PushCommand } from "../protocol/events.ts"
 import { problems } from "../protocol/problems.ts"
-import { PushCommand } from "../protocol/Session.ts"
 import { Operations } from "./health/api.ts"
 import { Events } from "./push/api.ts"
 import { Requests, Tickets } from "./requests/api.ts"

@@ -1,6 +1,7 @@
 /** The service `PlatformApi`, without its layer. */
+
 import { Context, type Effect } from "effect"
-import type { StartConfig } from "../protocol/Session.ts"
+import type { StartConfig } from "../protocol/request.ts"
 import type { VendorWebhook } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"
 import type { Concurrency, Finding, Hears, LengthControl, RelayedSession, SessionState, WebSession } from "./model.ts"

@@ -6,8 +6,9 @@
  * only when the lease ends; without `list`, a start that may have happened holds its slot for `DOUBT_MILLIS`; without `end`, the gate
  * cannot end a session.
  */
+
 import type { Effect, Schema } from "effect"
-import type { StartConfig } from "../protocol/Session.ts"
+import type { StartConfig } from "../protocol/request.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import type { PlatformError } from "./errors.ts"
 import type {

@@ -2,7 +2,7 @@
  * The messages that a caller may read, except those of `refusals.ts`; pages show them unchanged. Messages for developers (an invalid
  * path, header or body) are written where the check is.
  */
-import type { TicketState } from "./Session.ts"
+import type { TicketState } from "./ticket.ts"
 
 export const askedTooOften = (seconds: number): string =>
   `Too many requests from this address. Try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}.`

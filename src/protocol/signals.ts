@@ -1,6 +1,7 @@
 /** What a step of the queue tells the connection of a ticket. Steps on other instances publish it on the channel of the connection's instance. */
+
 import { Option, Schema } from "effect"
-import { EndState } from "./Session.ts"
+import { EndState } from "./ticket.ts"
 
 const { Finite, Literal, String: Text, Struct, Union, optionalKey } = Schema
 

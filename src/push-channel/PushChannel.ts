@@ -1,6 +1,7 @@
 /** The service `PushChannel`, without its layers. */
+
 import { Context, type Effect, Schema } from "effect"
-import type { PushEvent } from "../protocol/Session.ts"
+import type { PushEvent } from "../protocol/events.ts"
 
 /** One open connection, implemented by its transport. No method may block or throw. */
 export interface Connection {

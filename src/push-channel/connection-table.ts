@@ -1,7 +1,8 @@
 /** The open connections of the push channel in this process. */
+
 import { makeHeld } from "../lib/held.ts"
+import type { PushEvent } from "../protocol/events.ts"
 import * as messages from "../protocol/messages.ts"
-import type { PushEvent } from "../protocol/Session.ts"
 import type { CloseReason, Connection, Opened } from "./PushChannel.ts"
 
 /** One more replaces the oldest. */

@@ -5,13 +5,13 @@
  * next heartbeat or the next attach delivers what was missed. An event that equals the connection's last one is not sent
  * again, except a reply to the peer (`session`, `error`, `warning`), which is always sent.
  */
+
 import { randomBytes } from "node:crypto"
 import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } from "effect"
 import { inSpan } from "../lib/spans.ts"
 import { spanFrom } from "../lib/trace-context.ts"
-import { accessOf } from "../protocol/credential.ts"
+import { endedEvent, type PushEvent, startCallEvent } from "../protocol/events.ts"
 import * as messages from "../protocol/messages.ts"
-import { isoTime, type PushEvent, type Started, type TicketState } from "../protocol/Session.ts"
 import { INSTANCE_CHANNEL, readSignal, type Signal } from "../protocol/signals.ts"
 import { Store } from "../store/Store.ts"
 import { type ConnectionTable, makeConnectionTable } from "./connection-table.ts"
@@ -21,36 +21,6 @@ import { PushChannel, TooManyConnections } from "./PushChannel.ts"
 const SEND_AWAY_MILLIS = 100
 const NANOS_PER_MILLI = 1_000_000n
 export const HEARTBEAT_MILLIS = 15_000
-
-export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
-  type: "ended",
-  reason: state,
-  message: messages.ended(state),
-})
-
-/** The event for a ticket that the store no longer knows, for instance after a restart without persistence. */
-export const lostEvent: PushEvent = {
-  type: "ended",
-  reason: "unknown",
-  message: messages.placeLost,
-}
-
-/** The slot is reserved until `startBefore` (ms since 1970). */
-export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
-  type: "start_call",
-  startBefore: isoTime(startBefore),
-})
-
-export const sessionEvent = ({
-  sessionId,
-  silenceSeconds,
-  ...session
-}: Started): Extract<PushEvent, { type: "session" }> => ({
-  type: "session",
-  ...accessOf(session),
-  sessionId,
-  ...(silenceSeconds === undefined ? {} : { silenceSeconds }),
-})
 
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)

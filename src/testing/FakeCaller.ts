@@ -1,8 +1,10 @@
 /** A page that waits for its turn, without HTTP: it receives the events that a WebSocket or an event stream would carry. */
+
 import { Effect } from "effect"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
+import type { PushEvent } from "../protocol/events.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { PushEvent, TicketUnknown } from "../protocol/Session.ts"
+import type { TicketUnknown } from "../protocol/ticket.ts"
 import { type CloseReason, PushChannel, type TooManyConnections } from "../push-channel/PushChannel.ts"
 
 /** An open connection of a ticket. */

@@ -1,11 +1,13 @@
 /** A voice-agent platform in memory, for tests: it starts sessions, ends them when the test says so, and fails on request. */
+
 import { Clock, Context, Effect, Layer } from "effect"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import { AtCapacity, PlatformError, refused } from "../platform-api/errors.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
+import type { Started } from "../protocol/outcomes.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { StartConfig, Started } from "../protocol/Session.ts"
+import type { StartConfig } from "../protocol/request.ts"
 
 /** A session that the platform started, and the request for it. */
 export interface FakeSession extends WebSession {

@@ -4,6 +4,7 @@
  *
  * Which cases, the commit decides (`test/harness/seed.ts`); `FUZZ_CASES=n` sets their number a target.
  */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Redacted, Result } from "effect"
 import { makeCampaigns } from "../../src/gatekeeper/Campaigns.ts"
@@ -14,7 +15,7 @@ import { canonicalAddress } from "../../src/ip-intel/address.ts"
 import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address.ts"
 import { readAnswer } from "../../src/platform-api/iqra/answer.ts"
 import type { InvalidRequest } from "../../src/protocol/refusals.ts"
-import { SessionRequest } from "../../src/protocol/Session.ts"
+import { SessionRequest } from "../../src/protocol/request.ts"
 import { Chance } from "../harness/chance.ts"
 import { SEED } from "../harness/seed.ts"
 import { spoil, spoilText } from "./mutate.ts"

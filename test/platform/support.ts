@@ -1,4 +1,5 @@
 /** Shared by the tests of the platform and of its client: settings, users and keys, and a scripted server. */
+
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -7,7 +8,7 @@ import { WebCampaigns } from "../../src/platform/businesses/WebCampaigns.ts"
 import { ApiKeys, type NewKey } from "../../src/platform/keys/ApiKeys.ts"
 import { PERMISSIONS, type WebhookTarget } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/users/Users.ts"
-import type { StartConfig } from "../../src/protocol/Session.ts"
+import type { StartConfig } from "../../src/protocol/request.ts"
 import { type Campaign, Settings } from "../../src/settings/Settings.ts"
 import { DEFAULTS } from "../harness/settings.ts"
 

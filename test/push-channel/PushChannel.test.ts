@@ -5,7 +5,7 @@ import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
-import type { PushEvent } from "../../src/protocol/Session.ts"
+import type { PushEvent } from "../../src/protocol/events.ts"
 import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import {
   BACKLOG_BYTES,

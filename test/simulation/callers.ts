@@ -1,7 +1,8 @@
 /** Callers: each follows its action, using only what the gates tell it. */
+
 import { Effect, Exit } from "effect"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
-import type { PushEvent } from "../../src/protocol/Session.ts"
+import type { PushEvent } from "../../src/protocol/events.ts"
 import { type Opened, PushChannel } from "../../src/push-channel/PushChannel.ts"
 import type { Gate } from "./gate.ts"
 import { Link } from "./link.ts"

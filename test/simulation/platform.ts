@@ -2,6 +2,7 @@
  * The platform of a history. Each caller's starts are answered by the caller's own script. Sessions run and end here,
  * and their ends are reported to some gate: early, late, twice, or never.
  */
+
 import { Effect, Exit } from "effect"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import {
@@ -13,7 +14,7 @@ import {
   unavailable,
 } from "../../src/platform-api/errors.ts"
 import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
-import type { StartConfig } from "../../src/protocol/Session.ts"
+import type { StartConfig } from "../../src/protocol/request.ts"
 import type { Gate } from "./gate.ts"
 import type { Arrive, Outcome, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"

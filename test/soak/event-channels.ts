@@ -1,8 +1,9 @@
 /** The channels on which a caller gets events of a ticket: WebSocket, Server-Sent Events, polling, and the SignalR hub. */
+
 import { get } from "node:http"
 import { HttpTransportType, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
 import { WebSocket } from "ws"
-import { endedEvent } from "../../src/push-channel/layer.ts"
+import { endedEvent } from "../../src/protocol/events.ts"
 import { ask } from "../harness/http.ts"
 import type { Transport } from "./plan.ts"
 

@@ -1,4 +1,5 @@
 /** The gate of `gate.ts` behind a Node HTTP server on a free port of 127.0.0.1, and clients for it. */
+
 import { once } from "node:events"
 import { type Server as HttpServer, type IncomingMessage, request as nodeRequest, type RequestOptions } from "node:http"
 import type { Socket as NetSocket } from "node:net"
@@ -9,7 +10,7 @@ import * as AccessLog from "../../src/http/access-log/access-log.ts"
 import { Listeners, type Options } from "../../src/http/Listeners.ts"
 import * as ListenersLayer from "../../src/http/server/listeners.ts"
 import * as Server from "../../src/http/server/server.ts"
-import type { PushEvent } from "../../src/protocol/Session.ts"
+import type { PushEvent } from "../../src/protocol/events.ts"
 import { layerLocal } from "../../src/push-channel/layer.ts"
 import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { eventually } from "../harness/process.ts"

@@ -2,6 +2,7 @@
  * A gatekeeper in process, over the memory store and the test's clock: the platform and the IP provider answer by
  * script, and pushed events are recorded.
  */
+
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -31,7 +32,9 @@ import type {
 import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import { newOfferToken, sessionOfToken } from "../../src/platform-api/shared/offer-token.ts"
 import type { UnreadVerdict, WebhookVerdict } from "../../src/platform-api/webhooks/read.ts"
-import type { PushEvent, SessionConfig, Started } from "../../src/protocol/Session.ts"
+import type { PushEvent } from "../../src/protocol/events.ts"
+import type { Started } from "../../src/protocol/outcomes.ts"
+import type { SessionConfig } from "../../src/protocol/request.ts"
 import { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import { keysOf } from "../../src/rate-limiter/layer.ts"
 import type { RateLimiter } from "../../src/rate-limiter/RateLimiter.ts"

@@ -3,12 +3,13 @@
  * vendor accepts the gate's requests, and that the gate understands the answers. Nobody joins the call. The queue does not know of the
  * call, so for a moment it may take a slot of the account from a caller.
  */
+
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schedule } from "effect"
 import type { PlatformError } from "../../platform-api/errors.ts"
 import type { WebSession } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
 
 export interface LiveFinding {

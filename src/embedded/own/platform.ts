@@ -1,4 +1,5 @@
 /** A host's own voice-agent platform, as a plain object. */
+
 import { Effect, Layer, Schema, SchemaIssue } from "effect"
 import {
   AtCapacity,
@@ -12,7 +13,7 @@ import {
 import type { WebSession } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { Credential } from "../../protocol/credential.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import { checkMembers } from "./check.ts"
 
 /**

@@ -1,4 +1,5 @@
 /** The heartbeat of this gate's tickets: keeps those present whose pages are connected, and pushes what their pages show. */
+
 import { Effect, Layer } from "effect"
 import {
   type CampaignContext,
@@ -8,13 +9,13 @@ import {
   type Place,
   TICK_MILLIS,
 } from "../../fifo-queue/FifoQueue.ts"
+import { endedEvent, lostEvent, type PushEvent, startCallEvent } from "../../protocol/events.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import { isTerminal, type PushEvent } from "../../protocol/Session.ts"
-import { endedEvent, lostEvent, startCallEvent } from "../../push-channel/layer.ts"
+import { isTerminal } from "../../protocol/ticket.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
 import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
-import { estimateSeconds, hindrances } from "../outcomes.ts"
+import { positionEvent } from "../outcomes.ts"
 import { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
 import { Steps } from "../Steps.ts"
 import { runEvery } from "./run-every.ts"
@@ -24,15 +25,7 @@ import { StoreOutage } from "./StoreOutage.ts"
 const MAX_TICKETS_PER_HEARTBEAT = 10_000
 
 const eventOf = (slots: number, ticket: HeartbeatEntry, queue: Omit<Place, "position">): PushEvent | undefined => {
-  if (ticket.state === "waiting") {
-    return {
-      type: "position",
-      position: ticket.position,
-      queueLength: queue.length,
-      estimatedWaitSeconds: estimateSeconds({ ...queue, position: ticket.position }, slots),
-      ...hindrances(queue),
-    }
-  }
+  if (ticket.state === "waiting") return positionEvent({ ...queue, position: ticket.position }, slots)
   if (ticket.state === "called") return startCallEvent(ticket.startBefore)
   if (ticket.state === undefined) return lostEvent
   return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined

@@ -3,11 +3,13 @@
  * the ticket, and the queue allows one offer. From then on it is a start like any other: a refusal at capacity puts the caller back at
  * the head of the queue, and a call that may have begun keeps its slot.
  */
+
 import { Context, Effect, Layer, Result } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { sessionOfToken } from "../../platform-api/shared/offer-token.ts"
+import type { Relayed } from "../../protocol/outcomes.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
-import type { CredentialRefused, NotYourTurn, Relayed, TicketOver, TicketUnknown } from "../../protocol/Session.ts"
+import type { CredentialRefused, NotYourTurn, TicketOver, TicketUnknown } from "../../protocol/ticket.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as outcomes from "../outcomes.ts"
 import { Steps } from "../Steps.ts"

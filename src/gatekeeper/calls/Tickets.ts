@@ -1,22 +1,16 @@
 /** A ticket after its admission: what its holder can do with it. */
+
 import { Context, Effect, Layer, Metric, Result, Schedule } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../../fifo-queue/FifoQueue.ts"
 import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
+import { endedEvent, type PushEvent, sessionEvent, startCallEvent } from "../../protocol/events.ts"
 import * as messages from "../../protocol/messages.ts"
+import type { Queued, Started } from "../../protocol/outcomes.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformUnavailable } from "../../protocol/refusals.ts"
-import type {
-  NotYourTurn,
-  PushEvent,
-  Queued,
-  Started,
-  TicketOver,
-  TicketStatus,
-  TicketUnknown,
-} from "../../protocol/Session.ts"
-import { endedEvent, sessionEvent, startCallEvent } from "../../push-channel/layer.ts"
+import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../../protocol/ticket.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
@@ -66,13 +60,7 @@ type Limits = Pick<Campaign, "SilenceSeconds"> | undefined
 const eventOf = (ticket: string, standing: TicketSnapshot, slots: number, limits: Limits): PushEvent | undefined => {
   switch (standing._tag) {
     case "waiting":
-      return {
-        type: "position",
-        position: standing.position,
-        queueLength: standing.length,
-        estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
-        ...outcomes.hindrances(standing),
-      }
+      return outcomes.positionEvent(standing, slots)
     case "called":
       return startCallEvent(standing.startBefore)
     case "live":

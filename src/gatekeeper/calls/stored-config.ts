@@ -1,7 +1,7 @@
 /** What is stored with a ticket until it starts, and the names under which the platform lists its session. */
 
 import { createHash } from "node:crypto"
-import type { SessionConfig } from "../../protocol/Session.ts"
+import type { SessionConfig } from "../../protocol/request.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { DEFAULT_PLATFORM } from "../../settings/vendors.ts"
 

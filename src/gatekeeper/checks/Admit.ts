@@ -2,11 +2,13 @@
  * The last two checks of a request, limits and slot or queue, and the start of its session. What they took is given back if the
  * queue is full or draining, and if the store failed, so that it is unknown whether it applied the step.
  */
+
 import { Context, Effect, Layer, Result } from "effect"
 import { Admission } from "../../admission/Admission.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted, CampaignContext } from "../../fifo-queue/FifoQueue.ts"
 import { tracing } from "../../lib/spans.ts"
+import type { Queued, Started } from "../../protocol/outcomes.ts"
 import type {
   Draining,
   PlatformUnavailable,
@@ -15,7 +17,6 @@ import type {
   StoreUnavailable,
 } from "../../protocol/refusals.ts"
 import { draining, platformRejected, queueFull } from "../../protocol/refusals.ts"
-import type { Queued, Started } from "../../protocol/Session.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import { Campaigns, Secrets } from "../Campaigns.ts"
 import { GiveBack } from "../calls/GiveBack.ts"

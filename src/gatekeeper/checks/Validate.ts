@@ -1,10 +1,11 @@
 /** Decodes and resolves the body of a request, or reports every invalid field and what was expected. */
+
 import { Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
 import { plainExpectation } from "../../lib/plain-expectation.ts"
 import { tracing } from "../../lib/spans.ts"
 import { oneForm } from "../../lib/visible-text.ts"
 import { type FieldIssue, InvalidRequest, stackless } from "../../protocol/refusals.ts"
-import { type SessionConfig, SessionRequest } from "../../protocol/Session.ts"
+import { type SessionConfig, SessionRequest } from "../../protocol/request.ts"
 import { TRANSPORTS } from "../../settings/groups/campaign.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import { Campaigns } from "../Campaigns.ts"

@@ -9,7 +9,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { CampaignContext } from "../../fifo-queue/FifoQueue.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import type { TicketUnknown } from "../../protocol/Session.ts"
+import type { TicketUnknown } from "../../protocol/ticket.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
 import { tagOf } from "../Campaigns.ts"
 import { ticketUnknown } from "../outcomes.ts"

@@ -2,6 +2,7 @@
  * Maps each error of the gate to its problem: status, code, headers, members and message. HTTP answers, push events and the results
  * of the promise facade all use this table.
  */
+
 import { Schema } from "effect"
 import * as messages from "../../protocol/messages.ts"
 import {
@@ -26,7 +27,7 @@ import {
   RateLimited,
   type StoreUnavailable,
 } from "../../protocol/refusals.ts"
-import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../../protocol/Session.ts"
+import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../../protocol/ticket.ts"
 import type { TooManyConnections } from "../../push-channel/PushChannel.ts"
 
 /** Retry delays in seconds. */

@@ -1,9 +1,10 @@
 /** The endpoint of a ticket's events: what is pushed, and how a connection is refused. */
+
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { refusals, succeeds } from "../../protocol/endpoint-answers.ts"
+import { PushEvent } from "../../protocol/events.ts"
 import { problems } from "../../protocol/problems.ts"
-import { PushEvent } from "../../protocol/Session.ts"
 import { failures } from "../answers/failures.ts"
 
 const Pushed = PushEvent.annotate({ identifier: "PushEvent" })

@@ -2,10 +2,12 @@
  * Sends the outcome of a start that was in progress when a connection was opened. The start is answered to the connection that
  * requested it, which may be a page that was reloaded since. So the new connection polls until there is an event.
  */
+
 import { Effect } from "effect"
 import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
+import type { PushEvent } from "../../protocol/events.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import type { PushEvent, TicketUnknown } from "../../protocol/Session.ts"
+import type { TicketUnknown } from "../../protocol/ticket.ts"
 import type { Opened } from "../../push-channel/PushChannel.ts"
 
 const POLL_MILLIS = 500

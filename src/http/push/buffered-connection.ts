@@ -1,6 +1,7 @@
 /** A connection of the push channel that buffers events until its transport is open. */
+
 import { Effect } from "effect"
-import type { PushEvent } from "../../protocol/Session.ts"
+import type { PushEvent } from "../../protocol/events.ts"
 import type { CloseReason, Connection } from "../../push-channel/PushChannel.ts"
 
 export interface Transport {

@@ -2,6 +2,7 @@
  * Push over WebSocket and Server-Sent Events, on the same path. A connection is registered with the push channel before its ticket is
  * looked up. Events that occur before the connection is upgraded are buffered.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Effect, Exit, Option, Schema } from "effect"
@@ -9,9 +10,8 @@ import { WebSocketServer } from "ws"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { warningOf } from "../../gatekeeper/outcomes.ts"
 import { limitKey } from "../../ip-intel/address.ts"
+import { type PushEvent, SilenceReport, sessionEvent } from "../../protocol/events.ts"
 import * as messages from "../../protocol/messages.ts"
-import { type PushEvent, SilenceReport } from "../../protocol/Session.ts"
-import { sessionEvent } from "../../push-channel/layer.ts"
 import { type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
 import { type Answer, failed } from "../answers/answer.ts"
 import { toProblem } from "../answers/failures.ts"

@@ -1,7 +1,8 @@
 /** A ticket's open WebSocket as a transport of the push channel. */
+
 import type { Duplex } from "node:stream"
 import { WebSocket } from "ws"
-import type { PushEvent } from "../../protocol/Session.ts"
+import type { PushEvent } from "../../protocol/events.ts"
 import type { CloseReason, Opened } from "../../push-channel/PushChannel.ts"
 import type { BufferedConnection, Transport } from "./buffered-connection.ts"
 import { textFrame } from "./websocket-frame.ts"

@@ -1,7 +1,9 @@
 /** The answers to a session request: 200 for one that has started, 202 for one that waits. Refusals are in `answers/failures.ts`. */
+
 import { Schema } from "effect"
 import { accessOf } from "../../protocol/credential.ts"
-import { Queued, Started, TicketStatus } from "../../protocol/Session.ts"
+import { Queued, Started } from "../../protocol/outcomes.ts"
+import { TicketStatus } from "../../protocol/ticket.ts"
 import { type Answer, JSON_TYPE } from "../answers/answer.ts"
 import { eventsUrl } from "../incoming/paths.ts"
 

@@ -1,16 +1,13 @@
 /** The endpoints of session requests and tickets: what they take, what they answer, and how they refuse. */
+
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { refusals, succeeds } from "../../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../../protocol/endpoint-input.ts"
+import { MAX_SILENCE_SECONDS, SilenceAnswer as Silence, SilenceReport } from "../../protocol/events.ts"
 import { problems } from "../../protocol/problems.ts"
-import {
-  MAX_SILENCE_SECONDS,
-  SessionRequest,
-  SilenceAnswer as Silence,
-  SilenceReport,
-  TicketStatus,
-} from "../../protocol/Session.ts"
+import { SessionRequest } from "../../protocol/request.ts"
+import { TicketStatus } from "../../protocol/ticket.ts"
 import { calledAgain, failures, requestProblems, startProblems } from "../answers/failures.ts"
 import { QueuedAnswer, StartedAnswer } from "./answers.ts"
 

@@ -1,8 +1,9 @@
 /** The endpoints of tickets: state, start, offer, silence and leaving. */
+
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
-import { isoTime } from "../../protocol/Session.ts"
+import { isoTime } from "../../protocol/outcomes.ts"
 import { Routed } from "../Api.ts"
 import { toProblem } from "../answers/failures.ts"
 import { answered, refuse } from "../answers/respond.ts"

@@ -3,10 +3,12 @@
  * called. The last connection of a ticket wins: it replaces the one before, which may be half open. A reconnected widget does not name
  * its ticket, so it is restored from the tickets of its browser, however long the store or an older connection stands in the way.
  */
+
 import { Effect, Schedule } from "effect"
 import { WebSocket } from "ws"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
-import { isTerminal, type PushEvent } from "../../protocol/Session.ts"
+import type { PushEvent } from "../../protocol/events.ts"
+import { isTerminal } from "../../protocol/ticket.ts"
 import { type Connection, type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
 import { awaitStart } from "../push/await-start.ts"
 import type { Browser, HubMemory } from "./memory.ts"

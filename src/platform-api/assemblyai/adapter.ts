@@ -6,8 +6,9 @@
  * `session.completed` cannot say which slot is free. The end is known from the page's report, or from AssemblyAI's list of sessions
  * (`status-by-time.ts`).
  */
+
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import type { Call } from "../requests/transport.ts"

@@ -3,9 +3,10 @@
  * stream by the `streamId` of `details`, which webhooks repeat as the id of the call. Cartesia signs nothing: a webhook carries the secret
  * itself in a header.
  */
+
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import type { Call } from "../requests/transport.ts"

@@ -3,8 +3,9 @@
  * `bearer` and the token. Deepgram reports no ends and ends no call on request: the slot is freed by the page's report, or after the
  * maximum length of a call.
  */
+
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import type { Call } from "../requests/transport.ts"

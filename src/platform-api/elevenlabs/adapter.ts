@@ -6,9 +6,10 @@
  * The first id of a session has the time at which its address expires, because a conversation that nobody has opened is not in the
  * vendor's history: only afterwards does its absence prove that it will not begin.
  */
+
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"

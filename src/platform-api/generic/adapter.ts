@@ -2,10 +2,11 @@
  * A vendor without an adapter of its own, described by settings: one request starts a session and returns an address, a token or both. A
  * session's state and end, and webhooks, are used as far as the settings describe them.
  */
+
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
 import type { Credential } from "../../protocol/credential.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import { secretParts } from "../../settings/showing/masking.ts"
 import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "../adapter.ts"
 import { PlatformError, RequestRefused } from "../errors.ts"

@@ -2,8 +2,9 @@
  * The default platform: IqraAI's REST API, in all versions that are known. A session is opened with its WebSocket URL. Its end is
  * reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
  */
+
 import { DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { PlatformError } from "../errors.ts"
 import type { Concurrency, SessionState, WebSession } from "../model.ts"

@@ -2,8 +2,9 @@
  * Request and response bodies of the platform's API. Shapes from reference/platform-api.md; both generations of the answer to
  * a start are accepted.
  */
+
 import { DateTime, Schema, SchemaTransformation } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 
 /** Length of one frame of the agent's audio, in milliseconds; the platform allows 20 to 150. */
 export const FRAME_DURATION_MILLIS = 30

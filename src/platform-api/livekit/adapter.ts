@@ -5,9 +5,10 @@
  * The room's name has an unguessable part and the time at which its token expires, because a token may be used again until then: only
  * afterwards does a room that is not open prove that the call is over.
  */
+
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
 import { PlatformError, RequestRefused } from "../errors.ts"
 import { faultAt } from "../faults.ts"

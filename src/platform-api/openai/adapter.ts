@@ -6,9 +6,10 @@
  * opened again (404). The first id of a session contains the time at which the maximum length of a call is reached; from then on the
  * session counts as over.
  */
+
 import { randomBytes } from "node:crypto"
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { PlatformError } from "../errors.ts"
 import type { RelayedSession, WebSession } from "../model.ts"

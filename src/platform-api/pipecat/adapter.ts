@@ -5,8 +5,9 @@
  *
  * There are two keys: a public one, which can only start sessions, and a private one, which reads and ends them.
  */
+
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { type Call, LONGEST_START_MILLIS } from "../requests/transport.ts"

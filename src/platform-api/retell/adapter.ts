@@ -2,10 +2,11 @@
  * Retell, version 3 of its API. A start registers a web call, whose access token the page gives to `retell-client-js-sdk` with the
  * transport and the ICE servers in `details`.
  */
+
 import { DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
 import type { Credential } from "../../protocol/credential.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"

@@ -1,6 +1,7 @@
 /** What the adapters of vendors with a REST API have in common. */
+
 import { Context, Effect, Option, Predicate, type Redacted, Result, Schema } from "effect"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import { faultAt } from "../faults.ts"

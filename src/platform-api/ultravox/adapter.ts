@@ -3,9 +3,10 @@
  * the start window, or within two minutes if that is shorter. If the gate's address is set, each call names the gate's webhook; otherwise
  * the account's webhook must be set to it.
  */
+
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"

@@ -2,9 +2,10 @@
  * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url,
  * ...credential.details })`. The key must be a private one: it also reads and ends calls.
  */
+
 import { Effect, Option, Redacted, Schema } from "effect"
 import type { Credential } from "../../protocol/credential.ts"
-import type { StartConfig } from "../../protocol/Session.ts"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import { AtCapacity, PlatformError } from "../errors.ts"
 import type { Speech, WebSession } from "../model.ts"

@@ -1,8 +1,9 @@
 /** A campaign that an operator pauses, drains or resumes. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { isoTime } from "../../../src/protocol/Session.ts"
+import { isoTime } from "../../../src/protocol/outcomes.ts"
 import { GRACE, hash, type QueueTest } from "./harness.ts"
 
 export const pauses = (test: QueueTest): void => {

@@ -1,12 +1,13 @@
 /** Pages of an instance that has no store, and what it missed while it did not hear the others. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { OUTAGE_MILLIS, RETURN_MILLIS, reconnectTimes } from "../../../src/gatekeeper/background/StoreOutage.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import type { PushEvent } from "../../../src/protocol/events.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
-import type { PushEvent } from "../../../src/protocol/Session.ts"
 import { layerShared } from "../../../src/push-channel/layer.ts"
 import { PushChannel } from "../../../src/push-channel/PushChannel.ts"
 import * as memory from "../../../src/store/memory/layer.ts"

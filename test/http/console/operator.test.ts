@@ -1,11 +1,12 @@
 /** What an operator sees and does over HTTP. */
+
 import { createHash } from "node:crypto"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { AuditLog, Campaigns, Found } from "../../../src/operator/shapes.ts"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
-import { endedEvent } from "../../../src/push-channel/layer.ts"
+import { endedEvent } from "../../../src/protocol/events.ts"
 import { ask, gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
 import { TOKEN } from "./support.ts"
 

@@ -6,7 +6,7 @@
  * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
  */
 
-import type { EndState } from "../../../protocol/Session.ts"
+import type { EndState } from "../../../protocol/ticket.ts"
 import { addAuditLine, hashOfHolder } from "../operator/audit-log.ts"
 import { save } from "./load.ts"
 import type { Step } from "./step.ts"

@@ -1,8 +1,8 @@
 /** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
 
-import type { EndState } from "../../../protocol/Session.ts"
 import type { SettlementKind } from "../../../protocol/settlements.ts"
 import type { Signal } from "../../../protocol/signals.ts"
+import type { EndState } from "../../../protocol/ticket.ts"
 import { numberOf } from "../../../store/rules/native.ts"
 import type { Hindrances, Waiting } from "../../answers.ts"
 import { noteSilence, noteStop } from "./ending.ts"

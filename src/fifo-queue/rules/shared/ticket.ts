@@ -1,5 +1,5 @@
 /** A ticket's record as it is stored: JSON under its id. */
-import type { TicketState } from "../../../protocol/Session.ts"
+import type { TicketState } from "../../../protocol/ticket.ts"
 import { beginning, isNumber, isObject, isText, padded, sha1, textsIn } from "../../../store/rules/native.ts"
 
 /** `doubt` is not a state of a ticket but of a start that may have happened (`doubt.ts`). */

@@ -1,9 +1,10 @@
 /** The widget's texts in other languages, as files: nothing is missing, and each is filled in where English is. */
+
 import { readdirSync, readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "vitest"
 import { failures } from "../../../../src/http/answers/failures.ts"
-import { TicketState } from "../../../../src/protocol/Session.ts"
+import { TicketState } from "../../../../src/protocol/ticket.ts"
 import { extraStrings } from "../../../../src/web/widget/extras/extra-strings.ts"
 import { match, NAMES } from "../../../../src/web/widget/languages/language-tags.ts"
 import type { Text } from "../../../../src/web/widget/words/fill.ts"

@@ -1,0 +1,117 @@
+/** What goes over the connection of a ticket: events to its page, and the page's commands and reports. */
+import { Schema } from "effect"
+import { accessOf } from "./credential.ts"
+import * as messages from "./messages.ts"
+import { isoTime, placeFields, Started } from "./outcomes.ts"
+import { type TicketState, Warning } from "./ticket.ts"
+
+const startBefore = Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601." })
+const eventType = <const Name extends string>(name: Name, description: string) =>
+  Schema.Literal(name).annotate({ description })
+const forPeople = Schema.String.annotate({ description: "For the caller, in English." })
+
+/** An event that is pushed to a ticket's connection. */
+export const PushEvent = Schema.Union([
+  Schema.Struct({
+    type: eventType("position", "The ticket waits."),
+    position: placeFields.queuePosition,
+    queueLength: placeFields.queueLength,
+    estimatedWaitSeconds: placeFields.estimatedWaitSeconds,
+    disrupted: Schema.optionalKey(placeFields.disrupted),
+    paused: Schema.optionalKey(placeFields.paused),
+    pausedUntil: Schema.optionalKey(placeFields.pausedUntil),
+  }),
+  Schema.Struct({ type: eventType("start_call", "It is the caller's turn."), startBefore }),
+  Schema.Struct({
+    type: eventType("session", "The session has started."),
+    webSocketUrl: Started.fields.webSocketUrl,
+    credential: Started.fields.credential,
+    sessionId: Started.fields.sessionId,
+    silenceSeconds: Started.fields.silenceSeconds,
+  }),
+  Schema.Struct({
+    type: eventType("warning", "The call is about to end, or no more: the answer to a report of silence."),
+    reason: Warning.fields.reason,
+    endsAt: Schema.NullOr(Warning.fields.endsAt).annotate({
+      description:
+        "When the call ends unless somebody speaks, ISO 8601; null when no end is due, as when somebody speaks, or a call may be silent.",
+    }),
+  }),
+  Schema.Struct({
+    type: eventType("ended", "The ticket is over."),
+    reason: Schema.String.annotate({ description: "The final state of the ticket." }),
+    message: forPeople,
+  }),
+  Schema.Struct({
+    type: eventType("error", "A command was refused; the ticket is not over."),
+    code: Schema.String.annotate({ description: "Stable; for programs." }),
+    message: forPeople,
+  }),
+  Schema.Struct({ type: eventType("reconnect", "This instance stops: connect again."), message: forPeople }),
+])
+export type PushEvent = typeof PushEvent.Type
+
+export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
+  type: "ended",
+  reason: state,
+  message: messages.ended(state),
+})
+
+/** The event for a ticket that the store no longer knows, for instance after a restart without persistence. */
+export const lostEvent: PushEvent = {
+  type: "ended",
+  reason: "unknown",
+  message: messages.placeLost,
+}
+
+/** The slot is reserved until `startBefore` (ms since 1970). */
+export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
+  type: "start_call",
+  startBefore: isoTime(startBefore),
+})
+
+export const sessionEvent = ({
+  sessionId,
+  silenceSeconds,
+  ...session
+}: Started): Extract<PushEvent, { type: "session" }> => ({
+  type: "session",
+  ...accessOf(session),
+  sessionId,
+  ...(silenceSeconds === undefined ? {} : { silenceSeconds }),
+})
+
+export const MAX_SILENCE_SECONDS = 86_400
+
+/** How long nobody has spoken in the call of a ticket, as its page hears it. */
+export const SilenceReport = Schema.Struct({
+  seconds: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: MAX_SILENCE_SECONDS })).annotate({
+    description: `How long nobody has spoken, neither the caller nor the agent, 0 to ${MAX_SILENCE_SECONDS}; 0: somebody speaks.`,
+  }),
+})
+export type SilenceReport = typeof SilenceReport.Type
+
+/** What a report of silence does: when the call ends unless somebody speaks, ISO 8601; null when no end is due. */
+export const SilenceAnswer = Schema.Struct({
+  endsAt: Schema.NullOr(Schema.String).annotate({
+    description: "When the call ends unless somebody speaks, ISO 8601; null when no end is due.",
+  }),
+})
+export type SilenceAnswer = typeof SilenceAnswer.Type
+
+/** A command that a ticket's holder sends over its connection. */
+export const PushCommand = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literals(["start", "leave", "hidden"]).annotate({
+      description:
+        "`start` starts the call of a called ticket, `leave` gives the place up or ends the call, `hidden` says that it is the caller's turn while the page is hidden.",
+    }),
+  }),
+  Schema.Struct({
+    type: Schema.Literal("silence").annotate({
+      description:
+        "The page of a running call reports silence, or that somebody speaks. A silence is answered by `warning`.",
+    }),
+    ...SilenceReport.fields,
+  }),
+])
