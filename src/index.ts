@@ -156,10 +156,10 @@ export { RateLimiter } from "./rate-limiter/RateLimiter.ts"
 
 // Addresses
 
-export { canonicalAddress, limitKey } from "./ip-intel/address.ts"
-export { clientAddress, type TrustedProxies, trustedProxies } from "./ip-intel/client-address.ts"
 export { IpFacts, IpIntelFailed, IpIntelSetupError, noFacts } from "./ip-intel/facts.ts"
 export { IpIntel } from "./ip-intel/IpIntel.ts"
+export { canonicalAddress, limitKey } from "./lib/ip/address.ts"
+export { clientAddress, type TrustedProxies, trustedProxies } from "./lib/ip/client-address.ts"
 
 // Platform
 

@@ -7,8 +7,8 @@
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Schedule, Schema } from "effect"
-import { limitKey } from "../ip-intel/address.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
+import { limitKey } from "../lib/ip/address.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { Settings } from "../settings/Settings.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"

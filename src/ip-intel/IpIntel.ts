@@ -15,7 +15,7 @@ export class IpIntel extends Context.Service<
     /** the provider's name, shown in logs and by `check` */
     readonly provider: string
     /**
-     * Facts about one address in canonical form (`canonicalAddress` of `ip-intel/address.ts`). Private, loopback and other
+     * Facts about one address in canonical form (`canonicalAddress` of `lib/ip/address.ts`). Private, loopback and other
      * non-public addresses yield `noFacts` without a lookup. Local lists are searched during the call itself and not when the
      * effect runs, so call it once per lookup.
      */

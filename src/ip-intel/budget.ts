@@ -1,7 +1,7 @@
 /** Budgets for lookups: one per process, and a share per network, so that no network can use it up alone. */
 import { ageOf } from "../lib/age.ts"
+import type { Address } from "../lib/ip/address.ts"
 import { makeWindows } from "../lib/windows.ts"
-import type { Address } from "./address.ts"
 
 const WINDOW_MILLIS = 60_000
 const DAY_MILLIS = 24 * 60 * WINDOW_MILLIS

@@ -6,8 +6,8 @@ import { readFile } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import { boundedText, MAX_LIST_BYTES, withoutClientSpan } from "../lib/http-client.ts"
+import { parseRange, type Range, RangeSet } from "../lib/ip/ranges.ts"
 import { inSpan } from "../lib/spans.ts"
-import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
 /** The message contains its location without credentials or query. */
 export class ListFailed extends Schema.TaggedError<ListFailed>()("ListFailed", { message: Schema.String }) {}

@@ -1,6 +1,6 @@
 /** An `IpIntel` directly over a provider, without caches and budgets: for one that answers from this process, or caches itself. */
 import { Effect } from "effect"
-import { parseAddress } from "./address.ts"
+import { parseAddress } from "../lib/ip/address.ts"
 import { failing, noFacts, type Provider } from "./facts.ts"
 
 /** The address of a public DNS resolver, which every provider knows. */

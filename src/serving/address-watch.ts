@@ -3,8 +3,8 @@
  * one limit, in silence: the log says so once, with the setting.
  */
 import type { IncomingMessage } from "node:http"
-import { parseAddress } from "../ip-intel/address.ts"
-import { seenAddress, type TrustedProxies } from "../ip-intel/client-address.ts"
+import { parseAddress } from "../lib/ip/address.ts"
+import { seenAddress, type TrustedProxies } from "../lib/ip/client-address.ts"
 import { header } from "./repeated-headers.ts"
 
 /** Headers in which proxies and CDNs name the address of their client. */

@@ -1,8 +1,8 @@
 /** Limits the open connections of an address, because each costs memory. Connections beyond the limit are closed at once. */
 import type { Server } from "node:http"
-import { parseAddress } from "../ip-intel/address.ts"
-import type { TrustedProxies } from "../ip-intel/client-address.ts"
 import { makeHeld } from "../lib/held.ts"
+import { parseAddress } from "../lib/ip/address.ts"
+import type { TrustedProxies } from "../lib/ip/client-address.ts"
 
 export interface ConnectionLimit {
   /** maximum connections of an address (IPv6: of a /64) */

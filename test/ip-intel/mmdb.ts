@@ -2,7 +2,7 @@
  * Writes small MaxMind databases (format 2.0, IPv6 tree with 24-bit records, or an IPv4 tree), for tests.
  * Format: https://maxmind.github.io/MaxMind-DB/
  */
-import { parseRange } from "../../src/ip-intel/ranges.ts"
+import { parseRange } from "../../src/lib/ip/ranges.ts"
 
 type Value = string | number | boolean | ReadonlyArray<string> | { readonly [key: string]: Value }
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import fc from "fast-check"
-import { trustedProxies } from "../../src/ip-intel/client-address.ts"
+import { trustedProxies } from "../../src/lib/ip/client-address.ts"
 import { NO_VARIABLES } from "../../src/settings/given.ts"
 import { resolveSettings } from "../../src/settings/reading/resolve.ts"
 import { pathsOf, treeOf, valid, withSecurity } from "./support.ts"

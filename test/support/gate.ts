@@ -9,9 +9,9 @@ import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { layerNoDeps } from "../../src/gatekeeper/as-configured.ts"
 import { Gatekeeper, type RequestError } from "../../src/gatekeeper/Gatekeeper.ts"
-import { limitKey } from "../../src/ip-intel/address.ts"
 import { type IpFacts, type IpIntelFailed, noFacts } from "../../src/ip-intel/facts.ts"
 import { IpIntel } from "../../src/ip-intel/IpIntel.ts"
+import { limitKey } from "../../src/lib/ip/address.ts"
 import type { Operator } from "../../src/operator/Operator.ts"
 import {
   AtCapacity,

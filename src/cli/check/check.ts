@@ -4,8 +4,8 @@
  */
 import { Console, Effect, type FileSystem, Layer, Logger, Result } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { clientAddress, trustedProxies } from "../../ip-intel/client-address.ts"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
+import { clientAddress, trustedProxies } from "../../lib/ip/client-address.ts"
 import { settingPath } from "../../platform-api/faults.ts"
 import * as PlatformApiLayer from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"

@@ -4,9 +4,9 @@
  */
 import { Context, Effect, Layer, Metric } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
-import { limitKey } from "../../ip-intel/address.ts"
 import { BLOCKABLE, type IpFacts, type IpIntelFailed } from "../../ip-intel/facts.ts"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
+import { limitKey } from "../../lib/ip/address.ts"
 import { tracing } from "../../lib/spans.ts"
 import type { Blocked, QueueFull, RateLimited } from "../../protocol/refusals.ts"
 import { blocked } from "../../protocol/refusals.ts"

@@ -1,6 +1,6 @@
 /** How a caller is known to the limiter, the queue and the platform's circuit, by the address. */
 import type { CallerNames } from "../../caller-names/CallerNames.ts"
-import { limitKey, networkKey, shortNetworkKey } from "../../ip-intel/address.ts"
+import { limitKey, networkKey, shortNetworkKey } from "../../lib/ip/address.ts"
 
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193

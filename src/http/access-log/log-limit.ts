@@ -3,7 +3,7 @@
  * are limited apart, so that a flood of one kind hides nothing of the other. Omitted lines are counted, and the count is logged once a
  * second.
  */
-import { limitKey, networkKey } from "../../ip-intel/address.ts"
+import { limitKey, networkKey } from "../../lib/ip/address.ts"
 
 /** Maximum lines in a second. At 250 bytes a line, one caller writes at most 1 GB a day, one network 4 GB, and all together 22 GB. */
 export interface Bounds {

@@ -1,8 +1,8 @@
 /** The layer of the console's authorization: one check for all endpoints. */
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
-import { limitKey } from "../../ip-intel/address.ts"
 import { equalsAny } from "../../lib/equal.ts"
+import { limitKey } from "../../lib/ip/address.ts"
 import { ConsoleToken, consoleProblems, OperatorName } from "../../operator/Api.ts"
 import { currentSettings } from "../../settings/current.ts"
 import type { Settings } from "../../settings/Settings.ts"

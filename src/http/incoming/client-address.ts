@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Effect } from "effect"
-import { clientAddress, type TrustedProxies, trustedProxies } from "../../ip-intel/client-address.ts"
+import { clientAddress, type TrustedProxies, trustedProxies } from "../../lib/ip/client-address.ts"
 import { makeAddressWatch } from "../../serving/address-watch.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { currentSettings, derived } from "../../settings/current.ts"

@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect, Schedule, type Scope } from "effect"
-import { limitKey, networkKey } from "../../ip-intel/address.ts"
+import { limitKey, networkKey } from "../../lib/ip/address.ts"
 import { makeWindows, type Windows } from "../../lib/windows.ts"
 
 const MINUTE = 60_000

@@ -11,10 +11,10 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, type Scope } from "effect"
-import { limitKey } from "../../ip-intel/address.ts"
 import { ageOf } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import { makeHeld } from "../../lib/held.ts"
+import { limitKey } from "../../lib/ip/address.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { type Answer, askedTooOften, MAX_BODY_BYTES, unread } from "../answers/answer.ts"
 import { localRateLimit } from "../requests/local-rate-limit.ts"

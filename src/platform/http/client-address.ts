@@ -1,12 +1,12 @@
 /**
  * The address of a request's caller: the connection's, or the one that a trusted proxy names, as at the gate
- * (`ip-intel/client-address.ts`). Such a proxy also says by which host and scheme the caller came (`X-Forwarded-Host`,
+ * (`lib/ip/client-address.ts`). Such a proxy also says by which host and scheme the caller came (`X-Forwarded-Host`,
  * `X-Forwarded-Proto`).
  */
 import { Effect, Option } from "effect"
 import { Headers, HttpMiddleware, HttpServerRequest } from "effect/http"
-import { parseAddress } from "../../ip-intel/address.ts"
-import { clientAddress, type TrustedProxies } from "../../ip-intel/client-address.ts"
+import { parseAddress } from "../../lib/ip/address.ts"
+import { clientAddress, type TrustedProxies } from "../../lib/ip/client-address.ts"
 
 export interface Proxies {
   readonly trusted: TrustedProxies

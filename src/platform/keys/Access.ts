@@ -4,8 +4,8 @@
  */
 
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
-import { limitKey } from "../../ip-intel/address.ts"
 import { monotonicMillis } from "../../lib/age.ts"
+import { limitKey } from "../../lib/ip/address.ts"
 import { Businesses } from "../businesses/Businesses.ts"
 import type { DatabaseUnavailable } from "../data/Database.ts"
 import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "../model.ts"

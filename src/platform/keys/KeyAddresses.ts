@@ -1,6 +1,6 @@
 /** The addresses from which a key may be used: IPv4 and IPv6 addresses and CIDRs. */
-import { parseAddress } from "../../ip-intel/address.ts"
-import { parseRange, type Range, RangeSet } from "../../ip-intel/ranges.ts"
+import { parseAddress } from "../../lib/ip/address.ts"
+import { parseRange, type Range, RangeSet } from "../../lib/ip/ranges.ts"
 
 export const MAX_KEY_ADDRESSES = 50
 

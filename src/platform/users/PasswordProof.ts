@@ -4,7 +4,7 @@
  */
 
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
-import { limitKey, networkKey } from "../../ip-intel/address.ts"
+import { limitKey, networkKey } from "../../lib/ip/address.ts"
 import { makeWindows } from "../../lib/windows.ts"
 import type { DatabaseUnavailable } from "../data/Database.ts"
 import { type Refused, refuse } from "../model.ts"

@@ -10,7 +10,7 @@ import { isIP, type LookupFunction, Socket } from "node:net"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { HttpClient } from "effect/http"
-import { parseOnce } from "../../ip-intel/address.ts"
+import { parseOnce } from "../../lib/ip/address.ts"
 import { type Refused, refuse, type WebhookTarget } from "../model.ts"
 
 const MAX_URL = 2_048

@@ -1,7 +1,7 @@
 /** Schemas of network values: hosts, URLs, origins and trusted proxies. */
 import { Schema, SchemaTransformation } from "effect"
 import ipaddr from "ipaddr.js"
-import { parseRange } from "../../ip-intel/ranges.ts"
+import { parseRange } from "../../lib/ip/ranges.ts"
 import { list, parsed, type Text, unique, withNotes } from "./values.ts"
 
 const NAME = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { canonicalAddress, isPublic, limitKey, networkKey, parseAddress } from "../../src/ip-intel/address.ts"
-import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address.ts"
+import { canonicalAddress, isPublic, limitKey, networkKey, parseAddress } from "../../../src/lib/ip/address.ts"
+import { clientAddress, trustedProxies } from "../../../src/lib/ip/client-address.ts"
 
 describe("canonicalAddress", () => {
   it.each([

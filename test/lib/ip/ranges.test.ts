@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { type Address, parseOnce } from "../../src/ip-intel/address.ts"
-import { parseRange, type Range, RangeSet } from "../../src/ip-intel/ranges.ts"
+import { type Address, parseOnce } from "../../../src/lib/ip/address.ts"
+import { parseRange, type Range, RangeSet } from "../../../src/lib/ip/ranges.ts"
 
 const address = (text: string): Address => {
   const parsed = parseOnce(text)
