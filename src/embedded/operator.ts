@@ -1,17 +1,11 @@
 /** What the console can do, for a host's own administration page or tool. The host decides who may use it. */
+
 import { Effect, Option, Schema } from "effect"
+import { Action, type ActionOutcome } from "../fifo-queue/operator-schemas.ts"
 import { unknownFields } from "../lib/unknown-field.ts"
 import { HASH, positionOf } from "../operator/find.ts"
 import type { Operator } from "../operator/Operator.ts"
-import {
-  Action,
-  type ActionOutcome,
-  AuditFilter,
-  type AuditLog,
-  type Campaigns,
-  type Found,
-  type View,
-} from "../operator/shapes.ts"
+import { AuditFilter, type AuditLog, type Campaigns, type Found, type View } from "../operator/shapes.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { type RefusedResult, storeUnavailable } from "./results.ts"
 

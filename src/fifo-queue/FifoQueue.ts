@@ -1,5 +1,5 @@
 /**
- * Slots and waiting tickets of a campaign: the service. `queue/layer.ts` is its layer over the store.
+ * Slots and waiting tickets of a campaign: the service. `layer.ts` is its layer over the store.
  *
  * Guarantees, on every store and with any number of instances:
  * - Leases never exceed the slots, and those of an account's campaigns never exceed its cap together.
@@ -15,7 +15,6 @@
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Settlement } from "../protocol/settlements.ts"
-import type { Signal } from "../protocol/signals.ts"
 import type { TicketState } from "../protocol/ticket.ts"
 import type {
   Admitted,
@@ -38,30 +37,12 @@ import type {
   Waiting,
 } from "./answers.ts"
 import type { OperatorQueue } from "./operator.ts"
-import type { PlatformState } from "./operator-schemas.ts"
 import type { Newcomer } from "./rules/admit.ts"
 import type { EndAttempt, EndReporter } from "./rules/end.ts"
 import type { Heard } from "./rules/shared/platform-state.ts"
-import type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./step.ts"
+import type { CampaignContext, StepResult } from "./step.ts"
 
-export type {
-  AccountCapacity,
-  Admitted,
-  CampaignContext,
-  Doubt,
-  EndAttempt,
-  Heard,
-  Place,
-  PlatformState,
-  Settlement,
-  Signal,
-  Start,
-  StepResult,
-  TicketSnapshot,
-  Withdrawals,
-}
-
-type Place = Omit<Waiting, "_tag">
+export type Place = Omit<Waiting, "_tag">
 
 /** One ticket of a heartbeat; `state` is undefined when the ticket is unknown. */
 export interface HeartbeatEntry {

@@ -2,6 +2,7 @@
  * The queue over the store: each operation of the service is one rule, run with the keys and the context of its campaign. An outage of
  * this gate is reported to the store before the next rule runs.
  */
+
 import { randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Struct } from "effect"
 import { StoreUnavailable } from "../protocol/refusals.ts"
@@ -10,15 +11,7 @@ import { Settings } from "../settings/Settings.ts"
 import { type Ask, type Rule, Store } from "../store/Store.ts"
 import type { StepAnswer, TicketHeartbeat } from "./answers.ts"
 import { makeClosedCampaigns } from "./closed.ts"
-import {
-  type CampaignContext,
-  type Cleared,
-  FifoQueue,
-  type HeartbeatEntry,
-  type StartFailure,
-  type StepResult,
-  TICK_MILLIS,
-} from "./FifoQueue.ts"
+import { type Cleared, FifoQueue, type HeartbeatEntry, type StartFailure, TICK_MILLIS } from "./FifoQueue.ts"
 import { campaignIdOf, keysOf } from "./keys.ts"
 import { makeOperatorQueue } from "./operator.ts"
 import { QueueStep } from "./QueueStep.ts"
@@ -30,7 +23,7 @@ import type { Account, QueueContext } from "./rules/shared/step.ts"
 import type { StartAttempt } from "./rules/start.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "./rules/withdraw.ts"
 import { rules } from "./rules.ts"
-import { type AccountCapacity, stepResultOf } from "./step.ts"
+import { type AccountCapacity, type CampaignContext, type StepResult, stepResultOf } from "./step.ts"
 import { movedBy, resultMovedBy } from "./time-of-day.ts"
 
 const identity = <A>(result: A): A => result

@@ -6,7 +6,7 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Rule } from "../store/Store.ts"
 import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "./answers.ts"
 import type { HeldSlot, Performed, WaitingTicket } from "./operator-schemas.ts"
-import type { Action } from "./rules/operator/actions.ts"
+import type { QueueAction } from "./rules/operator/actions.ts"
 import type { Pages } from "./rules/operator/snapshot.ts"
 import type { QueueContext } from "./rules/shared/step.ts"
 import { rules } from "./rules.ts"
@@ -29,7 +29,7 @@ export interface OperatorQueue {
   /** The start in doubt that holds the slot of a lease. */
   readonly doubt: (at: CampaignContext, lease: string) => Step<Doubt | undefined>
   /** Performs an action for the operator `who` and adds its line to the audit log. */
-  readonly act: (at: CampaignContext, who: string, action: Action) => Step<Performed>
+  readonly act: (at: CampaignContext, who: string, action: QueueAction) => Step<Performed>
   /** A page of the audit log, newest first, and the number of all lines. */
   readonly auditLog: (
     at: CampaignContext,
@@ -46,7 +46,7 @@ export type RunStep = <Call extends object, R, A>(
 ) => Step<A>
 
 /** Adds the text for the audit log, because rules do not format times, and gives the rule the end of a pause in the store's time. */
-const readable = (action: Action, aheadMillis: number): Action =>
+const readable = (action: QueueAction, aheadMillis: number): QueueAction =>
   action.type === "pause" && action.until !== undefined
     ? { ...action, until: action.until - aheadMillis, untilText: `until ${isoTime(action.until)}` }
     : action

@@ -1,6 +1,7 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
+
 import { Context, Effect, Layer } from "effect"
-import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/FifoQueue.ts"
+import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"

@@ -2,8 +2,10 @@
  * What the gate knows of each campaign's platform, as one state that all gates of the store share (`fifo-queue/rules/shared/platform-state.ts`). Here is what
  * this gate has learned and not yet told the store, and the state of the last sweep. A change is logged, and the metrics show the state.
  */
+
 import { Context, Effect, Layer } from "effect"
-import type { Learned, PlatformState } from "../fifo-queue/FifoQueue.ts"
+import type { Learned } from "../fifo-queue/FifoQueue.ts"
+import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
 import { settingPath } from "../platform-api/faults.ts"
 import type { Fault } from "../platform-api/model.ts"
 import { Store } from "../store/Store.ts"

@@ -1,8 +1,10 @@
 /** Runs the steps of the queue: pushes their signals and carries out their settlements. */
+
 import { Context, Effect, Layer, Metric } from "effect"
-import type { CampaignContext, Signal, StepResult } from "../fifo-queue/FifoQueue.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import type { Settlement } from "../protocol/settlements.ts"
+import type { Signal } from "../protocol/signals.ts"
 import { eventOf, inSignalSpan } from "../push-channel/layer.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"

@@ -2,8 +2,9 @@
  * The gatekeeper that has taken over from this one, with other settings (`reload/`). A step that finishes here must not call more tickets
  * than the other one has slots.
  */
+
 import { Context, Effect, Layer } from "effect"
-import type { AccountCapacity } from "../fifo-queue/FifoQueue.ts"
+import type { AccountCapacity } from "../fifo-queue/step.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Capacity } from "./capacity/Capacity.ts"

@@ -2,12 +2,14 @@
  * The console's API, declared once: `http/console` serves it, `/console/openapi.json` shows it, and the commands and the page of the console
  * take their types from the same schemas (`shapes.ts`).
  */
+
 import { Context, Schema, SchemaTransformation } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import { Action, ActionOutcome } from "../fifo-queue/operator-schemas.ts"
 import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
-import { Action, ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
+import { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
 
 /** The problems with which the console's API refuses a request, beside those of HTTP itself. */
 export const consoleProblems = {

@@ -1,9 +1,11 @@
 /** What an operator sees and does, as a service. Its layer is in `layer.ts`. */
+
 import { Context, type Effect } from "effect"
+import type { Action, ActionOutcome } from "../fifo-queue/operator-schemas.ts"
 import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { SearchPosition } from "./find.ts"
-import type { Action, ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
+import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
 
 /** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
 export class Operator extends Context.Service<

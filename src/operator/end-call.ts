@@ -12,7 +12,7 @@
 
 import { Effect } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
-import type { Performed } from "../fifo-queue/operator-schemas.ts"
+import type { Action, ActionOutcome, Performed } from "../fifo-queue/operator-schemas.ts"
 import { CLAIM_MILLIS } from "../gatekeeper/calls/end-due.ts"
 import { endSession } from "../gatekeeper/calls/end-session.ts"
 import { ownNameOf } from "../gatekeeper/calls/stored-config.ts"
@@ -21,7 +21,6 @@ import { boundSessionOf } from "../gatekeeper/outcomes.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
-import type { Action, ActionOutcome } from "./shapes.ts"
 
 /** How long the operator waits for the platform (ms); then any gate asks it again. The console itself waits for 8 s. */
 const ANSWER_MILLIS = 5_000

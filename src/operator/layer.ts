@@ -4,8 +4,10 @@
  *
  * While the store is unavailable, a view contains what is known without it.
  */
+
 import { Effect, Layer, Option } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import type { Action, ActionOutcome } from "../fifo-queue/operator-schemas.ts"
 import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
@@ -23,7 +25,7 @@ import { healthOfGates, makeHealth } from "./health.ts"
 import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
 import { Operator } from "./Operator.ts"
 import { makeRegistry } from "./registry.ts"
-import type { Action, ActionOutcome, Health, SettingsChanges, View } from "./shapes.ts"
+import type { Health, SettingsChanges, View } from "./shapes.ts"
 import { VIEW_VERSION } from "./view-version.ts"
 
 /** How many times an action that has not finished (`more`) is performed, at most. Each time it handles further tickets. */

@@ -1,16 +1,6 @@
 /** What an operator sees and does, as schemas: the endpoints of the console and its page use these types. Times in ms since 1970. */
 import { Schema } from "effect"
-import {
-  Action,
-  ActionOutcome,
-  auditFields,
-  figures,
-  heldSlot,
-  type platformState,
-  waitingTicket,
-} from "../fifo-queue/operator-schemas.ts"
-
-export { Action, ActionOutcome }
+import { auditFields, figures, heldSlot, waitingTicket } from "../fifo-queue/operator-schemas.ts"
 
 const { Array: List, Finite, Int, Literals, NullOr, optionalKey, Record, String: Text, Struct } = Schema
 
@@ -25,14 +15,9 @@ export type CountName =
   | "letThroughUnchecked"
   | `refused.${string}`
 
-export type HeldSlot = typeof heldSlot.Type
-export type WaitingTicket = typeof waitingTicket.Type
-
 /** A campaign's queue at one moment: its figures, a page of its slots and a page of its waiting tickets. */
 export const Queue = Struct({ ...figures, slotPage: List(heldSlot), waitingPage: List(waitingTicket) })
 export type Queue = typeof Queue.Type
-
-export type PlatformState = typeof platformState.Type
 
 /** The age at which the check of a platform is refreshed when somebody looks (ms). */
 export const PLATFORM_CHECK_MILLIS = 30_000

@@ -2,8 +2,8 @@
  * The shared key-value store. It runs one rule atomically, keeps cached values with a lifetime, carries messages
  * between instances (at most once: a message is a hint to look, never the truth), and says whether it is reachable.
  *
- * A rule (`src/fifo-queue/rules/shared`) is a TypeScript function that is one atomic step. The memory store calls it; Redis runs the Lua that is
- * compiled from it.
+ * A rule (in the folder `rules` of its concern) is a TypeScript function that is one atomic step. The memory store calls it; Redis runs
+ * the Lua that is compiled from it.
  */
 import { Context, type Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"

@@ -1,6 +1,6 @@
 /**
- * Turns a rule of `src/fifo-queue/rules/shared` into a `Rule` of the store, with its Lua and a decoder for its answer. The calls of `ruleOf` are the
- * list of all rules: `scripts/rules.ts` finds them and compiles each `run` to Lua.
+ * Turns a rule of a concern's folder `rules` into a `Rule` of the store, with its Lua and a decoder for its answer. The calls of `ruleOf`
+ * are the list of all rules: `scripts/rules.ts` finds them and compiles each `run` to Lua.
  */
 import { Schema } from "effect"
 import { lua } from "./rules/lua.generated.ts"
@@ -12,7 +12,7 @@ export const NO_CONTEXT: object = Object.freeze({})
 
 /**
  * @param name unique; a string literal
- * @param run an expression of names imported from `src/fifo-queue/rules/shared`
+ * @param run an expression of names imported from the concern's `rules`
  * @param answer the schema of one answer of the Lua; answers of the memory store are not decoded
  * @param options `batch`, `expires` and `texts` of `Rule`; `texts` is a list of string literals
  */

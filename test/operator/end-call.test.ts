@@ -1,12 +1,13 @@
 /** An operator ends a call: at the platform first, and only then has the next caller its slot. */
+
 import { expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
+import type { Action } from "../../src/fifo-queue/operator-schemas.ts"
 import { identifierOf } from "../../src/gatekeeper/calls/stored-config.ts"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { Operator } from "../../src/operator/Operator.ts"
-import type { Action } from "../../src/operator/shapes.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
 import { delayStarts, inBackground } from "../gatekeeper/ticket-support.ts"
 import {

@@ -2,15 +2,16 @@
  * Runs steps of a queue and reads the store after each. Fails the test as soon as an invariant does not hold, a signal is missing or
  * superfluous, or a settlement is not what the step owes.
  */
+
 import { EventEmitter, once } from "node:events"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import type { CampaignContext, Signal, StepResult } from "../../src/fifo-queue/FifoQueue.ts"
 import { campaignIdOf, keysOf } from "../../src/fifo-queue/keys.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { CampaignContext, StepResult } from "../../src/fifo-queue/step.ts"
 import type { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
-import { INSTANCE_CHANNEL, readSignal } from "../../src/protocol/signals.ts"
+import { INSTANCE_CHANNEL, readSignal, type Signal } from "../../src/protocol/signals.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"

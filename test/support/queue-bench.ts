@@ -6,19 +6,15 @@
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import {
-  type AccountCapacity,
-  type CampaignContext,
-  type Heard,
-  type StartFailure,
-  TICK_MILLIS,
-} from "../../src/fifo-queue/FifoQueue.ts"
+import { type StartFailure, TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
 import type { EndReporter } from "../../src/fifo-queue/rules/end.ts"
-import type { Action } from "../../src/fifo-queue/rules/operator/actions.ts"
+import type { QueueAction } from "../../src/fifo-queue/rules/operator/actions.ts"
 import type { Pages } from "../../src/fifo-queue/rules/operator/snapshot.ts"
+import type { Heard } from "../../src/fifo-queue/rules/shared/platform-state.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../src/fifo-queue/rules.ts"
+import type { AccountCapacity, CampaignContext } from "../../src/fifo-queue/step.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
 import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { Settings } from "../../src/settings/Settings.ts"
@@ -305,7 +301,7 @@ export const makeBench = Effect.fnUntraced(function* (
       attach: (id: string) => queue().attach(at(), id, true),
       heartbeat: (all: ReadonlyArray<string>) => Effect.map(queue().heartbeat(at(), all), ({ result }) => result),
       snapshot: (pages: Pages) => Effect.map(queue().operator.snapshot(at(), pages), ({ result }) => result),
-      act: (action: Action) => queue().operator.act(at(), OPERATOR, action),
+      act: (action: QueueAction) => queue().operator.act(at(), OPERATOR, action),
     },
     /** A called ticket starts and its session runs. */
     run: Effect.fnUntraced(function* (id: string) {

@@ -1,8 +1,10 @@
 /** Two gates of a campaign, `here` and `there`, for tests of the queue. Each has its own path to the store, which can be broken. */
+
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer } from "effect"
-import { FifoQueue, type Withdrawals } from "../../src/fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
+import type { Withdrawals } from "../../src/fifo-queue/step.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import { Settings } from "../../src/settings/Settings.ts"
 import { Store } from "../../src/store/Store.ts"

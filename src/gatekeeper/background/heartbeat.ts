@@ -1,14 +1,8 @@
 /** The heartbeat of this gate's tickets: keeps those present whose pages are connected, and pushes what their pages show. */
 
 import { Effect, Layer } from "effect"
-import {
-  type CampaignContext,
-  FifoQueue,
-  type Heartbeat,
-  type HeartbeatEntry,
-  type Place,
-  TICK_MILLIS,
-} from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue, type Heartbeat, type HeartbeatEntry, type Place, TICK_MILLIS } from "../../fifo-queue/FifoQueue.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { endedEvent, lostEvent, type PushEvent, startCallEvent } from "../../protocol/events.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { isTerminal } from "../../protocol/ticket.ts"

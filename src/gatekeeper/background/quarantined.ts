@@ -4,8 +4,9 @@
  */
 
 import { Effect } from "effect"
-import type { CampaignContext, Swept } from "../../fifo-queue/FifoQueue.ts"
+import type { Swept } from "../../fifo-queue/FifoQueue.ts"
 import { quarantineKeyOf } from "../../fifo-queue/keys.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { ageOf } from "../../lib/age.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 

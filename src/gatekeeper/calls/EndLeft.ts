@@ -11,7 +11,8 @@
  */
 
 import { Context, Effect, Layer, Schedule } from "effect"
-import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { ageOf } from "../../lib/age.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { WebSession } from "../../platform-api/model.ts"

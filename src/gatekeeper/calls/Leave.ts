@@ -4,9 +4,11 @@
  * A start that is under way is not interrupted, because the platform may have begun the session already. The ticket is left as soon as
  * the start is over. If this gate stops before that, the session runs until the platform ends it.
  */
+
 import { Context, Effect, Layer } from "effect"
-import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { FollowUps } from "../FollowUps.ts"

@@ -4,9 +4,10 @@
  * that names it as lost takes its place (`fifo-queue/rules/end.ts`). Only this gate knows which of its attempts are lost, so one that every gate
  * can name takes their place as soon as the store answers. The slot of an end that was not carried out stays held until the platform's repeat.
  */
+
 import { createHash, randomBytes } from "node:crypto"
 import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
-import type { EndAttempt } from "../../fifo-queue/FifoQueue.ts"
+import type { EndAttempt } from "../../fifo-queue/rules/end.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 

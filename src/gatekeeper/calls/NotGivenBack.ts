@@ -3,9 +3,10 @@
  * network. Beyond the bounds, and when this process dies, a ticket ends by the disconnect grace or by the deadline of
  * its slot.
  */
+
 import { Context, Effect, Layer } from "effect"
-import type { Withdrawals } from "../../fifo-queue/FifoQueue.ts"
 import { shareOf } from "../../fifo-queue/rules/shared/ticket.ts"
+import type { Withdrawals } from "../../fifo-queue/step.ts"
 import { makeHeld } from "../../lib/held.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import type { CallerKeys } from "../checks/caller-keys.ts"

@@ -1,6 +1,9 @@
 /** What the end of a session does that the platform has reported: its slot is free, once. */
+
 import { Context, Effect, Layer, Metric } from "effect"
-import { type CampaignContext, type EndAttempt, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { EndAttempt } from "../../fifo-queue/rules/end.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as metrics from "../metrics.ts"

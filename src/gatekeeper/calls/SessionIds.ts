@@ -2,8 +2,10 @@
  * The ids of running sessions. If the platform's answer to a start contains only one id, its webhook may use another. So the
  * platform's history is read soon after the start and further ids are stored, so that the webhook finds its slot.
  */
+
 import { Clock, Context, Effect, Layer } from "effect"
-import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { isOpen } from "../../lib/age.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"

@@ -2,7 +2,9 @@
 
 import { Context, Effect, Layer, Metric, Result, Schedule } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
-import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../../fifo-queue/FifoQueue.ts"
+import type { Start, TicketSnapshot } from "../../fifo-queue/answers.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { endedEvent, type PushEvent, sessionEvent, startCallEvent } from "../../protocol/events.ts"

@@ -3,8 +3,10 @@
  * running call that it does not watch begins to, in case the other one has died. Two gates that watch one call free its slot once. What the
  * vendor says of who speaks meanwhile is noted (`NoteSpeech.ts`).
  */
+
 import { Context, Effect, Layer, Schedule } from "effect"
-import { type CampaignContext, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { Hears } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { Steps } from "../Steps.ts"

@@ -4,8 +4,10 @@
  * expires after `DOUBT_MILLIS`. A session-ended webhook that matches no ticket proves nothing: its id may be another id of a
  * known session.
  */
+
 import { Effect, Layer } from "effect"
-import { type Doubt, FifoQueue } from "../../fifo-queue/FifoQueue.ts"
+import type { Doubt } from "../../fifo-queue/answers.ts"
+import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { runForEachCampaign } from "../background/run-every.ts"

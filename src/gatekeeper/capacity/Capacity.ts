@@ -5,8 +5,9 @@
  * and the queue takes the platform's refusals at capacity for the limit (`../../fifo-queue/rules/shared/platform-limit.ts`). A figure that was known stays in
  * use for `REFUSED_MILLIS` first: one refused read must not call everybody who waits.
  */
+
 import { Clock, Context, Effect, Layer, Result } from "effect"
-import type { AccountCapacity } from "../../fifo-queue/FifoQueue.ts"
+import type { AccountCapacity } from "../../fifo-queue/step.ts"
 import { ageOf, monotonicMillis } from "../../lib/age.ts"
 import type { PlatformError } from "../../platform-api/errors.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"

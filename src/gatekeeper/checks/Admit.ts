@@ -6,7 +6,8 @@
 import { Context, Effect, Layer, Result } from "effect"
 import { Admission } from "../../admission/Admission.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
-import type { Admitted, CampaignContext } from "../../fifo-queue/FifoQueue.ts"
+import type { Admitted } from "../../fifo-queue/answers.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { tracing } from "../../lib/spans.ts"
 import type { Queued, Started } from "../../protocol/outcomes.ts"
 import type {

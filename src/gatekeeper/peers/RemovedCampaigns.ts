@@ -7,7 +7,7 @@
  */
 
 import { Context, Effect, Layer, Option } from "effect"
-import type { CampaignContext } from "../../fifo-queue/FifoQueue.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { TicketUnknown } from "../../protocol/ticket.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"

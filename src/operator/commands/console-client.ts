@@ -2,12 +2,14 @@
  * Asks the console's API of a running gate, with the operator's token from the settings. The token is never an argument: every user of
  * a machine can read the arguments of its processes, and shells keep them in a history.
  */
+
 import { Data, Effect, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { type Action, ActionOutcome } from "../../fifo-queue/operator-schemas.ts"
 import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../../lib/http-client.ts"
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
-import { type Action, ActionOutcome, Campaigns, Found, Reloaded, View } from "../shapes.ts"
+import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
 
 /** The gate cannot be reached, or refused; the message says which, for the operator. */
 export class ConsoleFailed extends Data.TaggedError("ConsoleFailed")<{ readonly message: string }> {}

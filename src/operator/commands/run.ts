@@ -1,17 +1,11 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
+
 import { Clock, DateTime, Effect, Schedule } from "effect"
+import type { Action, ActionOutcome, PlatformState } from "../../fifo-queue/operator-schemas.ts"
 import { isKnownNumber } from "../../fifo-queue/rules/shared/platform-limit.ts"
 import { positionAt } from "../../fifo-queue/rules/shared/position.ts"
 import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
-import {
-  type ActionOutcome,
-  type Campaigns,
-  type FoundTicket,
-  type Health,
-  PLATFORM_CHECK_MILLIS,
-  type PlatformState,
-  type View,
-} from "../shapes.ts"
+import { type Campaigns, type FoundTicket, type Health, PLATFORM_CHECK_MILLIS, type View } from "../shapes.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 
 export { connect } from "./console-client.ts"
@@ -174,7 +168,7 @@ const printOutcome = (document: ActionOutcome): Printed => ({
 })
 
 /** The actions on a campaign that take no parameters. */
-export type CampaignAction = "resume" | "drain" | "reopen" | "call"
+export type CampaignAction = Exclude<Action["type"], "pause" | "remove" | "end">
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
 export const actOn = (client: ConsoleClient, name: string, type: CampaignAction) =>

@@ -4,7 +4,7 @@
  *
  * A session's id is AssemblyAI's, and only the page learns it: a session cannot be given a name or metadata of the gate's. So its webhook
  * `session.completed` cannot say which slot is free. The end is known from the page's report, or from AssemblyAI's list of sessions
- * (`status-by-time.ts`).
+ * (`platform-api/shared/status-by-time.ts`).
  */
 
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"

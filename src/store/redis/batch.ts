@@ -6,8 +6,8 @@
  */
 
 import { runInPhase } from "../../lib/tick-phases.ts"
-import { jsonOf } from "../json.ts"
 import type { Ask, Rule } from "../Store.ts"
+import { jsonOf } from "./json.ts"
 
 export type Done = (error: Error | null | undefined, answer?: unknown) => void
 /** The part of a rule that is needed to send it. */

@@ -117,7 +117,7 @@ export const makeCommands = Effect.fnUntraced(function* (
    * first that were sent later.
    *
    * `defineCommand` of ioredis also sends a missing text, but a Cluster that lacks a node then fails calls for every key
-   * (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
+   * (`test/store/redis/lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
    */
   const evaluate = (rule: SentRule, keys: ReadonlyArray<string>, args: ReadonlyArray<string>, done: Done): unknown => {
     const rest = [...keys, ...args]

@@ -1,6 +1,6 @@
 /**
  * The connection on which an instance receives what the others publish. It reconnects when the connection closes, and also when
- * nothing arrives any more (`probe.ts`): a network that drops packets, a server that closed without notice, or one that is no
+ * nothing arrives any more (`subscription-probe.ts`): a network that drops packets, a server that closed without notice, or one that is no
  * longer the primary does not close the connection.
  *
  * Messages published in between are lost. Subscribers are notified (`onGap`) when the subscription is restored.

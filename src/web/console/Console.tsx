@@ -1,7 +1,9 @@
 /** The console of a signed-in operator. Every action asks for confirmation first. */
+
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import type { Action, FoundTicket, View } from "../../operator/shapes.ts"
+import type { Action } from "../../fifo-queue/operator-schemas.ts"
+import type { FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { type ActionButton, campaignButtons, reloadQuestion } from "./actions.ts"

@@ -1,5 +1,6 @@
 /** The actions of the console: their buttons, the question before each, and what each is called once it is done. */
-import type { Action, HeldSlot, Queue, WaitingTicket } from "../../operator/shapes.ts"
+import type { Action, HeldSlot, WaitingTicket } from "../../fifo-queue/operator-schemas.ts"
+import type { Queue } from "../../operator/shapes.ts"
 
 /** A button that asks its question and then performs its action. */
 export interface ActionButton {

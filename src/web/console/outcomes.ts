@@ -1,5 +1,6 @@
 /** What an action did, as texts: when it is done, and in its line of the activity log. */
-import type { Action, ActionOutcome, AuditLine, Reloaded } from "../../operator/shapes.ts"
+import type { Action, ActionOutcome } from "../../fifo-queue/operator-schemas.ts"
+import type { AuditLine, Reloaded } from "../../operator/shapes.ts"
 import { actionWords } from "./actions.ts"
 import { chosenTime } from "./words.ts"
 

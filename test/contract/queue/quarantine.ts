@@ -1,10 +1,12 @@
 /** An invalid record stops nothing but itself. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type CampaignContext, FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { MAX_QUARANTINED } from "../../../src/fifo-queue/rules/shared/load.ts"
+import type { CampaignContext } from "../../../src/fifo-queue/step.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { type Rule, Store } from "../../../src/store/Store.ts"
 import { LONGEST_CALL, type QueueTest } from "./harness.ts"

@@ -1,8 +1,9 @@
 /** Which attempts to report the end of a session this gate names as lost, and how every other gate can. */
+
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { EndAttempt } from "../../../src/fifo-queue/FifoQueue.ts"
+import type { EndAttempt } from "../../../src/fifo-queue/rules/end.ts"
 import { commonAttempt, LostEnds, layer, RETRY_MILLIS } from "../../../src/gatekeeper/calls/LostEnds.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 

@@ -1,6 +1,6 @@
 /**
  * Known answers of the vendors' signatures. They were computed by another program (Python's hmac) from the vendors' documents, so that an
- * error which the gate and its fakes share would show. LiveKit's are checked by its own SDK, in `livekit.test.ts`.
+ * error which the gate and its fakes share would show. LiveKit's are checked by its own SDK, in `livekit/adapter.test.ts`.
  */
 import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"

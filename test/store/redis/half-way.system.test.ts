@@ -2,14 +2,16 @@
  * Rules that Redis refuses in their middle: it does not undo what they have written before. The campaign is closed then, and what was left
  * half-done is put back when the rules work again.
  */
+
 import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, type Scope } from "effect"
-import { type CampaignContext, FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { layer as queueLayer } from "../../../src/fifo-queue/layer.ts"
 import { HASHES, SETS } from "../../../src/fifo-queue/rules/check-keys.ts"
 import { queueKeys } from "../../../src/fifo-queue/rules/shared/keys.ts"
+import type { CampaignContext } from "../../../src/fifo-queue/step.ts"
 import { layer } from "../../../src/store/redis/layer.ts"
 import { TRIED } from "../../../src/store/redis/permissions.ts"
 import { type RedisServer, redisServer } from "../../harness/redis.ts"

@@ -6,7 +6,7 @@
  */
 
 import { ALL, textOf } from "../../../store/rules/native.ts"
-import type { Performed } from "../../operator-schemas.ts"
+import type { Action, Performed } from "../../operator-schemas.ts"
 import { callNext, callUpTo } from "../shared/call-next.ts"
 import { bindDoubt, dropDoubt, firstUnknown } from "../shared/doubt.ts"
 import { stop } from "../shared/ending.ts"
@@ -16,19 +16,8 @@ import { meta, type Step } from "../shared/step.ts"
 import { shortHash, type Ticket } from "../shared/ticket.ts"
 import { addAuditLine, hashOfHolder } from "./audit-log.ts"
 
-/** `seq`, `lease` and `deadline` (ms since 1970) are those that the operator saw. */
-export type Action =
-  | { readonly type: "resume" | "drain" | "reopen" }
-  | PauseAction
-  | { readonly type: "call" }
-  | { readonly type: "remove"; readonly seq: number }
-  | EndAction
-  | SettingsChange
-
-/** `until` is when the pause ends by itself (ms), and `untilText` the same for the audit log; absent when only an operator ends it. */
-export interface PauseAction {
-  readonly type: "pause"
-  readonly until?: number
+/** `until` in the store's time, and `untilText` the same for the audit log. */
+interface Pause extends Extract<Action, { readonly type: "pause" }> {
   readonly untilText?: string
 }
 
@@ -36,10 +25,7 @@ export interface PauseAction {
  * `claimMillis`: how long the gate has to end a running session at the platform (ms). Absent when the platform cannot end sessions;
  * then the slot is freed at once.
  */
-export interface EndAction {
-  readonly type: "end"
-  readonly lease: string
-  readonly deadline: number
+interface End extends Extract<Action, { readonly type: "end" }> {
   readonly claimMillis?: number
   /** the sessions that the platform reports for a start in doubt, each given by its ids: a running one is ended like any other */
   readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
@@ -49,11 +35,14 @@ export interface EndAction {
  * The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps the names of the changed settings, and
  * `changes` (JSON).
  */
-export interface SettingsChange {
+interface SettingsChange {
   readonly type: "settings"
   readonly changed: string
   readonly changes: string
 }
+
+/** An action with what the gate adds to it. */
+export type QueueAction = Action | Pause | End | SettingsChange
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
 interface LoggedOutcome extends Performed {
@@ -74,7 +63,7 @@ const setDraining = (s: Step, type: "drain" | "reopen"): LoggedOutcome => {
  * Pauses the campaign, or changes when its pause ends. While it is paused, nobody is called and newcomers queue; a called ticket may still
  * start. A pause until a time that has passed changes nothing: it would end another one.
  */
-const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome => {
+const pause = (s: Step, { until = 0, untilText }: Pause): LoggedOutcome => {
   const target = untilText === undefined ? {} : { loggedTarget: untilText }
   if (until > 0 && until <= s.now) return { result: "gone", ticket: "-", ...target }
   const same = isPaused(s) && meta(s, "pausedUntil") === until
@@ -135,7 +124,7 @@ const endLive = (s: Step, id: string, holder: Ticket, who: string, claimMillis: 
  * Also notifies its holder. A start in progress finds its lease stale and ends its session
  * (`gatekeeper/calls/Starts.ts`).
  */
-const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: EndAction): LoggedOutcome => {
+const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lease }: End): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)
     if (holder !== undefined && holder.lease === lease) {
@@ -163,7 +152,7 @@ const endLease = (s: Step, who: string, { candidates, claimMillis, deadline, lea
   return { result: "gone", ticket: "-", loggedTarget: `#${lease}` }
 }
 
-const perform = (s: Step, who: string, action: Action): LoggedOutcome => {
+const perform = (s: Step, who: string, action: QueueAction): LoggedOutcome => {
   if (action.type === "call") return callOne(s)
   if (action.type === "remove") return removeWaiting(s, action.seq)
   if (action.type === "end") return endLease(s, who, action)
@@ -173,7 +162,7 @@ const perform = (s: Step, who: string, action: Action): LoggedOutcome => {
 }
 
 /** Also adds a line to the audit log. */
-export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): Performed => {
+export const act = (s: Step, { action, who }: { readonly action: QueueAction; readonly who: string }): Performed => {
   const { loggedResult, loggedTarget, pausedUntil, result, session, ticket } = perform(s, who, action)
   const changes = action.type === "settings" ? action.changes : undefined
   addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)

@@ -1,7 +1,8 @@
 /** The waiting tickets, in order. */
+
 import type { JSX } from "preact"
+import type { WaitingTicket } from "../../../fifo-queue/operator-schemas.ts"
 import { positionAt } from "../../../fifo-queue/rules/shared/position.ts"
-import type { WaitingTicket } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { type ActionButton, waitingButtons } from "../actions.ts"
 import { Mark } from "../parts/Mark.tsx"

@@ -1,6 +1,7 @@
 /** Asks before an action: for confirmation, or when a pause ends. */
+
 import type { JSX } from "preact"
-import type { Action } from "../../../operator/shapes.ts"
+import type { Action } from "../../../fifo-queue/operator-schemas.ts"
 import { type ActionButton, pauseUntil } from "../actions.ts"
 import { Confirm } from "./Confirm.tsx"
 import { PauseDialog } from "./PauseDialog.tsx"
