@@ -9,7 +9,9 @@ import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
 import type { Queued, Started } from "../protocol/outcomes.ts"
 import {
   allRefusalOutcomes,
+  BLOCKS,
   type Blocked,
+  blockedMessages,
   outcomeOf,
   type RefusalOutcome,
   type RequestRefusal,
@@ -36,13 +38,7 @@ const blockedTotal = Metric.counter("voicegate_blocked_total", {
 })
 
 /** One counter for each reason; their sum is the number of requests with outcome `blocked`. */
-export const blocked: Readonly<Record<Blocked["reason"], Metric.Counter<number>>> = {
-  vpn: Metric.withAttributes(blockedTotal, { reason: "vpn" }),
-  proxy: Metric.withAttributes(blockedTotal, { reason: "proxy" }),
-  tor: Metric.withAttributes(blockedTotal, { reason: "tor" }),
-  datacenter: Metric.withAttributes(blockedTotal, { reason: "datacenter" }),
-  ip_check_failed: Metric.withAttributes(blockedTotal, { reason: "ip_check_failed" }),
-}
+export const blocked = Record.map(blockedMessages, (_, reason) => Metric.withAttributes(blockedTotal, { reason }))
 
 const refusedTotal = Metric.counter("voicegate_refused_total", {
   description: "Refused session requests by campaign and reason; no campaign when the request names none that exists",
@@ -96,7 +92,7 @@ export const countRequest = (
 }
 
 /** What a setting of `Security.Shadow` would refuse a request for. */
-const SHADOW_REASONS = ["hour", "day", "concurrent", "vpn", "proxy", "tor", "datacenter"] as const
+const SHADOW_REASONS = ["hour", "day", "concurrent", ...Struct.keys(BLOCKS)] as const
 export type ShadowReason = (typeof SHADOW_REASONS)[number]
 export const isShadowReason = (text: string): text is ShadowReason => SHADOW_REASONS.some((each) => each === text)
 

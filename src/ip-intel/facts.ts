@@ -1,6 +1,6 @@
 /** Facts, the typed failure and the `Provider` interface. Separate from `ip-intel/IpIntel.ts`, since providers and the service import it. */
-import { Effect, Schema } from "effect"
-import { stackless } from "../protocol/refusals.ts"
+import { Effect, Record, Schema, Struct } from "effect"
+import { BLOCKS, stackless } from "../protocol/refusals.ts"
 
 /**
  * True, false, or null when the provider supports this fact but did not report it. For a blocked fact `IpIntel.OnError` decides
@@ -10,21 +10,17 @@ const Fact = Schema.NullOr(Schema.Boolean)
 
 /** What a provider knows about one address. */
 export const IpFacts = Schema.Struct({
-  vpn: Fact,
-  /** an open or a residential proxy */
-  proxy: Fact,
-  tor: Fact,
-  datacenter: Fact,
+  ...Record.map(BLOCKS, () => Fact),
   /** a privacy relay such as Apple's, as opposed to a VPN or a proxy: an address with `relay` has neither */
   relay: Fact,
 })
 export type IpFacts = typeof IpFacts.Type
 
 /** Every fact is false. */
-export const noFacts: IpFacts = { vpn: false, proxy: false, tor: false, datacenter: false, relay: false }
+export const noFacts: IpFacts = Record.map(IpFacts.fields, () => false)
 
-/** The facts that a setting can block, in the order in which a refusal names them. */
-export const BLOCKABLE = ["tor", "vpn", "proxy", "datacenter"] as const
+/** The facts that a setting can block, in the order in which a refusal names them: a Tor exit is named as such, whatever else it is. */
+export const BLOCKABLE = Struct.keys(BLOCKS).toSorted((a, b) => Number(b === "tor") - Number(a === "tor"))
 
 /** What a provider reported for one fact: absent and null mean unknown; `never` that it does not support the fact. */
 export type ReportedFact = boolean | null | undefined | "never"
@@ -36,13 +32,7 @@ export const asRelay = (facts: IpFacts): IpFacts => ({ ...facts, vpn: false, pro
 
 /** Normalises reported facts: absent and null stay unknown, and a relay is neither a VPN nor a proxy. */
 export const ipFacts = (reported: { readonly [K in keyof IpFacts]: ReportedFact }): IpFacts => {
-  const facts = {
-    vpn: factOf(reported.vpn),
-    proxy: factOf(reported.proxy),
-    tor: factOf(reported.tor),
-    datacenter: factOf(reported.datacenter),
-    relay: factOf(reported.relay),
-  }
+  const facts = Record.map(reported, factOf)
   return facts.relay === true ? asRelay(facts) : facts
 }
 

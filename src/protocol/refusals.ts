@@ -2,7 +2,7 @@
  * The refusals of a session request: the error of each, its message for the caller, and its name in the metrics. `http/answers/failures.ts`
  * maps them to statuses and codes. To add one, declare it here and map it there.
  */
-import { Schema } from "effect"
+import { Record, Schema, Struct } from "effect"
 
 /**
  * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are
@@ -32,21 +32,30 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
   issues: Schema.Array(FieldIssue),
 }) {}
 
-/** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
-export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
-  reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]).annotate({
-    description: "Why the address is blocked.",
-  }),
-  message: Schema.String,
-}) {}
+/**
+ * The facts of an address that a setting can block: the setting's name in `Security` and in `Security.Shadow`, and the message for the
+ * caller. A fact's name is also the reason of the refusal, in answers, metrics and the console's counts, in this order. To add one, add
+ * a row here, declare its two settings in `settings/groups/security.ts`, and report it in each provider of `ip-intel/`.
+ */
+export const BLOCKS = {
+  vpn: { setting: "BlockVpn", message: "Calls aren't available over a VPN. Turn it off and try again." },
+  /** an open or a residential proxy */
+  proxy: { setting: "BlockProxy", message: "Calls aren't available through a proxy. Turn it off and try again." },
+  tor: { setting: "BlockTor", message: "Calls aren't available over the Tor network." },
+  datacenter: { setting: "BlockDatacenter", message: "Calls aren't available on data center networks." },
+} as const
 
-const blockedMessages: Readonly<Record<Blocked["reason"], string>> = {
-  tor: "Calls aren't available over the Tor network.",
-  vpn: "Calls aren't available over a VPN. Turn it off and try again.",
-  proxy: "Calls aren't available through a proxy. Turn it off and try again.",
-  datacenter: "Calls aren't available on data center networks.",
+/** The message for the caller by what the address is blocked for. */
+export const blockedMessages = {
+  ...Record.map(BLOCKS, ({ message }) => message),
   ip_check_failed: "We couldn't check your network. Try again in a minute.",
 }
+
+/** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
+export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
+  reason: Schema.Literals(Struct.keys(blockedMessages)).annotate({ description: "Why the address is blocked." }),
+  message: Schema.String,
+}) {}
 
 export const blocked = (reason: Blocked["reason"]): Blocked =>
   stackless(() => new Blocked({ reason, message: blockedMessages[reason] }))

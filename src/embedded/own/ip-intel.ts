@@ -1,6 +1,6 @@
 /** A host's own source of facts about addresses, as a plain object. */
-import { Effect, Layer } from "effect"
-import { failing, type IpFacts, ipFacts } from "../../ip-intel/facts.ts"
+import { Effect, Layer, Record } from "effect"
+import { failing, IpFacts, ipFacts } from "../../ip-intel/facts.ts"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { local } from "../../ip-intel/local.ts"
 import { unknownFields } from "../../lib/unknown-field.ts"
@@ -17,10 +17,6 @@ export interface OwnIpIntel {
   readonly lookup: (address: string) => Promise<{ readonly [K in keyof IpFacts]?: boolean | null | undefined }>
 }
 
-const FACTS = { vpn: true, proxy: true, tor: true, datacenter: true, relay: true } satisfies {
-  readonly [K in keyof IpFacts]: true
-}
-
 export const ownIpIntel = (own: OwnIpIntel): Layer.Layer<IpIntel> => {
   checkMembers("options.ipIntel", own, { required: { lookup: "function" }, optional: { name: "string" } })
   const name = own.name ?? "the host"
@@ -34,9 +30,9 @@ export const ownIpIntel = (own: OwnIpIntel): Layer.Layer<IpIntel> => {
           Effect.tryPromise(async () => await own.lookup(address)).pipe(
             Effect.tapError((error) => Effect.logWarning(`The lookup of ${name} failed.`, error.cause)),
             Effect.catch(() => fail("unreachable", "failed to look up an address")),
-            Effect.flatMap(({ datacenter, proxy, relay, tor, vpn, ...more }) => {
-              const facts = { vpn, proxy, tor, datacenter, relay }
-              const [unknown] = unknownFields(more, Object.keys(FACTS))
+            Effect.flatMap((answer) => {
+              const facts = Record.map(IpFacts.fields, (_, fact) => answer[fact])
+              const [unknown] = unknownFields(answer, Object.keys(IpFacts.fields))
               if (unknown !== undefined) return fail("malformed", `answered ${unknown.field}. ${unknown.message}`)
               const isFact = (value: unknown): boolean => value == null || typeof value === "boolean"
               return Object.values(facts).every(isFact)

@@ -1,5 +1,5 @@
 /**
- * Blocks callers whose address is a VPN, proxy, Tor or data centre address, according to `Security.Block*`, and counts those whom
+ * Blocks callers for a fact of their address, such as a VPN, according to `Security.Block*`, and counts those whom
  * `Security.Shadow.Block*` would block.
  */
 import { Context, Effect, Layer, Metric } from "effect"
@@ -9,26 +9,14 @@ import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { limitKey } from "../../lib/ip/address.ts"
 import { tracing } from "../../lib/spans.ts"
 import type { Blocked, QueueFull, RateLimited } from "../../protocol/refusals.ts"
-import { blocked } from "../../protocol/refusals.ts"
+import { BLOCKS, blocked } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import { isHttpProvider } from "../../settings/groups/ip-intel.ts"
-import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
+import { type Campaign, Settings } from "../../settings/Settings.ts"
 import * as metrics from "../metrics.ts"
 import { FullQueues } from "./FullQueues.ts"
 import { Shadow } from "./Shadow.ts"
 import { Unchecked } from "./Unchecked.ts"
-
-const blocksOf = ({
-  BlockDatacenter,
-  BlockProxy,
-  BlockTor,
-  BlockVpn,
-}: Pick<SettingsTree["Security"], "BlockDatacenter" | "BlockProxy" | "BlockTor" | "BlockVpn">) => ({
-  vpn: BlockVpn,
-  proxy: BlockProxy,
-  tor: BlockTor,
-  datacenter: BlockDatacenter,
-})
 
 /**
  * A caller whose rate limit is known to be exhausted, or who comes to a full queue, is refused without a lookup: lookups cost money, and
@@ -55,10 +43,8 @@ export const layer: Layer.Layer<
     const unchecked = yield* Unchecked
     const traced = yield* tracing
     const asksProvider = isHttpProvider(intel.Provider)
-    const blocks = blocksOf(Security)
-    const forbidden = BLOCKABLE.filter((fact) => blocks[fact])
-    const shadowBlocks = blocksOf(Security.Shadow)
-    const shadowed = BLOCKABLE.filter((fact) => shadowBlocks[fact] && !blocks[fact])
+    const forbidden = BLOCKABLE.filter((fact) => Security[BLOCKS[fact].setting])
+    const shadowed = BLOCKABLE.filter((fact) => Security.Shadow[BLOCKS[fact].setting] && !forbidden.includes(fact))
 
     const judge = {
       onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {

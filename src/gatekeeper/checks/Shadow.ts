@@ -4,9 +4,10 @@
  *
  * The first of a reason is logged at once, later ones at most once a minute as a count, so that many callers do not fill the log.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Record } from "effect"
 import type { AdmissionResult } from "../../admission/Admission.ts"
 import { countedEachMinute } from "../../lib/throttled-log.ts"
+import { BLOCKS } from "../../protocol/refusals.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as metrics from "../metrics.ts"
@@ -16,10 +17,7 @@ const SETTINGS: Readonly<Record<metrics.ShadowReason, keyof SettingsTree["Securi
   hour: "RateLimitHourly",
   day: "RateLimitDaily",
   concurrent: "RateLimitConcurrency",
-  vpn: "BlockVpn",
-  proxy: "BlockProxy",
-  tor: "BlockTor",
-  datacenter: "BlockDatacenter",
+  ...Record.map(BLOCKS, ({ setting }) => setting),
 }
 
 export class Shadow extends Context.Service<

@@ -4,6 +4,7 @@
  */
 import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
+import { BLOCKS } from "../../protocol/refusals.ts"
 import { loopbackNames } from "../../serving/hosts.ts"
 import { type IpProvider, isHttpProvider, needsKey } from "../groups/ip-intel.ts"
 import { likelyMistakes, likelyMistakesIn } from "../mistakes/likely-mistakes.ts"
@@ -152,10 +153,7 @@ const warn = (read: Reader, tree: SettingsTree, { embedded = false, own = {} }: 
   if (own.platform !== true) warnOfPlatform(read, tree)
   if (own.ipIntel === true) {
     warnings.push(...unused(read, ["IpIntel.Provider", "IpIntel.ApiKey", "IpIntel.BaseUrl"], "ipIntel"))
-  } else if (
-    IpIntel.Provider === "none" &&
-    (Security.BlockVpn || Security.BlockProxy || Security.BlockTor || Security.BlockDatacenter)
-  ) {
+  } else if (IpIntel.Provider === "none" && Object.values(BLOCKS).some(({ setting }) => Security[setting])) {
     warnings.push("IpIntel.Provider is none: addresses are not looked up, so Security.Block… refuses nobody.")
   }
   // such a host reports the end of a session by `sessionEnded`
