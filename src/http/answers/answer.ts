@@ -4,6 +4,7 @@
  */
 import * as messages from "../../protocol/messages.ts"
 import { type ProblemDetails, problemBody, problems } from "../../protocol/problems.ts"
+import type { RateLimited } from "../../protocol/refusals.ts"
 import type { SingleHeader } from "../../serving/repeated-headers.ts"
 import { type Failure, toProblem } from "./failures.ts"
 
@@ -51,7 +52,19 @@ export const problem = (
 export const refused = ({ code, detail, headers, members, status }: ProblemDetails): Answer =>
   problem(status, code, detail, { headers, extensions: { ...members } })
 
-export const failed = (error: Failure): Answer => refused(toProblem(error))
+/** A cache: a caller who asks much too often is refused with the same error again and again, and to encode it each time takes 5 µs. */
+const repeated = new WeakMap<RateLimited, Answer>()
+
+const rateLimited = (error: RateLimited): Answer => {
+  const known = repeated.get(error)
+  if (known !== undefined) return known
+  const answer = refused(toProblem(error))
+  repeated.set(error, answer)
+  return answer
+}
+
+export const failed = (error: Failure): Answer =>
+  error._tag === "RateLimited" ? rateLimited(error) : refused(toProblem(error))
 
 /** An address has exceeded `Security.StatusPerMinute`; nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>
