@@ -1,7 +1,10 @@
-/** Flags that several commands of the local platform have. */
+/** Flags that several commands of the local platform have, and the environment variables that they read. */
 import { Config, Redacted } from "effect"
 import { Flag } from "effect/cli"
-import { DATABASE, VAULT_KEY } from "./environment.ts"
+
+export const DATABASE = "VOICEGATE_PLATFORM_DATABASE"
+export const PASSWORD = "VOICEGATE_PLATFORM_PASSWORD"
+export const VAULT_KEY = "VOICEGATE_PLATFORM_VAULT_KEY"
 
 export const storage = {
   database: Flag.Redacted("database").pipe(

@@ -12,8 +12,7 @@ import {
   DEFAULT_LIMITS,
 } from "../../platform/defaults.ts"
 import { headerName } from "../../settings/values/network.ts"
-import { PASSWORD } from "./environment.ts"
-import { email, storage } from "./flags.ts"
+import { email, PASSWORD, storage } from "./flags.ts"
 import { keyCommand } from "./key.ts"
 
 /** Loaded when one of the commands runs. */

@@ -11,7 +11,7 @@ import { refuse } from "../../platform/model.ts"
 import * as Platform from "../../platform/Platform.ts"
 import * as Services from "../../platform/services.ts"
 import { Users } from "../../platform/users/Users.ts"
-import { PASSWORD, VAULT_KEY } from "./environment.ts"
+import { PASSWORD, VAULT_KEY } from "./flags.ts"
 
 export interface Storage {
   readonly database: Redacted.Redacted<string>

@@ -12,7 +12,11 @@
 import { isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"
 import { LRUCache } from "lru-cache"
-import { CALLER_BITS, NETWORK_BITS } from "./prefixes.ts"
+
+/** How many leading bits of an IPv6 address identify one caller: a subnet is a /64 (RFC 7421), and its holder can use every address in it. */
+export const CALLER_BITS = 64
+/** How many identify one network: a site is usually given a /48 to a /56 (RFC 6177). Of IPv4, it is a /24. */
+export const NETWORK_BITS = 48
 
 export interface Address {
   /** canonical form */

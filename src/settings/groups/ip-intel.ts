@@ -1,6 +1,6 @@
 /** The settings of IP intelligence. */
 import { Schema, Struct } from "effect"
-import { CALLER_BITS, NETWORK_BITS } from "../../lib/ip/prefixes.ts"
+import { CALLER_BITS, NETWORK_BITS } from "../../lib/ip/address.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { providerKey } from "../values/secret.ts"
 import { domain, list, oneOf, text, wholeNumber } from "../values/values.ts"

@@ -1,6 +1,6 @@
 /** The settings of the queue. */
 import { Schema } from "effect"
-import { NETWORK_BITS } from "../../lib/ip/prefixes.ts"
+import { NETWORK_BITS } from "../../lib/ip/address.ts"
 import { withDefault } from "../setting.ts"
 import { fraction, oneOf, wholeNumber } from "../values/values.ts"
 

@@ -1,6 +1,6 @@
 /** The settings of authentication, limits, blocking, origins and proxies. */
 import { Schema } from "effect"
-import { CALLER_BITS, NETWORK_BITS } from "../../lib/ip/prefixes.ts"
+import { CALLER_BITS, NETWORK_BITS } from "../../lib/ip/address.ts"
 import { listWithDefault, withDefault } from "../setting.ts"
 import { addressHeader, headerName, origin, proxies } from "../values/network.ts"
 import { consoleToken, signingSecret, webhookToken } from "../values/secret.ts"

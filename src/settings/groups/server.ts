@@ -1,6 +1,6 @@
 /** The settings of the gate's HTTP server. */
 import { Schema } from "effect"
-import { CALLER_BITS } from "../../lib/ip/prefixes.ts"
+import { CALLER_BITS } from "../../lib/ip/address.ts"
 import { optional, withDefault } from "../setting.ts"
 import { allowedHost, basePath, host } from "../values/network.ts"
 import { list, oneOf, wholeNumber } from "../values/values.ts"

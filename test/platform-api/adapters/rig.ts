@@ -192,3 +192,6 @@ export const reportEnd = ({ fake, sessions }: World, { platform }: ContractFacts
       (outcome) => outcome._tag === "accepted" && outcome.released,
     )
   })
+
+/** Until the credential opens no other call. */
+export const untilUsed = (world: World, { reusable }: ContractFacts) => world.pass(reusable === true ? 1.5 : 0)
