@@ -4,9 +4,9 @@ import type { Place } from "../fifo-queue/FifoQueue.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { accessOf, type Credential } from "../protocol/credential.ts"
 import { endedEvent, type PushEvent } from "../protocol/events.ts"
-import * as messages from "../protocol/messages.ts"
 import { isoTime, type Queued, type Started } from "../protocol/outcomes.ts"
 import { stackless } from "../protocol/refusals.ts"
+import * as texts from "../protocol/texts.ts"
 import {
   CredentialRefused,
   NotYourTurn,
@@ -71,14 +71,13 @@ export const queued = (ticket: string, place: Place, slots: number, called = fal
   called,
 })
 
-export const ticketUnknown = (): TicketUnknown =>
-  stackless(() => new TicketUnknown({ message: messages.ticketUnknown }))
+export const ticketUnknown = (): TicketUnknown => stackless(() => new TicketUnknown({ message: texts.ticketUnknown }))
 
 export const ticketOver = (state: TicketState): TicketOver =>
   stackless(() => new TicketOver({ state, message: endedEvent(state).message }))
 
 export const startInProgress = (): NotYourTurn =>
-  stackless(() => new NotYourTurn({ code: "start_in_progress", message: messages.startInProgress }))
+  stackless(() => new NotYourTurn({ code: "start_in_progress", message: texts.startInProgress }))
 
 export const notYourTurn = (queuePosition: number): NotYourTurn =>
   stackless(
@@ -86,7 +85,7 @@ export const notYourTurn = (queuePosition: number): NotYourTurn =>
       new NotYourTurn({
         code: "not_your_turn",
         queuePosition,
-        message: messages.notYourTurn(queuePosition),
+        message: texts.notYourTurn(queuePosition),
       }),
   )
 
@@ -96,7 +95,7 @@ export const agentBusy = (queuePosition: number): NotYourTurn =>
       new NotYourTurn({
         code: "agent_busy",
         queuePosition,
-        message: messages.agentBusy,
+        message: texts.agentBusy,
       }),
   )
 
@@ -106,16 +105,16 @@ export const agentUnavailable = (queuePosition: number): NotYourTurn =>
       new NotYourTurn({
         code: "agent_unavailable",
         queuePosition,
-        message: messages.agentUnavailable,
+        message: texts.agentUnavailable,
       }),
   )
 
 /** The offer was made before, or its time has passed and the ticket waits again. */
 export const credentialUsed = (): CredentialRefused =>
-  stackless(() => new CredentialRefused({ code: "credential_used", message: messages.credentialUsed }))
+  stackless(() => new CredentialRefused({ code: "credential_used", message: texts.credentialUsed }))
 
 export const credentialForeign = (): CredentialRefused =>
-  stackless(() => new CredentialRefused({ code: "credential_refused", message: messages.credentialRefused }))
+  stackless(() => new CredentialRefused({ code: "credential_refused", message: texts.credentialRefused }))
 
 /** The data that is bound to a live ticket, so that its holder can be answered again. */
 export const dataOf = ({ credential, webSocketUrl }: WebSession): Readonly<Record<string, string>> => ({

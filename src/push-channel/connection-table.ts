@@ -2,7 +2,7 @@
 
 import { makeHeld } from "../lib/held.ts"
 import type { PushEvent } from "../protocol/events.ts"
-import * as messages from "../protocol/messages.ts"
+import * as texts from "../protocol/texts.ts"
 import type { CloseReason, Connection, Opened } from "./PushChannel.ts"
 
 /** One more replaces the oldest. */
@@ -12,7 +12,7 @@ export const CONNECTIONS_PER_CALLER = 100
 /** A connection with a larger backlog than this (bytes) is closed. */
 export const BACKLOG_BYTES = 64 * 1024
 
-const reconnectEvent: PushEvent = { type: "reconnect", message: messages.reconnect }
+const reconnectEvent: PushEvent = { type: "reconnect", message: texts.reconnect }
 const reconnectText = JSON.stringify(reconnectEvent)
 
 /** A connection of the table. A class, because closures would take twice the memory, and there may be ten thousand of them. */

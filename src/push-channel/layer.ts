@@ -11,8 +11,8 @@ import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } fro
 import { inSpan } from "../lib/spans.ts"
 import { spanFrom } from "../lib/trace-context.ts"
 import { endedEvent, type PushEvent, startCallEvent } from "../protocol/events.ts"
-import * as messages from "../protocol/messages.ts"
 import { INSTANCE_CHANNEL, readSignal, type Signal } from "../protocol/signals.ts"
+import * as texts from "../protocol/texts.ts"
 import { Store } from "../store/Store.ts"
 import { type ConnectionTable, makeConnectionTable } from "./connection-table.ts"
 import { PushChannel, TooManyConnections } from "./PushChannel.ts"
@@ -55,7 +55,7 @@ const serve = (
         Effect.suspend(() => {
           const opened = table.open(ticket, caller, connection)
           return opened === undefined
-            ? Effect.fail(new TooManyConnections({ message: messages.tooManyConnections }))
+            ? Effect.fail(new TooManyConnections({ message: texts.tooManyConnections }))
             : Effect.succeed(opened)
         }),
       drain: Effect.sync(table.drain),

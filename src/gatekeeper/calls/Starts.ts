@@ -13,11 +13,11 @@ import { type PlatformError, refused, type Unavailable } from "../../platform-ap
 import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../../platform-api/faults.ts"
 import type { RelayedSession, WebSession } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import * as messages from "../../protocol/messages.ts"
 import type { Started } from "../../protocol/outcomes.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformRejected, platformUnavailable } from "../../protocol/refusals.ts"
 import type { StartConfig } from "../../protocol/request.ts"
+import * as texts from "../../protocol/texts.ts"
 import { Settings } from "../../settings/Settings.ts"
 import { DEFAULT_PLATFORM } from "../../settings/vendors.ts"
 import { Campaigns } from "../Campaigns.ts"
@@ -76,9 +76,9 @@ export class Starts extends Context.Service<
   }
 >()("voicegate/gatekeeper/Starts") {}
 
-const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
+const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", texts.startTooSlow)
 
-export const startFailed = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startFailed)
+export const startFailed = (): PlatformUnavailable => platformUnavailable("unavailable", texts.startFailed)
 
 const cannotRelay = (): PlatformError => refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")
 
@@ -155,7 +155,7 @@ export const layer: Layer.Layer<
             )
           }
           return Effect.fail(
-            result === "stale" ? startTooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
+            result === "stale" ? startTooSlow() : platformUnavailable("unavailable", texts.endedBeforeItBegan),
           )
         }),
       )
@@ -237,7 +237,7 @@ export const layer: Layer.Layer<
           // the caller's input is the cause, so the quota is not given back, unless everybody is refused
           const { code, setting } = faultOfEverybody(platformName, reason)
           const why: StartFailure = { _tag: "refused", code, setting: settingPath(campaign, setting) }
-          const failure = () => platformUnavailable("refused", messages.requestRefused, 0)
+          const failure = () => platformUnavailable("refused", texts.requestRefused, 0)
           return Effect.andThen(
             ofTicket(Effect.logInfo(`The platform refused a caller's request: ${reason.message}`)),
             requeue(mayNotWait ? { ...why, ends: true } : why, failure),

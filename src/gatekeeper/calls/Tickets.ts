@@ -8,10 +8,10 @@ import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { endedEvent, type PushEvent, sessionEvent, startCallEvent } from "../../protocol/events.ts"
-import * as messages from "../../protocol/messages.ts"
 import type { Queued, Started } from "../../protocol/outcomes.ts"
 import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformUnavailable } from "../../protocol/refusals.ts"
+import * as texts from "../../protocol/texts.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../../protocol/ticket.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
@@ -182,7 +182,7 @@ export const layer: Layer.Layer<
         (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
           result._tag === "waiting"
             ? Effect.succeed(Result.fail({ ...result, busy: true }))
-            : Effect.fail(platformUnavailable("unavailable", messages.startElsewhere)),
+            : Effect.fail(platformUnavailable("unavailable", texts.startElsewhere)),
       )
     const startTicket = Effect.fnUntraced(function* (ticket: string) {
       const campaign = campaigns.ofTicket(ticket)

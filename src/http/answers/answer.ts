@@ -2,9 +2,10 @@
  * HTTP answers as values, each with its outcome for the access log. Failures are RFC 9457 problem documents with a stable `code`
  * and, for the existing widget, a `message`.
  */
-import * as messages from "../../protocol/messages.ts"
+
 import { type ProblemDetails, problemBody, problems } from "../../protocol/problems.ts"
 import type { RateLimited } from "../../protocol/refusals.ts"
+import * as texts from "../../protocol/texts.ts"
 import type { SingleHeader } from "../../serving/repeated-headers.ts"
 import { type Failure, toProblem } from "./failures.ts"
 
@@ -68,7 +69,7 @@ export const failed = (error: Failure): Answer =>
 
 /** An address has exceeded `Security.StatusPerMinute`; nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>
-  refused(problems.askedTooOften.make(messages.askedTooOften(seconds), seconds))
+  refused(problems.askedTooOften.make(texts.askedTooOften(seconds), seconds))
 
 /** An unexpected failure; the log has the details. */
 export const internalError = refused(problems.internalError.make("An internal error occurred."))

@@ -4,7 +4,6 @@
  */
 
 import { Schema } from "effect"
-import * as messages from "../../protocol/messages.ts"
 import {
   type Problem,
   type ProblemDetails,
@@ -27,6 +26,7 @@ import {
   RateLimited,
   type StoreUnavailable,
 } from "../../protocol/refusals.ts"
+import * as texts from "../../protocol/texts.ts"
 import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../../protocol/ticket.ts"
 import type { TooManyConnections } from "../../push-channel/PushChannel.ts"
 
@@ -143,7 +143,7 @@ const requestFailures = {
   ),
   // the error's own message is only for the log
   StoreUnavailable: answered([problems.storeUnavailable], (_: StoreUnavailable) =>
-    problems.storeUnavailable.make(messages.storeUnavailable, STORE_RETRY),
+    problems.storeUnavailable.make(texts.storeUnavailable, STORE_RETRY),
   ),
 } satisfies Readonly<Record<RequestRefusal["_tag"], unknown>>
 

@@ -11,7 +11,7 @@ import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { warningOf } from "../../gatekeeper/outcomes.ts"
 import { limitKey } from "../../lib/ip/address.ts"
 import { type PushEvent, SilenceReport, sessionEvent } from "../../protocol/events.ts"
-import * as messages from "../../protocol/messages.ts"
+import * as texts from "../../protocol/texts.ts"
 import { type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
 import { type Answer, failed } from "../answers/answer.ts"
 import { toProblem } from "../answers/failures.ts"
@@ -92,8 +92,7 @@ export const makePush = (
       const { type } = message
       const answer = (event: PushEvent): Effect.Effect<void> => Effect.sync(() => opened.send(event))
       const refuse = (code: string, text: string): Effect.Effect<void> => answer({ type: "error", code, message: text })
-      if (limits.use(ticket, "command", undefined) !== undefined)
-        return refuse("rate_limited", messages.askedTooOften(60))
+      if (limits.use(ticket, "command", undefined) !== undefined) return refuse("rate_limited", texts.askedTooOften(60))
       if (type === "start") {
         const started = Effect.matchEffect(gatekeeper.start(ticket), {
           onFailure: (error) => {
@@ -107,11 +106,11 @@ export const makePush = (
       if (type === "leave") {
         // a start or a call that is under way ends later, and its end is pushed then
         const tellEnd = Effect.matchEffect(gatekeeper.attach(ticket), {
-          onFailure: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
+          onFailure: () => answer({ type: "ended", reason: "left", message: texts.ended("left") }),
           onSuccess: (event) => (event?.type === "ended" ? answer(event) : Effect.void),
         })
         return Effect.matchEffect(gatekeeper.leave(ticket), {
-          onFailure: () => refuse("store_unavailable", messages.storeUnavailable),
+          onFailure: () => refuse("store_unavailable", texts.storeUnavailable),
           onSuccess: () => tellEnd,
         })
       }

@@ -4,7 +4,7 @@
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { WebSocket } from "ws"
-import * as messages from "../../protocol/messages.ts"
+import * as texts from "../../protocol/texts.ts"
 import { BACKLOG_BYTES } from "../../push-channel/connection-table.ts"
 import type { AccessLogService } from "../access-log/access-log.ts"
 import { toProblem } from "../answers/failures.ts"
@@ -74,7 +74,7 @@ export const makeConnections = Effect.fnUntraced(function* (
         }),
       )
     const refusal = limits.use(ticket, "events", peer.address)
-    if (refusal !== undefined) return fail(messages.askedTooOften(MINUTE_SECONDS), refusal.status, refusal.outcome)
+    if (refusal !== undefined) return fail(texts.askedTooOften(MINUTE_SECONDS), refusal.status, refusal.outcome)
     return Effect.matchEffect(register(peer, ticket), {
       onSuccess: () => {
         limits.answered(ticket, peer.address, true)

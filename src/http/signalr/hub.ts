@@ -12,7 +12,7 @@ import { WebSocketServer } from "ws"
 import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { makeHeld } from "../../lib/held.ts"
 import { limitKey } from "../../lib/ip/address.ts"
-import * as messages from "../../protocol/messages.ts"
+import * as texts from "../../protocol/texts.ts"
 import { CONNECTIONS_PER_CALLER } from "../../push-channel/connection-table.ts"
 import { type PushChannel, TooManyConnections } from "../../push-channel/PushChannel.ts"
 import { header } from "../../serving/repeated-headers.ts"
@@ -97,7 +97,7 @@ export const makeHub = (
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
       if (!connectionsPerCaller.acquire(caller)) {
-        return failed(new TooManyConnections({ message: messages.tooManyConnections }))
+        return failed(new TooManyConnections({ message: texts.tooManyConnections }))
       }
       // the socket's close also covers a handshake that ws refuses, for which the callback is never called
       socket.once("close", () => connectionsPerCaller.release(caller))

@@ -1,5 +1,5 @@
 /**
- * The messages that a caller may read, except those of `refusals.ts`; pages show them unchanged. Messages for developers (an invalid
+ * The texts that a caller may read, except those of `refusals.ts`; pages show them unchanged. Texts for developers (an invalid
  * path, header or body) are written where the check is.
  */
 import type { TicketState } from "./ticket.ts"
