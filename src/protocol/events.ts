@@ -1,8 +1,8 @@
 /** What goes over the connection of a ticket: events to its page, and the page's commands and reports. */
 import { Schema } from "effect"
 import { accessOf } from "./credential.ts"
-import * as messages from "./messages.ts"
 import { isoTime, placeFields, Started } from "./outcomes.ts"
+import * as texts from "./texts.ts"
 import { type TicketState, Warning } from "./ticket.ts"
 
 const startBefore = Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601." })
@@ -54,14 +54,14 @@ export type PushEvent = typeof PushEvent.Type
 export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
   type: "ended",
   reason: state,
-  message: messages.ended(state),
+  message: texts.ended(state),
 })
 
 /** The event for a ticket that the store no longer knows, for instance after a restart without persistence. */
 export const lostEvent: PushEvent = {
   type: "ended",
   reason: "unknown",
-  message: messages.placeLost,
+  message: texts.placeLost,
 }
 
 /** The slot is reserved until `startBefore` (ms since 1970). */

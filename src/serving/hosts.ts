@@ -3,16 +3,6 @@
  * Its requests then are same-origin, and only their `Host` reveals them.
  */
 
-/** The names by which programs on the same machine reach the server. */
-const LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]"] as const
-
-/** The names in `Host` for a server on a loopback address; undefined for any other address. */
-export const loopbackNames = (address: string): ReadonlyArray<string> | undefined => {
-  const name = address.toLowerCase()
-  if (name !== "localhost" && !/^127(?:\.\d{1,3}){3}$/.test(name) && !/^(?:0*:)+0*1$/.test(name)) return undefined
-  return [...new Set([...LOOPBACK_HOSTS, name.includes(":") ? "[::1]" : name])]
-}
-
 /** A `Host` header's name without its port, in lower case. */
 const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
 

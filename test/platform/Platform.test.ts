@@ -5,10 +5,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
+import { sign } from "../../src/lib/standard-webhooks.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/calls/WebSessions.ts"
 import { SHUTDOWN_MILLIS } from "../../src/platform/http/server.ts"
 import * as Platform from "../../src/platform/Platform.ts"
-import { sign } from "../../src/platform/webhooks/sign.ts"
 import { running } from "./running.ts"
 import { type Scripted, scriptedServer, sessionConfig, until } from "./support.ts"
 
@@ -130,8 +130,11 @@ describe("the local platform", () => {
       })
       assert.strictEqual(sent?.headers["x-api-token"], "t0ken")
       const id = String(sent?.headers["webhook-id"])
-      const timestamp = Number(sent?.headers["webhook-timestamp"])
-      assert.strictEqual(sent?.headers["webhook-signature"], sign(signingSecret, id, timestamp, sent?.body ?? ""))
+      const timestamp = String(sent?.headers["webhook-timestamp"])
+      assert.strictEqual(
+        sent?.headers["webhook-signature"],
+        sign(Redacted.value(signingSecret), id, timestamp, sent?.body ?? ""),
+      )
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
       assert.strictEqual((yield* api.sessionStatus("default", webSessionId)).status, "over")
     }),

@@ -57,11 +57,11 @@ describe("a secret", () => {
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
       "http/console/ConsoleToken.ts",
-      "http/webhooks/verify.ts",
       "platform-api/cartesia/adapter.ts",
       "platform-api/daily/adapter.ts",
       "platform-api/elevenlabs/adapter.ts",
       "platform-api/generic/adapter.ts",
+      "platform-api/iqra/webhooks.ts",
       "platform-api/livekit/adapter.ts",
       "platform-api/livekit/jwt.ts",
       "platform-api/retell/adapter.ts",

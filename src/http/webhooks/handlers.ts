@@ -7,6 +7,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { UnreadOutcome } from "../../gatekeeper/calls/ReceiveWebhook.ts"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { webhooks as received } from "../../gatekeeper/metrics.ts"
+import { sessionIdsOf, verifyWebhook } from "../../platform-api/iqra/webhooks.ts"
 import { problems } from "../../protocol/problems.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { currentSettings } from "../../settings/current.ts"
@@ -20,7 +21,6 @@ import { headersOf, incoming, isForwarded, parseJson, readBody } from "../incomi
 import { currentAddressOf } from "../incoming/client-address.ts"
 import { makeWebhookLimits } from "./limits.ts"
 import { makeRefusedWebhooks } from "./refused.ts"
-import { sessionIdsOf, verifyWebhook } from "./verify.ts"
 
 const ended = (released: boolean) => answered(released ? "released" : "not_released", { released })
 

@@ -6,11 +6,10 @@
 import { Effect, Metric } from "effect"
 import { webhooks } from "../../gatekeeper/metrics.ts"
 import { onceAMinute } from "../../lib/throttled-log.ts"
-import type { Refusal } from "./verify.ts"
 
 /** Counts a refusal, and logs it unless one of this process was logged within the last minute. */
-export const makeRefusedWebhooks = (): ((refusal: Refusal) => Effect.Effect<void>) => {
-  const warn = onceAMinute<Refusal>((refusal, omitted) => {
+export const makeRefusedWebhooks = (): ((refusal: string) => Effect.Effect<void>) => {
+  const warn = onceAMinute<string>((refusal, omitted) => {
     const more = omitted === 0 ? "" : ` ${omitted} more were refused since the last warning.`
     return Effect.logWarning(
       `A session-ended webhook was refused. ${refusal} If the platform sent it, the slots of ended calls stay held until the gate asks the platform, for up to 4 minutes.${more}`,

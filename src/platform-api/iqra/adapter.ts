@@ -1,6 +1,6 @@
 /**
  * The default platform: IqraAI's REST API, in all versions that are known. A session is opened with its WebSocket URL. Its end is
- * reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
+ * reported to `/api/webhook/session-ended` (`webhooks.ts`).
  */
 
 import { DateTime, Effect, Redacted, Schema } from "effect"
@@ -13,8 +13,8 @@ import type { Call, Endpoint } from "../requests/transport.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import { chosenIn } from "../shared/vendor.ts"
 import { readAnswer } from "./answer.ts"
+import { checkWith } from "./check.ts"
 import { closeUnopened } from "./unopened.ts"
-import { verifyWith } from "./verify.ts"
 import {
   FeaturesData,
   HistoryData,
@@ -127,5 +127,5 @@ export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
     return (yield* closeUnopened(webSocketUrl)) || answer
   })
 
-  return { mint, capacity, status, list, end, check: verifyWith(call, campaign) }
+  return { mint, capacity, status, list, end, check: checkWith(call, campaign) }
 }

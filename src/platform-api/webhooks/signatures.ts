@@ -8,7 +8,7 @@ export const sha256 = (text: string, encoding: Encoding): string => createHash("
 export const hmacSha256 = (key: string | Buffer, text: string, encoding: Encoding): string =>
   createHmac("sha256", key).update(text).digest(encoding)
 
-/** How far the time of a signature may differ (ms). */
+/** How far the time of a signature may differ from the store's (ms); Standard Webhooks recommends 5 minutes. */
 export const TOLERANCE_MILLIS: number = 5 * 60_000
 
 /** Why the time of a signature, in ms or seconds in this header, is refused; undefined if it is recent. */

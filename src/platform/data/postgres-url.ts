@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import type { ConnectionOptions } from "node:tls"
 import { Effect, Redacted, Result } from "effect"
-import { loopbackNames } from "../../serving/hosts.ts"
+import { loopbackNames } from "../../lib/ip/loopback.ts"
 
 /** `prefer` uses TLS where the server offers it, without verifying the server. The others verify it, or do without. */
 export type TlsMode = "disable" | "prefer" | "require" | "verify-ca" | "verify-full"

@@ -8,11 +8,11 @@ import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/h
 import { monotonicMillis } from "../../lib/age.ts"
 import { makeHeld } from "../../lib/held.ts"
 import { retryAfterSeconds } from "../../lib/retry-after.ts"
+import { sign } from "../../lib/standard-webhooks.ts"
 import { WebCampaigns } from "../businesses/WebCampaigns.ts"
 import type { WebhookTarget } from "../model.ts"
 import { type Attempt, keptAnswer, keptHeaders, MAX_ANSWER_BYTES } from "./attempts.ts"
 import { NotPublic } from "./rules.ts"
-import { sign } from "./sign.ts"
 import { type Delivery, Webhooks } from "./Webhooks.ts"
 
 /** Timeout for a receiver, in milliseconds (reference/platform-api.md). */
@@ -29,7 +29,7 @@ export const isBusy = (ofUser: number, total: number): boolean => ofUser >= MAX_
 
 /** The headers that the request itself sets. */
 const ownHeaders = (target: WebhookTarget, { body, id }: Delivery, timestamp: number): Record<string, string> => {
-  const signature = target.signingSecret && sign(target.signingSecret, id, timestamp, body)
+  const signature = target.signingSecret && sign(Redacted.value(target.signingSecret), id, String(timestamp), body)
   return {
     "content-type": "application/json",
     "webhook-id": id,

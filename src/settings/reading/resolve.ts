@@ -3,9 +3,8 @@
  * rules across settings. All problems are collected before it fails.
  */
 import { Redacted, Result } from "effect"
-import ipaddr from "ipaddr.js"
+import { isLoopback, loopbackNames } from "../../lib/ip/loopback.ts"
 import { BLOCKS } from "../../protocol/refusals.ts"
-import { loopbackNames } from "../../serving/hosts.ts"
 import { type IpProvider, isHttpProvider, needsKey } from "../groups/ip-intel.ts"
 import { likelyMistakes, likelyMistakesIn } from "../mistakes/likely-mistakes.ts"
 import { placeholders } from "../mistakes/placeholders.ts"
@@ -75,9 +74,6 @@ const networkLookups = (
   }
   return given ?? Math.min(ofAll, Math.max(5, Math.ceil(ofAll / 10)))
 }
-
-const isLoopback = (host: string): boolean =>
-  host.toLowerCase() === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback")
 
 /**
  * The allowed names in `Host`; undefined allows any. On loopback without a proxy all callers are programs on this machine, which use

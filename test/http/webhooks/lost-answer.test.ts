@@ -1,7 +1,7 @@
 /** The repeat of a session-ended webhook that was answered 503 although the store had carried it out. */
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { sign } from "../../../src/http/webhooks/verify.ts"
+import { sign } from "../../../src/lib/standard-webhooks.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import { Store } from "../../../src/store/Store.ts"

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import { sign } from "../../../src/http/webhooks/verify.ts"
+import { sign } from "../../../src/lib/standard-webhooks.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
 import { Store } from "../../../src/store/Store.ts"
 import {

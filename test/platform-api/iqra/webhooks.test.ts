@@ -1,13 +1,11 @@
 /** Whether a webhook is the platform's, and which session it names. */
 import { describe, expect, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import {
-  type SignedRequest,
-  sessionIdsOf,
-  sign,
-  TOLERANCE_SECONDS,
-  verifyWebhook,
-} from "../../../src/http/webhooks/verify.ts"
+import { sign } from "../../../src/lib/standard-webhooks.ts"
+import { type SignedRequest, sessionIdsOf, verifyWebhook } from "../../../src/platform-api/iqra/webhooks.ts"
+import { TOLERANCE_MILLIS } from "../../../src/platform-api/webhooks/signatures.ts"
+
+const TOLERANCE_SECONDS = TOLERANCE_MILLIS / 1000
 
 // the published vector of Standard Webhooks
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

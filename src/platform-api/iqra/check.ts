@@ -150,7 +150,7 @@ const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =
   )
 
 /** Runs the checks one after the other; when the platform check fails, the others are skipped. */
-export const verifyWith = Effect.fnUntraced(function* (
+export const checkWith = Effect.fnUntraced(function* (
   read: Read,
   campaign: Campaign,
 ): Effect.fn.Return<ReadonlyArray<Finding>> {

@@ -2,16 +2,15 @@
  * Authenticates a session-ended webhook and reads its session ids. A sender authenticates with `X-Api-Token`, as in the .NET
  * middleware, or with a Standard Webhooks 1.0 signature over the raw body.
  *
- * The package `standardwebhooks` is not used: its HMAC is plain JavaScript, and it reads `Date.now` instead of the store's time.
- * `effect/crypto` has an asynchronous HMAC and nothing of Standard Webhooks. With `node:crypto` a signature is one expression.
+ * It is not among the adapter's `webhooks`, because it has an address and secrets of the whole gate: it ends sessions of any campaign,
+ * also for a host with a platform of its own.
  */
-import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
 import { equalsAny } from "../../lib/equal.ts"
+import { isLoopback } from "../../lib/ip/loopback.ts"
+import { sign } from "../../lib/standard-webhooks.ts"
 import type { SettingsTree } from "../../settings/Settings.ts"
-
-/** Maximum difference between a signature's timestamp and the store's time (Standard Webhooks recommends 5 minutes). */
-export const TOLERANCE_SECONDS = 5 * 60
+import { TOLERANCE_MILLIS } from "../webhooks/signatures.ts"
 
 export interface SignedRequest {
   readonly apiToken: string | undefined
@@ -25,21 +24,8 @@ export interface SignedRequest {
   readonly forwarded: boolean
 }
 
-/** Whether a socket's address is loopback, IPv4-mapped included. */
-export const isLoopback = (address: string | undefined): boolean =>
-  address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)
-
-/** `v1,<base64>` as Standard Webhooks signs `{id}.{timestamp}.{body}`; the secret is `whsec_` and base64. */
-export const sign = (secret: string, id: string, timestamp: string, body: string): string =>
-  `v1,${createHmac("sha256", Buffer.from(secret.replace(/^whsec_/, ""), "base64"))
-    .update(`${id}.${timestamp}.${body}`)
-    .digest("base64")}`
-
-/** Why a webhook is refused: a message that says what to change. */
-export type Refusal = string
-
 /**
- * Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated.
+ * Returns why a webhook is refused, saying what to change, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated.
  * Without one, webhooks are accepted from this machine only, and none if other machines reach the gate (`LocalWebhooks`).
  *
  * @param isUsed a campaign uses the default platform, whose webhook this is
@@ -49,7 +35,7 @@ export const verifyWebhook = (
   request: SignedRequest,
   nowMillis: number,
   isUsed = true,
-): Refusal | undefined => {
+): string | undefined => {
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
   // Even where only this machine reaches the gate: requests through a proxy on this machine come from
@@ -76,7 +62,7 @@ export const verifyWebhook = (
       : "Expected webhook-id, webhook-timestamp and webhook-signature."
   }
   if (!/^\d{1,12}$/.test(webhookTimestamp)) return "webhook-timestamp: Expected Unix seconds."
-  if (Math.abs(Number(webhookTimestamp) - nowMillis / 1000) > TOLERANCE_SECONDS) {
+  if (Math.abs(Number(webhookTimestamp) * 1000 - nowMillis) > TOLERANCE_MILLIS) {
     return "webhook-timestamp: The signature is too old or too new by the gate's clock."
   }
   const expected = secrets.map((secret) => sign(secret, webhookId, webhookTimestamp, rawBody))
