@@ -91,7 +91,14 @@ export const heldSlot = Struct({
 
 export type HeldSlot = typeof heldSlot.Type
 
-export const waitingTicket = Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite })
+export const waitingTicket = Struct({
+  ticket: Text,
+  seq: Finite,
+  /** what the caller is told; absent in answers of the version before */
+  position: optionalKey(Finite),
+  acceptedAt: Finite,
+  presentUntil: Finite,
+})
 export type WaitingTicket = typeof waitingTicket.Type
 
 /** What is known of the campaign's platform while it serves nobody (`fifo-queue/rules/shared/platform-state.ts`). Times in ms since 1970. */

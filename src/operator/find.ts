@@ -55,9 +55,11 @@ const matches = (
   first: number,
   { slotPage, waitingPage }: CampaignSnapshot,
 ): ReadonlyArray<FoundTicket> => [
-  ...waitingPage.flatMap(({ acceptedAt, ticket }, i) =>
-    ticket.startsWith(hash) ? [{ campaign, ticket, state: "waiting" as const, row: first + i, since: acceptedAt }] : [],
-  ),
+  ...waitingPage.flatMap(({ acceptedAt, position, ticket }, i) => {
+    if (!ticket.startsWith(hash)) return []
+    const found = { campaign, ticket, state: "waiting" as const, row: first + i, since: acceptedAt }
+    return [position === undefined ? found : { ...found, position }]
+  }),
   ...slotPage.flatMap(({ since, state, ticket }, i) =>
     ticket.startsWith(hash) ? [{ campaign, ticket, state, row: first + i, since }] : [],
   ),

@@ -109,6 +109,8 @@ export const FoundTicket = Struct({
   state: Literals(["waiting", "called", "starting", "live", "ending", "in_doubt"]),
   /** its row among the waiting tickets or among the slots, from 0 */
   row: Finite,
+  /** of one that waits: its place, as its caller is told it; absent in answers of the version before */
+  position: optionalKey(Finite),
   /** since when it waits or holds the slot; 0 when unknown */
   since: Finite,
 })

@@ -14,11 +14,11 @@
 import { encode, textOf } from "../../store/rules/native.ts"
 import type { Admitted, Waiting } from "../answers.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
-import { lastFairPlace, lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
+import { lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
 import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
 import { clockLagMillis } from "./shared/outage.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
-import { positionAt } from "./shared/position.ts"
+import { positionOfNewcomer } from "./shared/position.ts"
 import { type Step, settle } from "./shared/step.ts"
 import { shareOf, type Ticket } from "./shared/ticket.ts"
 
@@ -173,10 +173,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       accepted++
       const waitsBefore = waitingCounts[field] ?? 0
       const ticketSeq = textOf(seq + accepted)
-      const position =
-        places === undefined
-          ? positionAt(length)
-          : lastFairPlace(s, places, newcomer, seq + accepted, length, waitsBefore)
+      const position = positionOfNewcomer(s, places, newcomer, seq + accepted, length, waitsBefore)
       length++
       // one at a time: in Lua, pushing several at once creates a table
       records.push(id)

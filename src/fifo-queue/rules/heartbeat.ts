@@ -4,11 +4,11 @@
  */
 import type { Heartbeat, TicketHeartbeat } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
-import { isDisrupted, isPaused, pausedAnswer, positionOf, withSlots } from "./shared/line.ts"
+import { isDisrupted, isPaused, pausedAnswer, withSlots } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
 import { turnDeadline } from "./shared/outage.ts"
 import { servedWhileFull } from "./shared/platform-state.ts"
-import { positionAt } from "./shared/position.ts"
+import { positionOf } from "./shared/position.ts"
 import { meta, type Step } from "./shared/step.ts"
 import type { State } from "./shared/ticket.ts"
 
@@ -18,9 +18,7 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   const rank = db.zrank(keys.waiting, id)
   if (rank !== undefined) {
     if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
-    const waiting = context.share < 1 ? load(s, id) : undefined
-    const position = waiting === undefined ? positionAt(rank) : positionOf(s, id, waiting, rank)
-    return { state: "waiting", position }
+    return { state: "waiting", position: positionOf(s, id, rank) }
   }
   const ticket = load(s, id)
   // a waiting ticket that is not in the queue counts as unknown
@@ -33,7 +31,7 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   // the turn was ended, which changed the record
   const missed: State = (ticket as { state: State }).state
   return missed === "waiting"
-    ? { state: missed, position: positionOf(s, id, ticket, db.zrank(keys.waiting, id) ?? 0) }
+    ? { state: missed, position: positionOf(s, id, db.zrank(keys.waiting, id) ?? 0, ticket) }
     : { state: missed }
 }
 

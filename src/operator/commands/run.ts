@@ -3,7 +3,6 @@
 import { Clock, DateTime, Effect, Schedule } from "effect"
 import type { Action, ActionOutcome, PlatformState } from "../../fifo-queue/operator-schemas.ts"
 import { isKnownNumber } from "../../fifo-queue/rules/shared/platform-limit.ts"
-import { positionAt } from "../../fifo-queue/rules/shared/position.ts"
 import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
 import { type Campaigns, type FoundTicket, type Health, PLATFORM_CHECK_MILLIS, type View } from "../shapes.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
@@ -238,8 +237,8 @@ const find = (client: ConsoleClient, id: string) =>
       }),
   )
 
-const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string => {
-  const place = state === "waiting" ? `waiting, place ${positionAt(row)}` : state
+const lineOf = ({ campaign, position, since, state, ticket }: FoundTicket): string => {
+  const place = position === undefined ? state : `${state}, place ${position}`
   return printable(`${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${iso(since)}` : ""}`)
 }
 

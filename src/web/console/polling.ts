@@ -26,10 +26,9 @@ export interface Position {
 
 export const START: Position = { campaign: "", firstSlot: 0, firstPlace: 0, firstLine: 0, only: undefined }
 
-/** A view that contains the queue; its first waiting ticket has the place `firstPlace + 1`. */
+/** A view that contains the queue. */
 export interface QueueView extends View {
   readonly queue: NonNullable<View["queue"]>
-  readonly firstPlace: number
 }
 
 export interface Shown {
@@ -108,7 +107,7 @@ export const useGate = (client: Client, first: View | undefined, position: Posit
     setShown((before) => ({
       view,
       minutes: history.minutes(view.now),
-      queueView: queue === null ? before?.queueView : { ...view, queue, firstPlace },
+      queueView: queue === null ? before?.queueView : { ...view, queue },
     }))
     setState({ live: true, problem: queue === null ? STORE_UNAVAILABLE : "" })
   }

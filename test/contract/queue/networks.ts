@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { RECOUNT_MILLIS } from "../../../src/fifo-queue/rules/recount.ts"
 import { MAX_CLEARED_PER_STEP } from "../../../src/fifo-queue/rules/shared/call-next.ts"
+import { shortHash } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { type Rule, Store } from "../../../src/store/Store.ts"
 import type { Bench } from "../../support/queue-bench.ts"
@@ -337,6 +338,26 @@ export const networks = (test: QueueTest): void => {
         yield* q.end("session of s1")
         assert.deepStrictEqual(q.called(), ["n1"])
       }),
+  )
+
+  test("an operator sees each waiting ticket at the place that its caller is told", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(2)) yield* q.enter(id, { network: "flood" })
+      for (const id of ids(SLOTS - 2)) yield* q.enter(id.replace("t", "s"))
+      yield* crowd(q, "flood", 5)
+      yield* q.admit("n1", { network: "home" })
+      const waiting = q.line()
+      const told = yield* Effect.forEach(waiting, (id) =>
+        Effect.map(q.attach(id), (at) => [shortHash(id), at._tag === "waiting" ? at.position : 0]),
+      )
+      assert.deepInclude(told, [shortHash("n1"), 1])
+      const placesFrom = (firstPlace: number) =>
+        Effect.map(q.operator.snapshot({ firstPlace }), ({ waitingPage }) =>
+          waitingPage.map(({ position, ticket }) => [ticket, position]),
+        )
+      assert.deepStrictEqual(yield* placesFrom(0), told)
+      assert.deepStrictEqual(yield* placesFrom(4), told.slice(4))
+    }),
   )
 
   test("places follow a change of the slots", { slots: 4 }, (q) =>

@@ -62,6 +62,7 @@ export const operator = (test: QueueTest): void => {
           {
             ticket: hash("fourth-secret-ticket"),
             seq: 4,
+            position: 1,
             acceptedAt: began + 2_000,
             presentUntil: began + 2_000 + GRACE,
           },
@@ -76,8 +77,11 @@ export const operator = (test: QueueTest): void => {
       yield* q.wait("w1", "w2", "w3", "w4", "w5")
       const seen = yield* q.operator.snapshot({ firstSlot: 1, slots: 1, firstPlace: 2, places: 2 })
       assert.deepStrictEqual(
-        seen.waitingPage.map(({ ticket }) => ticket),
-        [hash("w3"), hash("w4")],
+        seen.waitingPage.map(({ position, ticket }) => [ticket, position]),
+        [
+          [hash("w3"), 3],
+          [hash("w4"), 4],
+        ],
       )
       assert.lengthOf(seen.slotPage, 1)
       assert.strictEqual(seen.waiting, 5)

@@ -9,6 +9,7 @@ import { isDisrupted, isPaused } from "../shared/line.ts"
 import { load, loadHolder, loadWaiting } from "../shared/load.ts"
 import { allowedByPlatform } from "../shared/platform-limit.ts"
 import { platformState, shownPlatformState } from "../shared/platform-state.ts"
+import { positionOf } from "../shared/position.ts"
 import { meta, type Step } from "../shared/step.ts"
 import { shortHash, type Ticket } from "../shared/ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
@@ -51,7 +52,8 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
     const ticket = loadWaiting(s, id)
     if (ticket !== undefined) {
       const presentUntil = s.db.zscore(s.keys.presence, id) ?? 0
-      page.push({ ticket: shortHash(id), seq: ticket.seq, acceptedAt: ticket.accepted, presentUntil })
+      const position = positionOf(s, id, first + page.length, ticket)
+      page.push({ ticket: shortHash(id), seq: ticket.seq, position, acceptedAt: ticket.accepted, presentUntil })
     }
   }
   return page

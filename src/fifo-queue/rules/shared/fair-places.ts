@@ -8,7 +8,7 @@
  * - the older tickets of other networks for which their networks have room, and
  * - all older tickets of its own network.
  *
- * That is the place which is shown. It may still grow, when a network that is passed over gets room again, but never is it worse than the
+ * Of that the place is made which is shown (`position.ts`). It may still grow, when a network that is passed over gets room again, but never is it worse than the
  * number of calls that come first.
  *
  *   - `near` holds the waiting tickets for which their network has room, by their order of acceptance; one without a network always has
@@ -22,7 +22,6 @@
 import { ALL, beginsWith, numberOf, textOf, withoutBeginning, wordsOf } from "../../../store/rules/native.ts"
 import { loadWaiting } from "./load.ts"
 import { isKnownNumber } from "./platform-limit.ts"
-import { positionAt } from "./position.ts"
 import { meta, type Step } from "./step.ts"
 import { networkEntry, shareOf, type Ticket } from "./ticket.ts"
 
@@ -121,21 +120,21 @@ export const noteHeld = (s: Step, { network = "" }: Ticket, by: number): void =>
 }
 
 /**
- * The place of a waiting ticket. `rank` is how many older tickets wait.
+ * How many are called before a waiting ticket, at least. `rank` is how many older tickets wait.
  * @lazy
  */
-export const placeOf = (s: Step, id: string, ticket: Ticket, rank: number): number => {
+export const calledBefore = (s: Step, id: string, ticket: Ticket, rank: number): number => {
   const cap = madeCap(s)
-  if (cap === 0) return positionAt(rank)
+  if (cap === 0) return rank
   const { near } = s.keys
   const before = s.db.zcard(near) - s.db.zcountFrom(near, ticket.seq)
   const { network = "" } = ticket
-  if (network === "") return positionAt(Math.min(rank, before))
+  if (network === "") return Math.min(rank, before)
   const own = s.db.zrank(s.keys.crowds, networkEntry(id, ticket))
   // an older gate has accepted it
-  if (own === undefined) return positionAt(rank)
+  if (own === undefined) return rank
   const beyond = own - (firstRank(s, network) ?? 0) - roomOf(s, network, cap)
-  return positionAt(Math.min(rank, before + Math.max(0, beyond)))
+  return Math.min(rank, before + Math.max(0, beyond))
 }
 
 /**
@@ -183,10 +182,10 @@ export const lastPlacesOf = (s: Step, made: number, length: number): LastPlaces 
 }
 
 /**
- * The place of a newcomer that waits, behind `rank` others of whom `own` are of its network.
+ * How many are called before a newcomer that waits, behind `rank` others of whom `own` are of its network.
  * @lazy
  */
-export const lastFairPlace = (
+export const calledBeforeNewcomer = (
   s: Step,
   places: LastPlaces,
   { id, network }: { readonly id: string; readonly network: string },
@@ -208,7 +207,7 @@ export const lastFairPlace = (
     places.near.push(id)
     places.before = before + 1
   }
-  return positionAt(Math.min(rank, before + Math.max(0, own - room)))
+  return Math.min(rank, before + Math.max(0, own - room))
 }
 
 /**

@@ -6,11 +6,11 @@ import type { EndState } from "../../../protocol/ticket.ts"
 import { numberOf } from "../../../store/rules/native.ts"
 import type { Hindrances, Waiting } from "../../answers.ts"
 import { noteSilence, noteStop } from "./ending.ts"
-import { capOf, noteGone, noteHeld, noteWaiting, placeOf } from "./fair-places.ts"
+import { capOf, noteGone, noteHeld, noteWaiting } from "./fair-places.ts"
 import { load, save } from "./load.ts"
 import { isKnownNumber, limitByPlatform } from "./platform-limit.ts"
 import { servedWhileFull } from "./platform-state.ts"
-import { positionAt } from "./position.ts"
+import { positionOf } from "./position.ts"
 import { meta, notify, type Step, settle } from "./step.ts"
 import { doubtId, networkEntry, type State, type Ticket } from "./ticket.ts"
 
@@ -119,14 +119,10 @@ export const withSlots = <A extends Hindrances>(s: Step, answer: A, served: numb
   return { ...answer, slots: served === undefined ? slots : Math.min(served, slots) }
 }
 
-/** The place of a waiting ticket; `rank` is how many older tickets wait. */
-export const positionOf = (s: Step, id: string, ticket: Ticket, rank: number): number =>
-  s.context.share < 1 ? placeOf(s, id, ticket, rank) : positionAt(rank)
-
 export const place = (s: Step, id: string, ticket: Ticket): Waiting => {
   const all: Waiting = {
     _tag: "waiting",
-    position: positionOf(s, id, ticket, s.db.zrank(s.keys.waiting, id) ?? 0),
+    position: positionOf(s, id, s.db.zrank(s.keys.waiting, id) ?? 0, ticket),
     length: s.db.zcard(s.keys.waiting),
     averageMillis: meta(s, "averageMillis"),
     disrupted: isDisrupted(s),

@@ -1,7 +1,6 @@
 /** Finds a caller by the hash of the ticket, which the lists, the activity log and the gate's log lines show. */
 import type { JSX } from "preact"
 import { useRef, useState } from "preact/hooks"
-import { positionAt } from "../../../fifo-queue/rules/shared/position.ts"
 import type { Found, FoundTicket } from "../../../operator/shapes.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { Field } from "../../shared/parts/form.tsx"
@@ -13,8 +12,10 @@ const HASH = /^[0-9a-f]{4,10}$/i
 /** Moves the focus to the field. */
 export const focusSearch = (): void => document.querySelector<HTMLInputElement>(".search input")?.focus()
 
-const whereOf = ({ row, state }: FoundTicket): string =>
-  state === "waiting" ? `number ${count(positionAt(row))} in the queue` : slotState[state].toLowerCase()
+const whereOf = ({ position, state }: FoundTicket): string => {
+  if (state !== "waiting") return slotState[state].toLowerCase()
+  return position === undefined ? "in the queue" : `number ${count(position)} in the queue`
+}
 
 /** The tickets found before and now; pages overlap, so a ticket may be found twice. */
 const joined = (before: Found["found"], now: Found["found"]): Found["found"] => {

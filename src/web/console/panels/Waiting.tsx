@@ -2,7 +2,6 @@
 
 import type { JSX } from "preact"
 import type { WaitingTicket } from "../../../fifo-queue/operator-schemas.ts"
-import { positionAt } from "../../../fifo-queue/rules/shared/position.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { type ActionButton, waitingButtons } from "../actions.ts"
 import { Mark } from "../parts/Mark.tsx"
@@ -11,8 +10,6 @@ import { ListPanel } from "../parts/Panel.tsx"
 import { RowActions } from "../parts/RowActions.tsx"
 import { type QueueView, ROWS } from "../polling.ts"
 import { count, duration, whyWaiting } from "../words.ts"
-
-type Row = WaitingTicket & { readonly place: number }
 
 export const Waiting = ({
   view,
@@ -32,18 +29,13 @@ export const Waiting = ({
     note={view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now)}
     empty="No one is waiting."
     columns={columnsOf(view?.now ?? 0, onAct)}
-    items={rowsOf(view)}
+    items={view?.queue.waitingPage ?? []}
     keyOf={({ seq }) => seq}
   />
 )
 
-const rowsOf = (view: QueueView | undefined): ReadonlyArray<Row> =>
-  view === undefined
-    ? []
-    : view.queue.waitingPage.map((ticket, i) => ({ ...ticket, place: positionAt(view.firstPlace + i) }))
-
-const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<Row>> => [
-  { title: "Place", cell: ({ place }) => count(place) },
+const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<WaitingTicket>> => [
+  { title: "Place", cell: ({ position }) => (position === undefined ? "" : count(position)) },
   { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
   { title: "Wait", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
   { title: "Presence", cell: ({ presentUntil }) => <Presence left={presentUntil - now} /> },
