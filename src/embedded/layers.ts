@@ -41,7 +41,7 @@ const OVER_STORE = [RateLimiter, FifoQueue, Admission]
  * and a warning says so.
  */
 export const layerGate = sayingUnused(
-  lazyLayer(async () => (await import("../gatekeeper/as-configured.ts")).layer),
+  lazyLayer(async () => (await import("./as-configured.ts")).layer),
   "layerGate",
   [Store, IpIntel, PlatformApi, PushChannel, ...OVER_STORE],
   "To replace one, use layerGatekeeper or layerGatekeeperNoDeps.",
@@ -52,7 +52,7 @@ export const layerGate = sayingUnused(
  * and queue use the `Store`: a `RateLimiter`, `FifoQueue` or `Admission` that the host provides to it is not used, and a warning says so.
  */
 export const layerGatekeeper = sayingUnused(
-  lazyLayer(async () => (await import("../gatekeeper/as-configured.ts")).layerNoDeps),
+  lazyLayer(async () => (await import("./as-configured.ts")).layerNoDeps),
   "layerGatekeeper",
   OVER_STORE,
   "To replace one, use layerGatekeeperNoDeps, which takes all three.",

@@ -9,10 +9,11 @@
 import { Context, Effect, Layer, type Tracer } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
-import { hasTracer, inSpan } from "../lib/spans.ts"
+import { hasTracer } from "../lib/spans.ts"
 import { spanFrom, traceparentOf } from "../lib/trace-context.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Steps } from "./Steps.ts"
+import { inSpan } from "./spans.ts"
 
 /** The number of tickets whose traces are remembered. */
 const MAX_REMEMBERED = 10_000

@@ -10,7 +10,6 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { CallerNames } from "../caller-names/CallerNames.ts"
-import { tracing } from "../lib/spans.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Tickets } from "./calls/Tickets.ts"
 import { Admit } from "./checks/Admit.ts"
@@ -19,6 +18,7 @@ import { campaignOf, Validate } from "./checks/Validate.ts"
 import type { Gatekeeper } from "./Gatekeeper.ts"
 import * as metrics from "./metrics.ts"
 import { Shutdown, type Work } from "./Shutdown.ts"
+import { tracing } from "./spans.ts"
 import { Traces } from "./Traces.ts"
 
 export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service"], "request">>()(

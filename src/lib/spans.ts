@@ -3,13 +3,12 @@
  *
  * No span holds a secret, a ticket, a session's URL or a caller's address. That is why a span of the gate does not end with the
  * effect's own exit: a result has a URL, `Queued` has a ticket, and the message of an error or a defect may quote anything.
- * Refusals are answers, not errors: they end a span as successes, with their tag as `voicegate.outcome`.
+ * A failure that is an answer to a caller ends a span as a success, with its tag as `voicegate.outcome`.
  *
  * Without a tracer, `Effect.withSpan` costs 5 µs, and `inSpan` 0.1 µs. A layer of the hot path checks once whether there is a tracer
  * (`tracing`); without one its functions stay as they are.
  */
 import { Cause, Clock, Effect, Exit, type Fiber, Predicate, Tracer } from "effect"
-import { type RequestRefusal, refusalOutcomes } from "../protocol/refusals.ts"
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
@@ -22,24 +21,13 @@ export interface SpanOptions<A> {
   readonly continues?: Tracer.ExternalSpan | undefined
   /** a span of another trace that led to it */
   readonly link?: Tracer.AnySpan | undefined
+  /** the tags of failures that are no errors */
+  readonly answers?: ReadonlySet<string> | undefined
   /** attributes of a success */
   readonly result?: (value: A) => Attributes
   /** called with the span when it begins */
   readonly begun?: ((span: Tracer.Span) => void) | undefined
 }
-
-/** Failures of a request that are not answers to its caller. */
-const ERRORS: ReadonlySet<string> = new Set<RequestRefusal["_tag"]>(["PlatformUnavailable", "StoreUnavailable"])
-
-/** Outcomes in the error channel that are answers to a caller. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  ...Object.keys(refusalOutcomes).filter((tag) => !ERRORS.has(tag)),
-  "Queued",
-  "NotYourTurn",
-  "TicketUnknown",
-  "TicketOver",
-  "CredentialRefused",
-])
 
 const isTraced = ({ cache: { tracer, tracerEnabled } }: Fiber.Fiber<unknown, unknown>): boolean =>
   tracerEnabled && tracer !== undefined && tracer !== Tracer.nativeTracer
@@ -80,7 +68,7 @@ export const withoutMessage = (error: unknown): Error =>
 /** The end of a span: its exit without the result and without any message, and the attributes of the outcome. */
 const endOf = <A, E>(
   exit: Exit.Exit<A, E>,
-  result: SpanOptions<A>["result"],
+  { answers, result }: SpanOptions<A>,
 ): readonly [exit: Exit.Exit<void, Error>, attributes: Attributes] => {
   if (Exit.isSuccess(exit)) return [Exit.void, result?.(exit.value) ?? {}]
   const { cause } = exit
@@ -88,7 +76,7 @@ const endOf = <A, E>(
   if (failure !== undefined) {
     const tag = tagOf(failure.error)
     const attributes = { "voicegate.outcome": tag, ...reasonOf(failure.error) }
-    return [REFUSALS.has(tag) ? Exit.void : Exit.fail(withoutMessage(failure.error)), attributes]
+    return [answers?.has(tag) ? Exit.void : Exit.fail(withoutMessage(failure.error)), attributes]
   }
   const defect = cause.reasons.find(Cause.isDieReason)?.defect
   if (defect === undefined) return [Exit.interrupt(), { "voicegate.outcome": "interrupted" }]
@@ -102,13 +90,11 @@ const addTo = (span: Tracer.Span, attributes: Attributes): void => {
 
 /** Runs an effect in a span, if its fiber has a tracer. For what is not on the hot path. */
 export const inSpan =
-  <A>(
-    name: string,
-    { attributes, begun, continues, kind = "internal", link, result, root = false }: SpanOptions<A> = {},
-  ) =>
+  <A>(name: string, options: SpanOptions<A> = {}) =>
   <B extends A, E, R>(effect: Effect.Effect<B, E, R>): Effect.Effect<B, E, R> =>
     Effect.withFiber((fiber) => {
       if (!isTraced(fiber)) return effect
+      const { attributes, begun, continues, kind = "internal", link, root = false } = options
       const current = root ? undefined : fiber.cache.span
       const parent = continues?.traceId === current?.traceId ? undefined : continues
       const links = [link, parent === undefined ? undefined : current]
@@ -118,7 +104,7 @@ export const inSpan =
         begun?.(span)
         return Effect.onExit(asChildOf(span)(effect), (exit) =>
           Effect.map(Clock.Clock, (clock) => {
-            const [end, outcome] = endOf(exit, result)
+            const [end, outcome] = endOf(exit, options)
             addTo(span, outcome)
             // the first end counts, so `useSpan` does not end it with the effect's own exit
             span.end(clock.currentTimeNanosUnsafe(), end)

@@ -4,10 +4,10 @@
  */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { HttpClient } from "effect/http"
+import * as Gate from "../embedded/as-configured.ts"
 import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import * as Queue from "../fifo-queue/layer.ts"
 import type { QueueStep } from "../fifo-queue/QueueStep.ts"
-import * as Gate from "../gatekeeper/as-configured.ts"
 import { MovedBefore } from "../gatekeeper/background/StoreOutage.ts"
 import * as StartupChecks from "../gatekeeper/background/startup-checks.ts"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"

@@ -9,6 +9,7 @@ import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntelSetupError } from "../ip-intel/facts.ts"
 import { makeProcessActivity } from "../operator/heartbeat.ts"
 import { Operator } from "../operator/Operator.ts"
+import { Reload, type ReloadOutcome } from "../operator/Reload.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { changesOf } from "../settings/changes.ts"
 import { Reloadable } from "../settings/current.ts"
@@ -19,7 +20,6 @@ import { Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
 import { delegateGatekeeper, delegateOperator } from "./delegate.ts"
 import { type Generation, makeGeneration } from "./generation.ts"
-import { Reload, type ReloadOutcome } from "./Reload.ts"
 
 const refused = (...problems: ReadonlyArray<string>): ReloadOutcome => ({ _tag: "refused", problems })
 

@@ -1,7 +1,7 @@
 /** A whole gate in memory, for tests. */
 import { Effect, Layer } from "effect"
+import { layerNoDeps } from "../embedded/as-configured.ts"
 import type { GateSettings } from "../embedded/settings.ts"
-import { layerNoDeps } from "../gatekeeper/as-configured.ts"
 import * as PushChannel from "../push-channel/layer.ts"
 import { settingsFrom } from "../settings/given.ts"
 import { Settings } from "../settings/Settings.ts"

@@ -7,7 +7,7 @@ import { Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
-import { Reload } from "../../src/reload/Reload.ts"
+import { Reload } from "../../src/operator/Reload.ts"
 import { load, reload, request, SALES, withGate } from "./support.ts"
 
 describe("a reload", () => {

@@ -4,8 +4,8 @@
  * alone.
  */
 import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
+import { layerNoDeps } from "../../src/embedded/as-configured.ts"
 import { STALLED_AFTER_MILLIS } from "../../src/fifo-queue/reach.ts"
-import { layerNoDeps } from "../../src/gatekeeper/as-configured.ts"
 import { Secrets } from "../../src/gatekeeper/Campaigns.ts"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/Shutdown.ts"

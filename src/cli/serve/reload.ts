@@ -1,9 +1,9 @@
 /** Reloads the settings of the running process on SIGHUP, and those of the other processes after a reload through the console. */
 import { Effect, Layer, type Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
+import { Reload } from "../../operator/Reload.ts"
 import * as PushChannel from "../../push-channel/layer.ts"
 import * as ReloadLayer from "../../reload/layer.ts"
-import { Reload } from "../../reload/Reload.ts"
 import type { SettingsInvalid } from "../../settings/problems.ts"
 import type { LoadedSettings } from "../../settings/reading/resolve.ts"
 import * as Store from "../../store/layer.ts"

@@ -1,7 +1,7 @@
 /** Serves the gate until the process is stopped, and makes sure that it exits within nine seconds plus `Server.DrainSeconds`. */
 import { setFlagsFromString } from "node:v8"
 import { Effect, Layer } from "effect"
-import * as Gate from "../../gatekeeper/as-configured.ts"
+import * as Gate from "../../embedded/as-configured.ts"
 import * as AccessLog from "../../http/access-log/access-log.ts"
 import { CurrentMetricsSource } from "../../http/documents/metrics.ts"
 import { GateServer, type Options } from "../../http/Listeners.ts"

@@ -2,13 +2,13 @@
 
 import { Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
 import { plainExpectation } from "../../lib/plain-expectation.ts"
-import { tracing } from "../../lib/spans.ts"
 import { oneForm } from "../../lib/visible-text.ts"
 import { type FieldIssue, InvalidRequest, stackless } from "../../protocol/refusals.ts"
 import { type SessionConfig, SessionRequest } from "../../protocol/request.ts"
 import { TRANSPORTS } from "../../settings/groups/campaign.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import { Campaigns } from "../Campaigns.ts"
+import { tracing } from "../spans.ts"
 
 export interface Validated {
   readonly campaign: Campaign

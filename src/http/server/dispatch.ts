@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
-import { tracing } from "../../lib/spans.ts"
+import { tracing } from "../../gatekeeper/spans.ts"
 import { runInPhase } from "../../lib/tick-phases.ts"
 import { compactBody, drainBody } from "../../serving/compact-body.ts"
 import type { HostCheck } from "../../serving/hosts.ts"

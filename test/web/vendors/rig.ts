@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
-import * as Gate from "../../../src/gatekeeper/as-configured.ts"
+import * as Gate from "../../../src/embedded/as-configured.ts"
 import { WidgetFiles } from "../../../src/http/documents/widget-files.ts"
 import { Listeners } from "../../../src/http/Listeners.ts"
 import * as ListenersLayer from "../../../src/http/server/listeners.ts"

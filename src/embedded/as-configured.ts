@@ -3,14 +3,14 @@ import { Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as Admission from "../admission/layer.ts"
 import * as FifoQueue from "../fifo-queue/layer.ts"
+import * as StartupChecks from "../gatekeeper/background/startup-checks.ts"
+import * as Gatekeeper from "../gatekeeper/layer.ts"
 import { IpIntel } from "../ip-intel/IpIntel.ts"
 import * as Operator from "../operator/layer.ts"
 import * as PlatformApi from "../platform-api/layer.ts"
 import * as PushChannel from "../push-channel/layer.ts"
 import * as RateLimiter from "../rate-limiter/layer.ts"
 import * as Store from "../store/layer.ts"
-import * as StartupChecks from "./background/startup-checks.ts"
-import * as Gatekeeper from "./layer.ts"
 
 /** The gatekeeper and its operator over a queue and other services that the caller provides. Limits use its `Store`. */
 export const layerOverQueue = Operator.layer.pipe(
