@@ -40,6 +40,7 @@ const canShareCommand = (cluster: boolean, a: AnyAsk, b: AnyAsk): boolean =>
   isSame(a.keys, b.keys) &&
   (cluster ? isSame(a.ownKeys ?? NO_KEYS, b.ownKeys ?? NO_KEYS) : a.ownKeys?.length === b.ownKeys?.length)
 
+/** A cache, and no state: a campaign's calls have one context, until its settings change. */
 const contexts = new WeakMap<object, string>()
 const contextJson = (context: object): string => {
   const known = contexts.get(context)

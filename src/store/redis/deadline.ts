@@ -53,6 +53,7 @@ export const makeDeadlines = (client: Redis | Cluster): Deadlines => {
     return { measure: Effect.void, measuring, next }
   }
 
+  /** by node, since ioredis makes a new client for each that joins */
   const offsets = new WeakMap<Redis, number>()
   const measureNode = (node: Redis): Effect.Effect<ReadonlyArray<number>> =>
     Effect.suspend(() => {

@@ -43,7 +43,7 @@ class Series {
   }
 }
 
-/** The series of each registry, by command, since several stores of a process share a registry. */
+/** The series of each registry, by command: several stores of a process share a registry, which cannot be asked for what is registered. */
 const seriesOf = new WeakMap<object, Map<string, Series>>()
 
 /** Makes a wrapper that records how long a command takes: from now until `done` is called. */

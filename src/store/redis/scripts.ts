@@ -15,7 +15,7 @@ const SENT_AT_ONCE = 4
 
 const sha1 = (text: string): string => createHash("sha1").update(text).digest("hex")
 
-/** SHA-1 digests of the rules' Lua, for EVALSHA. */
+/** SHA-1 digests of the rules' Lua, for EVALSHA. A cache, and no state: the digest follows from the rule alone. */
 const digests = new WeakMap<SentRule, string>()
 export const digestOf = (rule: SentRule): string => {
   const known = digests.get(rule) ?? sha1(rule.lua)

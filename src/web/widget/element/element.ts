@@ -8,7 +8,7 @@ import { loadExtras, loadScreens, loadVisit, type VisitPart } from "../client/lo
 import type { VoiceAgentOptions } from "../client/options.ts"
 import type { VoiceAgentState } from "../client/state.ts"
 import { parse } from "../gate/json.ts"
-import { createLanguages } from "../languages/languages.ts"
+import { createLanguages } from "../languages/current-language.ts"
 import { createSwitcher } from "../languages/switcher.ts"
 import type { Action } from "../screens/parts.ts"
 import { createAttention } from "../waiting/attention.ts"

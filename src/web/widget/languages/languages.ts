@@ -1,88 +1,40 @@
-/**
- * The language of a widget's texts: the one that the visitor chose, else that of `lang` at the element or its nearest ancestor, else
- * the browser's. English is in the bundle. Every other language is a file of the gate (`widget/languages/{name}.json`), loaded when it
- * is needed; when that fails, the texts are in English.
- */
+/** The languages that the widget has texts in, and how a language tag (BCP 47) finds one. A new one is a file here, and a name in `NAMES`. */
+import type { Fields } from "../gate/json.ts"
 
-import { gateUrl } from "../client/options.ts"
-import { type Fields, parse } from "../gate/json.ts"
-import { ENGLISH, isRightToLeft, type Language, localeOf, match } from "./language-tags.ts"
+/** The names of the files, and English. */
+export const NAMES: ReadonlyArray<string> = "en ar cs de es fr he hi it ja ko nl pl pt sv tr uk zh-Hans".split(" ")
 
-const loading = new Map<string, Promise<Fields>>()
-
-/** The texts of a file, once for all widgets of the page; a failed load is tried again the next time. */
-const load = (url: string): Promise<Fields> => {
-  let texts = loading.get(url)
-  if (texts === undefined) {
-    texts = fetch(url).then(async (response) => parse(await (response.ok ? response.text() : Promise.reject())))
-    texts.catch(() => loading.delete(url))
-    loading.set(url, texts)
-  }
-  return texts
+export interface Language {
+  /** one of `NAMES` */
+  readonly name: string
+  /** BCP 47, for numbers, times and plural forms; with the digits of the running clocks, which are Latin */
+  readonly locale: string
+  /** by key; English stands in for missing ones */
+  readonly texts: Fields
 }
 
-/** `lang` of the element or its nearest ancestor, also outside of its shadow root; empty if there is none. */
-const pageLanguage = (element: Element): string => {
-  const holder = element.closest<HTMLElement>("[lang]")
-  const root = element.getRootNode()
-  return holder === null && root instanceof ShadowRoot ? pageLanguage(root.host) : (holder?.lang ?? "")
-}
+export const ENGLISH: Language = { name: "en", locale: "en", texts: {} }
 
-export interface Languages {
-  readonly current: () => Language
-  /** Finds the language again and loads it; resolves when its texts, or English, can be shown. */
-  readonly update: () => Promise<void>
-  /** Sets the language and the direction of an element with the texts. */
-  readonly mark: (shown: Element) => void
-}
-
-export interface LanguagesOptions {
-  /** the visitor's choice */
-  readonly chosen: () => string | undefined
-  /** whether the page has texts of its own, which are in the page's language */
-  readonly hasOwnTexts: () => boolean
-  /** called when there are other texts to show */
-  readonly changed: () => void
-}
-
-export const createLanguages = (
-  element: HTMLElement,
-  { changed, chosen, hasOwnTexts }: LanguagesOptions,
-): Languages => {
-  let loaded = ENGLISH
-  let wanted = ENGLISH.locale
-  let pending = Promise.resolve()
-  const ownLocale = (): string | undefined =>
-    hasOwnTexts() ? localeOf(chosen() ?? pageLanguage(element)) : loaded.locale
-  const current = (): Language => ({ ...loaded, locale: ownLocale() ?? loaded.locale })
-  const use = async (language: Language): Promise<void> => {
-    const gate = element.getAttribute("gate") ?? undefined
-    const url = gateUrl({ gate }, `widget/languages/${language.name}.json`).href
-    const texts = language.name === "en" ? {} : await load(url).catch(() => undefined)
-    // another language is wanted by now
-    if (language.locale !== wanted) return
-    loaded = texts === undefined ? ENGLISH : { ...language, texts }
-    // so that the next update tries again
-    wanted = loaded.locale
-    changed()
-  }
-  return {
-    current,
-    update: () => {
-      const found = [chosen() ?? "", pageLanguage(element), ...navigator.languages].map(match)
-      const language = found.find((each) => each !== undefined) ?? ENGLISH
-      if (language.locale !== wanted) {
-        wanted = language.locale
-        pending = use(language)
-      }
-      return pending
-    },
-    mark: (shown) => {
-      const { locale } = current()
-      shown.setAttribute("lang", new Intl.Locale(locale).baseName)
-      // texts of a page that does not say its language have the page's direction
-      const inherited = element.hasAttribute("dir") || ownLocale() === undefined
-      shown.setAttribute("dir", inherited ? "" : isRightToLeft(locale) ? "rtl" : "ltr")
-    },
+/** The language of a tag such as `de-AT` or `zh-CN`, without its texts; undefined if there is none. */
+export const match = (tag: string): Language | undefined => {
+  try {
+    const { language, script } = new Intl.Locale(tag).maximize()
+    const name = NAMES.find((each) => each === language || each === `${language}-${script}`)
+    return name === undefined
+      ? undefined
+      : { name, locale: new Intl.Locale(tag, { numberingSystem: "latn" }).toString(), texts: {} }
+  } catch {
+    return undefined
   }
 }
+
+/** The tag for numbers in the page's own texts, which may be in any language that the browser knows. */
+export const localeOf = (tag: string): string | undefined => {
+  try {
+    return match(tag)?.locale ?? Intl.NumberFormat.supportedLocalesOf(tag)[0]
+  } catch {
+    return undefined
+  }
+}
+
+export const isRightToLeft = (locale: string): boolean => /^(ar|dv|fa|he|ks|ps|sd|ug|ur|yi)\b/.test(locale)

@@ -1,6 +1,6 @@
 /** The optional choice of a language among those that the page offers (`languages="en de fr"`), each named in itself. */
 import { h } from "../screens/dom.ts"
-import { match } from "./language-tags.ts"
+import { match } from "./languages.ts"
 
 /** The choice holds for all pages of the site. */
 const KEY = "voicegate.language"

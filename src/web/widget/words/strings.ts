@@ -4,7 +4,7 @@
  * the widget's language.
  */
 import type { extraStrings } from "../extras/extra-strings.ts"
-import type { Language } from "../languages/language-tags.ts"
+import type { Language } from "../languages/languages.ts"
 import { fill, isText, type Text } from "./fill.ts"
 
 export const defaultStrings = {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest"
 import { failures } from "../../../../src/http/answers/failures.ts"
 import { TicketState } from "../../../../src/protocol/ticket.ts"
 import { extraStrings } from "../../../../src/web/widget/extras/extra-strings.ts"
-import { match, NAMES } from "../../../../src/web/widget/languages/language-tags.ts"
+import { match, NAMES } from "../../../../src/web/widget/languages/languages.ts"
 import type { Text } from "../../../../src/web/widget/words/fill.ts"
 import { createSay, defaultStrings } from "../../../../src/web/widget/words/strings.ts"
 
@@ -55,6 +55,13 @@ describe("the languages of the widget", () => {
   it("are 15 at least besides English, and each has a file", () => {
     expect(files.length).toBeGreaterThanOrEqual(15)
     expect(["en", ...files].toSorted()).toEqual(NAMES.toSorted())
+  })
+
+  it("are all named in the documents", () => {
+    const pages = readFileSync(new URL("../../../../src/docs/embedding.md", import.meta.url), "utf8")
+    const listed = /^The texts are in [^.]*\./m.exec(pages)?.[0] ?? ""
+    const names = new Intl.DisplayNames("en", { type: "language" })
+    for (const name of NAMES) expect(listed).toContain(names.of(name.split("-")[0] ?? name))
   })
 
   it("are found by what browsers and pages call them", () => {

@@ -1,5 +1,5 @@
 /** The code that embeds the widget of a gate, and the address of its preview. */
-import { match } from "../../../widget/languages/language-tags.ts"
+import { match } from "../../../widget/languages/languages.ts"
 
 export interface EmbedInput {
   /** the gate's origin */
