@@ -1,6 +1,6 @@
 /**
  * Detects when this gate could not reach the store, per campaign, and reports it before the next step (`reportOutage`
- * in `./rules/gates.ts`): no step may judge callers whom an outage prevented from acting before the store knows
+ * in `./rules/gate-reports.ts`): no step may judge callers whom an outage prevented from acting before the store knows
  * of the outage.
  */
 import { Clock, Deferred, Effect } from "effect"

@@ -5,7 +5,7 @@
  */
 
 import { Clock, Context, Effect, Layer } from "effect"
-import { shortHash } from "../fifo-queue/rules/shared/ticket.ts"
+import { shortHash } from "../fifo-queue/short-hash.ts"
 import { noteOmitted } from "../lib/log-loss.ts"
 import type { TicketState } from "../protocol/ticket.ts"
 

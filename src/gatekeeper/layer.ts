@@ -39,9 +39,9 @@ import * as Internals from "./Internals.ts"
 import * as metrics from "./metrics.ts"
 import * as PlatformStates from "./PlatformStates.ts"
 import * as Instance from "./peers/Instance.ts"
+import * as Membership from "./peers/Membership.ts"
 import * as OtherDatabases from "./peers/OtherDatabases.ts"
 import * as Peers from "./peers/Peers.ts"
-import * as PeersHeartbeat from "./peers/PeersHeartbeat.ts"
 import * as RemovedCampaigns from "./peers/RemovedCampaigns.ts"
 import * as Pipeline from "./pipeline.ts"
 import * as Running from "./Running.ts"
@@ -118,7 +118,7 @@ const calls = Layer.mergeAll(Tickets.layer, Relay.layer, ReceiveWebhook.layer).p
 )
 
 const peers = Layer.mergeAll(Peers.layer, RemovedCampaigns.layer).pipe(
-  Layer.provideMerge(PeersHeartbeat.layer),
+  Layer.provideMerge(Membership.layer),
   Layer.provideMerge(OtherDatabases.layer),
   Layer.provideMerge(Instance.layer),
 )

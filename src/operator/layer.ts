@@ -18,11 +18,11 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
-import { auditPage, storedChanges } from "./audit.ts"
+import { instancesOf, sendActivity } from "./activity.ts"
+import { auditPage, storedChanges } from "./audit-log.ts"
 import { makeEndCall } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
-import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
 import { Operator } from "./Operator.ts"
 import { makeRegistry } from "./registry.ts"
 import type { Health, SettingsChanges, View } from "./shapes.ts"
@@ -72,7 +72,7 @@ const closedHealth = (campaign: string, reason: string, at: number): Health => (
   at,
 })
 
-/** The operator of a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
+/** The operator of a running gate. With `Security.ConsoleToken` this instance also reports its activity for the console. */
 export const layer: Layer.Layer<
   Operator,
   never,
@@ -89,7 +89,7 @@ export const layer: Layer.Layer<
     const takePage = makePageBudget()
     const endCall = yield* makeEndCall({ step })
 
-    if (Security.ConsoleToken.length > 0) yield* sendHeartbeats(registry, instance)
+    if (Security.ConsoleToken.length > 0) yield* sendActivity(registry, instance)
 
     /** The campaign's slots, and the name of its account. */
     const slotsOf = (campaign: Campaign) => ({

@@ -1,22 +1,16 @@
 /** The instances on this store, and what they counted in the last hour, for the charts of the console. */
 import { Effect, Schema } from "effect"
-import {
-  activity,
-  BUCKET_MILLIS,
-  type Counts,
-  instanceHeartbeat,
-  refusals,
-} from "../fifo-queue/rules/operator/activity.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import type { Store } from "../store/Store.ts"
+import { activity, BUCKET_MILLIS, type Counts, refusals, reportActivity } from "./rules/activity.ts"
 
 const keys: ReadonlyArray<string> = ["instances", "about", "counts", "refusals"].map((name) => `vg:2:{console}:${name}`)
 
 const { Array: List, Finite, Record, String: Text, Struct, optionalKey } = Schema
 
-const heartbeatRule = ruleOf("operator.heartbeat", runPlain(instanceHeartbeat), Finite)
+const reportRule = ruleOf("operator.heartbeat", runPlain(reportActivity), Finite)
 const activityRule = ruleOf(
   "operator.activity",
   runPlain(activity),
@@ -40,7 +34,7 @@ export interface Activity {
 
 export interface Registry {
   /** `refusals`: refused requests by `<reason> <campaign>` */
-  readonly heartbeat: (
+  readonly report: (
     id: string,
     about: string,
     counts: Counts,
@@ -53,11 +47,9 @@ export interface Registry {
 }
 
 export const makeRegistry = (store: Store["Service"]): Registry => ({
-  heartbeat: (id, about, counts, refusals = {}) =>
+  report: (id, about, counts, refusals = {}) =>
     Effect.flatMap(store.now, (now) =>
-      Effect.asVoid(
-        store.run(heartbeatRule, { keys, now, context: NO_CONTEXT, call: { id, about, counts, refusals } }),
-      ),
+      Effect.asVoid(store.run(reportRule, { keys, now, context: NO_CONTEXT, call: { id, about, counts, refusals } })),
     ),
   refusals: Effect.flatMap(store.now, (now) =>
     Effect.map(store.run(refusalsRule, { keys, now, context: NO_CONTEXT, call: {} }), ({ counts = {} }) => counts),

@@ -5,7 +5,7 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
-import { START_LEASE_MILLIS } from "../../src/fifo-queue/rules/admit.ts"
+import { START_LEASE_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { queueKeys } from "../../src/fifo-queue/rules/shared/keys.ts"
 import { takeSlot } from "../../src/fifo-queue/rules/shared/line.ts"
 import { answerOf, type QueueContext, stepOf } from "../../src/fifo-queue/rules/shared/step.ts"

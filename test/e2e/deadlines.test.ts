@@ -1,6 +1,7 @@
 /** Recovery by deadlines, in real time: the slots of a dead instance, and a platform that never answers. */
+
 import { assert, describe, it } from "@effect/vitest"
-import { START_LEASE_MILLIS } from "../../src/fifo-queue/rules/admit.ts"
+import { START_LEASE_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { DOUBT_AGE_MILLIS } from "../../src/gatekeeper/calls/doubts.ts"
 import { type Gate, settingsFor, withBench } from "../harness/gate.ts"
 import { textOf } from "../harness/http.ts"

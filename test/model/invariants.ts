@@ -2,12 +2,12 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next.
  * Both functions return the violations as messages; empty when there are none.
  */
+import { isKnownNumber, shareOf } from "../../src/fifo-queue/bounds.ts"
 import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/fifo-queue/rules/shared/hold.ts"
 import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/shared/outage.ts"
-import { isKnownNumber, LEARNED_MILLIS } from "../../src/fifo-queue/rules/shared/platform-limit.ts"
+import { LEARNED_MILLIS } from "../../src/fifo-queue/rules/shared/platform-limit.ts"
 import { STALL_MILLIS } from "../../src/fifo-queue/rules/shared/stall.ts"
-import { shareOf } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
 

@@ -3,13 +3,12 @@
  * which, and what must have been true. It judges by the rule's input and the store's state before, never by the rule's
  * code.
  */
+
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
+import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS, shareOf } from "../../src/fifo-queue/bounds.ts"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
-import { START_LEASE_MILLIS } from "../../src/fifo-queue/rules/admit.ts"
-import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
-import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
+import { MAX_DISRUPTED_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/shared/outage.ts"
-import { shareOf } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import { wrongEnd } from "../model/ends.ts"
 import { isAbsent } from "../model/invariants.ts"
 import { settlementText, signalText } from "../model/obligations.ts"

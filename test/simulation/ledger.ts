@@ -3,8 +3,8 @@
  * were told, and what was taken from whose budgets.
  */
 
+import { DOUBT_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
-import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import type { Change } from "../model/change.ts"
 import { leftLate, leftToDoubt } from "../model/obligations.ts"
 import { notOver } from "../model/over.ts"

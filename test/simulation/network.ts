@@ -4,7 +4,7 @@
  */
 
 import { Effect, type Scope } from "effect"
-import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/peers/rules/heartbeat.ts"
+import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/peers/rules/membership.ts"
 import { StoreUnavailable, stackless } from "../../src/protocol/refusals.ts"
 import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/redis/server-clock.ts"

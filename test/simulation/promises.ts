@@ -2,18 +2,19 @@
  * What must happen in time, whatever was lost: deadlines are enforced, free slots call waiting tickets, and connected
  * callers are notified. Judged by gates that nothing has stalled for long enough.
  */
+
 import { DateTime } from "effect"
+import { DOUBT_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { WANT_MILLIS } from "../../src/fifo-queue/rules/shared/account.ts"
 import { MAX_PARK_MILLIS } from "../../src/fifo-queue/rules/shared/call-next.ts"
-import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/background/StoreOutage.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background/sweep.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/calls/GiveBack.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
-import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/peers/PeersHeartbeat.ts"
+import { MEMBERSHIP_MILLIS } from "../../src/gatekeeper/peers/Membership.ts"
 import { learnedSlots } from "../model/invariants.ts"
 import type { QueueState } from "../model/queue-state.ts"
 import { type AccountWatch, isHeldBriefly } from "./account-watch.ts"
@@ -31,8 +32,8 @@ const WITHDRAWN_MILLIS = RETRY_MILLIS + SLACK_MILLIS
 /** How long a slot may be left to another campaign of the account that waits for it. */
 const LEFT_MILLIS = WANT_MILLIS + SWEPT_MILLIS
 /** Noticed by two heartbeats: one that reports it, and one that comes after the time. */
-const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
-const DRAINED_MILLIS = 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
+const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * MEMBERSHIP_MILLIS + SLACK_MILLIS
+const DRAINED_MILLIS = 2 * MEMBERSHIP_MILLIS + SLACK_MILLIS
 /** How long a caller's last step may still be in flight (ms). */
 const UNDER_WAY_MILLIS = 1_000
 

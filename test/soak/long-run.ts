@@ -7,13 +7,14 @@
  * About three minutes of warm-up precede the load, and up to 16 minutes follow it: lost ends of calls are detected, and tickets are
  * deleted ten minutes after their end (`--no-forget` skips that). Exit code 1 when a figure is not ok.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { Redis } from "ioredis"
-import { shareOf } from "../../src/fifo-queue/rules/shared/ticket.ts"
+import { shareOf } from "../../src/fifo-queue/bounds.ts"
 import { whenBuilt } from "../harness/build.ts"
 import { startRedis } from "../harness/redis.ts"
 import { judgeAll } from "./checks.ts"

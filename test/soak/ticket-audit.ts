@@ -4,7 +4,7 @@
  */
 
 import type { Redis } from "ioredis"
-import { DOUBT_MILLIS } from "../../src/fifo-queue/rules/shared/doubt.ts"
+import { DOUBT_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
 import type { Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import { type GrantedSlot, orderViolations } from "../model/order.ts"

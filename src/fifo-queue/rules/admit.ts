@@ -13,6 +13,7 @@
 
 import { encode, textOf } from "../../store/rules/native.ts"
 import type { Admitted, Waiting } from "../answers.ts"
+import { START_LEASE_MILLIS, shareOf } from "../bounds.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
 import { lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
 import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
@@ -20,10 +21,7 @@ import { clockLagMillis } from "./shared/outage.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
 import { positionOfNewcomer } from "./shared/position.ts"
 import { type Step, settle } from "./shared/step.ts"
-import { shareOf, type Ticket } from "./shared/ticket.ts"
-
-/** How long a start may take before its slot is freed (ms); longer than the platform client's timeout. */
-export const START_LEASE_MILLIS = 30_000
+import type { Ticket } from "./shared/ticket.ts"
 
 export interface Newcomer {
   readonly id: string

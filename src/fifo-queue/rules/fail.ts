@@ -28,12 +28,14 @@
  * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
  * session runs.
  */
+
 import type { Failed } from "../answers.ts"
+import { isKnownNumber, LIMITED_LONGEST_MILLIS } from "../bounds.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "./shared/doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
-import { isKnownNumber, limitByPlatform, noteRefusal } from "./shared/platform-limit.ts"
+import { limitByPlatform, noteRefusal } from "./shared/platform-limit.ts"
 import {
   countFailedStart,
   countRefusedStart,
@@ -58,8 +60,6 @@ export const MAX_IDLE_BACKOFF_MILLIS = 5_000
 /** Backoff from an unreachable platform: initial (doubled each time) and maximum. */
 export const INITIAL_DISRUPTED_MILLIS = 1_000
 export const MAX_DISRUPTED_MILLIS = 10_000
-/** Maximum backoff when the platform limits the key's requests. */
-export const LIMITED_LONGEST_MILLIS = 5_000
 
 export type FailReason =
   | "capacity"

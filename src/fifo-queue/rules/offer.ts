@@ -5,7 +5,7 @@
  */
 
 import type { Offered } from "../answers.ts"
-import { START_LEASE_MILLIS } from "./admit.ts"
+import { START_LEASE_MILLIS } from "../bounds.ts"
 import { callNext } from "./shared/call-next.ts"
 import { missOffer } from "./shared/expiry.ts"
 import { load, save } from "./shared/load.ts"

@@ -7,8 +7,8 @@
  */
 
 import type { Repaired } from "../answers.ts"
+import { DOUBT_MILLIS } from "../bounds.ts"
 import { isRecountable, recount } from "./recount.ts"
-import { DOUBT_MILLIS } from "./shared/doubt.ts"
 import { enqueue, RETENTION_MILLIS, requeue } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
 import { type Step, settle } from "./shared/step.ts"

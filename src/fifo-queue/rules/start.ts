@@ -7,7 +7,7 @@
  */
 
 import type { Ended, Start } from "../answers.ts"
-import { START_LEASE_MILLIS } from "./admit.ts"
+import { START_LEASE_MILLIS } from "../bounds.ts"
 import { callNext } from "./shared/call-next.ts"
 import { doubtOf, dropDoubt } from "./shared/doubt.ts"
 import { endTicket, freeSlot, isDisrupted, place } from "./shared/line.ts"

@@ -10,8 +10,6 @@ import { dequeue, endTicket, freeSlot, RETENTION_MILLIS } from "./shared/line.ts
 import { load } from "./shared/load.ts"
 import { meta, type Step } from "./shared/step.ts"
 
-export const MAX_WITHDRAWN_PER_STEP = 200
-
 /** Ends these tickets and calls nobody. Returns how many it ended. */
 export const endWithdrawn = (s: Step, ids: ReadonlyArray<string>): number => {
   const forgetAt = s.now + RETENTION_MILLIS

@@ -14,7 +14,7 @@ import * as Sweep from "./sweep.ts"
 import * as Unregister from "./unregister.ts"
 
 export const layer = Layer.mergeAll(
-  Peers.heartbeats,
+  Peers.renewals,
   DrainRemoved.layer,
   Sweep.layer,
   Repair.layer,

@@ -3,9 +3,10 @@
  * ticket. What the store cannot take back now is remembered (`NotGivenBack.ts`) and retried until it succeeds. At least
  * once, so every operation is idempotent.
  */
+
 import { Cause, Context, Effect, Layer } from "effect"
+import { MAX_WITHDRAWN_PER_STEP } from "../../fifo-queue/bounds.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
-import { MAX_WITHDRAWN_PER_STEP } from "../../fifo-queue/rules/withdraw.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"

@@ -6,8 +6,8 @@
  */
 
 import { Context, Effect, Layer } from "effect"
+import { START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
-import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Campaigns } from "../Campaigns.ts"

@@ -5,7 +5,7 @@
  */
 
 import { Context, Effect, Layer } from "effect"
-import { shareOf } from "../../fifo-queue/rules/shared/ticket.ts"
+import { shareOf } from "../../fifo-queue/bounds.ts"
 import type { Withdrawals } from "../../fifo-queue/step.ts"
 import { makeHeld } from "../../lib/held.ts"
 import type { Campaign } from "../../settings/Settings.ts"

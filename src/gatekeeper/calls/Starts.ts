@@ -4,10 +4,8 @@
  */
 
 import { Context, Effect, Layer, Result, Schedule } from "effect"
+import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
 import { FifoQueue, type Place, type StartFailure } from "../../fifo-queue/FifoQueue.ts"
-import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
-import { LIMITED_LONGEST_MILLIS } from "../../fifo-queue/rules/fail.ts"
-import { DOUBT_MILLIS } from "../../fifo-queue/rules/shared/doubt.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { type PlatformError, refused, type Unavailable } from "../../platform-api/errors.ts"
 import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../../platform-api/faults.ts"

@@ -19,7 +19,7 @@ import { Campaigns } from "../Campaigns.ts"
 import { callerKeys } from "../checks/caller-keys.ts"
 import * as metrics from "../metrics.ts"
 import * as outcomes from "../outcomes.ts"
-import { HEARTBEAT_MILLIS } from "../peers/PeersHeartbeat.ts"
+import { MEMBERSHIP_MILLIS } from "../peers/Membership.ts"
 import { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
 import { Steps } from "../Steps.ts"
 import { GiveBack } from "./GiveBack.ts"
@@ -263,7 +263,7 @@ export const layer: Layer.Layer<
         // if all tries fail, the ticket's deadlines end it
         return removed.queueOf(ticket).pipe(
           Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),
-          Effect.retry({ schedule: Schedule.spaced(HEARTBEAT_MILLIS), times: WITHDRAW_TRIES - 1 }),
+          Effect.retry({ schedule: Schedule.spaced(MEMBERSHIP_MILLIS), times: WITHDRAW_TRIES - 1 }),
           Effect.ignore,
         )
       },

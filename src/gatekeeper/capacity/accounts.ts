@@ -1,6 +1,6 @@
 /** The accounts whose capacity campaigns share, and what each campaign's steps are told of it. */
 
-import { UNKNOWN_SLOTS } from "../../fifo-queue/rules/shared/platform-limit.ts"
+import { UNKNOWN_SLOTS } from "../../fifo-queue/bounds.ts"
 import type { AccountCapacity } from "../../fifo-queue/step.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import type { Campaigns } from "../Campaigns.ts"

@@ -1,17 +1,18 @@
-/** The platform's concurrency as instances share it through the store (`../../fifo-queue/rules/shared/capacity.ts`). */
+/** The platform's concurrency as instances share it through the store (`./rules/capacity.ts`). */
+
 import { Effect, Schema } from "effect"
+import { isKnownNumber, UNKNOWN_SLOTS } from "../../fifo-queue/bounds.ts"
+import type { StoreUnavailable } from "../../protocol/refusals.ts"
+import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
+import { runPlain } from "../../store/rules/run.ts"
+import type { Store } from "../../store/Store.ts"
 import {
   type CapacityFound,
   type CapacityKnown,
   type CapacityLook,
   readCapacity,
   saveCapacity,
-} from "../../fifo-queue/rules/shared/capacity.ts"
-import { isKnownNumber, UNKNOWN_SLOTS } from "../../fifo-queue/rules/shared/platform-limit.ts"
-import type { StoreUnavailable } from "../../protocol/refusals.ts"
-import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
-import { runPlain } from "../../store/rules/run.ts"
-import type { Store } from "../../store/Store.ts"
+} from "./rules/capacity.ts"
 
 const readRule = ruleOf(
   "capacity.read",

@@ -14,7 +14,7 @@ import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
 import type { Observed } from "./debounce.ts"
 import { Instance, shown } from "./Instance.ts"
-import { ANNOUNCE_CHANNEL } from "./rules/heartbeat.ts"
+import { ANNOUNCE_CHANNEL } from "./rules/membership.ts"
 
 export const ANNOUNCE_MILLIS = 30_000
 /** A gate that has announced nothing for this time is gone: two intervals and a margin (ms). */

@@ -8,8 +8,8 @@ import { runEvery } from "../background/run-every.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { makeDebounce, type Observed } from "./debounce.ts"
 import { Instance, shown } from "./Instance.ts"
+import { type Heard, MEMBERSHIP_MILLIS, Membership } from "./Membership.ts"
 import { OtherDatabases } from "./OtherDatabases.ts"
-import { HEARTBEAT_MILLIS, type Heard, PeersHeartbeat } from "./PeersHeartbeat.ts"
 import { differenceOf, readSharedSettings, sharedSettingsOf } from "./settings-diff.ts"
 
 /** How many instances a log line names. */
@@ -17,7 +17,7 @@ const MAX_NAMED = 5
 
 /** What this gate knows about the others. Times in ms. */
 export interface PeersStatus {
-  /** the time of the last heartbeat; undefined before the first */
+  /** the time of the last renewal; undefined before the first */
   readonly at: number | undefined
   /** gates on this store, this one included */
   readonly gates: number
@@ -29,7 +29,7 @@ export class Peers extends Context.Service<
   Peers,
   {
     readonly status: () => PeersStatus
-    /** Logs the conflicts that an answer to a heartbeat shows. */
+    /** Logs the conflicts that an answer to a renewal shows. */
     readonly report: (heard: Heard) => Effect.Effect<void>
   }
 >()("voicegate/gatekeeper/Peers") {}
@@ -39,14 +39,14 @@ const listOf = (instances: ReadonlyArray<string>): string => {
   return more > 0 ? `${instances.slice(0, MAX_NAMED).join(", ")} and ${more} more` : instances.join(", ")
 }
 
-export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDatabases | PeersHeartbeat | Settings> =
+export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDatabases | Membership | Settings> =
   Layer.effect(
     Peers,
     Effect.gen(function* () {
       const campaigns = yield* Campaigns
       const own = yield* Instance
       const databases = yield* OtherDatabases
-      const { latest } = yield* PeersHeartbeat
+      const { latest } = yield* Membership
       const ownSettings = sharedSettingsOf(yield* Settings, campaigns)
       const [settingsDiffer, elsewhere] = [makeDebounce(), makeDebounce()]
 
@@ -93,12 +93,12 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
     }),
   )
 
-/** The background task: sends heartbeats, beginning at once, and reports the conflicts that their answers show. */
-export const heartbeats = Layer.effectDiscard(
+/** The background task: renews the membership, beginning at once, and reports the conflicts that their answers show. */
+export const renewals = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { send } = yield* PeersHeartbeat
+    const { renew } = yield* Membership
     const { report } = yield* Peers
-    yield* Effect.forkScoped(Effect.ignore(send), { startImmediately: true })
-    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the gate", Effect.flatMap(send, report))
+    yield* Effect.forkScoped(Effect.ignore(renew), { startImmediately: true })
+    yield* runEvery(MEMBERSHIP_MILLIS, "heartbeat of the gate", Effect.flatMap(renew, report))
   }),
 )

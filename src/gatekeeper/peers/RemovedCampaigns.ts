@@ -13,21 +13,21 @@ import type { TicketUnknown } from "../../protocol/ticket.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
 import { tagOf } from "../Campaigns.ts"
 import { ticketUnknown } from "../outcomes.ts"
-import { type Heard, PeersHeartbeat } from "./PeersHeartbeat.ts"
+import { type Heard, Membership } from "./Membership.ts"
 import { type About, decodeAbout } from "./shared-state.ts"
 
 export interface RemovedCampaign extends About {
   readonly key: string
   /** its queue, with no slots, so that this gate calls no ticket in it */
   readonly at: CampaignContext
-  /** when a gate that serves it last sent a heartbeat (ms) */
+  /** when a gate that serves it last renewed its membership (ms) */
   readonly seenAt: number
 }
 
 export class RemovedCampaigns extends Context.Service<
   RemovedCampaigns,
   {
-    /** As of the last heartbeat. */
+    /** As of the last renewal. */
     readonly known: () => ReadonlyArray<RemovedCampaign>
     readonly ofTicket: (ticket: string) => RemovedCampaign | undefined
     /** Asks the store first if it was not asked yet. */
@@ -37,18 +37,18 @@ export class RemovedCampaigns extends Context.Service<
   }
 >()("voicegate/gatekeeper/RemovedCampaigns") {}
 
-export const layer: Layer.Layer<RemovedCampaigns, never, PeersHeartbeat | PushChannel> = Layer.effect(
+export const layer: Layer.Layer<RemovedCampaigns, never, Membership | PushChannel> = Layer.effect(
   RemovedCampaigns,
   Effect.gen(function* () {
     const instance = (yield* PushChannel).address
-    const heartbeat = yield* PeersHeartbeat
+    const membership = yield* Membership
     let decodedFrom: Heard | undefined
     let known: ReadonlyArray<RemovedCampaign> = []
     const byTag = new Map<string, RemovedCampaign>()
 
     /** Decodes each answer once. */
     const current = (): ReadonlyArray<RemovedCampaign> => {
-      const heard = heartbeat.latest()
+      const heard = membership.latest()
       if (heard === decodedFrom || heard === undefined) return known
       decodedFrom = heard
       byTag.clear()
@@ -68,9 +68,9 @@ export const layer: Layer.Layer<RemovedCampaigns, never, PeersHeartbeat | PushCh
     return {
       known: current,
       ofTicket,
-      queues: Effect.map(heartbeat.heard, () => current().map(({ at }) => at)),
+      queues: Effect.map(membership.heard, () => current().map(({ at }) => at)),
       queueOf: (ticket) =>
-        Effect.flatMap(heartbeat.heard, () => {
+        Effect.flatMap(membership.heard, () => {
           const campaign = ofTicket(ticket)
           return campaign === undefined ? Effect.fail(ticketUnknown()) : Effect.succeed(campaign.at)
         }),

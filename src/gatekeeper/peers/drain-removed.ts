@@ -8,7 +8,7 @@ import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { runEvery } from "../background/run-every.ts"
 import * as metrics from "../metrics.ts"
 import { Steps } from "../Steps.ts"
-import { HEARTBEAT_MILLIS, PeersHeartbeat } from "./PeersHeartbeat.ts"
+import { MEMBERSHIP_MILLIS, Membership } from "./Membership.ts"
 import { type RemovedCampaign, RemovedCampaigns } from "./RemovedCampaigns.ts"
 
 /** A campaign that no gate has served for this time is drained (ms). Longer than a gate takes to restart. */
@@ -17,7 +17,7 @@ export const UNSERVED_MILLIS = 60_000
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const queue = yield* FifoQueue
-    const { forget, latest } = yield* PeersHeartbeat
+    const { forget, latest } = yield* Membership
     const removed = yield* RemovedCampaigns
     const { settle, step } = yield* Steps
     /** campaigns whose draining was logged, and the number of tickets ended in each */
@@ -70,7 +70,7 @@ export const layer = Layer.effectDiscard(
         { discard: true },
       )
     })
-    // a task of its own: draining thousands of tickets must not delay the heartbeat, or others would consider this gate gone
-    yield* runEvery(HEARTBEAT_MILLIS, "draining of removed campaigns", drain)
+    // a task of its own: draining thousands of tickets must not delay the renewal, or others would consider this gate gone
+    yield* runEvery(MEMBERSHIP_MILLIS, "draining of removed campaigns", drain)
   }),
 )

@@ -3,9 +3,10 @@
  * campaign and ticket. Ticket ids are credentials, so they are masked in paths, and a ticket appears as its short hash. Lines are buffered
  * and written a few times a second. Their number is limited (`log-limit.ts`), and omitted ones are counted.
  */
+
 import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
 import type { CallerNames } from "../../caller-names/CallerNames.ts"
-import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
+import { shortHash } from "../../fifo-queue/short-hash.ts"
 import { type Fields, type Format, formatLine } from "../../lib/log-line.ts"
 import { type LossReason, noteOmittedUnsafe } from "../../lib/log-loss.ts"
 import type { TraceFields } from "../../lib/spans.ts"

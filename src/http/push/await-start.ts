@@ -4,7 +4,7 @@
  */
 
 import { Effect } from "effect"
-import { START_LEASE_MILLIS } from "../../fifo-queue/rules/admit.ts"
+import { START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
 import type { PushEvent } from "../../protocol/events.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { TicketUnknown } from "../../protocol/ticket.ts"

@@ -6,8 +6,9 @@
  * When those of a network are used up, each of its addresses may still ask a few times, and a called ticket can always be
  * started: the called tickets are read at most once a second, however many requests ask for it.
  */
+
 import { Clock, Context, Effect, Layer } from "effect"
-import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
+import { shortHash } from "../../fifo-queue/short-hash.ts"
 import { cachedFor } from "../../lib/cached-for.ts"
 import { RecentSet } from "../../lib/recent-set.ts"
 import { makeWindows } from "../../lib/windows.ts"

@@ -1,9 +1,9 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
 
 import { Clock, DateTime, Effect, Schedule } from "effect"
+import { isKnownNumber } from "../../fifo-queue/bounds.ts"
 import type { Action, ActionOutcome, PlatformState } from "../../fifo-queue/operator-schemas.ts"
-import { isKnownNumber } from "../../fifo-queue/rules/shared/platform-limit.ts"
-import { shortHash } from "../../fifo-queue/rules/shared/ticket.ts"
+import { shortHash } from "../../fifo-queue/short-hash.ts"
 import { type Campaigns, type FoundTicket, type Health, PLATFORM_CHECK_MILLIS, type View } from "../shapes.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 

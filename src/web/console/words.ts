@@ -115,9 +115,6 @@ export const whyWaiting = (
   return present === 0 ? "No waiting caller is present." : "The next caller is being called."
 }
 
-/** A number of slots above it is not a known one. */
-export const MOST_KNOWN = 1_000_000_000
-
 /** The slots that are held, and of how many where that is known. */
 export const heldOf = (held: number, slots: number | null): string =>
   slots === null ? count(held) : `${count(held)} of ${count(slots)}`

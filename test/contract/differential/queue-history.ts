@@ -4,13 +4,13 @@
  */
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
+import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/bounds.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
 import type { EndAttempt, ReportedEnd } from "../../../src/fifo-queue/rules/end.ts"
 import type { FailedStart, FailReason } from "../../../src/fifo-queue/rules/fail.ts"
 import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
-import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/rules/shared/platform-limit.ts"
 import type { Heard } from "../../../src/fifo-queue/rules/shared/platform-state.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"

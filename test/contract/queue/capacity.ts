@@ -1,10 +1,11 @@
 /** What happens when the platform reports that it is at capacity although a slot was free. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { LIMITED_LONGEST_MILLIS } from "../../../src/fifo-queue/bounds.ts"
 import {
   INITIAL_BACKOFF_MILLIS,
-  LIMITED_LONGEST_MILLIS,
   MAX_BACKOFF_MILLIS,
   MAX_IDLE_BACKOFF_MILLIS,
 } from "../../../src/fifo-queue/rules/fail.ts"

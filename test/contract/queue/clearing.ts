@@ -1,9 +1,10 @@
 /** The clearing of a campaign that no gate serves any more. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { DOUBT_MILLIS } from "../../../src/fifo-queue/bounds.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
-import { DOUBT_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
 import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { type Rule, Store } from "../../../src/store/Store.ts"

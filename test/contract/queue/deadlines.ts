@@ -1,10 +1,11 @@
 /** What deadlines enforce after crashes, lost webhooks and lost messages. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { DOUBT_MILLIS } from "../../../src/fifo-queue/bounds.ts"
 import { TICK_MILLIS } from "../../../src/fifo-queue/FifoQueue.ts"
 import { FREE_LEAVE_MILLIS } from "../../../src/fifo-queue/rules/leave.ts"
-import { DOUBT_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
 import { MAX_EARLY_MILLIS } from "../../../src/fifo-queue/rules/shared/ending.ts"
 import { SETTLE_AFTER_MILLIS } from "../../../src/fifo-queue/rules/shared/expiry.ts"
 import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"

@@ -1,8 +1,9 @@
 /** Starts in doubt: nobody knows whether their session runs. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DOUBT_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
+import { DOUBT_MILLIS } from "../../../src/fifo-queue/bounds.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 

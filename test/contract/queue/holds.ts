@@ -1,11 +1,12 @@
 /** After an outage the gates return one by one: no ticket is called whose request another gate answered with 503. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { MAX_WITHDRAWN_PER_STEP } from "../../../src/fifo-queue/bounds.ts"
 import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../../src/fifo-queue/rules/shared/hold.ts"
 import { DEAD_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
 import { STALL_MILLIS } from "../../../src/fifo-queue/rules/shared/stall.ts"
-import { MAX_WITHDRAWN_PER_STEP } from "../../../src/fifo-queue/rules/withdraw.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 

@@ -1,11 +1,12 @@
 /** How many slots and places one network may take while others want them. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { RECOUNT_MILLIS } from "../../../src/fifo-queue/rules/recount.ts"
 import { MAX_CLEARED_PER_STEP } from "../../../src/fifo-queue/rules/shared/call-next.ts"
-import { shortHash } from "../../../src/fifo-queue/rules/shared/ticket.ts"
+import { shortHash } from "../../../src/fifo-queue/short-hash.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { type Rule, Store } from "../../../src/store/Store.ts"
 import type { Bench } from "../../support/queue-bench.ts"

@@ -1,9 +1,10 @@
 /** What becomes of tickets and slots when the platform refuses: the key, a caller, or for want of capacity. */
+
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/bounds.ts"
 import { INITIAL_BACKOFF_MILLIS } from "../../../src/fifo-queue/rules/fail.ts"
 import { MAX_PARK_MILLIS } from "../../../src/fifo-queue/rules/shared/call-next.ts"
-import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/rules/shared/platform-limit.ts"
 import { REFUSED_CALLERS, REFUSED_STARTS } from "../../../src/fifo-queue/rules/shared/platform-state.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest } from "./harness.ts"

@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { BUCKET_MILLIS, BUCKETS, GONE_MILLIS } from "../../../src/fifo-queue/rules/operator/activity.ts"
 import { makeRegistry, type Registry } from "../../../src/operator/registry.ts"
+import { BUCKET_MILLIS, BUCKETS, GONE_MILLIS } from "../../../src/operator/rules/activity.ts"
 import { Store } from "../../../src/store/Store.ts"
 
 export const registry = (store: Layer.Layer<Store>): void => {
@@ -30,11 +30,11 @@ export const registry = (store: Layer.Layer<Store>): void => {
       }).pipe(Effect.provide(store)),
     )
 
-  test("an instance is listed from its first heartbeat until it has been silent for too long", (registry) =>
+  test("an instance is listed from its first report until it has been silent for too long", (registry) =>
     Effect.gen(function* () {
-      yield* registry.heartbeat("a", '{"host":"one"}', {})
+      yield* registry.report("a", '{"host":"one"}', {})
       yield* TestClock.adjust(GONE_MILLIS - 1)
-      yield* registry.heartbeat("b", '{"host":"two"}', {})
+      yield* registry.report("b", '{"host":"two"}', {})
       assert.deepStrictEqual(
         (yield* registry.activity(0)).instances.map(({ about, id }) => [id, about]),
         [
@@ -43,7 +43,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
         ],
       )
       yield* TestClock.adjust(1)
-      yield* registry.heartbeat("b", '{"host":"two, later"}', {})
+      yield* registry.report("b", '{"host":"two, later"}', {})
       assert.deepStrictEqual(
         (yield* registry.activity(0)).instances.map(({ about, id }) => [id, about]),
         [["b", '{"host":"two, later"}']],
@@ -53,10 +53,10 @@ export const registry = (store: Layer.Layer<Store>): void => {
   test("refusals of all instances are summed by campaign and reason, for an hour", (registry) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* registry.refusals, {})
-      yield* registry.heartbeat("a", "{}", {}, { "vpn sales": 1, "queue_full default": 2 })
-      yield* registry.heartbeat("b", "{}", { queued: 1 }, { "vpn sales": 3 })
+      yield* registry.report("a", "{}", {}, { "vpn sales": 1, "queue_full default": 2 })
+      yield* registry.report("b", "{}", { queued: 1 }, { "vpn sales": 3 })
       yield* TestClock.adjust("54 minutes")
-      yield* registry.heartbeat("a", "{}", {}, { "vpn sales": 5, "invalid ": 1 })
+      yield* registry.report("a", "{}", {}, { "vpn sales": 5, "invalid ": 1 })
       assert.deepStrictEqual(yield* registry.refusals, { "vpn sales": 9, "queue_full default": 2, "invalid ": 1 })
       yield* TestClock.adjust("6 minutes")
       assert.deepStrictEqual(yield* registry.refusals, { "vpn sales": 5, "invalid ": 1 })
@@ -65,11 +65,11 @@ export const registry = (store: Layer.Layer<Store>): void => {
   test("counters of all instances are summed per time bucket", (registry, now) =>
     Effect.gen(function* () {
       const at = yield* now
-      yield* registry.heartbeat("a", "{}", { started: 1, queued: 3 })
-      yield* registry.heartbeat("b", "{}", { started: 2, queued: 4 })
-      yield* registry.heartbeat("b", "{}", {})
+      yield* registry.report("a", "{}", { started: 1, queued: 3 })
+      yield* registry.report("b", "{}", { started: 2, queued: 4 })
+      yield* registry.report("b", "{}", {})
       yield* TestClock.adjust(BUCKET_MILLIS)
-      yield* registry.heartbeat("a", "{}", { waited: 5 })
+      yield* registry.report("a", "{}", { waited: 5 })
       assert.deepStrictEqual((yield* registry.activity(0)).buckets, [
         { at, counts: { started: 3, queued: 7 } },
         { at: at + BUCKET_MILLIS, counts: { waited: 5 } },
@@ -81,9 +81,9 @@ export const registry = (store: Layer.Layer<Store>): void => {
 
   test("counters that only a newer instance has are added to those of older ones", (registry) =>
     Effect.gen(function* () {
-      yield* registry.heartbeat("old", "{}", { started: 1, queued: 2 })
-      yield* registry.heartbeat("new", "{}", { started: 1, queued: 2, newest: 3 })
-      yield* registry.heartbeat("old", "{}", { started: 1, queued: 2 })
+      yield* registry.report("old", "{}", { started: 1, queued: 2 })
+      yield* registry.report("new", "{}", { started: 1, queued: 2, newest: 3 })
+      yield* registry.report("old", "{}", { started: 1, queued: 2 })
       assert.deepStrictEqual(
         (yield* registry.activity(0)).buckets.map(({ counts }) => counts),
         [{ started: 3, queued: 6, newest: 3 }],
@@ -92,17 +92,17 @@ export const registry = (store: Layer.Layer<Store>): void => {
 
   test("an hour later a bucket's place in the ring is reused, and the old values are no longer returned", (registry, now) =>
     Effect.gen(function* () {
-      yield* registry.heartbeat("a", "{}", { started: 7 })
+      yield* registry.report("a", "{}", { started: 7 })
       yield* TestClock.adjust(BUCKETS * BUCKET_MILLIS)
       assert.deepStrictEqual((yield* registry.activity(0)).buckets, [])
-      yield* registry.heartbeat("a", "{}", { started: 1 })
+      yield* registry.report("a", "{}", { started: 1 })
       assert.deepStrictEqual((yield* registry.activity(0)).buckets, [{ at: yield* now, counts: { started: 1 } }])
     }))
 
   test("an instance whose clock is behind by the whole ring does not overwrite newer values", (registry, _, behind) =>
     Effect.gen(function* () {
-      yield* registry.heartbeat("a", "{}", { started: 1 })
-      yield* behind(BUCKETS * BUCKET_MILLIS).heartbeat("late", "{}", { started: 9 })
+      yield* registry.report("a", "{}", { started: 1 })
+      yield* behind(BUCKETS * BUCKET_MILLIS).report("late", "{}", { started: 9 })
       assert.deepStrictEqual(
         (yield* registry.activity(0)).buckets.map(({ counts }) => counts),
         [{ started: 1 }],

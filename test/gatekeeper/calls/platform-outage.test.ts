@@ -1,9 +1,10 @@
 /** A platform that cannot be reached, or whose answer to a start is lost: no caller loses a place, and no slot is given twice. */
+
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { DOUBT_MILLIS } from "../../../src/fifo-queue/bounds.ts"
 import { INITIAL_DISRUPTED_MILLIS } from "../../../src/fifo-queue/rules/fail.ts"
-import { DOUBT_MILLIS } from "../../../src/fifo-queue/rules/shared/doubt.ts"
 import { DOUBT_AGE_MILLIS, DOUBT_CHECK_MILLIS } from "../../../src/gatekeeper/calls/doubts.ts"
 import { identifierOf } from "../../../src/gatekeeper/calls/stored-config.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"

@@ -1,7 +1,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { REMOVED_MAX } from "../../../src/gatekeeper/peers/rules/heartbeat.ts"
+import { REMOVED_MAX } from "../../../src/gatekeeper/peers/rules/membership.ts"
 import type { Store } from "../../../src/store/Store.ts"
 import { begin, caller, hangUp } from "../../support/gate.ts"
 import { startGate } from "../../support/gates.ts"

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { UNSERVED_MILLIS } from "../../../src/gatekeeper/peers/drain-removed.ts"
-import { HEARTBEAT_MILLIS } from "../../../src/gatekeeper/peers/PeersHeartbeat.ts"
+import { MEMBERSHIP_MILLIS } from "../../../src/gatekeeper/peers/Membership.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import type { Store } from "../../../src/store/Store.ts"
@@ -14,7 +14,7 @@ import { startGate } from "../../support/gates.ts"
 import { removedUnder, SALES, status, test, without, withSales } from "./removed-campaign.ts"
 
 /** The time after which no gate serves the campaign and another gate has noticed. */
-const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS
+const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * MEMBERSHIP_MILLIS
 
 const attach = (ticket: string) => Gatekeeper.use((gate) => gate.attach(ticket))
 const leave = (ticket: string) => Gatekeeper.use((gate) => gate.leave(ticket))
@@ -33,7 +33,7 @@ describe("a removed campaign", () => {
       const { gate, line } = yield* removedUnder(bench)
       const [first = "", second = ""] = line
       bench.world.connected.add(first)
-      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * HEARTBEAT_MILLIS)
+      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * MEMBERSHIP_MILLIS)
       expect(yield* gate.on(status(first))).toMatchObject({ state: "waiting", queuePosition: 1, queueLength: 2 })
       expect(yield* gate.on(attach(second))).toMatchObject({ type: "position", position: 2 })
       expect(eventsOf(bench.world, first).at(-1)).toMatchObject({ type: "position", position: 1 })
@@ -169,7 +169,7 @@ describe("a removed campaign", () => {
       )
       expect(yield* shown).toBe("Not in this instance's settings: sales (business/sales-1, slots 1).")
       yield* gate.on(hangUp(call.sessionId))
-      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * HEARTBEAT_MILLIS)
+      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * MEMBERSHIP_MILLIS)
       expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")
       expect(yield* shown).toBeUndefined()
     }))

@@ -3,7 +3,7 @@ import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { UNSERVED_MILLIS } from "../../../src/gatekeeper/peers/drain-removed.ts"
-import { HEARTBEAT_MILLIS } from "../../../src/gatekeeper/peers/PeersHeartbeat.ts"
+import { MEMBERSHIP_MILLIS } from "../../../src/gatekeeper/peers/Membership.ts"
 import { begin, caller, enqueue, eventsOf, hangUp, start, stateOf } from "../../support/gate.ts"
 import { startGate } from "../../support/gates.ts"
 import { loseHeartbeats, removedUnder, SALES, status, test, without, withSales } from "./removed-campaign.ts"
@@ -46,7 +46,7 @@ describe("a campaign that only one of two gates serves, as in a rolling restart,
       const gate = yield* bench.start(without)
       const call = yield* old.on(begin(caller(1), SALES))
       const ticket = yield* old.on(enqueue(caller(2), SALES))
-      yield* TestClock.adjust(HEARTBEAT_MILLIS)
+      yield* TestClock.adjust(MEMBERSHIP_MILLIS)
       yield* old.on(hangUp(call.sessionId))
       expect(yield* gate.on(start(ticket))).toMatchObject({
         _tag: "NotYourTurn",
@@ -61,7 +61,7 @@ describe("a campaign that only one of two gates serves, as in a rolling restart,
   test("loses no caller after it is served again, although the heartbeats of that gate are lost", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench, 0)
-      yield* TestClock.adjust(UNSERVED_MILLIS + HEARTBEAT_MILLIS - 300)
+      yield* TestClock.adjust(UNSERVED_MILLIS + MEMBERSHIP_MILLIS - 300)
       const { setLost, store } = loseHeartbeats(bench.store)
       setLost(true)
       const back = yield* startGate(bench.world, store, withSales)

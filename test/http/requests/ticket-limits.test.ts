@@ -1,8 +1,9 @@
 /** What others ask for does not use up what the holder of a ticket may ask: at the same address, and in the same network. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { shortHash } from "../../../src/fifo-queue/rules/shared/ticket.ts"
+import { shortHash } from "../../../src/fifo-queue/short-hash.ts"
 import * as TicketLimits from "../../../src/http/requests/ticket-limits.ts"
 import { RESERVED_PER_MINUTE } from "../../../src/http/requests/ticket-limits.ts"
 import { Operator } from "../../../src/operator/Operator.ts"

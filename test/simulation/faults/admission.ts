@@ -1,8 +1,9 @@
 /** Faults in who is admitted, who is called, and whether anybody learns of it. */
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
+import { START_LEASE_MILLIS } from "../../../src/fifo-queue/bounds.ts"
 import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
-import { START_LEASE_MILLIS, ticketOf } from "../../../src/fifo-queue/rules/admit.ts"
+import { ticketOf } from "../../../src/fifo-queue/rules/admit.ts"
 import { enqueue, place, takeSlot } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { save } from "../../../src/fifo-queue/rules/shared/load.ts"
 import { answerOf, type QueueContext, type Step, stepOf } from "../../../src/fifo-queue/rules/shared/step.ts"

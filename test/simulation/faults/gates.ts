@@ -1,7 +1,7 @@
 /** Faults of gates: requests that they withdraw, a stop, and campaigns that they no longer serve. */
 
 import { load } from "../../../src/fifo-queue/rules/shared/load.ts"
-import type { GateHears } from "../../../src/gatekeeper/peers/rules/heartbeat.ts"
+import type { GateHears } from "../../../src/gatekeeper/peers/rules/membership.ts"
 import { asked, each, queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 

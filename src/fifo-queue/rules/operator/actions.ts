@@ -7,13 +7,14 @@
 
 import { ALL, textOf } from "../../../store/rules/native.ts"
 import type { Action, Performed } from "../../operator-schemas.ts"
+import { shortHash } from "../../short-hash.ts"
 import { callNext, callUpTo } from "../shared/call-next.ts"
 import { bindDoubt, dropDoubt, firstUnknown } from "../shared/doubt.ts"
 import { stop } from "../shared/ending.ts"
 import { clearPause, dequeue, endSession, endTicket, freeSlot, isPaused } from "../shared/line.ts"
 import { loadHolder, loadWaiting } from "../shared/load.ts"
 import { meta, type Step } from "../shared/step.ts"
-import { shortHash, type Ticket } from "../shared/ticket.ts"
+import type { Ticket } from "../shared/ticket.ts"
 import { addAuditLine, hashOfHolder } from "./audit-log.ts"
 
 /** `until` in the store's time, and `untilText` the same for the audit log. */

@@ -2,8 +2,9 @@
 
 import { decode, encode, isNumber, isObject, isText } from "../../../store/rules/native.ts"
 import type { AuditLine } from "../../answers.ts"
+import { shortHash } from "../../short-hash.ts"
 import type { Step } from "../shared/step.ts"
-import { shortHash, type Ticket } from "../shared/ticket.ts"
+import type { Ticket } from "../shared/ticket.ts"
 
 export const AUDIT_LOG_MAX = 1_000
 

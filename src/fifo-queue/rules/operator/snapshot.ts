@@ -2,8 +2,10 @@
  * A campaign at one moment, for operators: its figures, a page of its slots (by deadline) and a page of its queue. It names tickets
  * by a short hash, because a ticket's id is its bearer's credential.
  */
+
 import type { CampaignSnapshot } from "../../answers.ts"
 import type { HeldSlot, WaitingTicket } from "../../operator-schemas.ts"
+import { shortHash } from "../../short-hash.ts"
 import { accountFigures } from "../shared/account.ts"
 import { isDisrupted, isPaused } from "../shared/line.ts"
 import { load, loadHolder, loadWaiting } from "../shared/load.ts"
@@ -11,7 +13,7 @@ import { allowedByPlatform } from "../shared/platform-limit.ts"
 import { platformState, shownPlatformState } from "../shared/platform-state.ts"
 import { positionOf } from "../shared/position.ts"
 import { meta, type Step } from "../shared/step.ts"
-import { shortHash, type Ticket } from "../shared/ticket.ts"
+import type { Ticket } from "../shared/ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
 
 export interface Pages {

@@ -4,6 +4,7 @@
  */
 
 import { encode } from "../../../store/rules/native.ts"
+import { DOUBT_MILLIS } from "../../bounds.ts"
 import { MAX_PARK_MILLIS } from "./call-next.ts"
 import { freeSlot, park } from "./line.ts"
 import { load, save } from "./load.ts"
@@ -16,11 +17,6 @@ import { doubtId, type Ticket } from "./ticket.ts"
  * `MAX_PARK_MILLIS`.
  */
 export const INITIAL_PARK_MILLIS = 1_000
-/**
- * The longest time for which a slot is held for a start that may have happened (ms). The URL of a session can be
- * opened for about five minutes, so no caller can join such a session later.
- */
-export const DOUBT_MILLIS: number = 5 * 60_000
 
 export const countDoubts = (s: Step, by: number): void => {
   if (s.db.hincrby(s.keys.meta, "doubts", by) < 1) s.db.hdel(s.keys.meta, "doubts")

@@ -20,10 +20,10 @@
  */
 
 import { ALL, beginsWith, numberOf, textOf, withoutBeginning, wordsOf } from "../../../store/rules/native.ts"
+import { isKnownNumber, shareOf } from "../../bounds.ts"
 import { loadWaiting } from "./load.ts"
-import { isKnownNumber } from "./platform-limit.ts"
 import { meta, type Step } from "./step.ts"
-import { networkEntry, shareOf, type Ticket } from "./ticket.ts"
+import { networkEntry, type Ticket } from "./ticket.ts"
 
 /** After a change of the cap, `near` is made for another one only when it is this old (ms): gates may differ for a moment. */
 const REFIT_MILLIS = 10_000

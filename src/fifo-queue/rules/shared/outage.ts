@@ -11,7 +11,7 @@
  * - A waiting ticket is absent only in these cases: the gate of its connection has sent the heartbeat of its connected tickets after the
  *   ticket's presence ended, which only that gate's own sweep knows; the ticket has no connection and every gate was seen after its
  *   presence ended; its gate is dead.
- * - A gate that could not reach the store, however briefly, reports that before its next step (`../gates.ts`). Called tickets then get
+ * - A gate that could not reach the store, however briefly, reports that before its next step (`../gate-reports.ts`). Called tickets then get
  *   a new start window, and nobody counts as absent during the grace. The same happens when no gate has swept for `UNATTENDED_MILLIS`,
  *   whichever gate sweeps first.
  * - That report also withdraws the tickets whose callers the gate answered with 503. Calls are then held until every gate that is not

@@ -13,18 +13,13 @@
  *
  * So callers are called in the order of the queue, as many as the platform has room for, and not all at once when a backoff passes.
  */
+import { isKnownNumber } from "../../bounds.ts"
 import { meta, type Step } from "./step.ts"
 
-/** A number of slots that says that nobody knows it: the largest whole number that JSON keeps. */
-export const UNKNOWN_SLOTS = 9_007_199_254_740_991
-/** A larger number of slots is not known: it is `UNKNOWN_SLOTS`, or what an account of unknown capacity leaves of it. */
-const MOST_KNOWN = 1_000_000_000
 /** Maximum callers that are tried at once. */
 const MAX_TRIES = 1_024
 /** How long a limit below the known number of slots holds without a refusal, from when one more could be tried (ms). */
 export const LEARNED_MILLIS: number = 10 * 60_000
-
-export const isKnownNumber = (slots: number): boolean => slots <= MOST_KNOWN
 
 /**
  * Sets how many slots the campaign may hold in this step, after a start was refused.

@@ -1,6 +1,6 @@
 /** A ticket's record as it is stored: JSON under its id. */
 import type { TicketState } from "../../../protocol/ticket.ts"
-import { beginning, isNumber, isObject, isText, padded, sha1, textsIn } from "../../../store/rules/native.ts"
+import { isNumber, isObject, isText, padded, textsIn } from "../../../store/rules/native.ts"
 
 /** `doubt` is not a state of a ticket but of a start that may have happened (`doubt.ts`). */
 export type State = TicketState | "doubt"
@@ -132,14 +132,5 @@ export const isTicket = (value: unknown): value is Ticket =>
 /** The id under which a start in doubt has its record and its slot. */
 export const doubtId = (lease: string): string => `?${lease}`
 
-/** Hexadecimal digits of a ticket's hash: enough to tell tickets apart, far too few to guess the id. */
-const HASH_LENGTH = 10
-
-/** The short hash that operators see: the id itself is its bearer's credential. */
-export const shortHash = (id: string): string => beginning(sha1(id), HASH_LENGTH)
-
 /** `network seq id`: sorted by network, then by acceptance. */
 export const networkEntry = (id: string, { network = "", seq }: Ticket): string => `${network} ${padded(seq)} ${id}`
-
-/** A network's share of slots or free places: at least one; all of them when the share is 1. */
-export const shareOf = (share: number, of: number): number => (share >= 1 ? of : Math.max(1, Math.floor(share * of)))

@@ -1,13 +1,14 @@
 /** The campaigns of the gate side by side: their figures, and what they refused. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
+import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import type { Client } from "../client.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { usePolling } from "../polling.ts"
-import { count, duration, heldOf, MOST_KNOWN, stateOf } from "../words.ts"
+import { count, duration, heldOf, stateOf } from "../words.ts"
 import { Refusals } from "./Refusals.tsx"
 
 const EVERY_MILLIS = 4_000
@@ -54,7 +55,7 @@ const accountOf = ({ account, figures }: Row): string => {
   const found = figures?.account
   if (found === undefined) return account
   const reserved = found.reserved === 0 ? "" : `, ${count(found.reserved)} reserved`
-  return `${account}: ${heldOf(found.held, found.cap < MOST_KNOWN ? found.cap : null)}${reserved}`
+  return `${account}: ${heldOf(found.held, isKnownNumber(found.cap) ? found.cap : null)}${reserved}`
 }
 
 /** @param shares whether any campaign shares an account */

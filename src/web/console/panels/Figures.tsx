@@ -1,8 +1,9 @@
 /** The figures of the campaign, and sums of the last hour, which are of all campaigns. */
 import type { ComponentChildren, JSX } from "preact"
+import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Minutes } from "../minutes.ts"
 import type { QueueView } from "../polling.ts"
-import { count, duration, heldOf, MOST_KNOWN, unknownSlots } from "../words.ts"
+import { count, duration, heldOf, unknownSlots } from "../words.ts"
 import { refusalsOf } from "./Charts.tsx"
 
 export const Figures = ({
@@ -48,7 +49,7 @@ const QueueFigures = ({ view: { account: name, now, queue, slots } }: { readonly
       {account !== undefined && (
         <Figure
           label="Calls of the account"
-          value={heldOf(account.held, account.cap < MOST_KNOWN ? account.cap : null)}
+          value={heldOf(account.held, isKnownNumber(account.cap) ? account.cap : null)}
           more={`account ${name}${account.reserved === 0 ? "" : `, ${count(account.reserved)} reserved for this campaign`}`}
         />
       )}

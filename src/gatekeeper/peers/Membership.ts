@@ -1,7 +1,8 @@
-/** The heartbeat of this gate, with its settings and campaigns. Its answer names the other gates on this store. */
+/** The membership of this gate among those on its store, with its settings and campaigns. Each renewal answers with the other gates on this store. */
+
 import { createHash, randomBytes } from "node:crypto"
 import { Context, Effect, Layer } from "effect"
-import { UNKNOWN_SLOTS } from "../../fifo-queue/rules/shared/platform-limit.ts"
+import { UNKNOWN_SLOTS } from "../../fifo-queue/bounds.ts"
 import { ageOf } from "../../lib/age.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Settings } from "../../settings/Settings.ts"
@@ -11,38 +12,38 @@ import { Capacity } from "../capacity/Capacity.ts"
 import { Instance } from "./Instance.ts"
 import { ANNOUNCE_MILLIS, OtherDatabases } from "./OtherDatabases.ts"
 import { sharedSettingsOf } from "./settings-diff.ts"
-import { type About, type HeartbeatAnswer, type SharedState, sharedState } from "./shared-state.ts"
+import { type About, type MembershipAnswer, type SharedState, sharedState } from "./shared-state.ts"
 
-export const HEARTBEAT_MILLIS = 2_000
-/** A longer gap than this between two heartbeats (ms) means that this gate was cut off from the store. */
+export const MEMBERSHIP_MILLIS = 2_000
+/** A longer gap than this between two renewals (ms) means that this gate was cut off from the store. */
 const GAP_MILLIS = 10_000
 
-/** What the store has answered to a heartbeat. Times in ms, by the store's clock. */
-export interface Heard extends HeartbeatAnswer {
+/** What the store has answered to a renewal. Times in ms, by the store's clock. */
+export interface Heard extends MembershipAnswer {
   readonly at: number
-  /** start of the current run of heartbeats without a gap: during a gap other gates may have been cut off too */
+  /** start of the current run of renewals without a gap: during a gap other gates may have been cut off too */
   readonly since: number
 }
 
-export class PeersHeartbeat extends Context.Service<
-  PeersHeartbeat,
+export class Membership extends Context.Service<
+  Membership,
   {
-    readonly send: Effect.Effect<Heard, StoreUnavailable>
+    readonly renew: Effect.Effect<Heard, StoreUnavailable>
     /** The last answer; undefined before the first. */
     readonly latest: () => Heard | undefined
-    /** Sends a heartbeat unless one was answered already. */
+    /** Renews it unless a renewal was answered already. */
     readonly heard: Effect.Effect<void, StoreUnavailable>
     /** Deletes a campaign from the store's list unless a gate has served it after `seenAt`. True if it was deleted. */
     readonly forget: SharedState["forget"]
   }
->()("voicegate/gatekeeper/PeersHeartbeat") {}
+>()("voicegate/gatekeeper/Membership") {}
 
 export const layer: Layer.Layer<
-  PeersHeartbeat,
+  Membership,
   never,
   Campaigns | Capacity | Instance | OtherDatabases | Settings | Store
 > = Layer.effect(
-  PeersHeartbeat,
+  Membership,
   Effect.gen(function* () {
     const campaigns = yield* Campaigns
     const capacity = yield* Capacity
@@ -69,7 +70,7 @@ export const layer: Layer.Layer<
       if (latest === undefined) return 0
       return ageOf(latest.at, now) > GAP_MILLIS ? now : latest.since
     }
-    const send: PeersHeartbeat["Service"]["send"] = Effect.gen(function* () {
+    const renew: Membership["Service"]["renew"] = Effect.gen(function* () {
       const now = yield* store.now
       const announces = ageOf(announcedAt, now) >= ANNOUNCE_MILLIS
       const says = {
@@ -79,15 +80,15 @@ export const layer: Layer.Layer<
         campaigns: servedCampaigns(),
         announcement: announces ? announcement : "",
       }
-      const answer = yield* shared.heartbeat(says, offered, now)
+      const answer = yield* shared.renew(says, offered, now)
       if (announces) announcedAt = now
       latest = { ...answer, at: now, since: sinceOf(now) }
       return latest
     })
     return {
-      send,
+      renew,
       latest: () => latest,
-      heard: Effect.suspend(() => (latest === undefined ? Effect.asVoid(send) : Effect.void)),
+      heard: Effect.suspend(() => (latest === undefined ? Effect.asVoid(renew) : Effect.void)),
       forget: shared.forget,
     }
   }),

@@ -1,15 +1,15 @@
 /**
- * The instances, and what they counted in the last hour, for the charts of the console. Each instance sends a heartbeat with its new
+ * The instances, and what they counted in the last hour, for the charts of the console. Each instance reports its new
  * counts every few seconds, at a constant cost. The counts of all instances are summed per bucket of time. The buckets are a ring in one
  * hash, so its size is bounded.
  *
  * Refused requests are also counted by campaign and reason, in longer buckets, because they are only shown as sums.
  *
- * Keys: instances (zset: id by its last heartbeat) · about (hash: id → JSON) · counts, refusals (hash: slot of the ring → bucket and
+ * Keys: instances (zset: id by its last report) · about (hash: id → JSON) · counts, refusals (hash: slot of the ring → bucket and
  * counts, JSON)
  */
-import type { Db } from "../../../store/rules/db.ts"
-import { decode, encode, isNumber, isObject, LOWEST, namesIn, numbersByName } from "../../../store/rules/native.ts"
+import type { Db } from "../../store/rules/db.ts"
+import { decode, encode, isNumber, isObject, LOWEST, namesIn, numbersByName } from "../../store/rules/native.ts"
 
 /** The length of a bucket (ms), and the number of buckets: one hour in total. */
 export const BUCKET_MILLIS = 10_000
@@ -17,9 +17,9 @@ export const BUCKETS = 360
 /** The length of a bucket of refusals (ms), and the number of buckets: one hour in total. */
 export const REFUSAL_BUCKET_MILLIS = 300_000
 export const REFUSAL_BUCKETS = 12
-/** An instance without a heartbeat for this long is gone (ms). */
+/** An instance without a report for this long is gone (ms). */
 export const GONE_MILLIS = 30_000
-/** Maximum instances that are listed, and that one heartbeat removes. */
+/** Maximum instances that are listed, and that one report removes. */
 const INSTANCES_MAX = 200
 
 /** Counts by name; a name that is absent counts 0. */
@@ -33,11 +33,11 @@ export interface Bucket {
   readonly counts: Counts
 }
 
-export interface InstanceHeartbeat {
+export interface ActivityReport {
   readonly id: string
   /** a description of the instance, JSON */
   readonly about: string
-  /** what it counted since its last heartbeat */
+  /** what it counted since its last report */
   readonly counts: Counts
   /** the requests that it refused since, by `<reason> <campaign>` */
   readonly refusals: Counts
@@ -73,12 +73,12 @@ const addTo = (
   db.hset(ring, slot, encode({ bucket, counts: sums }))
 }
 
-/** Records an instance's heartbeat and adds its counts. Returns the number of instances removed as gone. */
-export const instanceHeartbeat = (
+/** Records an instance's report and adds its counts. Returns the number of instances removed as gone. */
+export const reportActivity = (
   db: Db,
   keys: ReadonlyArray<string>,
   now: number,
-  { about, counts, id, refusals }: InstanceHeartbeat,
+  { about, counts, id, refusals }: ActivityReport,
 ): number => {
   const [instances, abouts, counted, refused] = [keys[0] ?? "", keys[1] ?? "", keys[2] ?? "", keys[3] ?? ""]
   db.zadd(instances, now, id)

@@ -3,7 +3,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type { AuditLine } from "../../src/fifo-queue/answers.ts"
-import { auditPage, storedChanges } from "../../src/operator/audit.ts"
+import { auditPage, storedChanges } from "../../src/operator/audit-log.ts"
 import { SettingsChanges } from "../../src/operator/shapes.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(SettingsChanges))

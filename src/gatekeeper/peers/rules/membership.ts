@@ -1,10 +1,10 @@
 /**
- * What gates on one store share: that they are alive, their settings, and the campaigns they serve. A gate sends a
- * heartbeat every few seconds. The data needed to end a campaign's tickets and accept its webhooks are kept until
+ * What gates on one store share: that they are alive, their settings, and the campaigns they serve. A gate renews its
+ * membership every few seconds. The data needed to end a campaign's tickets and accept its webhooks are kept until
  * nothing of the campaign is left, so that any gate can clear it after all gates have removed it from their settings.
  *
- * Keys: alive (zset: gate by its last heartbeat) · about (hash: gate → `AboutGate`, JSON) · settings (hash: gate → its
- * settings, JSON) · seen (zset: campaign key by the last heartbeat of a gate that serves it) · campaigns (hash:
+ * Keys: alive (zset: gate by its last renewal) · about (hash: gate → `AboutGate`, JSON) · settings (hash: gate → its
+ * settings, JSON) · seen (zset: campaign key by the last renewal of a gate that serves it) · campaigns (hash:
  * campaign key → description, JSON) · store (hash: `id`, unique to this database). Times in ms since 1970.
  *
  * A gate without an `AboutGate`, such as one of an older version, counts as alive, but its settings are not reported.
@@ -12,12 +12,12 @@
 import type { Db } from "../../../store/rules/db.ts"
 import { ALL, decode, encode, isObject, isText, LOWEST } from "../../../store/rules/native.ts"
 
-/** A gate without a heartbeat for this long is gone (ms). */
+/** A gate without a renewal for this long is gone (ms). */
 export const GATE_GONE_MILLIS = 30_000
 const MAX_FORGOTTEN_GATES = 200
 const MAX_OTHER_GATES = 20
 /**
- * Maximum campaigns, not served by the asking gate, that one heartbeat returns. Those unserved for longest come
+ * Maximum campaigns, not served by the asking gate, that one renewal returns. Those unserved for longest come
  * first; the others follow as these are cleared. For each of them, a webhook of an unknown session costs one step of
  * the store.
  */
@@ -42,7 +42,7 @@ export interface GateSays extends AboutGate {
   readonly announcement: string
 }
 
-export interface GateHeartbeat extends GateSays {
+export interface MembershipRenewal extends GateSays {
   /** becomes the database's id if it has none yet */
   readonly offered: string
 }
@@ -88,7 +88,12 @@ const databaseId = (db: Db, store: string, offered: string): string => {
 }
 
 /** Records that a gate is alive with these settings and campaigns, and returns what it must know of the others. */
-export const gateHeartbeat = (db: Db, keys: ReadonlyArray<string>, now: number, gate: GateHeartbeat): GateHears => {
+export const renewMembership = (
+  db: Db,
+  keys: ReadonlyArray<string>,
+  now: number,
+  gate: MembershipRenewal,
+): GateHears => {
   const [alive, abouts, settings] = [keys[0] ?? "", keys[1] ?? "", keys[2] ?? ""]
   const [seen, campaigns, stored] = [keys[3] ?? "", keys[4] ?? "", keys[5] ?? ""]
   db.zadd(alive, now, gate.id)
@@ -130,13 +135,13 @@ export const gateHeartbeat = (db: Db, keys: ReadonlyArray<string>, now: number, 
 
 export interface CampaignToForget {
   readonly key: string
-  /** the `seenAt` that the heartbeat returned */
+  /** the `seenAt` that the renewal returned */
   readonly seenAt: number
 }
 
 /**
  * Forgets a cleared campaign, unless a gate has served it since. True when it was forgotten. Keys as for
- * `gateHeartbeat`.
+ * `renewMembership`.
  */
 export const forgetCampaign = (
   db: Db,

@@ -1,4 +1,4 @@
-/** The heartbeat of an instance for the console: every two seconds it lists the instance and adds its counts to the shared charts. */
+/** The activity of an instance, for the console: every two seconds it lists the instance and adds its counts to the shared charts. */
 import { Context, Effect, Option, Schema, type Scope, Semaphore } from "effect"
 import { runEvery } from "../gatekeeper/background/run-every.ts"
 import type { Instance as OwnInstance } from "../gatekeeper/peers/Instance.ts"
@@ -8,7 +8,7 @@ import { type Counts, makeCounts, splitCounts } from "./counts.ts"
 import type { Activity, Registry } from "./registry.ts"
 import type { Instance } from "./shapes.ts"
 
-const HEARTBEAT_MILLIS = 2_000
+const REPORT_MILLIS = 2_000
 
 const About = Schema.fromJsonString(
   Schema.Struct({ host: Schema.String, startedAt: Schema.Finite, connections: Schema.Finite }),
@@ -16,7 +16,7 @@ const About = Schema.fromJsonString(
 const encodeAbout = Schema.encodeSync(About)
 const decodeAbout = Schema.decodeUnknownOption(About)
 
-/** The listed instances, with the description from their last heartbeat. */
+/** The listed instances, with the description from their last report. */
 export const instancesOf = ({ instances }: Activity): ReadonlyArray<Instance> =>
   instances.map(({ about, id, seenAt }) => ({
     id,
@@ -24,7 +24,7 @@ export const instancesOf = ({ instances }: Activity): ReadonlyArray<Instance> =>
     ...Option.getOrElse(decodeAbout(about), () => ({ host: "", startedAt: 0, connections: 0 })),
   }))
 
-/** What heartbeats tell of this process, since its start. */
+/** What reports tell of this process, since its start. */
 export interface ProcessActivity {
   readonly counts: Counts
   /** ms since 1970 */
@@ -43,22 +43,22 @@ export const SharedActivity = Context.Reference<ProcessActivity | undefined>("vo
   defaultValue: () => undefined,
 })
 
-/** Sends heartbeats until the scope closes. Counts that the store has not accepted are sent again with the next heartbeat. */
-export const sendHeartbeats = (
+/** Sends reports until the scope closes. Counts that the store has not accepted are sent again with the next report. */
+export const sendActivity = (
   registry: Registry,
   { host, id }: OwnInstance["Service"],
 ): Effect.Effect<void, never, PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const push = yield* PushChannel
     const { alone, counts, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
-    const heartbeat = Effect.gen(function* () {
+    const report = Effect.gen(function* () {
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
       const split = splitCounts(pending)
-      yield* registry.heartbeat(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
+      yield* registry.report(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
       counts.acknowledge(pending)
     })
     // the operator that this one replaces may send one too, and is closed at any moment
-    const once = alone(Effect.uninterruptible(heartbeat))
-    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the console", once, { atOnce: true })
+    const once = alone(Effect.uninterruptible(report))
+    yield* runEvery(REPORT_MILLIS, "heartbeat of the console", once, { atOnce: true })
   })
