@@ -141,14 +141,12 @@ export {
   type HeartbeatEntry,
   type HeartbeatEntry as Touched,
   type Place,
-  type StartFailure,
   type Swept,
 } from "./fifo-queue/FifoQueue.ts"
+export type { Newcomer, Pages, StartFailure } from "./fifo-queue/inputs.ts"
 export type { CampaignSnapshot, OperatorQueue } from "./fifo-queue/operator.ts"
 export type { HeldSlot, Performed, WaitingTicket } from "./fifo-queue/operator-schemas.ts"
-export type { Newcomer } from "./fifo-queue/rules/admit.ts"
 export type { QueueAction as Action } from "./fifo-queue/rules/operator/actions.ts"
-export type { Pages } from "./fifo-queue/rules/operator/snapshot.ts"
 export type { AccountCapacity, CampaignContext, StepResult, Withdrawals } from "./fifo-queue/step.ts"
 export type { Settlement, SettlementKind } from "./protocol/settlements.ts"
 export type { Signal, SignalKind } from "./protocol/signals.ts"

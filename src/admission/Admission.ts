@@ -2,7 +2,7 @@
 
 import { Context, type Effect } from "effect"
 import type { Admitted } from "../fifo-queue/answers.ts"
-import type { Newcomer } from "../fifo-queue/rules/admit.ts"
+import type { Newcomer } from "../fifo-queue/inputs.ts"
 import type { CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import type { RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
 import type { LimitName, Near } from "../rate-limiter/answers.ts"

@@ -36,10 +36,8 @@ import type {
   TicketSnapshot,
   Waiting,
 } from "./answers.ts"
+import type { EndAttempt, EndReporter, Learned, Newcomer, StartFailure } from "./inputs.ts"
 import type { OperatorQueue } from "./operator.ts"
-import type { Newcomer } from "./rules/admit.ts"
-import type { EndAttempt, EndReporter } from "./rules/end.ts"
-import type { Heard } from "./rules/shared/platform-state.ts"
 import type { CampaignContext, StepResult } from "./step.ts"
 
 export type Place = Omit<Waiting, "_tag">
@@ -56,27 +54,6 @@ export interface HeartbeatEntry {
 /** Where tickets stand, and the queue that they wait in. */
 export interface Heartbeat extends Omit<HeartbeatAnswer, "tickets"> {
   readonly tickets: ReadonlyArray<HeartbeatEntry>
-}
-
-/**
- * Why a start failed (`fifo-queue/rules/fail.ts`). After `capacity`, `limited`, `elsewhere`, `disrupted` and `rejected` the ticket keeps its
- * place and the campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt`
- * the slot stays held. `failed`, `refused` and, with `ends`, `rejected` end the ticket; `refused` gives no quota back. Where the platform
- * refuses everybody, `refused` is like `rejected`. `code` and `setting` are for operators (`PlatformState`); `ofAccount` says that the key or
- * the account is refused.
- */
-export type StartFailure = (
-  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" | "rejected" }
-  | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
-  | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
-) & { readonly code?: string; readonly setting?: string; readonly ends?: true; readonly ofAccount?: true }
-
-/** What a gate has learned of the platform, other than by starts, since its last sweep. */
-export interface Learned {
-  /** what reading the platform has shown */
-  readonly heard?: Heard
-  /** another call to the platform has failed, so the platform should be read */
-  readonly suspect?: true
 }
 
 /** The result of a sweep. */

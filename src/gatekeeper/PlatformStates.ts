@@ -4,7 +4,7 @@
  */
 
 import { Context, Effect, Layer } from "effect"
-import type { Learned } from "../fifo-queue/FifoQueue.ts"
+import type { Learned } from "../fifo-queue/inputs.ts"
 import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
 import { settingPath } from "../platform-api/faults.ts"
 import type { Fault } from "../platform-api/model.ts"

@@ -1,8 +1,8 @@
 /** What an operator sees and does, as a service. Its layer is in `layer.ts`. */
 
 import { Context, type Effect } from "effect"
+import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator-schemas.ts"
-import type { Pages } from "../fifo-queue/rules/operator/snapshot.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { SearchPosition } from "./find.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"

@@ -1,7 +1,8 @@
 /** What an admission writes of a newcomer. */
+
 import { assert, describe, it } from "@effect/vitest"
+import type { Newcomer } from "../../src/fifo-queue/inputs.ts"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
-import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
 import { rules } from "../../src/fifo-queue/rules.ts"
 import { MemoryDb } from "../../src/store/memory/MemoryDb.ts"
 

@@ -1,9 +1,10 @@
 /** The search of tickets by hash: what it finds, and what operators can spend of the store with it. */
+
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import type { Pages } from "../../src/fifo-queue/inputs.ts"
 import { type CampaignSnapshot, PAGE_MAX } from "../../src/fifo-queue/operator.ts"
-import type { Pages } from "../../src/fifo-queue/rules/operator/snapshot.ts"
 import {
   makePageBudget,
   PAGES_PER_SEARCH,

@@ -4,7 +4,7 @@
  */
 
 import { DOUBT_MILLIS } from "../../src/fifo-queue/bounds.ts"
-import type { Newcomer } from "../../src/fifo-queue/rules/admit.ts"
+import type { Newcomer } from "../../src/fifo-queue/inputs.ts"
 import type { Change } from "../model/change.ts"
 import { leftLate, leftToDoubt } from "../model/obligations.ts"
 import { notOver } from "../model/over.ts"

@@ -1,7 +1,8 @@
 /** Fills a queue with tickets without connections. */
+
 import { Redis } from "ioredis"
+import type { Newcomer } from "../../../src/fifo-queue/inputs.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
-import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../../src/fifo-queue/rules.ts"
 import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/redis/batch.ts"

@@ -4,7 +4,8 @@
  */
 
 import type { Admitted, StepAnswer } from "../../fifo-queue/answers.ts"
-import { admit, type Newcomer } from "../../fifo-queue/rules/admit.ts"
+import type { Newcomer } from "../../fifo-queue/inputs.ts"
+import { admit } from "../../fifo-queue/rules/admit.ts"
 import { beginStep, endStep } from "../../fifo-queue/rules/run.ts"
 import { QUEUE_KEY_COUNT } from "../../fifo-queue/rules/shared/keys.ts"
 import type { QueueContext, Step } from "../../fifo-queue/rules/shared/step.ts"

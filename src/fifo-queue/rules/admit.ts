@@ -14,6 +14,7 @@
 import { encode, textOf } from "../../store/rules/native.ts"
 import type { Admitted, Waiting } from "../answers.ts"
 import { START_LEASE_MILLIS, shareOf } from "../bounds.ts"
+import type { Newcomer } from "../inputs.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
 import { lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
 import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
@@ -22,20 +23,6 @@ import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
 import { positionOfNewcomer } from "./shared/position.ts"
 import { type Step, settle } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
-
-export interface Newcomer {
-  readonly id: string
-  /** the rate limiter's key; empty for none */
-  readonly caller: string
-  /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
-  readonly network: string
-  /** the context of the caller's trace, a W3C `traceparent`; absent or empty without a tracer */
-  readonly trace?: string
-  /** the caller holds a concurrent unit until the ticket ends */
-  readonly holds?: boolean
-  /** stored with the ticket and returned by its start */
-  readonly data: string
-}
 
 export const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: number, now: number): Ticket => ({
   state: "waiting",

@@ -11,6 +11,7 @@
  */
 
 import type { SessionEnd } from "../answers.ts"
+import type { EndAttempt, EndReporter } from "../inputs.ts"
 import { FREE_LEAVE_MILLIS } from "./leave.ts"
 import { callNext } from "./shared/call-next.ts"
 import { missOffer } from "./shared/expiry.ts"
@@ -35,21 +36,6 @@ export const endReported = (s: Step, id: string, ticket: Ticket): void => {
   }
   const isLate = s.now - (ticket.since ?? s.now) > FREE_LEAVE_MILLIS && !isGracePeriod(s) && !isDisrupted(s)
   endSession(s, id, ticket, "ended", isLate ? "missed" : "release")
-}
-
-/**
- * - `webhook`: the platform has reported the end.
- * - `audit`: a gate has asked the platform, which should have reported the end and has not.
- * - `audit_alone`: a gate has asked the platform, which is not set up to report ends.
- */
-export type EndReporter = "webhook" | "audit" | "audit_alone"
-
-/** One attempt of a gate to have the end of a session carried out. */
-export interface EndAttempt {
-  /** unique */
-  readonly attempt: string
-  /** earlier attempts of the same report, whose answer nobody was told */
-  readonly lost: ReadonlyArray<string>
 }
 
 /** Without an attempt, nobody asks later who freed the slot. */

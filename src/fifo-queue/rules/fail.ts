@@ -31,6 +31,7 @@
 
 import type { Failed } from "../answers.ts"
 import { isKnownNumber, LIMITED_LONGEST_MILLIS } from "../bounds.ts"
+import type { StartFailure } from "../inputs.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "./shared/doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue } from "./shared/line.ts"
@@ -61,31 +62,14 @@ export const MAX_IDLE_BACKOFF_MILLIS = 5_000
 export const INITIAL_DISRUPTED_MILLIS = 1_000
 export const MAX_DISRUPTED_MILLIS = 10_000
 
-export type FailReason =
-  | "capacity"
-  | "limited"
-  | "elsewhere"
-  | "disrupted"
-  | "rejected"
-  | "answered"
-  | "doubt"
-  | "failed"
-  | "refused"
+export type FailReason = StartFailure["_tag"]
 
-export interface FailedStart {
+export interface FailedStart extends Pick<StartFailure, "code" | "setting" | "ends" | "ofAccount"> {
   readonly id: string
   readonly lease: string
   readonly reason: FailReason
   /** how long the platform asks to wait, if it does (ms) */
   readonly millis?: number
-  /** the platform's code, or what happened; absent when nothing is known */
-  readonly code?: string
-  /** the setting to check; absent when there is none */
-  readonly setting?: string
-  /** the ticket of a `rejected` start, or of a `refused` one that is like it, does not wait: it has failed */
-  readonly ends?: true
-  /** the key or the account is refused, which no caller can cause */
-  readonly ofAccount?: true
 }
 
 const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {

@@ -8,6 +8,7 @@
 
 import { decode, isNumber, isObject, isText, LOWEST } from "../../store/rules/native.ts"
 import type { Swept } from "../answers.ts"
+import type { Learned } from "../inputs.ts"
 import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
@@ -26,7 +27,7 @@ import {
   silentSince,
 } from "./shared/outage.ts"
 import { allowedByPlatform } from "./shared/platform-limit.ts"
-import { type Heard, hearPlatform, watchPlatform } from "./shared/platform-state.ts"
+import { hearPlatform, watchPlatform } from "./shared/platform-state.ts"
 import { isCutOff } from "./shared/stall.ts"
 import { meta, type Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
@@ -98,13 +99,9 @@ const lastQuarantined = (s: Step): Swept["junk"] => {
   return isNumber(at) && isText(key) && isText(id) ? { at, key, id } : undefined
 }
 
-export interface Sweep {
+export interface Sweep extends Learned {
   /** when this gate last sent the heartbeat of its connected tickets (ms); now if absent */
   readonly heartbeatAt?: number
-  /** what this gate has learned by reading the platform since its last sweep */
-  readonly heard?: Heard
-  /** a call to the platform, other than a start, has failed at this gate since its last sweep */
-  readonly suspect?: true
 }
 
 export const sweep = (s: Step, call: Sweep): Swept => {

@@ -1,7 +1,8 @@
 /** The audit: asks the platform about sessions whose webhook may be lost, and frees the slots of those that are over. */
+
 import { Effect, Layer } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
-import type { EndReporter } from "../../fifo-queue/rules/end.ts"
+import type { EndReporter } from "../../fifo-queue/inputs.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { SessionState } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"

@@ -7,7 +7,7 @@
 
 import { createHash, randomBytes } from "node:crypto"
 import { Cause, Context, Effect, Exit, Layer, Option } from "effect"
-import type { EndAttempt } from "../../fifo-queue/rules/end.ts"
+import type { EndAttempt } from "../../fifo-queue/inputs.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 

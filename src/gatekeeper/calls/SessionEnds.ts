@@ -2,7 +2,7 @@
 
 import { Context, Effect, Layer, Metric } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
-import type { EndAttempt } from "../../fifo-queue/rules/end.ts"
+import type { EndAttempt } from "../../fifo-queue/inputs.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Campaigns } from "../Campaigns.ts"

@@ -5,7 +5,8 @@
 
 import { Context, Effect, Layer, Result, Schedule } from "effect"
 import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
-import { FifoQueue, type Place, type StartFailure } from "../../fifo-queue/FifoQueue.ts"
+import { FifoQueue, type Place } from "../../fifo-queue/FifoQueue.ts"
+import type { StartFailure } from "../../fifo-queue/inputs.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { type PlatformError, refused, type Unavailable } from "../../platform-api/errors.ts"
 import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../../platform-api/faults.ts"

@@ -19,7 +19,7 @@ export const MEMBERSHIP_MILLIS = 2_000
 const GAP_MILLIS = 10_000
 
 /** What the store has answered to a renewal. Times in ms, by the store's clock. */
-export interface Heard extends MembershipAnswer {
+export interface Renewed extends MembershipAnswer {
   readonly at: number
   /** start of the current run of renewals without a gap: during a gap other gates may have been cut off too */
   readonly since: number
@@ -28,9 +28,9 @@ export interface Heard extends MembershipAnswer {
 export class Membership extends Context.Service<
   Membership,
   {
-    readonly renew: Effect.Effect<Heard, StoreUnavailable>
+    readonly renew: Effect.Effect<Renewed, StoreUnavailable>
     /** The last answer; undefined before the first. */
-    readonly latest: () => Heard | undefined
+    readonly latest: () => Renewed | undefined
     /** Renews it unless a renewal was answered already. */
     readonly heard: Effect.Effect<void, StoreUnavailable>
     /** Deletes a campaign from the store's list unless a gate has served it after `seenAt`. True if it was deleted. */
@@ -54,7 +54,7 @@ export const layer: Layer.Layer<
     const offered = randomBytes(12).toString("base64url")
     const settings = JSON.stringify(sharedSettingsOf(yield* Settings, campaigns))
     const digest = createHash("sha256").update(settings).digest("base64url").slice(0, 22)
-    let latest: Heard | undefined
+    let latest: Renewed | undefined
     let announcedAt = Number.NEGATIVE_INFINITY
 
     const servedCampaigns = () =>

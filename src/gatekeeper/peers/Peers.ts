@@ -8,7 +8,7 @@ import { runEvery } from "../background/run-every.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { makeDebounce, type Observed } from "./debounce.ts"
 import { Instance, shown } from "./Instance.ts"
-import { type Heard, MEMBERSHIP_MILLIS, Membership } from "./Membership.ts"
+import { MEMBERSHIP_MILLIS, Membership, type Renewed } from "./Membership.ts"
 import { OtherDatabases } from "./OtherDatabases.ts"
 import { differenceOf, readSharedSettings, sharedSettingsOf } from "./settings-diff.ts"
 
@@ -30,7 +30,7 @@ export class Peers extends Context.Service<
   {
     readonly status: () => PeersStatus
     /** Logs the conflicts that an answer to a renewal shows. */
-    readonly report: (heard: Heard) => Effect.Effect<void>
+    readonly report: (heard: Renewed) => Effect.Effect<void>
   }
 >()("voicegate/gatekeeper/Peers") {}
 
@@ -50,7 +50,7 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
       const ownSettings = sharedSettingsOf(yield* Settings, campaigns)
       const [settingsDiffer, elsewhere] = [makeDebounce(), makeDebounce()]
 
-      const settingsDifferences = ({ others }: Heard): Observed => {
+      const settingsDifferences = ({ others }: Renewed): Observed => {
         const seen = new Map<string, ReadonlyArray<string>>()
         for (const { host, id, settings } of others) {
           const difference = differenceOf(ownSettings, readSharedSettings(settings), campaigns)

@@ -13,7 +13,7 @@ import type { TicketUnknown } from "../../protocol/ticket.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
 import { tagOf } from "../Campaigns.ts"
 import { ticketUnknown } from "../outcomes.ts"
-import { type Heard, Membership } from "./Membership.ts"
+import { Membership, type Renewed } from "./Membership.ts"
 import { type About, decodeAbout } from "./shared-state.ts"
 
 export interface RemovedCampaign extends About {
@@ -42,7 +42,7 @@ export const layer: Layer.Layer<RemovedCampaigns, never, Membership | PushChanne
   Effect.gen(function* () {
     const instance = (yield* PushChannel).address
     const membership = yield* Membership
-    let decodedFrom: Heard | undefined
+    let decodedFrom: Renewed | undefined
     let known: ReadonlyArray<RemovedCampaign> = []
     const byTag = new Map<string, RemovedCampaign>()
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { EndAttempt } from "../../../src/fifo-queue/rules/end.ts"
+import type { EndAttempt } from "../../../src/fifo-queue/inputs.ts"
 import { commonAttempt, LostEnds, layer, RETRY_MILLIS } from "../../../src/gatekeeper/calls/LostEnds.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 

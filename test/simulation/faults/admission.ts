@@ -2,7 +2,7 @@
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import { START_LEASE_MILLIS } from "../../../src/fifo-queue/bounds.ts"
-import type { Newcomer } from "../../../src/fifo-queue/rules/admit.ts"
+import type { Newcomer } from "../../../src/fifo-queue/inputs.ts"
 import { ticketOf } from "../../../src/fifo-queue/rules/admit.ts"
 import { enqueue, place, takeSlot } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { save } from "../../../src/fifo-queue/rules/shared/load.ts"

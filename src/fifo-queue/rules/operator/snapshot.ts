@@ -4,6 +4,7 @@
  */
 
 import type { CampaignSnapshot } from "../../answers.ts"
+import type { Pages } from "../../inputs.ts"
 import type { HeldSlot, WaitingTicket } from "../../operator-schemas.ts"
 import { shortHash } from "../../short-hash.ts"
 import { accountFigures } from "../shared/account.ts"
@@ -15,13 +16,6 @@ import { positionOf } from "../shared/position.ts"
 import { meta, type Step } from "../shared/step.ts"
 import type { Ticket } from "../shared/ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
-
-export interface Pages {
-  readonly firstSlot: number
-  readonly slots: number
-  readonly firstPlace: number
-  readonly places: number
-}
 
 const shownState = ({ state, stoppedBy }: Ticket): HeldSlot["state"] => {
   if (state === "live" && stoppedBy !== undefined) return "ending"

@@ -16,21 +16,12 @@
 
 import { decode, encode, isNumber, isObject, isText, wordsOf } from "../../../store/rules/native.ts"
 import type { Watched } from "../../answers.ts"
+import type { Heard } from "../../inputs.ts"
 import type { PlatformState } from "../../operator-schemas.ts"
 import { meta, type Step } from "./step.ts"
 
 /** Why nobody is served; absent while the platform serves callers. */
 export type PlatformTrouble = "at_capacity" | "rate_limited" | "unavailable" | "rejected"
-
-/** What a gate has learned by reading the platform. */
-export interface Heard {
-  /** `answers`: it can be reached, and whether it would start a call is not known */
-  readonly state: "ok" | "answers" | "unavailable" | "rejected"
-  /** when the read began (ms since 1970) */
-  readonly at: number
-  readonly code?: string
-  readonly setting?: string
-}
 
 /** A successful read does not end a state that a start has shown within this time (ms): starts may fail while reads succeed. */
 export const STARTS_COUNT_MILLIS = 30_000
