@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 
 /** Each has a `long-run.ts` in its folder of `test`; the shortest first. */
-const SUITES = ["abuse", "contract", "simulation", "outages", "fuzz", "chaos", "soak"]
+const SUITES = ["e2e", "abuse", "contract", "simulation", "outages", "fuzz", "chaos", "soak"]
 /** What a run of all gives a suite besides its own defaults. */
 const ALSO: Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>> = {
   contract: [[], ["--planted"]],

@@ -1,17 +1,18 @@
 /**
- * The counters of the dashboard are counted where things happen: with 80 callers whose request, connection, start, leave and webhook each
+ * The counters of the dashboard are counted where things happen: with callers whose request, connection, start, leave and webhook each
  * reach another gate of two, or any process of several, the sum of all is what the callers and the platform saw.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { type Bench, type Gate, settingsFor, withBench } from "../harness/gate.ts"
 import { textOf } from "../harness/http.ts"
+import { AT_FULL_SIZE } from "../harness/long-run.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 import { openSocket } from "./support/push.ts"
 
-/** Two of each kind that neither talks nor misses anything else. */
-const CALLERS = 80
+/** At least two of each kind that neither talks nor misses anything else. */
+const CALLERS = AT_FULL_SIZE ? 200 : 80
 const SLOTS = 10
 /** A machine that stands still is an outage, after which callers get their time anew. */
 const SLOW_MILLIS = 120_000
@@ -200,7 +201,7 @@ const settings = (platform: FakePlatform, redis: { readonly url: string }) =>
 
 describe("counters of several gates", { timeout: 300_000 }, () => {
   it(
-    "counters of two instances add up to what 80 callers and the platform saw, whichever instance each part reached",
+    `counters of two instances add up to what ${CALLERS} callers and the platform saw, whichever instance each part reached`,
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const given = settings(platform, bench.own(await startRedis()))
@@ -210,7 +211,7 @@ describe("counters of several gates", { timeout: 300_000 }, () => {
   )
 
   it(
-    "counters of one gate with --processes 3 add up to what 80 callers and the platform saw",
+    `counters of one gate with --processes 3 add up to what ${CALLERS} callers and the platform saw`,
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const given = settings(platform, bench.own(await startRedis()))

@@ -1,5 +1,8 @@
 /** What the long runs of all suites take: where random choices begin, and how long they may go on. */
 
+/** Whether tests that have a larger size, or are for a release only, run so (`npm run verify -- e2e`). */
+export const AT_FULL_SIZE: boolean = process.env.TEST_SIZE === "full"
+
 /** The options for `parseArgs`; a suite adds its own. */
 export const SHARED_FLAGS = { seed: { type: "string" }, minutes: { type: "string" } } as const
 

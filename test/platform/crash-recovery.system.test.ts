@@ -7,6 +7,7 @@ import { digestSecret } from "../../src/platform/keys/KeySecret.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
 import { Webhooks } from "../../src/platform/webhooks/Webhooks.ts"
 import { program, whenBuilt } from "../harness/build.ts"
+import { AT_FULL_SIZE } from "../harness/long-run.ts"
 import { eventually, freePort, start } from "../harness/process.ts"
 import { type Engine, onEachEngine, servicesOf, vaultKey } from "./engines.ts"
 import { scriptedServer, until } from "./support.ts"
@@ -127,6 +128,23 @@ const suite = (engine: Engine) => {
       ])
     }),
   )
+
+  // `keys/key-life.system.test.ts` shows it by the test's clock
+  if (AT_FULL_SIZE)
+    it.live("refuses within 30 s a key that was revoked by another process", () =>
+      Effect.gen(function* () {
+        const { businessId, context, database, secret } = yield* account(1, 9)
+        const { call } = yield* launch(database)
+        const read = call(secret, "GET", `business/${businessId}`)
+        assert.strictEqual((yield* read).status, 200)
+        const apiKeys = Context.get(context, ApiKeys)
+        const { key, user } = yield* Effect.orDie(ownerOf(apiKeys, secret))
+        yield* apiKeys.revoke(user.id, key.id)
+        const began = performance.now()
+        yield* Effect.repeat(Effect.delay(read, 1_000), { until: ({ status }) => status === 401 })
+        assert.isAtMost(performance.now() - began, 30_000)
+      }),
+    )
 }
 
 onEachEngine("a platform process", suite, { concurrent: true })

@@ -8,7 +8,7 @@ import { DOUBT_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
 import type { Ticket } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import { type GrantedSlot, orderViolations } from "../model/order.ts"
-import { TERMINAL } from "../model/queue-state.ts"
+import { isDoubt, TERMINAL } from "../model/queue-state.ts"
 import type { Ledger } from "./ledger.ts"
 import { CAMPAIGN } from "./store-figures.ts"
 
@@ -58,9 +58,9 @@ export const makeTicketAudit = (
       const { accepted, lease, network = "", seq, since: slotSince = 0, state }: Ticket = JSON.parse(record)
       if (!TERMINAL.has(state)) ledger.problem("ended tickets in a state that is not terminal", record)
       // the slot of a start in doubt whose session was found running: not a ticket, and it ends with the session
-      else if (id.startsWith("?")) ledger.count(`starts in doubt that ran, ${state}`)
+      else if (isDoubt(id)) ledger.count(`starts in doubt that ran, ${state}`)
       else ledger.count(`tickets ${state}`)
-      if (id.startsWith("?")) continue
+      if (isDoubt(id)) continue
       seqs.push(seq)
       if (lease !== undefined) {
         const { doubts, times } = wentBack(id)
