@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Context, Effect, type Layer } from "effect"
 import type { HttpRouter } from "effect/http"
-import type { Refused } from "./incoming/arrivals.ts"
+import type { Refused } from "./incoming/Arrivals.ts"
 import type { Upgrade } from "./server/upgrade.ts"
 
 export class Listeners extends Context.Service<

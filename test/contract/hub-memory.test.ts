@@ -2,8 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeHubMemory } from "../../src/http/signalr/memory.ts"
+import { HubMemory, layer } from "../../src/http/signalr/HubMemory.ts"
 import { onEveryStore } from "../harness/stores.ts"
+
+const makeHubMemory = Effect.provide(HubMemory, layer)
 
 const VISITOR = "AAAAAAAAAAAAAAAAAAAAAA"
 const SHOP = "https://shop.example"

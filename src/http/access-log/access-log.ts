@@ -5,7 +5,6 @@
  */
 
 import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
-import type { CallerNames } from "../../caller-names/CallerNames.ts"
 import { shortHash } from "../../fifo-queue/short-hash.ts"
 import { type Fields, type Format, formatLine } from "../../lib/log-line.ts"
 import { type LossReason, noteOmittedUnsafe } from "../../lib/log-loss.ts"
@@ -61,26 +60,6 @@ export interface AccessLogService {
 /** The access log. By default it writes nothing, because a host has its own. */
 export const AccessLog = Context.Reference<AccessLogService>("voicegate/http/AccessLog", {
   defaultValue: () => ({ now: () => 0, write: () => {} }),
-})
-
-/** The same log with addresses replaced by caller names, as in the store. */
-export const withNames = (log: AccessLogService, names: CallerNames["Service"]): AccessLogService =>
-  names.ready === undefined
-    ? log
-    : { now: log.now, write: (entry) => log.write({ ...entry, address: names.shown(entry.address) }) }
-
-/** The same log with the campaign of each ticket. */
-export const withCampaigns = (
-  log: AccessLogService,
-  campaignOf: (ticket: string) => string | undefined,
-): AccessLogService => ({
-  now: log.now,
-  write: (entry) =>
-    log.write(
-      entry.ticket === undefined || entry.campaign !== undefined
-        ? entry
-        : { ...entry, campaign: campaignOf(entry.ticket) },
-    ),
 })
 
 /** Paths that monitoring polls; they are not logged. */

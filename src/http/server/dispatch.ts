@@ -16,7 +16,7 @@ import { makeRunAnswer } from "../answers/run-answer.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "../answers/write-answer.ts"
 import type { ServeDocument } from "../documents/documents.ts"
 import { makeStatic } from "../documents/widget-files.ts"
-import type { Arrivals } from "../incoming/arrivals.ts"
+import type { Arrivals } from "../incoming/Arrivals.ts"
 import { collectBody, isJson } from "../incoming/body.ts"
 import { makeBodyWarning } from "../incoming/body-warning.ts"
 import type { Exchange } from "../incoming/exchange.ts"
@@ -44,16 +44,16 @@ import {
   serverSpan,
   traceFieldsFor,
 } from "../incoming/spans.ts"
-import type { Push } from "../push/push.ts"
+import type { Push } from "../push/Push.ts"
 import { SessionRequests } from "../requests/SessionRequests.ts"
 import { existsBy, type TicketLimits, ticketIn } from "../requests/ticket-limits.ts"
-import type { Hub } from "../signalr/hub.ts"
+import type { Hub } from "../signalr/Hub.ts"
 
 export interface DispatchOptions {
-  readonly arrivals: Arrivals
+  readonly arrivals: Arrivals["Service"]
   readonly limits: TicketLimits["Service"]
-  readonly push: Push
-  readonly hub: Hub
+  readonly push: Push["Service"]
+  readonly hub: Hub["Service"]
   readonly serveDocument: ServeDocument
   readonly judgeOrigin: OriginCheck
   readonly preflight: Preflight

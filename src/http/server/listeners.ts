@@ -4,7 +4,6 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
-import { makeCampaigns } from "../../gatekeeper/Campaigns.ts"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import type { Operator } from "../../operator/Operator.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
@@ -12,21 +11,21 @@ import { type HostCheck, makeHostCheck } from "../../serving/hosts.ts"
 import { currentSettings, derived } from "../../settings/current.ts"
 import { Settings } from "../../settings/Settings.ts"
 import type { Store } from "../../store/Store.ts"
-import { AccessLog, withCampaigns, withNames } from "../access-log/access-log.ts"
+import * as GateLog from "../access-log/GateLog.ts"
 import { internalError } from "../answers/answer.ts"
 import { write } from "../answers/write-answer.ts"
 import { consoleRoutes } from "../console/routes.ts"
 import { makeDocuments } from "../documents/documents.ts"
 import * as Readiness from "../health/Readiness.ts"
-import { makeArrivals } from "../incoming/arrivals.ts"
+import * as Arrivals from "../incoming/Arrivals.ts"
 import { CurrentExchange, type Exchange } from "../incoming/exchange.ts"
 import { makeOriginCheck, makePreflight, type OriginCheck } from "../incoming/origin.ts"
 import { makeReadTrace } from "../incoming/spans.ts"
 import { Listeners, type Options } from "../Listeners.ts"
-import { makePush } from "../push/push.ts"
+import * as Push from "../push/Push.ts"
 import * as SessionRequests from "../requests/SessionRequests.ts"
 import * as TicketLimits from "../requests/ticket-limits.ts"
-import { makeHub } from "../signalr/hub.ts"
+import * as Hub from "../signalr/Hub.ts"
 import { makeDispatch } from "./dispatch.ts"
 import { makePrivateListener } from "./private-listener.ts"
 import { routes } from "./router.ts"
@@ -74,13 +73,10 @@ export const layer = ({
       const gatekeeper = yield* Gatekeeper
       const channel = yield* PushChannel
       const readiness = yield* Readiness.Readiness
-      const campaigns = derived(settings, makeCampaigns)
-      const named = withNames(yield* AccessLog, yield* CallerNames)
-      const log = withCampaigns(named, (ticket) => campaigns().ofTicket(ticket)?.name)
       const limits = yield* TicketLimits.TicketLimits
-      const push = yield* makePush(limits)
-      const hub = yield* makeHub(log, limits)
-      const arrivals = yield* makeArrivals(basePath, log)
+      const push = yield* Push.Push
+      const hub = yield* Hub.Hub
+      const arrivals = yield* Arrivals.Arrivals
       const hostCheck = derived(settings, ({ Server }) => makeHostCheck(Server.AllowedHosts))
       const isOwnHost: HostCheck = (host) => hostCheck()(host)
       const originCheck = derived(settings, ({ Security }) => makeOriginCheck(Security.AllowedOrigins))
@@ -122,6 +118,7 @@ export const layer = ({
       })
     }),
   ).pipe(
-    Layer.provide([SessionRequests.layer(basePath), Readiness.layer, CallerNames.layer]),
-    Layer.provide(TicketLimits.layer),
+    Layer.provide([SessionRequests.layer(basePath), Readiness.layer, Push.layer, Hub.layer, Arrivals.layer(basePath)]),
+    Layer.provide([TicketLimits.layer, GateLog.layer]),
+    Layer.provide(CallerNames.layer),
   )

@@ -5,10 +5,10 @@ import { isQuiet } from "../access-log/access-log.ts"
 import { refusals } from "../answers/answer.ts"
 import { write } from "../answers/write-answer.ts"
 import type { ServeDocument } from "../documents/documents.ts"
-import type { Arrivals } from "../incoming/arrivals.ts"
+import type { Arrivals } from "../incoming/Arrivals.ts"
 
 export const makePrivateListener =
-  ({ addressOf, admits, log, pathOf, requestIdOf }: Arrivals, serve: ServeDocument) =>
+  ({ addressOf, admits, log, pathOf, requestIdOf }: Arrivals["Service"], serve: ServeDocument) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     if (!admits(request, response)) return
     drainBody(request)

@@ -7,13 +7,13 @@ import { repeatedHeader } from "../../serving/repeated-headers.ts"
 import { type Answer, refusals } from "../answers/answer.ts"
 import { makeRunAnswer } from "../answers/run-answer.ts"
 import { refuseUpgrade } from "../answers/write-answer.ts"
-import type { Arrivals } from "../incoming/arrivals.ts"
+import type { Arrivals } from "../incoming/Arrivals.ts"
 import type { OriginCheck } from "../incoming/origin.ts"
 import { EVENTS_PATH, HUB_PATH, isOwnUpgrade } from "../incoming/paths.ts"
 import { inEventsSpan, inServerSpan, type ReadTrace } from "../incoming/spans.ts"
-import type { Push } from "../push/push.ts"
+import type { Push } from "../push/Push.ts"
 import { existsBy, type TicketLimits } from "../requests/ticket-limits.ts"
-import type { Hub } from "../signalr/hub.ts"
+import type { Hub } from "../signalr/Hub.ts"
 
 /** Answers an upgrade if it is for the gate, and returns whether it was; otherwise does not touch the socket. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
@@ -21,10 +21,10 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 export interface UpgradeOptions {
   /** where a host has mounted the gate, such as `/voice`; else empty */
   readonly basePath: string
-  readonly arrivals: Arrivals
+  readonly arrivals: Arrivals["Service"]
   readonly limits: TicketLimits["Service"]
-  readonly push: Push
-  readonly hub: Hub
+  readonly push: Push["Service"]
+  readonly hub: Hub["Service"]
   readonly judgeOrigin: OriginCheck
   readonly isOwnHost: HostCheck
   readonly readTrace: ReadTrace

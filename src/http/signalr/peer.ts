@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { WebSocket } from "ws"
 import { accessOf } from "../../protocol/credential.ts"
 import type { Opened } from "../../push-channel/PushChannel.ts"
-import type { Browser } from "./memory.ts"
+import type { Browser } from "./HubMemory.ts"
 import * as protocol from "./protocol.ts"
 
 export interface Peer {

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
-import { MAX_MESSAGES } from "../../../src/http/signalr/connections.ts"
+import { MAX_MESSAGES } from "../../../src/http/signalr/HubConnections.ts"
 import { eventually } from "../../harness/process.ts"
 import { post, refusedUpgrade, servedTest } from "../../support/gate-server.ts"
 

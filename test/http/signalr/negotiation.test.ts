@@ -5,7 +5,7 @@ import { HttpTransportType } from "@microsoft/signalr"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
-import { PING_MILLIS } from "../../../src/http/signalr/connections.ts"
+import { PING_MILLIS } from "../../../src/http/signalr/HubConnections.ts"
 import { eventually } from "../../harness/process.ts"
 import { call, post, servedTest, serveGate } from "../../support/gate-server.ts"
 

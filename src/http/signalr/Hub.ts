@@ -2,12 +2,12 @@
  * `/sessionHub`: the SignalR hub for the existing widget, which registers a ticket and waits for `SessionReady {webSocketUrl}` or
  * `SessionFailed {message}`. The protocol has no start command, so the gate starts the session itself when the ticket is called.
  *
- * This file negotiates a connection and upgrades it to a WebSocket; `connections.ts` serves it from then on.
+ * This file negotiates a connection and upgrades it to a WebSocket; `HubConnections.ts` serves it from then on.
  */
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
-import { Effect, type Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { WebSocketServer } from "ws"
 import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { makeHeld } from "../../lib/held.ts"
@@ -17,11 +17,12 @@ import { CONNECTIONS_PER_CALLER } from "../../push-channel/connection-table.ts"
 import { type PushChannel, TooManyConnections } from "../../push-channel/PushChannel.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import type { Store } from "../../store/Store.ts"
-import type { AccessLogService } from "../access-log/access-log.ts"
+import type { GateLog } from "../access-log/GateLog.ts"
 import { type Answer, failed, json, problem } from "../answers/answer.ts"
 import type { TicketLimits } from "../requests/ticket-limits.ts"
-import { makeConnections } from "./connections.ts"
-import { makeHubMemory } from "./memory.ts"
+import * as HubConnections from "./HubConnections.ts"
+import * as HubMemory from "./HubMemory.ts"
+import * as Registration from "./Registration.ts"
 
 const MAX_FRAME_BYTES = 16 * 1024
 /** Limits of the fragments of a message, and of the network's chunks of a frame: each is kept as an object of some 400 bytes. */
@@ -46,20 +47,23 @@ const HOST_COOKIE = `__Host-${COOKIE}`
 
 const isSecure = (request: IncomingMessage): boolean => header(request, "origin")?.startsWith("https:") === true
 
-export interface Hub {
-  /** `POST /sessionHub/negotiate`; `credentials` is whether the page's cookies are trusted. */
-  readonly negotiate: (request: IncomingMessage, credentials: boolean) => Effect.Effect<Answer>
-  /** Returns a refusal, or undefined if the connection is open. */
-  readonly upgrade: (
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    address: string,
-    credentials: boolean,
-  ) => Effect.Effect<Answer | undefined>
-  /** Tells connections without a ticket to reconnect elsewhere; the push channel handles those with a ticket. */
-  readonly drain: Effect.Effect<void>
-}
+export class Hub extends Context.Service<
+  Hub,
+  {
+    /** `POST /sessionHub/negotiate`; `credentials` is whether the page's cookies are trusted. */
+    readonly negotiate: (request: IncomingMessage, credentials: boolean) => Effect.Effect<Answer>
+    /** Returns a refusal, or undefined if the connection is open. */
+    readonly upgrade: (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      address: string,
+      credentials: boolean,
+    ) => Effect.Effect<Answer | undefined>
+    /** Tells connections without a ticket to reconnect elsewhere; the push channel handles those with a ticket. */
+    readonly drain: Effect.Effect<void>
+  }
+>()("voicegate/http/Hub") {}
 
 const cookieOf = (request: IncomingMessage): string | undefined =>
   new RegExp(`(?:^|;\\s*)${isSecure(request) ? HOST_COOKIE : COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(
@@ -75,14 +79,11 @@ const tokenOf = (request: IncomingMessage): string | undefined =>
 
 const newId = (): string => randomBytes(16).toString("base64url")
 
-/** @param log the access log for refusals, which replaces addresses by caller names */
-export const makeHub = (
-  log: AccessLogService,
-  limits: Pick<TicketLimits["Service"], "answered" | "use">,
-): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
+export const layer: Layer.Layer<Hub, never, GateLog | Gatekeeper | PushChannel | Store | TicketLimits> = Layer.effect(
+  Hub,
   Effect.gen(function* () {
-    const memory = yield* makeHubMemory
-    const connections = yield* makeConnections(memory, log, limits)
+    const memory = yield* HubMemory.HubMemory
+    const connections = yield* HubConnections.HubConnections
     /** Counts all open connections of a caller; the push channel counts only registered ones. */
     const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
@@ -111,7 +112,7 @@ export const makeHub = (
       return undefined
     }
 
-    return {
+    return Hub.of({
       negotiate: (request, credentials) => {
         const token = newId()
         const version = new URL(request.url ?? "/", "http://gate").searchParams.get("negotiateVersion") === "1" ? 1 : 0
@@ -163,5 +164,6 @@ export const makeHub = (
         })
       },
       drain: connections.drain,
-    }
-  })
+    })
+  }),
+).pipe(Layer.provide(HubConnections.layer), Layer.provide(Registration.layer), Layer.provide(HubMemory.layer))

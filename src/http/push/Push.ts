@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { Effect, Exit, Option, Schema } from "effect"
+import { Context, Effect, Exit, Layer, Option, Schema } from "effect"
 import { WebSocketServer } from "ws"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { warningOf } from "../../gatekeeper/outcomes.ts"
@@ -16,7 +16,7 @@ import { type Opened, PushChannel } from "../../push-channel/PushChannel.ts"
 import { type Answer, failed } from "../answers/answer.ts"
 import { toProblem } from "../answers/failures.ts"
 import { NO_SILENCE } from "../requests/api.ts"
-import type { TicketLimits } from "../requests/ticket-limits.ts"
+import { TicketLimits } from "../requests/ticket-limits.ts"
 import { awaitStart } from "./await-start.ts"
 import { BufferedConnection } from "./buffered-connection.ts"
 import { type ClientMessage, type OnCommand, TicketSocket, WebSocketTransport } from "./websocket-transport.ts"
@@ -41,22 +41,25 @@ const SERVER_OPTIONS = {
 
 const decodeReport = Schema.decodeUnknownOption(SilenceReport)
 
-export interface Push {
-  readonly upgrade: (
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    ticket: string,
-    address: string,
-  ) => Effect.Effect<Answer | undefined>
-  readonly events: (response: ServerResponse, ticket: string, address: string) => Effect.Effect<Answer | undefined>
-}
-
 /** Both operations return a refusal, or undefined if the connection is open. */
-export const makePush = (
-  limits: Pick<TicketLimits["Service"], "use">,
-): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
+export class Push extends Context.Service<
+  Push,
+  {
+    readonly upgrade: (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      ticket: string,
+      address: string,
+    ) => Effect.Effect<Answer | undefined>
+    readonly events: (response: ServerResponse, ticket: string, address: string) => Effect.Effect<Answer | undefined>
+  }
+>()("voicegate/http/Push") {}
+
+export const layer: Layer.Layer<Push, never, Gatekeeper | PushChannel | TicketLimits> = Layer.effect(
+  Push,
   Effect.gen(function* () {
+    const limits = yield* TicketLimits
     const gatekeeper = yield* Gatekeeper
     const channel = yield* PushChannel
     const run = Effect.runForkWith(yield* Effect.context<never>())
@@ -161,7 +164,7 @@ export const makePush = (
       connection.open(transport)
     }
 
-    return {
+    return Push.of({
       upgrade: (request, socket, head, ticket, address) =>
         attach(
           ticket,
@@ -205,5 +208,6 @@ export const makePush = (
             })
           },
         ),
-    }
-  })
+    })
+  }),
+)
