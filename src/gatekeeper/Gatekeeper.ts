@@ -8,7 +8,7 @@ import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
 import type { PushEvent } from "../protocol/events.ts"
 import type { Queued, Relayed, Started } from "../protocol/outcomes.ts"
-import type { Draining, PlatformUnavailable, RequestRefusal, StoreUnavailable } from "../protocol/refusals.ts"
+import type { Draining, RequestRefusal, StartFailed, StoreUnavailable } from "../protocol/refusals.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
 import type { ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
 import type { Relay } from "./calls/Relay.ts"
@@ -32,10 +32,7 @@ export class Gatekeeper extends Context.Service<
     /** Starts the session of a called ticket. Idempotent: while the session is live, it returns the same session. */
     readonly start: (
       ticket: string,
-    ) => Effect.Effect<
-      Started,
-      TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
-    >
+    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | StartFailed | StoreUnavailable | Draining>
     /** The page of a started ticket makes its SDP offer with the token of its credential; succeeds with the vendor's answer. */
     readonly relay: (
       ...offer: Parameters<Relay["Service"]>

@@ -8,6 +8,7 @@ import { isoTime, type Queued, type Started } from "../protocol/outcomes.ts"
 import { stackless } from "../protocol/refusals.ts"
 import * as texts from "../protocol/texts.ts"
 import {
+  type CalledAgain,
   CredentialRefused,
   NotYourTurn,
   TicketOver,
@@ -80,34 +81,18 @@ export const startInProgress = (): NotYourTurn =>
   stackless(() => new NotYourTurn({ code: "start_in_progress", message: texts.startInProgress }))
 
 export const notYourTurn = (queuePosition: number): NotYourTurn =>
-  stackless(
-    () =>
-      new NotYourTurn({
-        code: "not_your_turn",
-        queuePosition,
-        message: texts.notYourTurn(queuePosition),
-      }),
-  )
+  stackless(() => new NotYourTurn({ code: "not_your_turn", queuePosition, message: texts.notYourTurn(queuePosition) }))
 
-export const agentBusy = (queuePosition: number): NotYourTurn =>
-  stackless(
-    () =>
-      new NotYourTurn({
-        code: "agent_busy",
-        queuePosition,
-        message: texts.agentBusy,
-      }),
+/** After a start that the platform has not carried out: `busy` if it has no free slot. */
+export const calledAgain = ({ busy, position }: Pick<Place, "position"> & { readonly busy: boolean }): CalledAgain => {
+  const code = busy ? "agent_busy" : "agent_unavailable"
+  const message = busy ? texts.agentBusy : texts.agentUnavailable
+  // assigned for the type: the class does not say which code it has
+  return Object.assign(
+    stackless(() => new NotYourTurn({ code, queuePosition: position, message })),
+    { code } as const,
   )
-
-export const agentUnavailable = (queuePosition: number): NotYourTurn =>
-  stackless(
-    () =>
-      new NotYourTurn({
-        code: "agent_unavailable",
-        queuePosition,
-        message: texts.agentUnavailable,
-      }),
-  )
+}
 
 /** The offer was made before, or its time has passed and the ticket waits again. */
 export const credentialUsed = (): CredentialRefused =>

@@ -136,14 +136,24 @@ export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>
   message: Schema.String,
 }) {}
 
-export const platformUnavailable = (
-  kind: PlatformUnavailable["kind"],
+type OfKind<Kind extends PlatformUnavailable["kind"]> = PlatformUnavailable & { readonly kind: Kind }
+
+/** Why the start of a called ticket has failed: while the platform refuses the gate's key or campaign, such a ticket waits. */
+export type StartFailed = OfKind<"refused" | "unavailable">
+
+export const platformUnavailable = <const Kind extends PlatformUnavailable["kind"]>(
+  kind: Kind,
   message: string,
   retryAfterSeconds = 5,
-): PlatformUnavailable => stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds }))
+): OfKind<Kind> =>
+  // assigned for the type: the class does not say which kind it is
+  Object.assign(
+    stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds })),
+    { kind },
+  )
 
 /** An operator must mend something, which takes longer than a usual outage. */
-export const platformRejected = (): PlatformUnavailable =>
+export const platformRejected = (): OfKind<"rejected"> =>
   platformUnavailable("rejected", "The voice agent is unavailable because of a configuration problem.", 60)
 
 /** The shared store cannot be reached. What it may have done for the request is undone once it can be reached again. */

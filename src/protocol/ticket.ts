@@ -70,6 +70,9 @@ export class NotYourTurn extends Schema.TaggedError<NotYourTurn>()("NotYourTurn"
   message: Schema.String,
 }) {}
 
+/** The platform has not started the called ticket, which keeps its place and will be called again. */
+export type CalledAgain = NotYourTurn & { readonly code: "agent_busy" | "agent_unavailable" }
+
 /** The ticket is over; `state` is its terminal state. */
 export class TicketOver extends Schema.TaggedError<TicketOver>()("TicketOver", {
   state: TicketState.annotate({ description: "The ticket's final state." }),

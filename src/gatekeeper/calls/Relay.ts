@@ -8,8 +8,8 @@ import { Context, Effect, Layer, Result } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { sessionOfToken } from "../../platform-api/shared/offer-token.ts"
 import type { Relayed } from "../../protocol/outcomes.ts"
-import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
-import type { CredentialRefused, NotYourTurn, TicketOver, TicketUnknown } from "../../protocol/ticket.ts"
+import type { StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
+import type { CalledAgain, CredentialRefused, TicketOver, TicketUnknown } from "../../protocol/ticket.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as outcomes from "../outcomes.ts"
 import { Steps } from "../Steps.ts"
@@ -25,7 +25,7 @@ export class Relay extends Context.Service<
     offer: string,
   ) => Effect.Effect<
     Relayed,
-    CredentialRefused | TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable
+    CredentialRefused | TicketUnknown | CalledAgain | TicketOver | StartFailed | StoreUnavailable
   >
 >()("voicegate/gatekeeper/Relay") {}
 
@@ -64,10 +64,7 @@ export const layer: Layer.Layer<Relay, never, Campaigns | FifoQueue | Starts | S
           // the stored name may differ, because instances may name the campaign differently
           const config = { ...stored, campaign: campaign.name }
           const begun = yield* relayOffer(where, ticket, offered.lease, config, { sdp: offer, session })
-          if (Result.isFailure(begun)) {
-            const { busy, position } = begun.failure
-            return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
-          }
+          if (Result.isFailure(begun)) return yield* Effect.fail(outcomes.calledAgain(begun.failure))
           const { answer, callId, sessionIds } = begun.success
           yield* watchCall(where, campaign.name, sessionIds[0] ?? "")
           return { answer, callId }

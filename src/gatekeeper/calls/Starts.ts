@@ -13,8 +13,8 @@ import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../../platf
 import type { RelayedSession, WebSession } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { Started } from "../../protocol/outcomes.ts"
-import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
-import { platformRejected, platformUnavailable } from "../../protocol/refusals.ts"
+import type { StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
+import { platformUnavailable } from "../../protocol/refusals.ts"
 import type { StartConfig } from "../../protocol/request.ts"
 import * as texts from "../../protocol/texts.ts"
 import { Settings } from "../../settings/Settings.ts"
@@ -43,17 +43,22 @@ const END_RETRY = { schedule: Schedule.spaced(5_000), times: 12 }
 /** The ticket's place after a failed start; `busy` if the platform has no free slot, otherwise it gave no usable answer. */
 export type NotStarted = Place & { readonly busy: boolean }
 
-/**
- * Returns the session, or the ticket's place if the platform has not started one. `unplaced` runs if no session runs and the store
- * failed, so that it is unknown whether the ticket got its place back.
- */
-export type StartSession = (
+/** The start of a newcomer, who has not waited. */
+export interface NewcomerStart<E> {
+  /** runs if no session runs and the store failed, so that it is unknown whether the ticket has a place */
+  readonly unplaced: Effect.Effect<void>
+  /** with `Queue.OnPlatformRefusal`: why a newcomer does not wait for a platform that refuses everybody */
+  readonly rejected: () => E
+}
+
+/** Returns the session, or the ticket's place if the platform has not started one. */
+export type StartSession = <E = never>(
   at: CampaignContext,
   ticket: string,
   lease: string,
   stored: StoredConfig,
-  unplaced?: Effect.Effect<void>,
-) => Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable | StoreUnavailable>
+  newcomer?: NewcomerStart<E>,
+) => Effect.Effect<Result.Result<Started, NotStarted>, StartFailed | StoreUnavailable | E>
 
 /**
  * Begins the session of a ticket with its page's offer; otherwise like `StartSession`. The session's end may also be reported under
@@ -65,7 +70,7 @@ export type RelayOffer = (
   lease: string,
   stored: StoredConfig,
   offer: { readonly sdp: string; readonly session: string },
-) => Effect.Effect<Result.Result<RelayedSession, NotStarted>, PlatformUnavailable | StoreUnavailable>
+) => Effect.Effect<Result.Result<RelayedSession, NotStarted>, StartFailed | StoreUnavailable>
 
 export class Starts extends Context.Service<
   Starts,
@@ -75,9 +80,9 @@ export class Starts extends Context.Service<
   }
 >()("voicegate/gatekeeper/Starts") {}
 
-const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", texts.startTooSlow)
+const startTooSlow = (): StartFailed => platformUnavailable("unavailable", texts.startTooSlow)
 
-export const startFailed = (): PlatformUnavailable => platformUnavailable("unavailable", texts.startFailed)
+export const startFailed = (): StartFailed => platformUnavailable("unavailable", texts.startFailed)
 
 const cannotRelay = (): PlatformError => refused(501, "NO_RELAY", "the platform's sessions do not begin with an offer")
 
@@ -138,7 +143,7 @@ export const layer: Layer.Layer<
       campaign: string,
       session: WebSession,
       data = dataOf(session),
-    ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
+    ): Effect.Effect<Started, StartFailed | StoreUnavailable> =>
       bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data, offerMillis: session.offerMillis }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
@@ -177,14 +182,14 @@ export const layer: Layer.Layer<
       )
 
     /** Logs why the start failed and reports it to the queue. The ticket gets its place back, or is over. */
-    const notStarted = (
+    const notStarted = <E = never>(
       at: CampaignContext,
       ticket: string,
       lease: string,
       campaign: string,
       error: PlatformError,
-      unplaced: Effect.Effect<void> | undefined,
-    ): Effect.Effect<NotStarted, PlatformUnavailable | StoreUnavailable> => {
+      newcomer?: NewcomerStart<E>,
+    ): Effect.Effect<NotStarted, StartFailed | StoreUnavailable | E> => {
       const { reason } = error
       const platformName = campaigns.find(campaign)?.Platform ?? DEFAULT_PLATFORM
       const fault = faultOf(platformName, error)
@@ -197,15 +202,15 @@ export const layer: Layer.Layer<
         Effect.flatMap(
           Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () =>
             why._tag === "doubt"
-              ? failLater(at, ticket, lease, why, unplaced)
-              : (unplaced ?? failLater(at, ticket, lease, why)),
+              ? failLater(at, ticket, lease, why, newcomer?.unplaced)
+              : (newcomer?.unplaced ?? failLater(at, ticket, lease, why)),
           ),
-          (result): Effect.Effect<NotStarted, PlatformUnavailable> =>
+          (result): Effect.Effect<NotStarted, StartFailed> =>
             result._tag === "waiting"
               ? Effect.succeed({ ...result, busy: why._tag === "capacity" || why._tag === "limited" })
               : Effect.fail(result._tag === "failed" ? failure() : startTooSlow()),
         )
-      const endTicket = (why: StartFailure, failure: PlatformUnavailable) =>
+      const endTicket = (why: StartFailure, failure: E) =>
         Effect.andThen(
           Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
           Effect.fail(failure),
@@ -217,8 +222,9 @@ export const layer: Layer.Layer<
         ...(reason._tag === "Refused" && isOfAccount(reason) ? { ofAccount: true } : {}),
       }
       // a called ticket has waited for its turn, and waits on
-      const mayNotWait = OnPlatformRefusal === "refuse" && unplaced !== undefined
-      const rejected = mayNotWait ? endTicket({ ...why, ends: true }, platformRejected()) : requeue(why, startFailed)
+      const refused = OnPlatformRefusal === "refuse" ? newcomer : undefined
+      const rejected: Effect.Effect<NotStarted, StartFailed | StoreUnavailable | E> =
+        refused === undefined ? requeue(why, startFailed) : endTicket({ ...why, ends: true }, refused.rejected())
       switch (reason._tag) {
         case "AtCapacity":
           return requeue({ _tag: "capacity" })
@@ -239,7 +245,7 @@ export const layer: Layer.Layer<
           const failure = () => platformUnavailable("refused", texts.requestRefused, 0)
           return Effect.andThen(
             ofTicket(Effect.logInfo(`The platform refused a caller's request: ${reason.message}`)),
-            requeue(mayNotWait ? { ...why, ends: true } : why, failure),
+            requeue(refused === undefined ? why : { ...why, ends: true }, failure),
           ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.fail(failure())))
         }
         case "Refused":
@@ -269,7 +275,7 @@ export const layer: Layer.Layer<
       correlationId: correlationOf(ticket),
     })
 
-    const startSession: StartSession = (at, ticket, lease, stored, unplaced) => {
+    const startSession: StartSession = (at, ticket, lease, stored, newcomer) => {
       const { campaign, from = "" } = stored
       return Effect.matchEffect(beforeDeadline(platform.initiate(configOf(ticket, stored), from)), {
         onSuccess: (minted) => {
@@ -284,7 +290,7 @@ export const layer: Layer.Layer<
           )
         },
         onFailure: (error) =>
-          Effect.map(notStarted(at, ticket, lease, campaign, error, unplaced), Result.fail).pipe(
+          Effect.map(notStarted(at, ticket, lease, campaign, error, newcomer), Result.fail).pipe(
             aboutTicket({ campaign, ticket }),
           ),
       })
@@ -300,7 +306,7 @@ export const layer: Layer.Layer<
             Effect.tapError(() => endUnanswered(campaign, session)),
           ),
         onFailure: (error) =>
-          Effect.map(notStarted(at, ticket, lease, campaign, error, undefined), Result.fail).pipe(
+          Effect.map(notStarted(at, ticket, lease, campaign, error), Result.fail).pipe(
             aboutTicket({ campaign, ticket }),
           ),
       })

@@ -9,7 +9,7 @@ import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { endedEvent, type PushEvent, sessionEvent, startCallEvent } from "../../protocol/events.ts"
 import type { Queued, Started } from "../../protocol/outcomes.ts"
-import type { PlatformUnavailable, StoreUnavailable } from "../../protocol/refusals.ts"
+import type { StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformUnavailable } from "../../protocol/refusals.ts"
 import * as texts from "../../protocol/texts.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../../protocol/ticket.ts"
@@ -34,7 +34,7 @@ export class Tickets extends Context.Service<
     readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
     readonly start: (
       ticket: string,
-    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
+    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | StartFailed | StoreUnavailable>
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
     readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     readonly attach: (
@@ -179,7 +179,7 @@ export const layer: Layer.Layer<
     const requeue = (where: CampaignContext, ticket: string, { lease }: Starting) =>
       Effect.flatMap(
         step(where, queue.fail(where, ticket, lease, { _tag: "elsewhere", millis: BACKOFF_MILLIS })),
-        (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
+        (result): Effect.Effect<Result.Result<Started, NotStarted>, StartFailed> =>
           result._tag === "waiting"
             ? Effect.succeed(Result.fail({ ...result, busy: true }))
             : Effect.fail(platformUnavailable("unavailable", texts.startElsewhere)),
@@ -204,8 +204,7 @@ export const layer: Layer.Layer<
             ? requeue(where, ticket, taken)
             : startHere(where, ticket, campaign.name, taken)
           if (Result.isSuccess(started)) return started.success
-          const { busy, position } = started.failure
-          return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
+          return yield* Effect.fail(outcomes.calledAgain(started.failure))
         }
       }
     })

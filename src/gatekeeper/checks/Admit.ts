@@ -128,7 +128,8 @@ export const layer: Layer.Layer<
       },
       start: (newTicket, lease) => {
         const { at, stored, ticket } = newTicket
-        return Effect.matchEffect(startSession(at, ticket, lease, stored, giveBack.all(newTicket)), {
+        const newcomer = { unplaced: giveBack.all(newTicket), rejected: platformRejected }
+        return Effect.matchEffect(startSession(at, ticket, lease, stored, newcomer), {
           onSuccess: (started) =>
             Result.isSuccess(started)
               ? Effect.succeed(started.success)

@@ -24,10 +24,17 @@ import {
   type PlatformUnavailable,
   type QueueFull,
   RateLimited,
+  type StartFailed,
   type StoreUnavailable,
 } from "../../protocol/refusals.ts"
 import * as texts from "../../protocol/texts.ts"
-import { type CredentialRefused, NotYourTurn, TicketOver, type TicketUnknown } from "../../protocol/ticket.ts"
+import {
+  type CalledAgain,
+  type CredentialRefused,
+  NotYourTurn,
+  TicketOver,
+  type TicketUnknown,
+} from "../../protocol/ticket.ts"
 import type { TooManyConnections } from "../../push-channel/PushChannel.ts"
 
 /** Retry delays in seconds. */
@@ -94,14 +101,26 @@ const credentialUsed = problem("CredentialUsed", 409, ["credential_used"], {
   headers: {},
   remark: "an offer was already made with this token",
 })
-/** The problems of `PlatformUnavailable` with which a start of a called ticket may be answered: it waits while the gate is refused. */
+/** The problems of `StartFailed`. */
 export const startProblems = [requestRefused, platformUnavailable]
-/** The problems of `NotYourTurn` with which an offer may be answered. */
-export const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {
+export const toStartProblem = ({
+  kind,
+  message,
+  retryAfterSeconds,
+}: Pick<StartFailed, "kind" | "message" | "retryAfterSeconds">) =>
+  // no Retry-After for the first: the same request would be refused again
+  kind === "refused" ? requestRefused.make(message) : platformUnavailable.make(message, retryAfterSeconds)
+
+const calledAgain = problem("CalledAgain", 409, ["agent_busy", "agent_unavailable"], {
   members: { queuePosition: NotYourTurn.fields.queuePosition },
   headers: {},
   remark: "the ticket keeps its place and will be called again, with another credential",
 })
+/** The problem of `CalledAgain`, where nothing else of `NotYourTurn` is answered. */
+export const calledAgainProblems = [calledAgain]
+export const toCalledAgainProblem = ({ code, message, queuePosition }: CalledAgain) =>
+  calledAgain.make(code, message, queuePosition === undefined ? {} : { queuePosition }, {})
+
 const ticketOver = problem("TicketOver", 410, ["ticket_over"], {
   members: { state: TicketOver.fields.state },
   headers: {},
@@ -129,17 +148,10 @@ const requestFailures = {
   ),
   PlatformUnavailable: answered(
     [requestRefused, platformRejected, platformUnavailable],
-    ({ kind, message, retryAfterSeconds }: PlatformUnavailable) => {
-      switch (kind) {
-        case "refused":
-          // no Retry-After: the same request would be refused again
-          return requestRefused.make(message)
-        case "rejected":
-          return platformRejected.make(message, retryAfterSeconds)
-        case "unavailable":
-          return platformUnavailable.make(message, retryAfterSeconds)
-      }
-    },
+    ({ kind, message, retryAfterSeconds }: PlatformUnavailable) =>
+      kind === "rejected"
+        ? platformRejected.make(message, retryAfterSeconds)
+        : toStartProblem({ kind, message, retryAfterSeconds }),
   ),
   // the error's own message is only for the log
   StoreUnavailable: answered([problems.storeUnavailable], (_: StoreUnavailable) =>

@@ -8,7 +8,7 @@ import { MAX_SILENCE_SECONDS, SilenceAnswer as Silence, SilenceReport } from "..
 import { problems } from "../../protocol/problems.ts"
 import { SessionRequest } from "../../protocol/request.ts"
 import { TicketStatus } from "../../protocol/ticket.ts"
-import { calledAgain, failures, requestProblems, startProblems } from "../answers/failures.ts"
+import { calledAgainProblems, failures, requestProblems, startProblems } from "../answers/failures.ts"
 import { QueuedAnswer, StartedAnswer } from "./answers.ts"
 
 export const TicketStatusAnswer = TicketStatus.annotate({ identifier: "TicketStatus" })
@@ -120,7 +120,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problems.originNotAllowed,
       ...failures.CredentialRefused.problems,
       ...failures.TicketUnknown.problems,
-      calledAgain,
+      ...calledAgainProblems,
       ...failures.TicketOver.problems,
       problems.bodyTooLarge,
       problems.unsupportedMediaType,

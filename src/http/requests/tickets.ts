@@ -5,7 +5,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { isoTime } from "../../protocol/outcomes.ts"
 import { Routed } from "../Api.ts"
-import { toProblem } from "../answers/failures.ts"
+import { toCalledAgainProblem, toProblem, toStartProblem } from "../answers/failures.ts"
 import { answered, refuse } from "../answers/respond.ts"
 import { bearerOf, incoming } from "../incoming/body.ts"
 import { startedBody } from "./answers.ts"
@@ -13,9 +13,6 @@ import { noOffer } from "./api.ts"
 
 /** How an SDP begins (RFC 8866 §5). */
 const SDP = /^v=0\r?\n/
-
-/** A code that the endpoint does not declare, because its handler never fails with it. */
-const undeclared = (code: string) => Effect.die(new Error(`This endpoint does not answer with ${code}.`))
 
 export const tickets = HttpApiBuilder.group(
   Routed,
@@ -38,11 +35,7 @@ export const tickets = HttpApiBuilder.group(
       )
       .handle("start", ({ params }) =>
         Effect.matchEffect(gatekeeper.start(params.id), {
-          onFailure: (error) => {
-            const problem = toProblem(error)
-            // while the platform refuses the gate, the ticket waits
-            return problem.code === "platform_rejected" ? undeclared(problem.code) : refuse(problem)
-          },
+          onFailure: (error) => refuse(error._tag === "PlatformUnavailable" ? toStartProblem(error) : toProblem(error)),
           onSuccess: (session) => answered("started", startedBody(session)),
         }),
       )
@@ -53,13 +46,14 @@ export const tickets = HttpApiBuilder.group(
             if (!SDP.test(offer)) return yield* refuse(noOffer)
             const request = yield* incoming
             return yield* Effect.matchEffect(gatekeeper.relay(params.id, bearerOf(request), offer), {
-              onFailure: (error) => {
-                const problem = toProblem(error)
-                const { code } = problem
-                return code === "not_your_turn" || code === "start_in_progress" || code === "platform_rejected"
-                  ? undeclared(code)
-                  : refuse({ ...problem, code })
-              },
+              onFailure: (error) =>
+                refuse(
+                  error._tag === "PlatformUnavailable"
+                    ? toStartProblem(error)
+                    : error._tag === "NotYourTurn"
+                      ? toCalledAgainProblem(error)
+                      : toProblem(error),
+                ),
               onSuccess: ({ answer, callId }) =>
                 Effect.andThen(
                   // without the answer the page will never connect

@@ -62,7 +62,7 @@ describe("an answer", () => {
     [outcomes.ticketUnknown(), 404, "ticket_unknown", undefined],
     [outcomes.notYourTurn(3), 409, "not_your_turn", undefined],
     [outcomes.startInProgress(), 409, "start_in_progress", undefined],
-    [outcomes.agentBusy(1), 409, "agent_busy", undefined],
+    [outcomes.calledAgain({ busy: true, position: 1 }), 409, "agent_busy", undefined],
     [outcomes.ticketOver("missed"), 410, "ticket_over", undefined],
     [new TooManyConnections({ message: "m" }), 429, "too_many_connections", "30"],
   ])("an answer to %s is a problem document with a stable code and a message", (error, status, code, retryAfter) => {

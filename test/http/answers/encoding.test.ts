@@ -38,7 +38,7 @@ const start = [
   outcomes.ticketUnknown(),
   outcomes.notYourTurn(3),
   outcomes.startInProgress(),
-  outcomes.agentBusy(1),
+  outcomes.calledAgain({ busy: true, position: 1 }),
   outcomes.ticketOver("missed"),
 ] as const
 const all: ReadonlyArray<Failure> = [...request, ...start, new TooManyConnections({ message: "m" })]
