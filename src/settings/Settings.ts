@@ -30,6 +30,7 @@ export const SettingsFile = Schema.Struct({
   Queue: QueueSettings,
   Privacy: Schema.Struct({
     Addresses: withDefault(oneOf(["plain", "hashed"]), "plain", {
+      shared: true,
       description:
         "how callers' addresses are stored, logged and shown: `plain`, or `hashed` with a key that changes every week",
       documentation: "See [Personal data](operating.md#personal-data)",

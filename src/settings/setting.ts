@@ -2,7 +2,7 @@
  * Declares a setting: the schema of its value, its default and its description. `--help`, `docs/configuration.md`,
  * `settings.schema.json` and the example are generated from these annotations.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { type Notes, withNotes } from "./values/values.ts"
 
 /** Texts that describe a setting, in Markdown with code spans only. */
@@ -13,11 +13,13 @@ interface SettingTexts {
   readonly documentation?: string
   /** for a campaign's setting: it is not inherited */
   readonly own?: boolean
+  /** gates on one store must have the same value; those that differ are reported (`gatekeeper/peers/settings-diff.ts`) */
+  readonly shared?: boolean
 }
 
-const annotationsFor = (value: Schema.Top, { own = false, ...texts }: SettingTexts, notes: Notes) => ({
+const annotationsFor = (value: Schema.Top, { own = false, shared = false, ...texts }: SettingTexts, notes: Notes) => ({
   ...texts,
-  ...withNotes(value, { ...notes, own }),
+  ...withNotes(value, { ...notes, own, shared }),
 })
 
 /** The example file contains `example`, which is refused as a value. */
@@ -58,8 +60,16 @@ export const listWithDefault = <A, E>(
     Schema.annotateKey(annotationsFor(value, texts, { fallback, defaultText })),
   )
 
+const namesWith =
+  (note: "own" | "shared") =>
+  <F extends Schema.Struct.Fields>(fields: F): ReadonlyArray<keyof F & string> =>
+    Struct.keys(fields).filter((name) => {
+      const field = fields[name]
+      return field !== undefined && Schema.resolveAnnotationsKey(field)?.voicegate?.[note] === true
+    })
+
 /** The names of the settings among these that a further campaign does not inherit. */
-export const ownNames = (fields: Schema.Struct.Fields): ReadonlyArray<string> =>
-  Object.entries(fields).flatMap(([name, field]) =>
-    Schema.resolveAnnotationsKey(field)?.voicegate?.own === true ? name : [],
-  )
+export const ownNames = namesWith("own")
+
+/** The names of the settings among these that gates on one store must share. */
+export const sharedNames = namesWith("shared")

@@ -1,10 +1,12 @@
 /**
- * Compares the settings that must be the same on all instances of one store. They contain no secret, because they are written
- * to the store and to the log.
+ * Compares the settings that must be the same on all instances of one store: those that are declared with `shared` in `settings/groups`.
+ * They contain no secret, because they are written to the store and to the log.
  */
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
-import type { Campaign, SettingsTree } from "../../settings/Settings.ts"
+import { CampaignSettings } from "../../settings/groups/campaign.ts"
+import { type Campaign, GeneralSettings, type SettingsTree } from "../../settings/Settings.ts"
+import { sharedNames } from "../../settings/setting.ts"
 import { type Campaigns, settingOf } from "../Campaigns.ts"
 
 /** Settings by path. The path of a campaign's setting is the campaign's key, a space and the setting's name. */
@@ -14,33 +16,20 @@ export type SharedSettings = Readonly<Record<string, string>>
 const MAX_NAMED = 8
 const MAX_VALUE_LENGTH = 100
 
-/** The settings that affect callers and slots shared by all instances. */
-const globalSettings = ({ Privacy, Queue, Security }: SettingsTree): SharedSettings => ({
-  "Queue.MaxLength": String(Queue.MaxLength),
-  "Queue.NetworkShare": String(Queue.NetworkShare),
-  "Queue.DisconnectGraceSeconds": String(Queue.DisconnectGraceSeconds),
-  "Queue.StartWindowSeconds": String(Queue.StartWindowSeconds),
-  "Queue.MaxCallMinutes": String(Queue.MaxCallMinutes),
-  "Queue.OpenSeconds": String(Queue.OpenSeconds),
-  "Queue.OnPlatformRefusal": Queue.OnPlatformRefusal,
-  "Security.RateLimitHourly": String(Security.RateLimitHourly),
-  "Security.RateLimitDaily": String(Security.RateLimitDaily),
-  "Security.RateLimitConcurrency": String(Security.RateLimitConcurrency),
-  "Security.RefundsPerHour": String(Security.RefundsPerHour),
-  "Security.MissedTurnCost": String(Security.MissedTurnCost),
-  "Privacy.Addresses": Privacy.Addresses,
-})
+const valueAt = (settings: object, name: string): unknown => Reflect.get(settings, name)
 
-const CAMPAIGN_SETTINGS = [
-  "MaxConcurrency",
-  "SilenceSeconds",
-  "Account",
-  "BaseUrl",
-  "DefaultRegionId",
-  "AllowedRegionIds",
-  "AllowedTransportTypes",
-] as const
-type CampaignSetting = (typeof CAMPAIGN_SETTINGS)[number]
+/** The settings outside campaigns whose declaration says that instances share them. */
+const globalSettings = (tree: SettingsTree): SharedSettings => {
+  const values: Record<string, string> = {}
+  for (const [group, declared] of Object.entries(GeneralSettings.fields)) {
+    const settings = valueAt(tree, group)
+    if (!("fields" in declared) || typeof settings !== "object" || settings === null) continue
+    for (const name of sharedNames(declared.fields)) values[`${group}.${name}`] = String(valueAt(settings, name))
+  }
+  return values
+}
+
+const CAMPAIGN_SETTINGS = sharedNames(CampaignSettings.fields)
 
 /** Shows the origin and a digest of the URL instead of its path, which may contain a token. */
 const addressOf = (url: string): string => {
@@ -48,7 +37,8 @@ const addressOf = (url: string): string => {
   return `${URL.parse(url)?.origin ?? ""}/… (${digest})`
 }
 
-const format = (campaign: Campaign, setting: CampaignSetting): string => {
+/** The text of a value. Gates of other versions compare it, and it is logged. */
+const format = (campaign: Campaign, setting: string): string => {
   switch (setting) {
     case "MaxConcurrency":
       return campaign.MaxConcurrency === undefined ? "the platform's figure" : String(campaign.MaxConcurrency)
@@ -58,13 +48,12 @@ const format = (campaign: Campaign, setting: CampaignSetting): string => {
       const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
       return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`
     }
-    case "AllowedRegionIds":
-    case "AllowedTransportTypes":
-      return campaign[setting].join(", ")
     case "BaseUrl":
       return addressOf(campaign.BaseUrl)
-    case "DefaultRegionId":
-      return campaign.DefaultRegionId
+    default: {
+      const value = valueAt(campaign, setting)
+      return Array.isArray(value) ? value.join(", ") : String(value)
+    }
   }
 }
 

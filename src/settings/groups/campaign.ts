@@ -15,31 +15,39 @@ export type Transport = (typeof TRANSPORTS)[number]
 const platformFields = {
   ApiSecretToken: required(platformKey, "<required>", { description: "the platform's API key" }),
   BaseUrl: required(baseUrl, "https://required.example/api/v1", {
+    shared: true,
     description: "address of the platform's API, such as `https://platform.example/api/v1`",
     documentation: "The slash at its end is optional",
   }),
   BusinessId: required(identifier, "<required>", { description: "business of the campaign" }),
   WebCampaignId: required(identifier, "<required>", { description: "the web campaign", own: true }),
-  DefaultRegionId: required(identifier, "<required>", { description: "region of a request that names none" }),
+  DefaultRegionId: required(identifier, "<required>", {
+    shared: true,
+    description: "region of a request that names none",
+  }),
 }
 
 /** The settings that the campaigns of every platform have. */
 const commonFields = {
   MaxConcurrency: optional(wholeNumber(1, 1_000_000), "from the platform", {
+    shared: true,
     own: true,
     description: "slots: how many calls may run at once",
     documentation:
       "When absent, the platform is asked, for which the key needs user management. One instance asks every 10 s for all. A key that may not ask leaves the limit to the platform, whose refusals at capacity then make callers wait. While the platform cannot be reached and the figure is unknown, `/health/ready` says why",
   }),
   AllowedRegionIds: optional(list(identifier), "the default region", {
+    shared: true,
     description: "regions that a request may name",
   }),
   AllowedTransportTypes: listWithDefault(list(oneOf(TRANSPORTS)), ["websocket"], "websocket", {
+    shared: true,
     description: "transports that a request may name: `websocket` (0), `webrtc` (1)",
     documentation:
       "A request that names none gets the first. List only what your platform supports: each refused start uses one of the key's requests",
   }),
   SilenceSeconds: optional(wholeNumber(10, 3600), "no limit", {
+    shared: true,
     description: "how long nobody may speak in a call, as its page hears it; then the call ends",
     documentation:
       "The caller is warned before. See [Silent calls](wire.md#silent-calls), also for pages without the widget and for platforms that the gate cannot ask to end a call",
@@ -64,7 +72,7 @@ export const VendorCampaign = Schema.Struct({
 export const CampaignSettings = Schema.Struct({
   ...platformFields,
   ...commonFields,
-  Account: AccountSettings,
+  Account: AccountSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
   ...vendorFields,
 })
 

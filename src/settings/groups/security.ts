@@ -39,23 +39,28 @@ export const SecuritySettings = Schema.Struct({
       "token that opens the operator's console at `/console`, at least 16 characters; several for rotation; there is no console without it",
   }),
   RateLimitHourly: withDefault(count, 20, {
+    shared: true,
     description: `session requests of one address (IPv6: of one /${CALLER_BITS}) that are accepted in any hour; 0 is no limit`,
     documentation:
       "Cost: an office or a mobile network behind one IPv4 address (NAT) shares the limit. Raise this and `RateLimitDaily` to what its people need together",
   }),
   RateLimitDaily: withDefault(count, 100, {
+    shared: true,
     description: `session requests of one address (IPv6: of one /${CALLER_BITS}) that are accepted in any day; 0 is no limit`,
   }),
   RateLimitConcurrency: withDefault(count, 0, {
+    shared: true,
     description: `tickets of one address (IPv6: of one /${CALLER_BITS}) that may be open at once: waiting, called or in a call; 0 is no limit`,
     documentation:
       "Without it, one address may hold as many slots and places as its hourly limit has requests. Cost of a limit of 3: the fourth person in an office or a mobile network behind one address is refused (429) until one of its calls is over",
   }),
   RefundsPerHour: withDefault(count, 10, {
+    shared: true,
     description:
       "the most units given back to one address in any hour, of calls that did not start because the queue, the store or the platform failed; 0 gives nothing back",
   }),
   MissedTurnCost: withDefault(wholeNumber(1, 100), 1, {
+    shared: true,
     description: "units of the hour and of the day that a missed turn costs in total; 1 is as much as a call",
     documentation:
       "Leaving more than 5 s after being called is a missed turn too. A higher cost is for a gate under attack: an address that is called and never starts gets fewer turns. Then a caller who does not react within `Queue.StartWindowSeconds`, or declines late, has fewer calls, and so has everyone behind the same address",

@@ -20,6 +20,8 @@ export interface Notes {
   readonly example?: string
   /** it is not inherited by further campaigns */
   readonly own?: boolean
+  /** gates on one store must have the same value */
+  readonly shared?: boolean
 }
 
 declare module "effect/Schema" {
