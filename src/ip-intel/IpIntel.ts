@@ -30,7 +30,7 @@ export class IpIntel extends Context.Service<
   /** The provider from the settings, behind caches, time-out, circuit breaker and lookup budget. */
   static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> = lazyLayer(
     async () => {
-      const { layerNames, make } = await import("./make.ts")
+      const { layerNames, make } = await import("./layer.ts")
       return Layer.effect(IpIntel, make).pipe(Layer.provide(layerNames))
     },
   )

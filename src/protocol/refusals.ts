@@ -35,7 +35,7 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
 /**
  * The facts of an address that a setting can block: the setting's name in `Security` and in `Security.Shadow`, and the message for the
  * caller. A fact's name is also the reason of the refusal, in answers, metrics and the console's counts, in this order. To add one, add
- * a row here, declare its two settings in `settings/groups/security.ts`, and report it in each provider of `ip-intel/`.
+ * a row here, declare its two settings in `settings/groups/security.ts`, and report it in each of `ip-intel/providers`.
  */
 export const BLOCKS = {
   vpn: { setting: "BlockVpn", message: "Calls aren't available over a VPN. Turn it off and try again." },

@@ -1,7 +1,7 @@
 /** Each provider over HTTP: its requests, and how its answers are understood. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { proxycheck } from "../../src/ip-intel/proxycheck.ts"
+import { proxycheck } from "../../src/ip-intel/providers/proxycheck.ts"
 import { allClear, apiKey, cases, IP, vpn } from "./provider-cases.ts"
 import { type Answer, FakeHttp, KEY, printed } from "./support.ts"
 

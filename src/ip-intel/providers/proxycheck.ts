@@ -4,9 +4,9 @@
  */
 import { Option, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { canonicalAddress } from "../lib/ip/address.ts"
-import { Flag, factsOf, failing, isRelayName, type Provider } from "./facts.ts"
-import { factsRequester, type HttpProviderOptions, keyParam, reasonOfError, urlOf } from "./request.ts"
+import { canonicalAddress } from "../../lib/ip/address.ts"
+import { Flag, factsOf, failing, isRelayName, type Provider } from "../facts.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, reasonOfError, urlOf } from "../request.ts"
 
 const name = "proxycheck.io"
 const fail = failing(name)

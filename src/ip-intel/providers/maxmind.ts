@@ -5,8 +5,8 @@
 import { readFile, stat } from "node:fs/promises"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import type { AnonymousIPResponse, Reader } from "maxmind"
-import { parseAddress } from "../lib/ip/address.ts"
-import { failing, IpIntelSetupError, noFacts, type Provider } from "./facts.ts"
+import { parseAddress } from "../../lib/ip/address.ts"
+import { failing, IpIntelSetupError, noFacts, type Provider } from "../facts.ts"
 
 const fail = failing("maxmind")
 

@@ -5,8 +5,8 @@
  */
 import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { anyOf, Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { factsRequester, type HttpProviderOptions, urlOf } from "./request.ts"
+import { anyOf, Flag, factsOf, failing, type Provider } from "../facts.ts"
+import { factsRequester, type HttpProviderOptions, urlOf } from "../request.ts"
 
 const name = "ipinfo.io"
 const fail = failing(name)

@@ -7,11 +7,11 @@
  */
 import { Effect, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
-import { type Address, parseAddress } from "../lib/ip/address.ts"
-import type { RangeSet } from "../lib/ip/ranges.ts"
-import type { SettingsTree } from "../settings/Settings.ts"
-import { asRelay, failing, IpIntelSetupError, ipFacts, type Provider } from "./facts.ts"
-import { isRemote, type LoadedList, labelOf, loadList } from "./list-source.ts"
+import { type Address, parseAddress } from "../../lib/ip/address.ts"
+import type { RangeSet } from "../../lib/ip/ranges.ts"
+import type { SettingsTree } from "../../settings/Settings.ts"
+import { asRelay, failing, IpIntelSetupError, ipFacts, type Provider } from "../facts.ts"
+import { isRemote, type LoadedList, labelOf, loadList } from "../list-source.ts"
 
 type ListSettings = SettingsTree["IpIntel"]["Lists"]
 

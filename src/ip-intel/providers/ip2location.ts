@@ -4,8 +4,8 @@
  */
 import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { anyOf, Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "./request.ts"
+import { anyOf, Flag, factsOf, failing, type Provider } from "../facts.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "../request.ts"
 
 const name = "ip2location.io"
 const fail = failing(name)

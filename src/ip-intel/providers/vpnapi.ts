@@ -1,8 +1,8 @@
 /** vpnapi.io: `GET /api/{ip}?key=`. It does not report datacenters. Its errors are answers with only a `message`, also with status 200. */
 import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Flag, factsOf, failing, type Provider } from "./facts.ts"
-import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "./request.ts"
+import { Flag, factsOf, failing, type Provider } from "../facts.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "../request.ts"
 
 const name = "vpnapi.io"
 const fail = failing(name)

@@ -1,8 +1,8 @@
 /** ipapi.is: `GET /?q={ip}&key=`. HTTP 429 and 403 mean an exceeded quota. Works without a key for a few lookups per day. */
 import { Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Flag, factsOf, failing, isRelayName, type Provider } from "./facts.ts"
-import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "./request.ts"
+import { Flag, factsOf, failing, isRelayName, type Provider } from "../facts.ts"
+import { factsRequester, type HttpProviderOptions, keyParam, urlOf } from "../request.ts"
 
 const name = "ipapi.is"
 const fail = failing(name)
