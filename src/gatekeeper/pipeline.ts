@@ -32,7 +32,7 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Pipeline,
   Effect.gen(function* () {
-    const { admit, newTicket, start } = yield* Admit
+    const { admit, newcomer: newcomerOf, start } = yield* Admit
     const { ready } = yield* CallerNames
     const checkAddress = yield* CheckAddress
     const shutdown = yield* Shutdown
@@ -50,11 +50,14 @@ export const layer: Layer.Layer<
       // from here on it may take a slot, so a shutdown waits for it
       yield* work.begin()
       if (ready !== undefined) yield* ready
-      yield* checkAddress(address, validated.campaign)
+      const { campaign } = validated
+      yield* checkAddress(address, campaign)
       const trace = traces.current === undefined ? undefined : yield* traces.current
-      const ticket = newTicket(validated, address, trace)
+      const { newcomer, stored } = newcomerOf(validated, address, trace)
       // limits and slot or queue in one step, then the platform: a client that disconnects does not interrupt what takes quota and a slot
-      return yield* Effect.uninterruptible(Effect.flatMap(admit(ticket), (lease) => start(ticket, lease)))
+      return yield* Effect.uninterruptible(
+        Effect.flatMap(admit(campaign, newcomer), (lease) => start(campaign, newcomer, stored, lease)),
+      )
     })
 
     const request: Gatekeeper["Service"]["request"] = (body, { address }) =>

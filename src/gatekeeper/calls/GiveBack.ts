@@ -11,18 +11,20 @@ import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Steps } from "../Steps.ts"
-import { NotGivenBack, type Remembered, type Taken } from "./NotGivenBack.ts"
+import { NotGivenBack, type Remembered } from "./NotGivenBack.ts"
 
 export const RETRY_MILLIS = 250
 const MAX_CONCURRENT_REFUNDS = 16
+
+type GiveBackOf = (campaign: Campaign, newcomer: Remembered["newcomer"]) => Effect.Effect<void>
 
 export class GiveBack extends Context.Service<
   GiveBack,
   {
     /** Gives the quota back, later if the store is unavailable. */
-    readonly quota: (taken: Taken) => Effect.Effect<void>
+    readonly quota: GiveBackOf
     /** Also gives back the ticket, which its caller does not know of. Does not wait. */
-    readonly all: (taken: Taken) => Effect.Effect<void>
+    readonly all: GiveBackOf
   }
 >()("voicegate/gatekeeper/GiveBack") {}
 
@@ -44,25 +46,23 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
       const where = at(campaign)
       for (let end = entries.length; end > 0; end -= MAX_WITHDRAWN_PER_STEP) {
         const batch = entries.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
-        const tickets = batch.map(({ taken }) => taken.ticket)
+        const tickets = batch.map(({ newcomer }) => newcomer.id)
         yield* step(where, queue.withdraw(where, tickets))
         yield* notGivenBack.of(campaign).done(tickets)
       }
     })
-    const refund = (entry: Remembered): Effect.Effect<void, StoreUnavailable> => {
-      const { taken } = entry
-      return limiter.refund(taken.caller, taken.ticket).pipe(
-        Effect.tap(() => Effect.sync(() => void (entry.ticket || notGivenBack.forget(taken)))),
+    const refund = (taken: Remembered): Effect.Effect<void, StoreUnavailable> =>
+      limiter.refund(taken.newcomer.caller, taken.newcomer.id).pipe(
+        Effect.tap(() => Effect.sync(() => void (taken.ticket || notGivenBack.forget(taken)))),
         Effect.tapError(() =>
           // one node of a cluster may be down: try the others first
           Effect.sync(() => notGivenBack.postpone(taken)),
         ),
       )
-    }
     const attempt = Effect.gen(function* () {
       const tickets = Map.groupBy(
         notGivenBack.all().filter(({ ticket }) => ticket),
-        ({ taken }) => taken.campaign,
+        ({ campaign }) => campaign,
       )
       yield* Effect.forEach(tickets, ([campaign, entries]) => Effect.ignore(withdraw(campaign, entries)), {
         concurrency: "unbounded",
@@ -75,7 +75,7 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
     }).pipe(
       Effect.catchDefect((defect) => {
         // a bug, which a retry would repeat
-        for (const { taken } of notGivenBack.all()) notGivenBack.forget(taken)
+        for (const taken of notGivenBack.all()) notGivenBack.forget(taken)
         return Effect.logError("What requests had taken could not be given back", Cause.die(defect))
       }),
     )
@@ -92,17 +92,23 @@ export const layer: Layer.Layer<GiveBack, never, FifoQueue | NotGivenBack | Rate
         `${count} more requests failed with the store than can be remembered; their tickets and slots are freed at their deadlines.`,
       )
     })
-    const retryLater = (taken: Taken, ticket: boolean): Effect.Effect<void> =>
+    const retryLater = (
+      campaign: Campaign,
+      { caller, id, network }: Remembered["newcomer"],
+      ticket: boolean,
+    ): Effect.Effect<void> =>
       Effect.suspend(() => {
-        if (!notGivenBack.keep(taken, ticket)) dropped++
+        // without the newcomer's data, which may be long
+        if (!notGivenBack.keep({ campaign, newcomer: { id, caller, network }, ticket })) dropped++
         if (isRetrying) return Effect.void
         isRetrying = true
         return Effect.asVoid(Effect.forkIn(retryLoop, scope))
       })
 
     return {
-      quota: (taken) => Effect.catch(limiter.refund(taken.caller, taken.ticket), () => retryLater(taken, false)),
-      all: (taken) => retryLater(taken, true),
+      quota: (campaign, newcomer) =>
+        Effect.catch(limiter.refund(newcomer.caller, newcomer.id), () => retryLater(campaign, newcomer, false)),
+      all: (campaign, newcomer) => retryLater(campaign, newcomer, true),
     }
   }),
 )

@@ -6,23 +6,19 @@
 
 import { Context, Effect, Layer } from "effect"
 import { shareOf } from "../../fifo-queue/bounds.ts"
+import type { Newcomer } from "../../fifo-queue/inputs.ts"
 import type { Withdrawals } from "../../fifo-queue/step.ts"
 import { makeHeld } from "../../lib/held.ts"
 import type { Campaign } from "../../settings/Settings.ts"
-import type { CallerKeys } from "../checks/caller-keys.ts"
 
 /** Maximum remembered requests, in total and per caller. */
 export const MAX_REMEMBERED = 10_000
 export const MAX_PER_CALLER = 100
 
 /** What a request has taken, or may have taken. */
-export interface Taken extends CallerKeys {
-  readonly ticket: string
-  readonly campaign: Campaign
-}
-
 export interface Remembered {
-  readonly taken: Taken
+  readonly campaign: Campaign
+  readonly newcomer: Pick<Newcomer, "id" | "caller" | "network">
   /** the ticket must still be withdrawn, before its quota is given back */
   ticket: boolean
 }
@@ -32,11 +28,11 @@ export class NotGivenBack extends Context.Service<
   {
     readonly size: () => number
     readonly all: () => ReadonlyArray<Remembered>
-    /** Remembers a request, and with `ticket` that its ticket must be withdrawn. False when there is no room. */
-    readonly keep: (taken: Taken, ticket: boolean) => boolean
-    readonly forget: (taken: Taken) => void
+    /** Remembers what a request has taken. False when there is no room. */
+    readonly keep: (taken: Remembered) => boolean
+    readonly forget: (taken: Remembered) => void
     /** Moves the entry of this request behind the others. */
-    readonly postpone: (taken: Taken) => void
+    readonly postpone: (taken: Remembered) => void
     readonly of: (campaign: Campaign) => Withdrawals
   }
 >()("voicegate/gatekeeper/NotGivenBack") {}
@@ -61,8 +57,8 @@ export const layer: Layer.Layer<NotGivenBack> = Layer.sync(NotGivenBack, () => {
 
   const withdrawalsOf = (campaign: Campaign): Withdrawals => ({
     ids: () =>
-      [...remembered.values()].flatMap(({ taken, ticket }) =>
-        ticket && taken.campaign === campaign ? [taken.ticket] : [],
+      [...remembered.values()].flatMap((taken) =>
+        taken.ticket && taken.campaign === campaign ? [taken.newcomer.id] : [],
       ),
     done: (ids) =>
       Effect.sync(() => {
@@ -76,25 +72,26 @@ export const layer: Layer.Layer<NotGivenBack> = Layer.sync(NotGivenBack, () => {
   return {
     size: () => remembered.size,
     all: () => [...remembered.values()],
-    keep: (taken, ticket) => {
-      const known = remembered.get(taken.ticket)
+    keep: (taken) => {
+      const { caller, id, network } = taken.newcomer
+      const known = remembered.get(id)
       if (known !== undefined) {
-        known.ticket ||= ticket
+        known.ticket ||= taken.ticket
         return true
       }
-      if (!hasRoom(taken.network) || !callers.acquire(taken.caller)) return false
-      remembered.set(taken.ticket, { taken, ticket })
-      networks.acquire(taken.network)
+      if (!hasRoom(network) || !callers.acquire(caller)) return false
+      remembered.set(id, taken)
+      networks.acquire(network)
       return true
     },
-    forget: ({ caller, network, ticket }) => {
-      if (!remembered.delete(ticket)) return
+    forget: ({ newcomer: { caller, id, network } }) => {
+      if (!remembered.delete(id)) return
       callers.release(caller)
       networks.release(network)
     },
-    postpone: ({ ticket }) => {
-      const entry = remembered.get(ticket)
-      if (entry !== undefined && remembered.delete(ticket)) remembered.set(ticket, entry)
+    postpone: ({ newcomer: { id } }) => {
+      const entry = remembered.get(id)
+      if (entry !== undefined && remembered.delete(id)) remembered.set(id, entry)
     },
     of: (campaign) => {
       const known = withdrawals.get(campaign) ?? withdrawalsOf(campaign)

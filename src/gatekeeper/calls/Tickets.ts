@@ -258,7 +258,7 @@ export const layer: Layer.Layer<
         }),
       withdraw: (ticket, address) => {
         const campaign = campaigns.ofTicket(ticket)
-        if (campaign !== undefined) return giveBack.all({ ticket, campaign, ...callerKeys(names, address) })
+        if (campaign !== undefined) return giveBack.all(campaign, { id: ticket, ...callerKeys(names, address) })
         // if all tries fail, the ticket's deadlines end it
         return removed.queueOf(ticket).pipe(
           Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),

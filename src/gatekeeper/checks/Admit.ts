@@ -7,7 +7,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import { Admission } from "../../admission/Admission.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted } from "../../fifo-queue/answers.ts"
-import type { CampaignContext } from "../../fifo-queue/step.ts"
+import type { Newcomer } from "../../fifo-queue/inputs.ts"
 import type { Queued, Started } from "../../protocol/outcomes.ts"
 import type {
   Draining,
@@ -18,9 +18,9 @@ import type {
 } from "../../protocol/refusals.ts"
 import { draining, platformRejected, queueFull } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
+import type { Campaign } from "../../settings/Settings.ts"
 import { Campaigns, Secrets } from "../Campaigns.ts"
 import { GiveBack } from "../calls/GiveBack.ts"
-import type { Taken } from "../calls/NotGivenBack.ts"
 import { Starts } from "../calls/Starts.ts"
 import type { StoredConfig } from "../calls/stored-config.ts"
 import { queued } from "../outcomes.ts"
@@ -31,28 +31,31 @@ import { FullQueues } from "./FullQueues.ts"
 import { Shadow } from "./Shadow.ts"
 import type { Validated } from "./Validate.ts"
 
-/** A request that passed the checks of its content and address, with its new ticket. */
-export interface NewTicket extends Taken {
-  readonly at: CampaignContext
-  readonly stored: StoredConfig
-  /** the context of the caller's trace; undefined without a tracer */
-  readonly trace: string | undefined
-}
-
 export class Admit extends Context.Service<
   Admit,
   {
-    readonly newTicket: (validated: Validated, address: string, trace: string | undefined) => NewTicket
+    /**
+     * The new ticket of a request that has passed the checks of its content and address, with what its start needs.
+     * @param trace the context of the caller's trace; undefined without a tracer
+     */
+    readonly newcomer: (
+      validated: Validated,
+      address: string,
+      trace: string | undefined,
+    ) => { readonly newcomer: Newcomer; readonly stored: StoredConfig }
     /**
      * Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. The
      * caller must run it uninterruptibly.
      */
     readonly admit: (
-      newTicket: NewTicket,
+      campaign: Campaign,
+      newcomer: Newcomer,
     ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | PlatformUnavailable | StoreUnavailable>
     /** Starts the session of an admitted ticket. Fails with `Queued` if the platform has not started it and the ticket waits. */
     readonly start: (
-      entrant: NewTicket,
+      campaign: Campaign,
+      newcomer: Newcomer,
+      stored: StoredConfig,
       lease: string,
     ) => Effect.Effect<Started, Queued | PlatformUnavailable | StoreUnavailable>
   }
@@ -81,19 +84,15 @@ export const layer: Layer.Layer<
     const secret = yield* Secrets
 
     const steps: Admit["Service"] = {
-      newTicket: ({ campaign, config }, address, trace) => ({
-        ...callerKeys(names, address),
-        campaign,
-        at: at(campaign),
-        ticket: campaigns.newTicket(campaign, secret()),
-        stored: { ...config, from: groupOfCaller(names, address) },
-        trace,
-      }),
-      admit: (newTicket) => {
-        const { at, caller, network, stored, ticket, trace } = newTicket
-        const data = JSON.stringify(stored)
-        const own = { id: ticket, caller, network, holds: limiter.holds, data }
-        const newcomer = trace === undefined ? own : { ...own, trace }
+      newcomer: ({ campaign, config }, address, trace) => {
+        const { caller, network } = callerKeys(names, address)
+        const stored = { ...config, from: groupOfCaller(names, address) }
+        const id = campaigns.newTicket(campaign, secret())
+        const newcomer = { id, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
+        return { newcomer: trace === undefined ? newcomer : { ...newcomer, trace }, stored }
+      },
+      admit: (campaign, newcomer) => {
+        const where = at(campaign)
         const answer = (
           admitted: Admitted,
         ): Effect.Effect<string, Queued | QueueFull | Draining | PlatformUnavailable> => {
@@ -101,46 +100,48 @@ export const layer: Layer.Layer<
             case "starting":
               return Effect.succeed(admitted.lease)
             case "waiting":
-              return Effect.fail(queued(ticket, admitted, at.slots))
+              return Effect.fail(queued(newcomer.id, admitted, where.slots))
             case "full": {
-              const refusal = queueFull(admitted.averageMillis, at.slots)
-              fullQueues.refused(newTicket.campaign, refusal, admitted.length)
-              return thenFail(giveBack.quota(newTicket), refusal)
+              const refusal = queueFull(admitted.averageMillis, where.slots)
+              fullQueues.refused(campaign, refusal, admitted.length)
+              return thenFail(giveBack.quota(campaign, newcomer), refusal)
             }
             case "rejected":
-              return thenFail(giveBack.quota(newTicket), platformRejected())
+              return thenFail(giveBack.quota(campaign, newcomer), platformRejected())
             case "draining":
-              return thenFail(giveBack.quota(newTicket), draining())
+              return thenFail(giveBack.quota(campaign, newcomer), draining())
           }
         }
-        return Effect.matchEffect(admission.admit(at, newcomer), {
+        return Effect.matchEffect(admission.admit(where, newcomer), {
           onSuccess: (stepped) => {
-            const answered = Effect.flatMapEager(carryOut(at, stepped), answer)
-            const noted = shadow.note(newTicket.campaign, stepped)
+            const answered = Effect.flatMapEager(carryOut(where, stepped), answer)
+            const noted = shadow.note(campaign, stepped)
             return noted === undefined ? answered : Effect.andThen(noted, answered)
           },
           // unless the store was never called, the ticket may have been admitted
           onFailure: (error) =>
             error._tag === "StoreUnavailable" && error.unasked !== true
-              ? thenFail(giveBack.all(newTicket), error)
+              ? thenFail(giveBack.all(campaign, newcomer), error)
               : Effect.fail(error),
         })
       },
-      start: (newTicket, lease) => {
-        const { at, stored, ticket } = newTicket
-        const newcomer = { unplaced: giveBack.all(newTicket), rejected: platformRejected }
-        return Effect.matchEffect(startSession(at, ticket, lease, stored, newcomer), {
+      start: (campaign, newcomer, stored, lease) => {
+        const where = at(campaign)
+        const ofNewcomer = { unplaced: giveBack.all(campaign, newcomer), rejected: platformRejected }
+        return Effect.matchEffect(startSession(where, newcomer.id, lease, stored, ofNewcomer), {
           onSuccess: (started) =>
             Result.isSuccess(started)
               ? Effect.succeed(started.success)
-              : Effect.fail(queued(ticket, started.failure, at.slots)),
+              : Effect.fail(queued(newcomer.id, started.failure, where.slots)),
           // the slot is kept, because a session may run: the session's end or the start's deadline frees it
           onFailure: (error): Effect.Effect<never, PlatformUnavailable | StoreUnavailable> =>
-            error._tag === "StoreUnavailable" ? thenFail(giveBack.quota(newTicket), error) : Effect.fail(error),
+            error._tag === "StoreUnavailable"
+              ? thenFail(giveBack.quota(campaign, newcomer), error)
+              : Effect.fail(error),
         })
       },
     }
-    const ofCampaign = ({ campaign }: NewTicket) => ({ attributes: { "voicegate.campaign": campaign.name } })
+    const ofCampaign = ({ name }: Campaign) => ({ attributes: { "voicegate.campaign": name } })
     return {
       ...steps,
       admit: traced("Gatekeeper.admit", steps.admit, ofCampaign),
