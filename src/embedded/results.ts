@@ -117,17 +117,10 @@ export const notReady = (message: string): RefusedResult<"not_ready"> => ({
 export const storeUnavailable = (error: StoreUnavailable): RefusedResult<"store_unavailable"> =>
   refused(toProblem(error))
 
-const queued = (ticket: Queued, basePath: string): QueuedResult => ({
+const queued = ({ _tag: _, ...place }: Queued, basePath: string): QueuedResult => ({
   status: "queued",
-  uniqueRequestId: ticket.uniqueRequestId,
-  queuePosition: ticket.queuePosition,
-  queueLength: ticket.queueLength,
-  estimatedWaitSeconds: ticket.estimatedWaitSeconds,
-  disrupted: ticket.disrupted,
-  paused: ticket.paused,
-  pausedUntil: ticket.pausedUntil,
-  called: ticket.called,
-  eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
+  ...place,
+  eventsUrl: eventsUrl(basePath, place.uniqueRequestId),
 })
 
 export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> =>

@@ -38,37 +38,38 @@ export const estimateSeconds = (
     ? null
     : Math.ceil((position * averageMillis) / Math.max(1, slots ?? configured) / 1000)
 
-/** The fields of an answer that say why nobody is called; absent where they do not apply. */
-export const hindrances = ({
-  disrupted,
-  paused,
-  pausedUntil,
-}: Pick<Place, "disrupted" | "paused" | "pausedUntil">): Pick<
-  TicketStatus,
-  "disrupted" | "paused" | "pausedUntil"
-> => ({
-  ...(disrupted ? { disrupted } : {}),
-  ...(paused === true ? { paused } : {}),
-  ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }),
-})
-
-export const positionEvent = (place: Place, slots: number): Extract<PushEvent, { type: "position" }> => ({
-  type: "position",
-  position: place.position,
+/** A place as callers are told it, in every answer and event: why nobody is called is absent where it does not apply. */
+const toldPlace = (
+  place: Place,
+  slots: number,
+): Pick<Queued, "queuePosition" | "queueLength" | "estimatedWaitSeconds"> &
+  Pick<TicketStatus, "disrupted" | "paused" | "pausedUntil"> => ({
+  queuePosition: place.position,
   queueLength: place.length,
   estimatedWaitSeconds: estimateSeconds(place, slots),
-  ...hindrances(place),
+  ...(place.disrupted ? { disrupted: true } : {}),
+  ...(place.paused === true ? { paused: true } : {}),
+  ...(place.pausedUntil === undefined ? {} : { pausedUntil: isoTime(place.pausedUntil) }),
 })
+
+export const positionEvent = (place: Place, slots: number): Extract<PushEvent, { type: "position" }> => {
+  const { queuePosition: position, ...told } = toldPlace(place, slots)
+  return { type: "position", position, ...told }
+}
+
+export const waitingStatus = (ticket: string, place: Place, slots: number): TicketStatus => ({
+  uniqueRequestId: ticket,
+  state: "waiting",
+  ...toldPlace(place, slots),
+})
+
+const UNHINDERED = { disrupted: false, paused: false, pausedUntil: null }
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued => ({
   _tag: "Queued",
   uniqueRequestId: ticket,
-  queuePosition: place.position,
-  queueLength: place.length,
-  estimatedWaitSeconds: estimateSeconds(place, slots),
-  disrupted: place.disrupted,
-  paused: place.paused === true,
-  pausedUntil: place.pausedUntil === undefined ? null : isoTime(place.pausedUntil),
+  ...UNHINDERED,
+  ...toldPlace(place, slots),
   called,
 })
 

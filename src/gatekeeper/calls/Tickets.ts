@@ -82,14 +82,7 @@ const statusOf = (
 ): TicketStatus => {
   switch (standing._tag) {
     case "waiting":
-      return {
-        uniqueRequestId: ticket,
-        state: "waiting",
-        queuePosition: standing.position,
-        queueLength: standing.length,
-        estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
-        ...outcomes.hindrances(standing),
-      }
+      return outcomes.waitingStatus(ticket, standing, slots)
     case "called":
       return {
         uniqueRequestId: ticket,
