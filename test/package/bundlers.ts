@@ -57,6 +57,9 @@ const webpackServers: Readonly<Record<string, Configuration>> = {
   "has it inside, as a module": { experiments: { outputModule: true } },
 }
 
+/** Making a bundle small takes most of the time, and is webpack's own matter. */
+export const NOT_SMALL = { minimize: false }
+
 const webpackBuild = (configuration: Configuration): Promise<void> =>
   new Promise((resolve, reject) => {
     webpack(configuration, (error, stats) => {
@@ -120,8 +123,7 @@ export const testBundlers = (project: () => string): void => {
           context: project(),
           entry: "./bundled-server.mjs",
           target: "node22",
-          // making it small takes a minute and is webpack's own matter
-          optimization: { minimize: false },
+          optimization: NOT_SMALL,
           output: { path: project(), filename, module: isModule },
           ...more,
         })
@@ -131,7 +133,13 @@ export const testBundlers = (project: () => string): void => {
 
     it("bundles a page with the widget, in parts that are loaded on need", async () => {
       const path = join(project(), "webpack-page")
-      await webpackBuild({ mode: "production", context: project(), entry: "./bundled-page.mjs", output: { path } })
+      await webpackBuild({
+        mode: "production",
+        context: project(),
+        entry: "./bundled-page.mjs",
+        optimization: NOT_SMALL,
+        output: { path },
+      })
       expect((await readdir(path)).length).toBeGreaterThan(2)
     })
   })

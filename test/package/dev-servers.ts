@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url"
 import { stripVTControlCharacters } from "node:util"
 import { describe, expect, it } from "vitest"
 import webpack from "webpack"
+import { NOT_SMALL } from "./bundlers.ts"
 
 const vite = fileURLToPath(new URL("../../node_modules/vite/bin/vite.js", import.meta.url))
 
@@ -85,6 +86,7 @@ export const testDevServers = (project: () => string): void => {
               context: project(),
               entry: `./webpack-${mode}.mjs`,
               output: { path: join(project(), `webpack-${mode}`) },
+              optimization: NOT_SMALL,
               performance: false,
             },
             (error, stats) => {
