@@ -4,9 +4,11 @@
  * `postgres`.
  */
 import { execFile } from "node:child_process"
-import { chmod, chown, mkdtemp, readdir, rm } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { chmod, chown, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { type Child, eventually, freePort, start } from "../harness/process.ts"
 
@@ -57,6 +59,27 @@ const makeCertificate = async (dir: string, uid: number | undefined): Promise<Re
   return ["ssl=on", `ssl_key_file=${key}`, `ssl_cert_file=${cert}`]
 }
 
+const cache = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url))
+
+/** Copies a directory with its owners. */
+const copy = (from: string, to: string) => run("cp", ["-a", from, to])
+
+/** Makes an empty cluster in `data`: with `initdb` for the first server of this version, by a copy of what that made for the others. */
+const makeCluster = async (version: string, data: string, initdb: () => Promise<unknown>): Promise<void> => {
+  const template = join(cache, `postgres-${version}`)
+  if (existsSync(template)) {
+    await copy(template, data)
+    return
+  }
+  await initdb()
+  await mkdir(cache, { recursive: true })
+  const own = await mkdtemp(`${template}-`)
+  await copy(data, join(own, "data"))
+  // another file of tests may have been the first
+  await rename(join(own, "data"), template).catch(() => {})
+  await rm(own, { recursive: true, force: true })
+}
+
 /** Starts one server; with `tls` it offers TLS, by a certificate in `certificate`. */
 export const startPostgres = async ({ tls = false } = {}): Promise<PostgresServer> => {
   const bin = await programs()
@@ -70,7 +93,8 @@ export const startPostgres = async ({ tls = false } = {}): Promise<PostgresServe
   if (uid !== undefined) await chown(dir, uid, -1)
   const data = join(dir, "data")
   const [initdb, ...initdbArgs] = command("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"])
-  await run(initdb, initdbArgs, { cwd: dir })
+  const { stdout: version } = await run(`${bin}postgres`, ["--version"])
+  await makeCluster(/[\d.]+/.exec(version)?.[0] ?? "", data, () => run(initdb, initdbArgs, { cwd: dir }))
 
   const port = await freePort()
   const settings = [
