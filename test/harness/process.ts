@@ -14,7 +14,7 @@ const [SOONEST_MILLIS, LATEST_MILLIS] = [10, 100]
 export const eventually = async (
   what: string,
   condition: () => Promise<boolean> | boolean,
-  timeoutMillis = 15_000,
+  timeoutMillis = 60_000,
 ): Promise<void> => {
   const begun = performance.now()
   let last: unknown

@@ -5,19 +5,16 @@ import { startInspected } from "../fuzz/inspected.ts"
 import { type Gate, makeBench, settingsFor } from "../harness/gate.ts"
 import { ask } from "../harness/http.ts"
 import { startPlatform } from "../harness/servers.ts"
-import { launchBrowser } from "../support/browser.ts"
+import { sharedBrowser } from "../support/browser.ts"
 
 describe("a page", () => {
   const bench = makeBench()
   let browser: Browser
   let gate: Gate
   let platform = ""
-  afterAll(async () => {
-    await browser.close()
-    await bench.dispose()
-  })
+  afterAll(bench.dispose)
   beforeAll(async () => {
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     gate = await bench.gate(
       settingsFor(await startPlatform().then(bench.own), { Security__ConsoleToken: "console-token-0123456789" }),
     )

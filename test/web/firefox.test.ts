@@ -55,7 +55,7 @@ describe.skipIf(firefox === undefined)(`the demo in Firefox${skipped}`, () => {
 
   const open = async (url: string): Promise<Page> => {
     const tab = await opened.browser.newPage()
-    tab.setDefaultTimeout(20_000)
+    tab.setDefaultTimeout(60_000)
     tab.on("pageerror", (error) => complaints.push(String(error)))
     tab.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text())

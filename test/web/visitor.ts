@@ -19,7 +19,7 @@ export const visit = async (browser: Browser, options: Parameters<Browser["newCo
     reducedMotion: "reduce",
     ...options,
   })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   const complaints: Array<string> = []
   return {
     context,

@@ -11,7 +11,7 @@ import { build } from "vite"
 import { afterAll, afterEach, beforeAll } from "vitest"
 import type { FakeVendor } from "../../../src/testing/FakeVendor.ts"
 import { eventually } from "../../harness/process.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type Built, whenWebBuilt } from "../../web/rig.ts"
 import { startVendorRig, type VendorRig } from "../../web/vendors/rig.ts"
 import { click, type Visitor, visit } from "../../web/visitor.ts"
@@ -57,7 +57,7 @@ export const sender =
   (message: object): void =>
     socket.send(JSON.stringify(message))
 
-/** Builds the examples once for the tests of a file, and starts their browser. */
+/** Builds the examples once for the tests of a file. */
 export const vendorPages = (): VendorPages => {
   let built: Built
   let browser: Browser
@@ -66,7 +66,7 @@ export const vendorPages = (): VendorPages => {
   let visitor: Visitor
 
   beforeAll(async () => {
-    ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+    ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
     work = await mkdtemp(join(tmpdir(), "voicegate-vendors-"))
     const pages = (await readdir(examples)).filter((name) => name.endsWith(".html"))
     await build({
@@ -84,10 +84,7 @@ export const vendorPages = (): VendorPages => {
       },
     })
   })
-  afterAll(async () => {
-    await browser?.close()
-    await rm(work, { recursive: true, force: true })
-  })
+  afterAll(() => rm(work, { recursive: true, force: true }))
   afterEach(async () => {
     await visitor.context.close()
     await rig.stop()

@@ -35,7 +35,7 @@ export const visiting =
     const complaints: Array<string> = []
     const gate = await runGate({ slots, pageRoot, ...more })
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" })
-    context.setDefaultTimeout(20_000)
+    context.setDefaultTimeout(60_000)
     const openTab = async (): Promise<Page> => {
       const tab = await context.newPage()
       tab.on("pageerror", (error) => complaints.push(String(error)))

@@ -4,7 +4,7 @@ import axe from "axe-core"
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { program } from "../../harness/build.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "../rig.ts"
 import { visit } from "../visitor.ts"
 import { type FakeDashboard, startFakeDashboard } from "./fake-dashboard.ts"
@@ -15,12 +15,11 @@ let browser: Browser
 let dashboard: FakeDashboard
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
   dashboard = await startFakeDashboard({ page: join(dirname(program), "web/dashboard") })
 })
 
 afterAll(async () => {
-  await browser?.close()
   await dashboard?.stop()
 })
 

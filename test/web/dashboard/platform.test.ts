@@ -10,7 +10,7 @@ import * as Platform from "../../../src/platform/Platform.ts"
 import { Users } from "../../../src/platform/users/Users.ts"
 import { program, whenBuilt } from "../../harness/build.ts"
 import { eventually } from "../../harness/process.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { cheapPasswords } from "../../support/passwords.ts"
 
 const EMAIL = "ada@example.test"
@@ -35,13 +35,10 @@ beforeAll(async () => {
   })
   await whenBuilt()
   origin = await Effect.runPromise(platform)
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 
-afterAll(async () => {
-  await browser?.close()
-  await Effect.runPromise(Scope.close(scope, Exit.void))
-})
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()
 const visit = (tab: Page, name: string): Promise<void> => tab.getByRole("link", { name, exact: true }).click()
@@ -88,7 +85,7 @@ it("makes a business, a campaign and a restricted key, which works within its bu
 
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce" })
   await context.grantPermissions(["clipboard-read", "clipboard-write"])
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   const tab = await context.newPage()
   tab.on("pageerror", (error) => complaints.push(String(error)))
   tab.on("console", (message) => {

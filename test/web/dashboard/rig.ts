@@ -38,7 +38,7 @@ export const useDashboard = () => {
     platform = await startFakeDashboard({ page, businesses: [BAKERY, DENTIST] })
     context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce" })
     await context.grantPermissions(["clipboard-read", "clipboard-write"])
-    context.setDefaultTimeout(20_000)
+    context.setDefaultTimeout(60_000)
     complaints = []
     hosts = new Set()
   })

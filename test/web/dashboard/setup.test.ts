@@ -14,7 +14,7 @@ import * as Platform from "../../../src/platform/Platform.ts"
 import { Users } from "../../../src/platform/users/Users.ts"
 import { layerFrom } from "../../../src/settings/given.ts"
 import { program } from "../../harness/build.ts"
-import { launchBrowser } from "../../support/browser.ts"
+import { sharedBrowser } from "../../support/browser.ts"
 import { cheapPasswords } from "../../support/passwords.ts"
 import { focusOn, tabTo } from "../focus.ts"
 import { visit } from "../visitor.ts"
@@ -212,9 +212,8 @@ it("gives settings with which a gate runs, and sees its first request and its fi
       return Context.get(context, Platform.Platform)
     }),
   )
-  const browser = await launchBrowser()
+  const visitor = await visit(await sharedBrowser())
   try {
-    const visitor = await visit(browser)
     const tab = await visitor.open(`${platform.origin}/#/setup`)
     await tab.getByLabel("Email address").fill("ada@example.test")
     await tab.getByLabel("Password").fill("correct horse battery")
@@ -254,7 +253,7 @@ it("gives settings with which a gate runs, and sees its first request and its fi
     await tab.getByText("The gate is connected.").waitFor()
     expect(visitor.complaints).toEqual([])
   } finally {
-    await browser.close()
+    await visitor.context.close()
     await Effect.runPromise(Scope.close(scope, Exit.void))
     server.close()
     server.closeAllConnections()

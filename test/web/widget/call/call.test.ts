@@ -340,7 +340,7 @@ describe("a call", () => {
     await screen(tab, "In call")
     await tabTo(tab, "Mute")
     await tab.keyboard.press("Space")
-    await announced(tab, "Muted")
+    await announced(tab, /^Muted$/)
     await tab.keyboard.press("Shift+Tab")
     await focusOn(tab, "Hang up")
     await tab.keyboard.press("Space")

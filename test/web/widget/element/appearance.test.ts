@@ -4,9 +4,9 @@
  */
 import axe from "axe-core"
 import type { Browser, Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "../../../harness/process.ts"
-import { launchBrowser } from "../../../support/browser.ts"
+import { sharedBrowser } from "../../../support/browser.ts"
 import { layoutShifts } from "../../layout-shift.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "../../rig.ts"
 import { click, level, screen, type Visitor, visit } from "../../visitor.ts"
@@ -15,11 +15,7 @@ let built: Built
 let browser: Browser
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-})
-
-afterAll(async () => {
-  await browser?.close()
+  ;[built, browser] = await Promise.all([whenWebBuilt(), sharedBrowser()])
 })
 
 const WIDTHS = { phone: { width: 360, height: 780 }, desk: { width: 1200, height: 900 } }
