@@ -1,5 +1,6 @@
 /** The platform's entities, as its services return them. Times are in milliseconds since 1970. Secrets are always redacted. */
 import { Effect, type Redacted, Schema } from "effect"
+import type { ApiKey } from "./keys/ApiKey.ts"
 
 export interface User {
   readonly id: string
@@ -38,42 +39,6 @@ export interface WebCampaign {
   /** how long a session may last from its start, in minutes; then the platform ends it */
   readonly maxCallMinutes: number
   readonly createdAt: number
-}
-
-/** All businesses of the creating user, or the listed ones. An empty list is not the same as unrestricted. */
-export type KeyScope =
-  | { readonly type: "Unrestricted" }
-  | { readonly type: "Restricted"; readonly businessIds: ReadonlyArray<string> }
-
-/**
- * What a key may do in the businesses of its scope: `start` sessions and calls (and read what that needs), `read` everything,
- * `manage` (make, change and delete). No permission includes another. The endpoints at and below `/user` are open to a key by its
- * user management alone.
- */
-export const PERMISSIONS = ["start", "read", "manage"] as const
-export type Permission = (typeof PERMISSIONS)[number]
-
-/** A key without its secret. */
-export interface ApiKey {
-  readonly id: string
-  readonly userId: string
-  readonly name: string
-  /** prefix and last four characters of the secret */
-  readonly display: string
-  readonly scope: KeyScope
-  /** at least one, in the order of `PERMISSIONS` */
-  readonly permissions: ReadonlyArray<Permission>
-  /** whether the key may use the endpoints at and below `/user` */
-  readonly userManagement: boolean
-  readonly createdAt: number
-  readonly expiresAt: number | null
-  /** precise to a minute */
-  readonly lastUsedAt: number | null
-  readonly revokedAt: number | null
-  /** until when the secret before the last rotation works or worked; null if there is none */
-  readonly previousSecretUntil: number | null
-  /** addresses and CIDRs from which the key may be used; empty for any */
-  readonly allowedAddresses: ReadonlyArray<string>
 }
 
 /** An authenticated caller. */

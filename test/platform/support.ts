@@ -5,8 +5,9 @@ import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Businesses } from "../../src/platform/businesses/Businesses.ts"
 import { WebCampaigns } from "../../src/platform/businesses/WebCampaigns.ts"
-import { ApiKeys, type NewKey } from "../../src/platform/keys/ApiKeys.ts"
-import { PERMISSIONS, type WebhookTarget } from "../../src/platform/model.ts"
+import { type NewApiKey, PERMISSIONS } from "../../src/platform/keys/ApiKey.ts"
+import { ApiKeys } from "../../src/platform/keys/ApiKeys.ts"
+import type { WebhookTarget } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/users/Users.ts"
 import type { StartConfig } from "../../src/protocol/request.ts"
 import { type Campaign, Settings } from "../../src/settings/Settings.ts"
@@ -57,7 +58,7 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
     name: "Web",
     ...(sessionEnded && { sessionEnded }),
   })
-  const create = (userId: string, key: Omit<NewKey, "permissions"> & Partial<Pick<NewKey, "permissions">>) =>
+  const create = (userId: string, key: Omit<NewApiKey, "permissions"> & Partial<Pick<NewApiKey, "permissions">>) =>
     apiKeys.create(userId, { permissions: PERMISSIONS, ...key })
   const make = (...wanted: Parameters<typeof create>) => Effect.map(create(...wanted), ({ secret }) => secret)
   const restricted = (...businessIds: Array<string>) => ({ type: "Restricted" as const, businessIds })

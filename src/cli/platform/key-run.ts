@@ -1,8 +1,8 @@
 /** Implements the commands of `key.ts`. */
 import { Clock, Console, Effect, Option } from "effect"
-import { showKey } from "../../platform/http/dashboard/answers.ts"
-import { ApiKeys, type KeyChange } from "../../platform/keys/ApiKeys.ts"
-import { type ApiKey, type KeyScope, type Permission, type Refused, refuse } from "../../platform/model.ts"
+import type { ApiKey, KeyChange, KeyScope, Permission } from "../../platform/keys/ApiKey.ts"
+import { ApiKeys } from "../../platform/keys/ApiKeys.ts"
+import { type Refused, refuse } from "../../platform/model.ts"
 import { Users } from "../../platform/users/Users.ts"
 import { idOf, reportFailure, type Storage, withServices } from "./run.ts"
 
@@ -39,7 +39,7 @@ const lineOf = (key: ApiKey, now: number): string =>
   ].join("\t")
 
 const print = Effect.fnUntraced(function* (key: ApiKey, json: boolean) {
-  yield* Console.log(json ? JSON.stringify(showKey(key), null, 2) : lineOf(key, yield* Clock.currentTimeMillis))
+  yield* Console.log(json ? JSON.stringify(key, null, 2) : lineOf(key, yield* Clock.currentTimeMillis))
 })
 
 /** Prints one line per key, newest first, or one JSON document. */
@@ -47,7 +47,7 @@ export const listKeys = (input: OfUser) =>
   reportFailure(
     Effect.gen(function* () {
       const keys = yield* withKeys(input, ({ list }, userId) => list(userId))
-      if (input.json) return yield* Console.log(JSON.stringify(keys.map(showKey), null, 2))
+      if (input.json) return yield* Console.log(JSON.stringify(keys, null, 2))
       const now = yield* Clock.currentTimeMillis
       yield* Effect.forEach(keys, (key) => Console.log(lineOf(key, now)), { discard: true })
     }),

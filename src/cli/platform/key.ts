@@ -1,7 +1,7 @@
 /** The command `platform key`: lists, changes and revokes the API keys of a user. A key is made in the dashboard, which shows its secret. */
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { PERMISSIONS } from "../../platform/model.ts"
+import { PERMISSIONS } from "../../platform/keys/ApiKey.ts"
 import { email, storage } from "./flags.ts"
 
 /** Loaded when one of the commands runs. */

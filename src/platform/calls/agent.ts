@@ -11,7 +11,7 @@
 import { Effect, Queue, Semaphore } from "effect"
 import { Socket } from "effect/socket"
 import { monotonicMillis } from "../../lib/age.ts"
-import { toLines } from "../http/text.ts"
+import { toLines } from "../text.ts"
 import { Conversations, type Utterance } from "./Conversations.ts"
 
 export const ECHO_DELAY_MILLIS = 1_000

@@ -2,7 +2,7 @@
 import { Clock, Effect, type Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Socket } from "effect/socket"
-import { Text } from "../http/text.ts"
+import { Text } from "../text.ts"
 import { talk } from "./agent.ts"
 import type { Conversations } from "./Conversations.ts"
 import { LiveSessions } from "./LiveSessions.ts"

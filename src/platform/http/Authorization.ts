@@ -5,8 +5,9 @@
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import { PERMISSIONS, type Permission } from "../keys/ApiKey.ts"
 import type { BudgetName } from "../keys/Budgets.ts"
-import { type Business, PERMISSIONS, type Permission, type Principal, type User } from "../model.ts"
+import type { Business, Principal, User } from "../model.ts"
 import { Failures } from "./envelope.ts"
 
 /** The authenticated caller. */

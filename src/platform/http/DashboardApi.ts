@@ -7,6 +7,8 @@
  */
 import { Context, Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
+import { ApiKey, CreatedApiKey, KeyChange, KeyRotation, NewApiKey } from "../keys/ApiKey.ts"
+import { Text } from "../text.ts"
 import {
   Conflict,
   Forbidden,
@@ -19,25 +21,20 @@ import {
 } from "./dashboard/failures.ts"
 import {
   Account,
-  ApiKey,
   AuditEntry,
   Business,
   BusinessInput,
   Campaign,
   CampaignInput,
   Conversation,
-  CreatedApiKey,
   Credentials,
   Delivery,
   DeliveryDetail,
   DeliveryState,
   Ended,
-  KeyChange,
-  KeyRotation,
   KeyUsage,
   Kind,
   Live,
-  NewApiKey,
   PasswordChange,
   page,
   pageQuery,
@@ -48,7 +45,6 @@ import {
   SignInEntry,
   Transcript,
 } from "./dashboard/shapes.ts"
-import { Text } from "./text.ts"
 import { refuseUnknown } from "./unknown-fields.ts"
 
 export const DASHBOARD_API_PATH = "/dashboard/api"

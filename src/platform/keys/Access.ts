@@ -8,7 +8,8 @@ import { monotonicMillis } from "../../lib/age.ts"
 import { limitKey } from "../../lib/ip/address.ts"
 import { Businesses } from "../businesses/Businesses.ts"
 import type { DatabaseUnavailable } from "../data/Database.ts"
-import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "../model.ts"
+import { type Business, type Principal, type Refused, refuse, type User } from "../model.ts"
+import type { Permission } from "./ApiKey.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 import * as Counted from "./Budgets.ts"
 import { allowsAddress } from "./KeyAddresses.ts"
@@ -106,7 +107,7 @@ export const layer = (limits: Counted.Limits): Layer.Layer<Access, never, ApiKey
         if (!allowsAddress(principal.key.allowedAddresses, address)) {
           if (budgets.recordsRefusal(principal.key.id, network, now)) {
             // Informational: the request is refused even when the write fails.
-            yield* Effect.ignore(apiKeys.recordAddressRefused(principal.key, address))
+            yield* Effect.ignore(apiKeys.recordAddressRefused(principal, address))
           }
           return yield* refuse("forbidden", "ADDRESS_NOT_ALLOWED", "this key may not be used from this address")
         }

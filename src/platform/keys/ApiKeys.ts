@@ -5,23 +5,13 @@
 import { randomUUID } from "node:crypto"
 import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { oneForm } from "../../lib/visible-text.ts"
 import { Audit } from "../Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "../data/Database.ts"
-import {
-  type ApiKey,
-  type FieldProblem,
-  type KeyScope,
-  PERMISSIONS,
-  type Permission,
-  type Principal,
-  type Refused,
-  refuse,
-  refuseProblems,
-} from "../model.ts"
+import { type FieldProblem, type Principal, type Refused, refuse, refuseProblems } from "../model.ts"
+import type { ApiKey, KeyChange, KeyScope, NewApiKey } from "./ApiKey.ts"
 import { addressProblem, cleanAddresses } from "./KeyAddresses.ts"
 import { KeyCache } from "./KeyCache.ts"
-import { columnsOf, type KeyRow, show } from "./KeyRow.ts"
+import { columnsOf, type KeyRow, newRow, show } from "./KeyRow.ts"
 import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
 
 /** The longest name of a key, in UTF-16 units. */
@@ -31,38 +21,13 @@ export const MAX_OVERLAP_MILLIS = 30 * 86_400_000
 /** how precise `lastUsedAt` is, in milliseconds */
 const LAST_USED_PRECISION_MILLIS = 60_000
 
-export interface NewKey {
-  readonly name: string
-  readonly scope: KeyScope
-  /** at least one; all by default */
-  readonly permissions?: ReadonlyArray<Permission>
-  /** off by default */
-  readonly userManagement?: boolean
-  readonly expiresAt?: number | null
-  /** addresses and CIDRs from which the key may be used; any when empty or absent */
-  readonly allowedAddresses?: ReadonlyArray<string>
-}
-
-/** What to change of a key; what is absent stays. */
-export interface KeyChange {
-  readonly name?: string
-  readonly scope?: KeyScope
-  /** at least one */
-  readonly permissions?: ReadonlyArray<Permission>
-  readonly userManagement?: boolean
-  /** empty for any address */
-  readonly allowedAddresses?: ReadonlyArray<string>
-  /** a future time, or null for never; refused for a key that has expired */
-  readonly expiresAt?: number | null
-}
-
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
     /** Creates a key and returns its secret, which cannot be read again. */
     readonly create: (
       userId: string,
-      wanted: NewKey,
+      wanted: NewApiKey,
     ) => Effect.Effect<
       { readonly key: ApiKey; readonly secret: Redacted.Redacted<string> },
       Refused | DatabaseUnavailable
@@ -94,7 +59,7 @@ export class ApiKeys extends Context.Service<
     /** This process refuses it at once, others within `FRESH_MILLIS`. Idempotent. */
     readonly revoke: (userId: string, keyId: string) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
     /** Records in the audit log that a key was refused because of the client's address. */
-    readonly recordAddressRefused: (key: ApiKey, address: string) => Effect.Effect<void, DatabaseUnavailable>
+    readonly recordAddressRefused: (caller: Principal, address: string) => Effect.Effect<void, DatabaseUnavailable>
     /** Undefined when there is none, or it is revoked. */
     readonly lookUp: (digest: string) => Effect.Effect<Principal | undefined, DatabaseUnavailable>
     readonly markUsed: (keyId: string) => Effect.Effect<void, DatabaseUnavailable>
@@ -176,29 +141,21 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       return keyOver(row.revoked_at === null ? "expired" : "revoked")
     })
 
-    const create = Effect.fnUntraced(function* (userId: string, wanted: NewKey) {
+    const create = Effect.fnUntraced(function* (userId: string, wanted: NewApiKey) {
       const now = yield* Clock.currentTimeMillis
       yield* refuseProblems(problemsOf(wanted, now))
       const businessIds = yield* ownedBusinesses(userId, wanted.scope)
       const secret = mintSecret()
-      const row: KeyRow = {
-        id: randomUUID(),
-        user_id: userId,
-        name: oneForm(wanted.name.trim()),
-        digest: digestSecret(Redacted.value(secret)),
-        display: displaySecret(Redacted.value(secret)),
-        restricted: wanted.scope.type === "Restricted" ? 1 : 0,
-        ...columnsOf(wanted.permissions ?? PERMISSIONS),
-        user_management: wanted.userManagement === true ? 1 : 0,
-        created_at: now,
-        expires_at: wanted.expiresAt ?? null,
-        last_used_at: null,
-        revoked_at: null,
-        first_used_at: null,
-        allowed_addresses: JSON.stringify(cleanAddresses(wanted.allowedAddresses ?? [])),
-        previous_digest: null,
-        previous_until: null,
-      }
+      const row = newRow(
+        {
+          id: randomUUID(),
+          user_id: userId,
+          digest: digestSecret(Redacted.value(secret)),
+          display: displaySecret(Redacted.value(secret)),
+          created_at: now,
+        },
+        wanted,
+      )
       yield* sql`INSERT INTO api_keys ${sql.insert({ ...row })}`
       yield* listBusinesses(row.id, businessIds)
       const key = show(row, businessIds)
@@ -214,23 +171,15 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
     })
 
     const change = Effect.fnUntraced(function* (userId: string, keyId: string, wanted: KeyChange) {
-      const { expiresAt, name, permissions, scope, userManagement } = wanted
+      const { expiresAt, scope } = wanted
       const now = yield* Clock.currentTimeMillis
       yield* refuseProblems(problemsOf(wanted, now))
-      const addresses = wanted.allowedAddresses && cleanAddresses(wanted.allowedAddresses)
       const businessIds = scope && (yield* ownedBusinesses(userId, scope))
       // a column is set to itself when nothing else is given, so that there is one statement
-      const columns = {
-        ...(name === undefined ? {} : { name: oneForm(name.trim()) }),
-        ...(scope === undefined ? {} : { restricted: scope.type === "Restricted" ? 1 : 0 }),
-        ...(permissions === undefined ? {} : columnsOf(permissions)),
-        ...(userManagement === undefined ? {} : { user_management: userManagement ? 1 : 0 }),
-        ...(addresses === undefined ? {} : { allowed_addresses: JSON.stringify(addresses) }),
-        ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
-      }
+      const columns = columnsOf(wanted)
       const isChange = Object.keys(columns).length > 0
       const [row] = yield* sql<KeyRow>`
-        UPDATE api_keys SET ${isChange ? sql.update(columns) : sql`name = name`}
+        UPDATE api_keys SET ${isChange ? sql.update({ ...columns }) : sql`name = name`}
         WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL
           ${expiresAt === undefined ? sql`` : sql`AND (expires_at IS NULL OR expires_at > ${now})`} RETURNING *`
       if (row === undefined) return yield* yield* whyNot(userId, keyId)
@@ -328,9 +277,9 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
           Effect.tap(() => cache.clear),
           orUnavailable,
         ),
-      recordAddressRefused: (key, address) =>
+      recordAddressRefused: ({ key, user }, address) =>
         orUnavailable(
-          audit.record(key.userId, "api_key.address_refused", key.id, `${key.name} (${key.display}), from ${address}`),
+          audit.record(user.id, "api_key.address_refused", key.id, `${key.name} (${key.display}), from ${address}`),
         ),
       lookUp: (digest) => orUnavailable(lookUp(digest)),
       markUsed: Effect.fnUntraced(function* (keyId) {

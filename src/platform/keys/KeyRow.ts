@@ -1,5 +1,7 @@
 /** An API key as a row of the database. */
-import { type ApiKey, PERMISSIONS, type Permission } from "../model.ts"
+import { oneForm } from "../../lib/visible-text.ts"
+import { type ApiKey, type KeyChange, type NewApiKey, PERMISSIONS, type Permission } from "./ApiKey.ts"
+import { cleanAddresses } from "./KeyAddresses.ts"
 
 export interface KeyRow {
   readonly id: string
@@ -29,10 +31,47 @@ const permissionsOf = ({ may_manage, may_read, may_start }: KeyRow): ReadonlyArr
   return PERMISSIONS.filter((each) => may[each] !== 0)
 }
 
-export const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
+const permissionColumns = (permissions: ReadonlyArray<Permission>) => ({
   may_start: permissions.includes("start") ? 1 : 0,
   may_read: permissions.includes("read") ? 1 : 0,
   may_manage: permissions.includes("manage") ? 1 : 0,
+})
+
+/** The columns of the fields that are given. */
+export const columnsOf = ({
+  allowedAddresses,
+  expiresAt,
+  name,
+  permissions,
+  scope,
+  userManagement,
+}: KeyChange): Partial<KeyRow> => ({
+  ...(name === undefined ? {} : { name: oneForm(name.trim()) }),
+  ...(scope === undefined ? {} : { restricted: scope.type === "Restricted" ? 1 : 0 }),
+  ...(permissions === undefined ? {} : permissionColumns(permissions)),
+  ...(userManagement === undefined ? {} : { user_management: userManagement ? 1 : 0 }),
+  ...(allowedAddresses === undefined ? {} : { allowed_addresses: JSON.stringify(cleanAddresses(allowedAddresses)) }),
+  ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+})
+
+/** The row of a new key. */
+export const newRow = (
+  own: Pick<KeyRow, "id" | "user_id" | "digest" | "display" | "created_at">,
+  wanted: NewApiKey,
+): KeyRow => ({
+  ...own,
+  name: wanted.name,
+  restricted: 0,
+  ...permissionColumns(PERMISSIONS),
+  user_management: 0,
+  expires_at: null,
+  last_used_at: null,
+  revoked_at: null,
+  first_used_at: null,
+  allowed_addresses: "[]",
+  previous_digest: null,
+  previous_until: null,
+  ...columnsOf(wanted),
 })
 
 const addressesOf = ({ allowed_addresses }: KeyRow): ReadonlyArray<string> => JSON.parse(allowed_addresses)
@@ -40,7 +79,6 @@ const addressesOf = ({ allowed_addresses }: KeyRow): ReadonlyArray<string> => JS
 /** The key of a row, without its secret. */
 export const show = (row: KeyRow, businessIds: ReadonlyArray<string>): ApiKey => ({
   id: row.id,
-  userId: row.user_id,
   name: row.name,
   display: row.display,
   scope: row.restricted === 0 ? { type: "Unrestricted" } : { type: "Restricted", businessIds },

@@ -8,8 +8,8 @@ import { Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "../data/Database.ts"
-import { toLines } from "../http/text.ts"
 import { type Refused, refuse } from "../model.ts"
+import { toLines } from "../text.ts"
 
 /** A working day. */
 export const SESSION_LIFETIME_MILLIS = 12 * 60 * 60_000

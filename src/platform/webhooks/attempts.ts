@@ -3,8 +3,8 @@
  * answered. An answer that repeats a secret is masked too.
  */
 import { Redacted } from "effect"
-import { toLines } from "../http/text.ts"
 import type { WebhookTarget } from "../model.ts"
+import { toLines } from "../text.ts"
 
 /** How much of an answer's body is kept, in bytes. */
 export const MAX_ANSWER_BYTES = 4_096

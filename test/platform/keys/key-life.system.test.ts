@@ -2,9 +2,9 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
+import { PERMISSIONS } from "../../../src/platform/keys/ApiKey.ts"
 import { MAX_OVERLAP_MILLIS } from "../../../src/platform/keys/ApiKeys.ts"
 import { FRESH_MILLIS } from "../../../src/platform/keys/KeyCache.ts"
-import { PERMISSIONS } from "../../../src/platform/model.ts"
 import { onEachEngine } from "../engines.ts"
 import { codeOf, process, startedOn } from "./access-rig.ts"
 

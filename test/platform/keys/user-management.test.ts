@@ -1,8 +1,8 @@
 /** The two dimensions of a key: scope decides about businesses, user management about everything at and below `/user`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
+import { PERMISSIONS } from "../../../src/platform/keys/ApiKey.ts"
 import { ApiKeys } from "../../../src/platform/keys/ApiKeys.ts"
-import { PERMISSIONS } from "../../../src/platform/model.ts"
 import * as Platform from "../../../src/platform/Platform.ts"
 import { restClient } from "../http/rest-client.ts"
 import { prepare } from "../support.ts"

@@ -1,7 +1,7 @@
 /** The dashboard's API on the real platform, used by a client that is not a browser: what is refused, and what is never disclosed. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
-import { CreatedApiKey } from "../../../src/platform/http/dashboard/shapes.ts"
+import { CreatedApiKey } from "../../../src/platform/keys/ApiKey.ts"
 import { sessionRequest } from "../../platform/http/rest-client.ts"
 import { prepare } from "../../platform/support.ts"
 import { code, running } from "./http.ts"

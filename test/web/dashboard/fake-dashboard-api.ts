@@ -7,13 +7,13 @@ import { clearCookie, readCookie, setCookie } from "../../../src/platform/http/d
 import { Conflict, Invalid, NotFound, SignedOut, SignInFailed } from "../../../src/platform/http/dashboard/failures.ts"
 import { forms, sameOrigin } from "../../../src/platform/http/dashboard/middleware.ts"
 import type {
-  ApiKey,
   Business,
   Campaign,
   CampaignInput,
   DeliveryDetail,
   Page,
 } from "../../../src/platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../src/platform/keys/ApiKey.ts"
 import { ADA, type State } from "./fake-dashboard-state.ts"
 
 const find = <A extends { readonly id: string }>(list: ReadonlyArray<A>, id: string, what: string) => {

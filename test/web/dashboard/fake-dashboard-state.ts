@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto"
 import type {
   Account,
-  ApiKey,
   AuditEntry,
   Business,
   CampaignInput,
@@ -13,6 +12,7 @@ import type {
   SignInEntry,
   Transcript,
 } from "../../../src/platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../src/platform/keys/ApiKey.ts"
 
 export const PASSWORD = "correct horse battery staple"
 export const ADA: Account = { id: "user-ada", name: "Ada Lovelace", email: "ada@example.test" }

@@ -3,9 +3,9 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../defaults.ts"
+import { Text } from "../../text.ts"
 import { NeedsBusiness, NeedsUnrestricted, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
-import { Text } from "../text.ts"
 import { businessPath, described, Id, listBody, Name, NoFilter, pageOf, Time } from "./shapes.ts"
 
 const Business = Schema.Struct({ id: Schema.String, name: Schema.String, createdAt: Time })

@@ -4,9 +4,9 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Lines, Text } from "../../text.ts"
 import { CountedIn, NeedsBusiness, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
-import { Lines, Text } from "../text.ts"
 import {
   conversationFields,
   conversationFilters,

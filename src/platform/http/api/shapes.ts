@@ -2,7 +2,7 @@
 import { DateTime, Schema } from "effect"
 import { MAX_NAME } from "../../businesses/Businesses.ts"
 import { MAX_PAGE, type Page } from "../../data/page.ts"
-import { NameText, Text } from "../text.ts"
+import { NameText, Text } from "../../text.ts"
 
 export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
   schema.annotate({ description })

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 import type { DatabaseUnavailable } from "../../data/Database.ts"
 import type { Page, PageRequest } from "../../data/page.ts"
-import type { Business, ApiKey as Key, Refused, WebCampaign } from "../../model.ts"
+import type { Business, Refused, WebCampaign } from "../../model.ts"
 import { Conflict, Invalid, NotFound, TooManyAttempts, Unavailable } from "./failures.ts"
 import type * as Shapes from "./shapes.ts"
 
@@ -50,9 +50,6 @@ export const orFail =
       const kind = kinds.find((each) => each === error.kind)
       return kind === undefined ? Effect.die(error) : Effect.fail(make[kind](error))
     })
-
-/** Without the owner's id. */
-export const showKey = ({ userId: _owner, ...key }: Key): Shapes.ApiKey => key
 
 export const showCampaign = ({ createdAt, id, maxCallMinutes, name, sessionEnded }: WebCampaign): Shapes.Campaign => ({
   id,

@@ -6,7 +6,7 @@ import { WebCampaigns } from "../../businesses/WebCampaigns.ts"
 import { ApiKeys } from "../../keys/ApiKeys.ts"
 import { KeyUsage } from "../../keys/KeyUsage.ts"
 import { DashboardApi, SignedIn } from "../DashboardApi.ts"
-import { orFail, showBusiness, showCampaign, showKey } from "./answers.ts"
+import { orFail, showBusiness, showCampaign } from "./answers.ts"
 import type { Business } from "./shapes.ts"
 import { targetOf } from "./webhook-input.ts"
 
@@ -19,21 +19,16 @@ export const keys = HttpApiBuilder.group(
     const apiKeys = yield* ApiKeys
     const keyUsage = yield* KeyUsage
     return handlers.handleAll({
-      list: () =>
-        Effect.flatMap(userId, apiKeys.list).pipe(
-          Effect.map((all) => all.map(showKey)),
-          orFail(),
-        ),
+      list: () => Effect.flatMap(userId, apiKeys.list).pipe(orFail()),
 
       create: ({ payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.create(id, payload)).pipe(
-          Effect.map(({ key, secret }) => ({ key: showKey(key), secret: Redacted.value(secret) })),
+          Effect.map(({ key, secret }) => ({ key, secret: Redacted.value(secret) })),
           orFail("invalid", "not_found"),
         ),
 
       change: ({ params, payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.change(id, params.id, payload)).pipe(
-          Effect.map(showKey),
           orFail("invalid", "not_found", "conflict"),
         ),
 
@@ -41,12 +36,11 @@ export const keys = HttpApiBuilder.group(
 
       rotate: ({ params, payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.rotate(id, params.id, payload.previousUntil)).pipe(
-          Effect.map(({ key, secret }) => ({ key: showKey(key), secret: Redacted.value(secret) })),
+          Effect.map(({ key, secret }) => ({ key, secret: Redacted.value(secret) })),
           orFail("invalid", "not_found", "conflict"),
         ),
 
-      revoke: ({ params }) =>
-        Effect.flatMap(userId, (id) => apiKeys.revoke(id, params.id)).pipe(Effect.map(showKey), orFail("not_found")),
+      revoke: ({ params }) => Effect.flatMap(userId, (id) => apiKeys.revoke(id, params.id)).pipe(orFail("not_found")),
     })
   }),
 )

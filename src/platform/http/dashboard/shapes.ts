@@ -4,8 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { MAX_CALL_MINUTES } from "../../defaults.ts"
-import { PERMISSIONS } from "../../model.ts"
-import { NameText, Text } from "../text.ts"
+import { NameText, Text } from "../../text.ts"
 
 const Time = Schema.Int
 const Id = Text.check(Schema.isBetweenLength(1, 256))
@@ -40,79 +39,6 @@ export const SignInEntry = Schema.Struct({
 export type SignInEntry = typeof SignInEntry.Type
 
 export const Ended = Schema.Struct({ ended: Schema.Int })
-
-/** All businesses of the user, or the listed ones. An empty list is refused at creation. */
-export const KeyScope = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("Unrestricted") }),
-  Schema.Struct({
-    type: Schema.Literal("Restricted"),
-    businessIds: Schema.Array(Id).check(Schema.isMaxLength(1_000)),
-  }),
-])
-export type KeyScope = typeof KeyScope.Type
-
-/** What a key may do in its businesses; no permission includes another. */
-export const Permission = Schema.Literals(PERMISSIONS)
-export type Permission = typeof Permission.Type
-
-const Permissions = Schema.Array(Permission).check(Schema.isMaxLength(3))
-
-/** Addresses and CIDRs; `keys/KeyAddresses.ts` checks them. */
-const Addresses = Schema.Array(Text.check(Schema.isMaxLength(64))).check(Schema.isMaxLength(100))
-
-/** A key without its secret; `display` is the prefix and the last four characters. */
-export const ApiKey = Schema.Struct({
-  id: Schema.String,
-  name: Schema.String,
-  display: Schema.String,
-  scope: KeyScope,
-  permissions: Permissions,
-  userManagement: Schema.Boolean,
-  createdAt: Time,
-  expiresAt: Schema.NullOr(Time),
-  /** precise to a minute */
-  lastUsedAt: Schema.NullOr(Time),
-  revokedAt: Schema.NullOr(Time),
-  /** until when the secret before the last rotation works or worked */
-  previousSecretUntil: Schema.NullOr(Time),
-  /** addresses and CIDRs from which it may be used; empty for any */
-  allowedAddresses: Schema.Array(Schema.String),
-})
-export type ApiKey = typeof ApiKey.Type
-
-export const NewApiKey = Schema.Struct({
-  name: Text.check(Schema.isMaxLength(256)),
-  scope: KeyScope,
-  /** all by default, so that they narrow nothing; an empty list is refused */
-  permissions: Permissions.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<Permission>>(PERMISSIONS))),
-  /** off by default */
-  userManagement: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
-  /** by default it does not expire */
-  expiresAt: Schema.NullOr(Time).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
-  /** by default it may be used from any address */
-  allowedAddresses: Addresses.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<string>>([]))),
-})
-export type NewApiKey = typeof NewApiKey.Type
-
-/**
- * The key's new name, scope, permissions, user management, addresses (empty for any) and expiry (null for never), which replace the
- * old; what is absent stays.
- */
-export const KeyChange = Schema.Struct({
-  name: Schema.optionalKey(Text.check(Schema.isMaxLength(256))),
-  scope: Schema.optionalKey(KeyScope),
-  permissions: Schema.optionalKey(Permissions),
-  userManagement: Schema.optionalKey(Schema.Boolean),
-  allowedAddresses: Schema.optionalKey(Addresses),
-  expiresAt: Schema.optionalKey(Schema.NullOr(Time)),
-})
-
-/** Until when the present secret still works, at most 30 days; null ends it at once. */
-export const KeyRotation = Schema.Struct({ previousUntil: Schema.NullOr(Time) })
-
-/** The only answer that contains the secret. */
-export const CreatedApiKey = Schema.Struct({ key: ApiKey, secret: Schema.String })
-export type CreatedApiKey = typeof CreatedApiKey.Type
 
 /** What a key started on each of the last 30 days in UTC, the oldest first; `day` is the start of the day. */
 export const KeyUsage = Schema.Array(Schema.Struct({ day: Time, sessions: Schema.Int, calls: Schema.Int }))

@@ -1,6 +1,7 @@
 /** Changes everything about an existing key except its secret. */
 import type { JSX } from "preact"
-import type { ApiKey, Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import * as words from "../../words.ts"

@@ -1,6 +1,7 @@
 /** What can be done with a key: its buttons, in the list of keys and on its page, and the dialogs that they open. */
 import type { JSX } from "preact"
-import type { ApiKey, Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { announce } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { Confirm } from "../../parts/Confirm.tsx"

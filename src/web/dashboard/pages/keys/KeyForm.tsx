@@ -1,7 +1,8 @@
 /** The form for all that can be chosen about a key: for a new one, and to change one. */
 import type { ComponentChildren, JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { Business, KeyScope, Permission } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { KeyScope, Permission } from "../../../../platform/keys/ApiKey.ts"
 import { Dialog } from "../../../shared/parts/Dialog.tsx"
 import { useErrors } from "../../../shared/parts/errors.ts"
 import { Form } from "../../../shared/parts/form.tsx"

@@ -1,6 +1,7 @@
 /** The businesses that a key may access. */
 import type { JSX } from "preact"
-import type { ApiKey, Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 
 export const KeyScope = ({
   of,

@@ -1,7 +1,7 @@
 /** Shows a key's secret, once. It is not stored and is gone when the dialog closes. */
 import type { JSX } from "preact"
 import { useId, useState } from "preact/hooks"
-import type { CreatedApiKey } from "../../../../platform/http/dashboard/shapes.ts"
+import type { CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { Dialog } from "../../../shared/parts/Dialog.tsx"
 import { Copy } from "../../parts/Copy.tsx"
 

@@ -1,7 +1,8 @@
 /** Adds a key: asks for its scope and what may narrow it, then shows its secret once. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { Business, CreatedApiKey } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { announce } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"

@@ -1,6 +1,6 @@
 /** The permissions of a key, which narrow what it may do in its businesses: three checkboxes, each with its explanation. */
 import type { JSX } from "preact"
-import type { Permission } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Permission } from "../../../../platform/keys/ApiKey.ts"
 import { Choice, Group } from "../../../shared/parts/form.tsx"
 
 const CHOICES: ReadonlyArray<{ readonly value: Permission; readonly label: string; readonly hint: string }> = [

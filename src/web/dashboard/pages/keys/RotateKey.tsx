@@ -1,7 +1,7 @@
 /** Gives a key a new secret, which is shown once; the current one still works for a chosen time. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { ApiKey, CreatedApiKey } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey, CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { announce } from "../../../shared/parts/announce.ts"
 import { Dialog } from "../../../shared/parts/Dialog.tsx"
 import { Field, Form } from "../../../shared/parts/form.tsx"

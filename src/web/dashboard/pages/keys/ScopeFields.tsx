@@ -1,7 +1,8 @@
 /** The two dimensions of a key: the businesses that it can access, and whether it may manage users. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { Business, KeyScope } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { KeyScope } from "../../../../platform/keys/ApiKey.ts"
 import { Choice, Group } from "../../../shared/parts/form.tsx"
 import { href } from "../../router.ts"
 

@@ -1,6 +1,6 @@
 /** Whether a key has ended, and how. */
 import type { JSX } from "preact"
-import type { ApiKey } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { At } from "../../parts/Time.tsx"
 
 /** Whether a key is revoked or has expired. */

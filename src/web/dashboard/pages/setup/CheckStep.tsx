@@ -1,7 +1,8 @@
 /** Step 5: whether the gate reaches the platform and the platform reaches the gate, checked while the page is open. */
 import type { ComponentChildren, JSX } from "preact"
 import { useEffect, useRef } from "preact/hooks"
-import type { ApiKey, Campaign, SetupCheck } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Campaign, SetupCheck } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { announce } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { useLoad } from "../../parts/load.ts"

@@ -1,7 +1,8 @@
 /** Step 3: the gate's API key, restricted to the business and allowed only to start calls. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { ApiKey, Business, CreatedApiKey } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey, CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { useErrors } from "../../../shared/parts/errors.ts"
 import { Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"

@@ -1,7 +1,8 @@
 /** Step 4: the gate's settings, to paste. A secret that this page no longer has is replaced by a new one on request. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { ApiKey, Business, Campaign, CreatedApiKey, Region } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Business, Campaign, Region } from "../../../../platform/http/dashboard/shapes.ts"
+import type { ApiKey, CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { useErrors } from "../../../shared/parts/errors.ts"
 import { Choice, Field, Form, Group } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"

@@ -3,7 +3,7 @@
  * neither, and they are harmful in a log or a terminal. Names and ids have no invisible characters either. Runs in the browser too.
  */
 import { Schema } from "effect"
-import { NOT_BLANK, VISIBLE, VISIBLE_EXPECTED } from "../../lib/visible-text.ts"
+import { NOT_BLANK, VISIBLE, VISIBLE_EXPECTED } from "../lib/visible-text.ts"
 
 /** Single-line text: names, ids, addresses. */
 export const Text = Schema.String.check(Schema.isPattern(VISIBLE, { expected: VISIBLE_EXPECTED }))
