@@ -110,12 +110,13 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Ta
               call: newcomer,
             }
             return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
-              const { result, ...effects } = stepResultOf(answer, at.campaign)
+              const stepped = stepResultOf(answer, at.campaign)
+              const { result } = stepped
               if (result._tag === "refused") return Effect.fail(refusal(result.usage))
-              const { near, shadow, ...admitted } = result
+              const { near, shadow } = result
               return Effect.succeed({
-                result: admitted,
-                ...effects,
+                ...stepped,
+                result,
                 ...(near === undefined ? {} : { near }),
                 ...(shadow === undefined ? {} : { shadow }),
               })
