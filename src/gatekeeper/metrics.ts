@@ -3,9 +3,10 @@
 import { Cause, type Context, Effect, Exit, Metric, Record, Struct } from "effect"
 import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
 import type { IpIntelFailed } from "../ip-intel/facts.ts"
+import { addressLookup } from "../ip-intel/metrics.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
-import { addressLookup, platformRequests } from "../lib/durations.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
+import { platformRequests } from "../platform-api/metrics.ts"
 import type { Queued, Started } from "../protocol/outcomes.ts"
 import {
   allRefusalOutcomes,

@@ -14,7 +14,7 @@ import { CircuitBreaker } from "effect/persistence"
 import type { CallerNames } from "../caller-names/CallerNames.ts"
 import { isOpen } from "../lib/age.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
-import { addressLookup, recorded } from "../lib/durations.ts"
+import { recorded } from "../lib/duration-metric.ts"
 import { type Address, parseAddress } from "../lib/ip/address.ts"
 import { inSpan } from "../lib/spans.ts"
 import * as SteadyCircuits from "../lib/steady-circuits.ts"
@@ -22,6 +22,7 @@ import type { SettingsTree } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
 import { makeSharedBudget, networkPerDay, widerShare } from "./budget.ts"
 import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
+import { addressLookup } from "./metrics.ts"
 
 const PROCESS_CACHE_ADDRESSES = 50_000
 const DAY_MILLIS = 86_400_000

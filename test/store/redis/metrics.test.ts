@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { makeTimer } from "../../../src/store/redis/durations.ts"
+import { makeTimer } from "../../../src/store/redis/metrics.ts"
 
 const NAME = "voicegate_store_command_seconds"
 
