@@ -1,11 +1,12 @@
 /** The commands `campaign`, `ticket` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
-import { Console, DateTime, Effect, type FileSystem, Option, Schema } from "effect"
+import { Console, DateTime, Effect, type FileSystem, Option, Schema, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import { baseUrl } from "../../settings/values/network.ts"
+import { campaignCommands } from "../actions.ts"
 import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
-import type { CampaignAction, Printed } from "./run.ts"
+import type { Printed } from "./run.ts"
 
 /** Loaded when one of the commands runs. */
 const implementation = Effect.promise(() => import("./run.ts"))
@@ -69,10 +70,11 @@ const until = Flag.String("until").pipe(
 
 export const campaign = <R>(source: Source<R>) => {
   const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
-  const action = (command: string, type: CampaignAction, description: string) =>
-    Command.make(command, { name, ...flags }, (given) =>
+  const actions = Struct.keys(campaignCommands).map((type) =>
+    Command.make(campaignCommands[type].command, { name, ...flags }, (given) =>
       running(source, given, ({ actOn }, client) => actOn(client, given.name, type)),
-    ).pipe(Command.withDescription(description))
+    ).pipe(Command.withDescription(campaignCommands[type].description)),
+  )
   return Command.make("campaign").pipe(
     Command.withShortDescription("Show the campaigns of a running gate, pause or drain them, call the next caller"),
     Command.withDescription(`The campaigns of a running gate. ${TOKEN}`),
@@ -88,10 +90,7 @@ export const campaign = <R>(source: Source<R>) => {
           pauseCampaign(client, given.name, Option.getOrUndefined(given.until)),
         ),
       ).pipe(Command.withDescription("Pause: callers wait and nobody is called; calls continue")),
-      action("resume", "resume", "End a pause"),
-      action("drain", "drain", "Drain: new callers are turned away, and waiting callers are still served"),
-      action("reopen", "reopen", "End draining"),
-      action("next", "call", "Call the first present caller to a free slot; exit code 1 when nobody can be called"),
+      ...actions,
     ]),
   )
 }

@@ -2,8 +2,9 @@
 
 import { Clock, DateTime, Effect, Schedule } from "effect"
 import { isKnownNumber } from "../../fifo-queue/bounds.ts"
-import type { Action, ActionOutcome, PlatformState } from "../../fifo-queue/operator-schemas.ts"
+import type { ActionOutcome, PlatformState } from "../../fifo-queue/operator-schemas.ts"
 import { shortHash } from "../../fifo-queue/short-hash.ts"
+import { type CampaignAction, commandTexts, FAILED_RESULTS } from "../actions.ts"
 import { type Campaigns, type FoundTicket, type Health, PLATFORM_CHECK_MILLIS, type View } from "../shapes.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 
@@ -142,32 +143,15 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
     }
   })
 
-const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
-  done: "Done.",
-  already: "Nothing to do: it is already in that state.",
-  called: "The first caller in line who is present was called.",
-  no_slot: "No one was called: no slot is free.",
-  nobody: "No one was called: no waiting caller is present.",
-  more: "Cleared many absent callers. Run the command again.",
-  removed: "The ticket was removed, and its caller was told.",
-  ended: "It is over, and its slot is free.",
-  freed: "The slot is free. The platform did not end the call, which may still run there.",
-  ending:
-    "The platform was asked to end the call and has not confirmed it. The gate asks again, and the slot is free within a minute at the latest.",
-  gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
-}
-const FAILED: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
-
 const printOutcome = (document: ActionOutcome): Printed => ({
-  ok: !FAILED.includes(document.result),
+  ok: !FAILED_RESULTS.includes(document.result),
   document,
   lines: [
-    document.ticket === "-" ? WORDS[document.result] : `${printable(document.ticket)}: ${WORDS[document.result]}`,
+    document.ticket === "-"
+      ? commandTexts[document.result]
+      : `${printable(document.ticket)}: ${commandTexts[document.result]}`,
   ],
 })
-
-/** The actions on a campaign that take no parameters. */
-export type CampaignAction = Exclude<Action["type"], "pause" | "remove" | "end">
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
 export const actOn = (client: ConsoleClient, name: string, type: CampaignAction) =>

@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact"
 import type { HeldSlot } from "../../../fifo-queue/operator-schemas.ts"
+import { type ActionButton, slotButtons } from "../../../operator/actions.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { type ActionButton, slotButtons } from "../actions.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"

@@ -1,7 +1,7 @@
 /** The state of the campaign, and the actions on it. */
 import type { JSX } from "preact"
+import { type ActionButton, campaignButtons, changeEnd } from "../../../operator/actions.ts"
 import type { Queue } from "../../../operator/shapes.ts"
-import { type ActionButton, campaignButtons, changeEnd } from "../actions.ts"
 import { stateOf } from "../words.ts"
 
 export const State = ({

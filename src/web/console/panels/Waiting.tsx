@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact"
 import type { WaitingTicket } from "../../../fifo-queue/operator-schemas.ts"
+import { type ActionButton, waitingButtons } from "../../../operator/actions.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { type ActionButton, waitingButtons } from "../actions.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact"
 import type { Action } from "../../../fifo-queue/operator-schemas.ts"
-import { type ActionButton, pauseUntil } from "../actions.ts"
+import { type ActionButton, pauseUntil } from "../../../operator/actions.ts"
 import { Confirm } from "./Confirm.tsx"
 import { PauseDialog } from "./PauseDialog.tsx"
 

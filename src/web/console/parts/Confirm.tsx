@@ -1,7 +1,7 @@
 /** Asks for confirmation before an action. Cancel comes first, so it has the focus. */
 import type { JSX } from "preact"
+import type { Question } from "../../../operator/actions.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
-import type { Question } from "../actions.ts"
 
 export const Confirm = ({
   question: { confirm, danger = false, text, title },

@@ -4,9 +4,9 @@
  */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
+import type { Question } from "../../../operator/actions.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
-import type { Question } from "../actions.ts"
 import { fromField, inAnHour, problemOfEnd, timeZone, toField } from "../local-time.ts"
 
 const ignoreEnter = (event: KeyboardEvent): void => {

@@ -1,6 +1,12 @@
-/** The actions of the console: their buttons, the question before each, and what each is called once it is done. */
-import type { Action, HeldSlot, WaitingTicket } from "../../fifo-queue/operator-schemas.ts"
-import type { Queue } from "../../operator/shapes.ts"
+/**
+ * The actions of an operator, in the words of the console and of the command line: their buttons, the question before each, their commands,
+ * and what each result is called.
+ *
+ * To add one: its input and results in `fifo-queue/operator-schemas.ts`, what it does in `fifo-queue/rules/operator/actions.ts`, and here
+ * what the types ask for. The console's page imports this file, so it needs nothing of Node.
+ */
+import type { Action, ActionOutcome, HeldSlot, WaitingTicket } from "../fifo-queue/operator-schemas.ts"
+import type { Queue } from "./shapes.ts"
 
 /** A button that asks its question and then performs its action. */
 export interface ActionButton {
@@ -163,3 +169,73 @@ export const reloadQuestion: Question = {
   text: "This instance reads its settings file again. No connection is closed, and everyone keeps their place. Reload the other instances too.",
   confirm: "Reload",
 }
+
+/** What an action did, in the words of the console. */
+export const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: string, type: Action["type"]) => string>> =
+  {
+    done: (_, type) => actionWords[type].done ?? "Done.",
+    already: () => "No change needed.",
+    called: (ticket) => `${ticket} was called.`,
+    no_slot: () => "No one was called: no slot is free.",
+    nobody: () => "No one was called: no waiting caller is present.",
+    more: () => "Cleared many absent callers. Try again.",
+    removed: (ticket) => `Removed ${ticket} from the queue.`,
+    ended: (ticket) => `Ended ${ticket}. The slot is free.`,
+    freed: (ticket) => `The slot of ${ticket} is free. Its call may still be running at the platform.`,
+    ending: (ticket) => `The platform hasn’t confirmed the end of ${ticket} yet. The slot is free within a minute.`,
+    gone: () => "Nothing to do: it has already ended or changed.",
+  }
+
+/** The same in a line of the activity log; some results say there what the slot held. */
+export const loggedResults: Readonly<Record<string, string>> = {
+  done: "Done",
+  already: "No change",
+  called: "Called",
+  no_slot: "No free slot",
+  nobody: "No one present",
+  more: "Absent callers cleared",
+  removed: "Removed",
+  ended_called: "Removed after being called",
+  ended_starting: "Start canceled",
+  ended_in_doubt: "Freed, start unconfirmed",
+  ended_live: "Call ended",
+  ending_live: "Asked the platform",
+  ended_at_platform: "Ended at the platform",
+  freed_live: "Freed, may still run at the platform",
+  gone: "Already gone",
+}
+
+/** The actions on a campaign that take no parameters. */
+export type CampaignAction = Exclude<Action["type"], "pause" | "remove" | "end">
+
+/** The commands of these actions, below `voicegate campaign`. */
+export const campaignCommands: Readonly<
+  Record<CampaignAction, { readonly command: string; readonly description: string }>
+> = {
+  resume: { command: "resume", description: "End a pause" },
+  drain: { command: "drain", description: "Drain: new callers are turned away, and waiting callers are still served" },
+  reopen: { command: "reopen", description: "End draining" },
+  call: {
+    command: "next",
+    description: "Call the first present caller to a free slot; exit code 1 when nobody can be called",
+  },
+}
+
+/** What an action did, in the words of the command line. */
+export const commandTexts: Readonly<Record<ActionOutcome["result"], string>> = {
+  done: "Done.",
+  already: "Nothing to do: it is already in that state.",
+  called: "The first caller in line who is present was called.",
+  no_slot: "No one was called: no slot is free.",
+  nobody: "No one was called: no waiting caller is present.",
+  more: "Cleared many absent callers. Run the command again.",
+  removed: "The ticket was removed, and its caller was told.",
+  ended: "It is over, and its slot is free.",
+  freed: "The slot is free. The platform did not end the call, which may still run there.",
+  ending:
+    "The platform was asked to end the call and has not confirmed it. The gate asks again, and the slot is free within a minute at the latest.",
+  gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
+}
+
+/** With these, a command ends with exit code 1. */
+export const FAILED_RESULTS: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
