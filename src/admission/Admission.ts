@@ -5,15 +5,10 @@ import type { Admitted } from "../fifo-queue/answers.ts"
 import type { Newcomer } from "../fifo-queue/inputs.ts"
 import type { CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import type { RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
-import type { LimitName, Near } from "../rate-limiter/answers.ts"
+import type { Noted } from "./answers.ts"
 
 /** The result of an admission, with the limits that metrics count for the caller. */
-export interface AdmissionResult extends StepResult<Admitted> {
-  /** the limits that the caller is near, by `NEAR_SHARE`; absent for none */
-  readonly near?: Near
-  /** the shadow limit that would have refused the caller; absent for none */
-  readonly shadow?: LimitName
-}
+export interface AdmissionResult extends StepResult<Admitted>, Noted {}
 
 export type Admit = (
   at: CampaignContext,

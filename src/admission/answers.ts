@@ -6,8 +6,9 @@ import { LimitName, Near, Usage } from "../rate-limiter/answers.ts"
 const { Literal, Struct, Union, optionalKey } = Schema
 
 const noted = {
+  /** the limits that the caller is near, by `NEAR_SHARE`; absent for none */
   near: optionalKey(Near),
-  /** the shadow limit that would have refused it; absent for none */
+  /** the shadow limit that would have refused the caller; absent for none */
   shadow: optionalKey(LimitName),
 }
 const NotedSchema = Struct(noted)

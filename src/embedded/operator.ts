@@ -1,6 +1,7 @@
 /** What the console can do, for a host's own administration page or tool. The host decides who may use it. */
 
 import { Effect, Option, Schema } from "effect"
+import type { Pages } from "../fifo-queue/inputs.ts"
 import { Action, type ActionOutcome } from "../fifo-queue/operator-schemas.ts"
 import { unknownFields } from "../lib/unknown-field.ts"
 import { HASH, positionOf } from "../operator/find.ts"
@@ -15,11 +16,7 @@ export interface OfCampaign {
 }
 
 /** Which rows of a campaign's slots and waiting tickets, from 0; at most 100 of each, 25 by default. */
-export interface ViewQuery extends OfCampaign {
-  readonly firstSlot?: number
-  readonly slots?: number
-  readonly firstPlace?: number
-  readonly places?: number
+export interface ViewQuery extends OfCampaign, Partial<Pages> {
   /** what was counted since this time (ms since 1970) is included; nothing by default */
   readonly since?: number
 }

@@ -38,7 +38,7 @@ import type {
 } from "./answers.ts"
 import type { EndAttempt, EndReporter, Learned, Newcomer, StartFailure } from "./inputs.ts"
 import type { OperatorQueue } from "./operator.ts"
-import type { CampaignContext, StepResult } from "./step.ts"
+import type { CampaignContext, Stepping } from "./step.ts"
 
 export type Place = Omit<Waiting, "_tag">
 
@@ -75,15 +75,13 @@ export type Cleared =
       readonly owed: ReadonlyArray<Settlement>
     })
 
-type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
-
 export class FifoQueue extends Context.Service<
   FifoQueue,
   {
     /** Admits a newcomer to a slot, to the queue, or not at all. */
-    readonly admit: (at: CampaignContext, newcomer: Newcomer) => Step<Admitted>
+    readonly admit: (at: CampaignContext, newcomer: Newcomer) => Stepping<Admitted>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
-    readonly start: (at: CampaignContext, id: string) => Step<Start>
+    readonly start: (at: CampaignContext, id: string) => Stepping<Start>
     /**
      * Binds the running session: `stale` when the lease is no longer this ticket's, `ended` when the session's end was already reported.
      */
@@ -97,21 +95,21 @@ export class FifoQueue extends Context.Service<
         /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
         readonly offerMillis?: number | undefined
       },
-    ) => Step<Binding>
+    ) => Stepping<Binding>
     /**
      * Takes the offer with which the session of a live ticket begins, once: the ticket is starting again, with `data` stored
      * as before its start. `foreign` when the session is not this ticket's, `used` when the offer was made before.
      */
-    readonly offer: (at: CampaignContext, id: string, sessionId: string, data: string) => Step<Offered>
+    readonly offer: (at: CampaignContext, id: string, sessionId: string, data: string) => Stepping<Offered>
     /**
      * Adds further ids of a running session, under any of which its end may be reported. `ended` when the end was already reported under
      * one of them, and the session ends now; `stale` when the known session is not running.
      */
-    readonly alias: (at: CampaignContext, knownId: string, furtherIds: ReadonlyArray<string>) => Step<Aliased>
+    readonly alias: (at: CampaignContext, knownId: string, furtherIds: ReadonlyArray<string>) => Stepping<Aliased>
     /**
      * The platform has not started the session. The reason decides the next state of ticket, slot and campaign.
      */
-    readonly fail: (at: CampaignContext, id: string, lease: string, why: StartFailure) => Step<Failed>
+    readonly fail: (at: CampaignContext, id: string, lease: string, why: StartFailure) => Stepping<Failed>
     /** The starts in doubt older than `ageMillis`. This instance claims the check for `claimMillis`. */
     readonly doubts: (
       at: CampaignContext,
@@ -128,7 +126,7 @@ export class FifoQueue extends Context.Service<
       doubt: string,
       sessions: ReadonlyArray<ReadonlyArray<string>>,
       ends?: boolean,
-    ) => Step<Resolved>
+    ) => Stepping<Resolved>
     /**
      * A session ended; any of its ids. `by` says what that tells of the platform's reports (`fifo-queue/rules/end.ts`); absent if nothing, as when
      * the gate has ended it. With an `attempt`, the queue remembers for a day which one freed the slot, and answers `again` to one that
@@ -139,7 +137,7 @@ export class FifoQueue extends Context.Service<
       sessionIds: ReadonlyArray<string>,
       by?: EndReporter,
       attempt?: EndAttempt,
-    ) => Step<SessionEnd>
+    ) => Stepping<SessionEnd>
     /** Sessions that nobody may have opened within `Queue.OpenSeconds`. Without it, that setting has no effect. */
     readonly unopened?:
       | {
@@ -152,44 +150,44 @@ export class FifoQueue extends Context.Service<
            * What the platform says of a session; `opened` also where it cannot tell. Otherwise the session is to be ended (`dueEnds`), and its
            * ticket has missed its turn. Answers with this ticket; empty if nothing was to be done.
            */
-          readonly note: (at: CampaignContext, sessionId: string, opened: boolean) => Step<string>
+          readonly note: (at: CampaignContext, sessionId: string, opened: boolean) => Stepping<string>
         }
       | undefined
     /** What is known of a session: `held` by a ticket, or `ended` when its end was reported and no ticket has it. Changes nothing. */
-    readonly sessionState: (at: CampaignContext, sessionId: string) => Step<SessionState>
-    readonly leave: (at: CampaignContext, id: string) => Step<LeaveResult>
+    readonly sessionState: (at: CampaignContext, sessionId: string) => Stepping<SessionState>
+    readonly leave: (at: CampaignContext, id: string) => Stepping<LeaveResult>
     /**
      * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and
      * slots, except those of a running session. None of them is called later, even if its admission arrives only later. Returns how many
      * ended. Idempotent.
      */
-    readonly withdraw: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<number>
+    readonly withdraw: (at: CampaignContext, ids: ReadonlyArray<string>) => Stepping<number>
     /**
      * Returns a ticket's state, keeps it present, and records where its connection is. If its page is `hidden` and the ticket is called,
      * its turn is extended; a host's own queue may ignore `hidden`.
      */
-    readonly attach: (at: CampaignContext, id: string, connected: boolean, hidden?: boolean) => Step<TicketSnapshot>
+    readonly attach: (at: CampaignContext, id: string, connected: boolean, hidden?: boolean) => Stepping<TicketSnapshot>
     /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
-    readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<Heartbeat>
+    readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Stepping<Heartbeat>
     /**
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
      * default: none of them counts as absent if it was present until later. `learned` is what this gate has learned of the platform; the
      * answer has the state of the platform, and in `watch` whether this gate must read it now.
      */
-    readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned) => Step<Swept>
+    readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned) => Stepping<Swept>
     /**
      * Puts back tickets that a rule has left half-done because the store refused one of its commands. Returns how many. Absent for a queue
      * whose steps are carried out whole or not at all.
      */
     readonly repair?: (at: CampaignContext) => Effect.Effect<number, StoreUnavailable>
     /** This gate stops: no rule waits for it any more. */
-    readonly unregister: (at: CampaignContext) => Step<void>
+    readonly unregister: (at: CampaignContext) => Stepping<void>
     /**
      * Clears a campaign that no gate has swept for `unservedMillis`, in place of a sweep: removes tickets that waited or were called
      * before, with a refund; enforces the deadlines of starts in flight and running sessions; forgets ended tickets. Nobody is called.
      * Idempotent.
      */
-    readonly clear: (at: CampaignContext, unservedMillis: number) => Step<Cleared>
+    readonly clear: (at: CampaignContext, unservedMillis: number) => Stepping<Cleared>
     readonly acknowledge: (
       at: CampaignContext,
       settlements: ReadonlyArray<Settlement>,
@@ -207,7 +205,7 @@ export class FifoQueue extends Context.Service<
     readonly traceOf?: (
       at: CampaignContext,
       subject: { readonly id: string } | { readonly sessions: ReadonlyArray<string> },
-    ) => Step<string>
+    ) => Stepping<string>
     /**
      * The data bound to each running session that is to be ended at the platform now: those without a caller, those that an operator ends,
      * silent ones and, with `all`, those whose lease is about to end. Each is claimed for `claimMillis`: for so long no other instance is given it;
@@ -229,7 +227,7 @@ export class FifoQueue extends Context.Service<
       id: string,
       silentMillis: number,
       limit: { readonly millis: number; readonly ends: boolean } | undefined,
-    ) => Step<Silence>
+    ) => Stepping<Silence>
     /**
      * The vendor says of a running session, by its ids, whether the caller or the agent speaks: then no end is due because of silence, and
      * a silence that the page reports later is counted from this time. In a queue without `speech`, the page's word counts alone.
@@ -238,7 +236,7 @@ export class FifoQueue extends Context.Service<
       at: CampaignContext,
       sessions: ReadonlyArray<string>,
       heard: { readonly caller?: boolean; readonly agent?: boolean },
-    ) => Step<Speech>
+    ) => Stepping<Speech>
     /** What an operator sees and does. */
     readonly operator: OperatorQueue
   }

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { Settlement } from "../protocol/settlements.ts"
 import { Signal } from "../protocol/signals.ts"
 import { EndState, TicketState } from "../protocol/ticket.ts"
-import { auditFields, figures, heldSlot, platformState, waitingTicket } from "./operator-schemas.ts"
+import { auditLogFields, figures, heldSlot, platformState, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
@@ -239,7 +239,7 @@ export type CampaignSnapshot = typeof CampaignSnapshot.Type
 
 /** A line of the audit log. */
 export const AuditLine = Struct({
-  ...auditFields,
+  ...auditLogFields,
   /** of changed settings: what changed, as JSON that the rule does not read */
   changes: optionalKey(Text),
 })

@@ -24,7 +24,7 @@ import { queueKeys } from "./rules/shared/keys.ts"
 import type { Account, QueueContext } from "./rules/shared/step.ts"
 import type { StartAttempt } from "./rules/start.ts"
 import { rules } from "./rules.ts"
-import { type AccountCapacity, type CampaignContext, type StepResult, stepResultOf } from "./step.ts"
+import { type AccountCapacity, type CampaignContext, type Stepping, stepResultOf } from "./step.ts"
 import { movedBy, resultMovedBy } from "./time-of-day.ts"
 
 const identity = <A>(result: A): A => result
@@ -74,8 +74,6 @@ const unusableKey = (key: string, field?: string): StoreUnavailable => {
   return new StoreUnavailable({ message: "The shared store cannot be used.", cause: what, refusal: "WRONGTYPE" })
 }
 
-type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
-
 /** The queue over any store; reads `Queue.*`. */
 export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> = Layer.effectContext(
   Effect.gen(function* () {
@@ -124,7 +122,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       now: number,
       call: Call,
       read: (result: R) => A,
-    ): Step<A> => {
+    ): Stepping<A> => {
       const { context, keys } = stepInput(at)
       const ask: Ask<QueueContext, Call> = { keys, now, context, call }
       return Effect.map(store.run(rule, ask), (answer) => {
@@ -226,7 +224,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       at: CampaignContext,
       call: Call,
       read: (result: R) => A,
-    ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
+    ): Stepping<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
     const queue = FifoQueue.of({
       admit: (at, newcomer) => step(rules.admit, at, newcomer, identity),

@@ -159,4 +159,4 @@ export const figures = {
 } as const
 
 /** A line of the audit log, without what changed. */
-export const auditFields = { n: Finite, at: Finite, who: Text, action: Text, target: Text, result: Text } as const
+export const auditLogFields = { n: Finite, at: Finite, who: Text, action: Text, target: Text, result: Text } as const

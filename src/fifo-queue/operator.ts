@@ -1,8 +1,6 @@
 /** What an operator sees and does in a campaign's queue: rules with typed arguments and answers. */
 
-import type { Effect } from "effect"
 import { isoTime } from "../protocol/outcomes.ts"
-import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Rule } from "../store/Store.ts"
 import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "./answers.ts"
 import type { Pages } from "./inputs.ts"
@@ -10,7 +8,7 @@ import type { HeldSlot, Performed, WaitingTicket } from "./operator-schemas.ts"
 import type { QueueAction } from "./rules/operator/actions.ts"
 import type { QueueContext } from "./rules/shared/step.ts"
 import { rules } from "./rules.ts"
-import type { CampaignContext, StepResult } from "./step.ts"
+import type { CampaignContext, Stepping } from "./step.ts"
 
 export const PAGE_MAX = 100
 /** Maximum length of an operator's name (characters). */
@@ -21,21 +19,19 @@ export interface CampaignSnapshot extends Omit<SnapshotAnswer, "waitingPage" | "
   readonly waitingPage: ReadonlyArray<WaitingTicket>
 }
 
-type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
-
 export interface OperatorQueue {
   /** The campaign at one moment. Pages have at most `PAGE_MAX` rows. */
-  readonly snapshot: (at: CampaignContext, pages: Pages) => Step<CampaignSnapshot>
+  readonly snapshot: (at: CampaignContext, pages: Pages) => Stepping<CampaignSnapshot>
   /** The start in doubt that holds the slot of a lease. */
-  readonly doubt: (at: CampaignContext, lease: string) => Step<Doubt | undefined>
+  readonly doubt: (at: CampaignContext, lease: string) => Stepping<Doubt | undefined>
   /** Performs an action for the operator `who` and adds its line to the audit log. */
-  readonly act: (at: CampaignContext, who: string, action: QueueAction) => Step<Performed>
+  readonly act: (at: CampaignContext, who: string, action: QueueAction) => Stepping<Performed>
   /** A page of the audit log, newest first, and the number of all lines. */
   readonly auditLog: (
     at: CampaignContext,
     first: number,
     count: number,
-  ) => Step<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> }>
+  ) => Stepping<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> }>
 }
 
 export type RunStep = <Call extends object, R, A>(
@@ -43,7 +39,7 @@ export type RunStep = <Call extends object, R, A>(
   at: CampaignContext,
   call: Call,
   read: (result: R) => A,
-) => Step<A>
+) => Stepping<A>
 
 /** Adds the text for the audit log, because rules do not format times, and gives the rule the end of a pause in the store's time. */
 const readable = (action: QueueAction, aheadMillis: number): QueueAction =>

@@ -1,5 +1,6 @@
 /** The input and the effects of every step of the queue, as the service exposes them. */
 import type { Effect } from "effect"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Settlement } from "../protocol/settlements.ts"
 import type { Signal } from "../protocol/signals.ts"
 import type { StepAnswer } from "./answers.ts"
@@ -44,6 +45,9 @@ export interface StepResult<A> {
   /** the keys of other campaigns of the account that wait for a slot which is free now; absent for none */
   readonly wanting?: ReadonlyArray<string>
 }
+
+/** An effect that takes a step of a campaign's queue. */
+export type Stepping<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
 
 const NONE: ReadonlyArray<never> = []
 

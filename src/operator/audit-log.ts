@@ -62,7 +62,7 @@ interface Stored {
  *
  * @param read reads lines of the store, newest first
  */
-export const auditPage = Effect.fnUntraced(function* <E, R>(
+export const auditLogPage = Effect.fnUntraced(function* <E, R>(
   read: (first: number, count: number) => Effect.Effect<Stored, E, R>,
   first: number,
   count: number,

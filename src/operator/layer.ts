@@ -19,7 +19,7 @@ import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
 import { instancesOf, sendActivity } from "./activity.ts"
-import { auditPage, storedChanges } from "./audit-log.ts"
+import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { makeEndCall } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
@@ -203,7 +203,7 @@ export const layer: Layer.Layer<
           inSpan(
             "Operator.auditLog",
             ofCampaign(campaign),
-          )(auditPage((from, most) => step(campaign, (at) => queue.auditLog(at, from, most)), first, count, only)),
+          )(auditLogPage((from, most) => step(campaign, (at) => queue.auditLog(at, from, most)), first, count, only)),
         ),
     }
   }),

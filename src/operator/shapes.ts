@@ -1,6 +1,6 @@
 /** What an operator sees and does, as schemas: the endpoints of the console and its page use these types. Times in ms since 1970. */
 import { Schema } from "effect"
-import { auditFields, figures, heldSlot, waitingTicket } from "../fifo-queue/operator-schemas.ts"
+import { auditLogFields, figures, heldSlot, waitingTicket } from "../fifo-queue/operator-schemas.ts"
 
 const { Array: List, Finite, Int, Literals, NullOr, optionalKey, Record, String: Text, Struct } = Schema
 
@@ -71,7 +71,7 @@ export type SettingsChanges = typeof SettingsChanges.Type
 export const AuditFilter = Literals(["settings", "actions"])
 export type AuditFilter = typeof AuditFilter.Type
 
-const auditLine = Struct({ ...auditFields, changes: optionalKey(SettingsChanges) })
+const auditLine = Struct({ ...auditLogFields, changes: optionalKey(SettingsChanges) })
 export type AuditLine = typeof auditLine.Type
 
 /** A page of the audit log, newest first, and the number of all lines. */

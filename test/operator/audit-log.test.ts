@@ -3,7 +3,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type { AuditLine } from "../../src/fifo-queue/answers.ts"
-import { auditPage, storedChanges } from "../../src/operator/audit-log.ts"
+import { auditLogPage, storedChanges } from "../../src/operator/audit-log.ts"
 import { SettingsChanges } from "../../src/operator/shapes.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(SettingsChanges))
@@ -68,7 +68,7 @@ describe("a page of the audit log", () => {
   it.effect("shows what changed, and reads nothing but the page", () =>
     Effect.gen(function* () {
       const { read, reads } = logOf(600)
-      const { lines, total } = yield* auditPage(read, 0, 2, undefined)
+      const { lines, total } = yield* auditLogPage(read, 0, 2, undefined)
       assert.strictEqual(total, 600)
       assert.deepStrictEqual(lines[0]?.changes, { settings: [change(600)], more: 0 })
       assert.isUndefined(lines[1]?.changes)
@@ -79,14 +79,14 @@ describe("a page of the audit log", () => {
   it.effect("has lines of one kind, counted, and read in steps of a page", () =>
     Effect.gen(function* () {
       const { read, reads } = logOf(250)
-      const settings = yield* auditPage(read, 80, 10, "settings")
+      const settings = yield* auditLogPage(read, 80, 10, "settings")
       assert.strictEqual(settings.total, 83)
       assert.deepStrictEqual(
         settings.lines.map(({ n }) => n),
         [9, 6, 3],
       )
       assert.deepStrictEqual(reads, [100, 100, 50])
-      const actions = yield* auditPage(read, 0, 2, "actions")
+      const actions = yield* auditLogPage(read, 0, 2, "actions")
       assert.strictEqual(actions.total, 167)
       assert.deepStrictEqual(
         actions.lines.map(({ n }) => n),
@@ -99,7 +99,7 @@ describe("a page of the audit log", () => {
     Effect.gen(function* () {
       const line = { n: 1, at: 1, who: "me", action: "settings", target: "Queue.MaxLength", result: "done" }
       const read = () => Effect.succeed({ total: 1, lines: [{ ...line, changes: "{" }] })
-      assert.deepStrictEqual(yield* auditPage(read, 0, 10, undefined), { total: 1, lines: [line] })
+      assert.deepStrictEqual(yield* auditLogPage(read, 0, 10, undefined), { total: 1, lines: [line] })
     }),
   )
 })
