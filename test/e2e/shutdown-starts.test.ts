@@ -203,7 +203,7 @@ describe("a gate that is told to stop during the start of a session", () => {
         const { ticket } = inFlight
         if (ticket === undefined) return
         const page = bench.own(await openSocket(next, ticket))
-        await eventually("the other gate's answer", () => page.events.length > 0, 2_000)
+        await eventually("the other gate's answer", () => page.events.length > 0, 15_000)
       }),
     )
   }

@@ -146,9 +146,9 @@ export interface Channel {
 const makeChannel = (events: ReadonlyArray<PushEvent>, closed: () => number | undefined): Channel => ({
   events,
   closed,
-  waitFor: (what, found) => Effect.promise(() => eventually(what, () => found(events), 5_000)),
+  waitFor: (what, found) => Effect.promise(() => eventually(what, () => found(events))),
   waitClosed: Effect.promise(async () => {
-    await eventually("the connection is closed", () => closed() !== undefined, 5_000)
+    await eventually("the connection is closed", () => closed() !== undefined)
     return closed() ?? 0
   }),
 })

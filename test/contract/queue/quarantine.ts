@@ -390,58 +390,61 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("whatever a record contains, every step succeeds, and in the end all slots are free", { slots: 3 }, (q) =>
-    Effect.gen(function* () {
-      const b = yield* bench(q)
-      const { queue } = b
-      const remaining = Effect.map(b.sweep, ({ doubts, leases, live, waiting }) => [waiting, leases, live, doubts])
-      let id = 0
-      for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS && name !== "meta")) {
-        const own = key === "tickets" ? RECORDS : key === "data" ? DATA : []
-        for (const junk of [...JUNK, ...own]) {
-          const [held, called, waits, more] = [`t${id++}`, `t${id++}`, `t${id++}`, `t${id++}`]
-          yield* live(b, held)
-          yield* live(b, `${held}.2`)
-          yield* live(b, `${held}.3`)
-          for (const each of [called, waits, more]) yield* b.admit(each)
-          yield* b.end(`${held}.2`)
-          const now = yield* (yield* Store).now
-          if (hashes.includes(key)) {
-            for (const each of [held, called, waits, "?1", `session of ${held}`]) yield* b.put(key, each, junk)
-          } else {
-            yield* b.put(key, junk, now - 1, `${junk} later`, now + 60_000)
-          }
-          yield* queue.doubts(q.at(), 0, 1)
-          yield* queue.resolve(q.at(), "?1", [["elsewhere"]])
-          yield* queue.heartbeat(q.at(), [held, called, waits, more, junk])
-          for (const each of [called, waits, more, held]) {
-            yield* b.attach(each)
-            const start = yield* b.start(each)
-            if (start._tag === "starting") yield* queue.fail(q.at(), each, start.lease, { _tag: "doubt" })
-          }
-          yield* queue.alias(q.at(), `session of ${held}`, ["other"])
-          yield* queue.operator.snapshot(q.at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100 })
-          yield* queue.operator.act(q.at(), "me", { type: "call" })
-          yield* queue.audit(q.at(), 0, 1)
-          yield* queue.leave(q.at(), waits)
-          yield* queue.withdraw(q.at(), [more])
-          yield* b.end(held)
-          yield* b.end(`${held}.3`)
-          yield* b.sweep
-          // running sessions, doubts and orphans are freed by their deadlines; nobody starts or stays present
-          for (const millis of [LONGEST_CALL, LONGEST_CALL]) {
-            yield* TestClock.adjust(millis)
+  for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS && name !== "meta")) {
+    test(
+      `whatever a record of ${key} contains, every step succeeds, and in the end all slots are free`,
+      { slots: 3 },
+      (q) =>
+        Effect.gen(function* () {
+          const b = yield* bench(q)
+          const { queue } = b
+          const remaining = Effect.map(b.sweep, ({ doubts, leases, live, waiting }) => [waiting, leases, live, doubts])
+          let id = 0
+          const own = key === "tickets" ? RECORDS : key === "data" ? DATA : []
+          for (const junk of [...JUNK, ...own]) {
+            const [held, called, waits, more] = [`t${id++}`, `t${id++}`, `t${id++}`, `t${id++}`]
+            yield* live(b, held)
+            yield* live(b, `${held}.2`)
+            yield* live(b, `${held}.3`)
+            for (const each of [called, waits, more]) yield* b.admit(each)
+            yield* b.end(`${held}.2`)
+            const now = yield* (yield* Store).now
+            if (hashes.includes(key)) {
+              for (const each of [held, called, waits, "?1", `session of ${held}`]) yield* b.put(key, each, junk)
+            } else {
+              yield* b.put(key, junk, now - 1, `${junk} later`, now + 60_000)
+            }
+            yield* queue.doubts(q.at(), 0, 1)
+            yield* queue.resolve(q.at(), "?1", [["elsewhere"]])
+            yield* queue.heartbeat(q.at(), [held, called, waits, more, junk])
+            for (const each of [called, waits, more, held]) {
+              yield* b.attach(each)
+              const start = yield* b.start(each)
+              if (start._tag === "starting") yield* queue.fail(q.at(), each, start.lease, { _tag: "doubt" })
+            }
+            yield* queue.alias(q.at(), `session of ${held}`, ["other"])
+            yield* queue.operator.snapshot(q.at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100 })
+            yield* queue.operator.act(q.at(), "me", { type: "call" })
+            yield* queue.audit(q.at(), 0, 1)
+            yield* queue.leave(q.at(), waits)
+            yield* queue.withdraw(q.at(), [more])
+            yield* b.end(held)
+            yield* b.end(`${held}.3`)
             yield* b.sweep
+            // running sessions, doubts and orphans are freed by their deadlines; nobody starts or stays present
+            for (const millis of [LONGEST_CALL, LONGEST_CALL]) {
+              yield* TestClock.adjust(millis)
+              yield* b.sweep
+            }
+            let left = yield* remaining
+            for (let seconds = 0; seconds < 150 && left.some((count) => count > 0); seconds += 5) {
+              yield* TestClock.adjust(5_000)
+              left = yield* remaining
+            }
+            assert.deepStrictEqual(left, [0, 0, 0, 0], `${JSON.stringify(junk)} in ${key}`)
+            yield* queue.clear(q.at(), 0)
           }
-          let left = yield* remaining
-          for (let seconds = 0; seconds < 150 && left.some((count) => count > 0); seconds += 5) {
-            yield* TestClock.adjust(5_000)
-            left = yield* remaining
-          }
-          assert.deepStrictEqual(left, [0, 0, 0, 0], `${JSON.stringify(junk)} in ${key}`)
-          yield* queue.clear(q.at(), 0)
-        }
-      }
-    }),
-  )
+        }),
+    )
+  }
 }
