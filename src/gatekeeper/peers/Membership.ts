@@ -1,4 +1,6 @@
-/** The membership of this gate among those on its store, with its settings and campaigns. Each renewal answers with the other gates on this store. */
+/**
+ * The membership of this gate among those on its store, with its settings and campaigns. What answers a renewal names the other gates.
+ */
 
 import { createHash, randomBytes } from "node:crypto"
 import { Context, Effect, Layer } from "effect"

@@ -93,7 +93,7 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
     }),
   )
 
-/** The background task: renews the membership, beginning at once, and reports the conflicts that their answers show. */
+/** The background task: renews the membership, beginning at once, and reports the conflicts that the answers show. */
 export const renewals = Layer.effectDiscard(
   Effect.gen(function* () {
     const { renew } = yield* Membership

@@ -8,8 +8,8 @@
  * - the older tickets of other networks for which their networks have room, and
  * - all older tickets of its own network.
  *
- * Of that the place is made which is shown (`position.ts`). It may still grow, when a network that is passed over gets room again, but never is it worse than the
- * number of calls that come first.
+ * Of that the place is made which is shown (`position.ts`). It may still grow, when a network that is passed over gets room again, but
+ * never is it worse than the number of calls that come first.
  *
  *   - `near` holds the waiting tickets for which their network has room, by their order of acceptance; one without a network always has
  *     room.
