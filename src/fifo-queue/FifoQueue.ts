@@ -36,7 +36,7 @@ import type {
   TicketSnapshot,
   Waiting,
 } from "./answers.ts"
-import type { EndAttempt, EndReporter, Learned, Newcomer, StartFailure } from "./inputs.ts"
+import type { EndAttempt, EndReporter, KnownQueue, Learned, Newcomer, StartFailure } from "./inputs.ts"
 import type { OperatorQueue } from "./operator.ts"
 import type { CampaignContext, Stepping } from "./step.ts"
 
@@ -49,11 +49,37 @@ export interface HeartbeatEntry {
   readonly position: number
   readonly startBefore: number
   readonly lease: string
+  /** of a waiting ticket, in the answer for a gate that holds it: its order of acceptance */
+  readonly seq?: number
+  /** another gate holds the waiting ticket */
+  readonly elsewhere?: true
+}
+
+/** What a gate learns of the queue that it knew up to a change. */
+export interface QueueChanges {
+  /** the change up to which it knows the queue now; there may be more when `changed` is not empty */
+  readonly until: number
+  /** how many tickets it holds */
+  readonly holds: number
+  /** changes are not known any more: the gate must ask for all of its tickets */
+  readonly lost: boolean
+  /** tickets that have begun or ceased to wait, or that another gate has let go of */
+  readonly changed: ReadonlyArray<string>
+  /** the page of tickets that was asked for */
+  readonly held: ReadonlyArray<string>
+  /** where all stand; absent when nothing has changed */
+  readonly places?: {
+    /** `seq` of the first tickets, in order */
+    readonly first: ReadonlyArray<number>
+    /** behind them: a place, and the `seq` up to which it is shown; and so on, both rising */
+    readonly steps: ReadonlyArray<number>
+  }
 }
 
 /** Where tickets stand, and the queue that they wait in. */
-export interface Heartbeat extends Omit<HeartbeatAnswer, "tickets"> {
+export interface Heartbeat extends Omit<HeartbeatAnswer, "changes" | "tickets"> {
   readonly tickets: ReadonlyArray<HeartbeatEntry>
+  readonly changes?: QueueChanges
 }
 
 /** The result of a sweep. */
@@ -167,8 +193,13 @@ export class FifoQueue extends Context.Service<
      * its turn is extended; a host's own queue may ignore `hidden`.
      */
     readonly attach: (at: CampaignContext, id: string, connected: boolean, hidden?: boolean) => Stepping<TicketSnapshot>
-    /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
-    readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>) => Stepping<Heartbeat>
+    /**
+     * An instance's heartbeat, every `TICK_MILLIS`: returns where these tickets stand and keeps them present. With `known`, those that wait
+     * are held from then on: present until the instance says that their connections have closed, or dies; and the answer has the changes, so
+     * that the next heartbeat names only the tickets that they concern. A host's own queue may ignore `known`: to an answer without it, the
+     * instance sends all of its tickets with every heartbeat.
+     */
+    readonly heartbeat: (at: CampaignContext, ids: ReadonlyArray<string>, known?: KnownQueue) => Stepping<Heartbeat>
     /**
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
      * default: none of them counts as absent if it was present until later. `learned` is what this gate has learned of the platform; the
@@ -180,7 +211,7 @@ export class FifoQueue extends Context.Service<
      * whose steps are carried out whole or not at all.
      */
     readonly repair?: (at: CampaignContext) => Effect.Effect<number, StoreUnavailable>
-    /** This gate stops: no rule waits for it any more. */
+    /** This gate stops: it holds no ticket, and no rule waits for it any more. */
     readonly unregister: (at: CampaignContext) => Stepping<void>
     /**
      * Clears a campaign that no gate has swept for `unservedMillis`, in place of a sweep: removes tickets that waited or were called

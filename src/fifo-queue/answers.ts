@@ -155,11 +155,38 @@ const TicketHeartbeat = Struct({
   /** of a called ticket */
   startBefore: optionalKey(Finite),
   lease: optionalKey(Text),
+  /** of a waiting ticket, for a gate that holds it: its order of acceptance, and that another gate holds it */
+  seq: optionalKey(Finite),
+  elsewhere: optionalKey(Literal(true)),
 })
 export type TicketHeartbeat = typeof TicketHeartbeat.Type
 
+/** What a gate learns that knows the queue up to a change. */
+export const QueueChanges = Struct({
+  /** the change up to which it knows the queue now; there may be more */
+  until: Finite,
+  /** how many tickets it holds */
+  holds: Finite,
+  /** some changes are not known any more: the gate asks for all of its tickets */
+  lost: optionalKey(Literal(true)),
+  /** tickets that have begun or ceased to wait, or that another gate has let go of */
+  changed: optionalKey(List(Text)),
+  /** after a change: `seq` of the first hundred, in order */
+  first: optionalKey(List(Finite)),
+  /** and behind them, which place is shown up to which `seq`: place, seq, place, seq … as JSON */
+  steps: optionalKey(Text),
+  /** a page of the tickets that the gate holds */
+  held: optionalKey(List(Text)),
+})
+
+export type QueueChanges = typeof QueueChanges.Type
+
 /** The tickets are in the order of the ids that were asked for. */
-export const Heartbeat = Struct({ ...queueFields, tickets: optionalKey(List(TicketHeartbeat)) })
+export const Heartbeat = Struct({
+  ...queueFields,
+  changes: optionalKey(QueueChanges),
+  tickets: optionalKey(List(TicketHeartbeat)),
+})
 export type Heartbeat = typeof Heartbeat.Type
 
 /** What the platform's state tells a sweep. */

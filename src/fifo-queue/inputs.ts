@@ -76,3 +76,15 @@ export interface Pages {
   readonly firstPlace: number
   readonly places: number
 }
+
+/** What a gate tells with the heartbeat of its tickets that knows the queue up to a change. */
+export interface KnownQueue {
+  /** the last change that the gate knows */
+  readonly since: number
+  /** the gate asks for places although nothing may have changed: older gates note no changes */
+  readonly places?: true
+  /** tickets whose connections have closed */
+  readonly closed?: ReadonlyArray<string>
+  /** returns a page of the tickets that the gate holds, from this one on */
+  readonly heldFrom?: number
+}

@@ -3,16 +3,16 @@
  * this gate is reported to the store before the next rule runs.
  */
 
-import { randomBytes } from "node:crypto"
-import { Context, Effect, Layer, Struct } from "effect"
+import { createHash, randomBytes } from "node:crypto"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import { StoreUnavailable } from "../protocol/refusals.ts"
 import { INSTANCE_CHANNEL } from "../protocol/signals.ts"
 import { Settings } from "../settings/Settings.ts"
 import { type Ask, type Rule, Store } from "../store/Store.ts"
-import type { StepAnswer, TicketHeartbeat } from "./answers.ts"
+import type { StepAnswer, QueueChanges as StoredChanges, TicketHeartbeat } from "./answers.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "./bounds.ts"
 import { makeClosedCampaigns } from "./closed.ts"
-import { type Cleared, FifoQueue, type HeartbeatEntry, TICK_MILLIS } from "./FifoQueue.ts"
+import { type Cleared, FifoQueue, type HeartbeatEntry, type QueueChanges, TICK_MILLIS } from "./FifoQueue.ts"
 import type { StartFailure } from "./inputs.ts"
 import { campaignIdOf, keysOf } from "./keys.ts"
 import { makeOperatorQueue } from "./operator.ts"
@@ -31,7 +31,7 @@ const identity = <A>(result: A): A => result
 
 const heartbeatEntryOf = (
   ticket: string,
-  { lease = "", position = 0, startBefore = 0, state }: TicketHeartbeat,
+  { elsewhere, lease = "", position = 0, seq, startBefore = 0, state }: TicketHeartbeat,
 ): HeartbeatEntry => ({
   ticket,
   // a start in doubt is not a ticket that a caller can hold
@@ -39,6 +39,19 @@ const heartbeatEntryOf = (
   position,
   startBefore,
   lease,
+  ...(seq === undefined ? {} : { seq }),
+  ...(elsewhere === undefined ? {} : { elsewhere }),
+})
+
+const Steps = Schema.fromJsonString(Schema.Array(Schema.Finite))
+const decodeSteps = Schema.decodeUnknownOption(Steps)
+
+const changesOf = ({ changed = [], first, held = [], lost, steps, ...counts }: StoredChanges): QueueChanges => ({
+  ...counts,
+  lost: lost === true,
+  changed,
+  held,
+  ...(first === undefined ? {} : { places: { first, steps: Option.getOrElse(decodeSteps(steps ?? "[]"), () => []) } }),
 })
 
 const failureOf = (id: string, lease: string, why: StartFailure): FailedStart => {
@@ -65,6 +78,9 @@ const accountOf = (key: string, capacity: AccountCapacity | undefined): Account 
   return { id: campaign, cap: capacity?.cap ?? 0, reserved: Object.fromEntries(reserved) }
 }
 
+/** The number of a gate of which the name is known: a digest, so that all of its generations (`reload/`) have the same. */
+const holderOf = (instance: string): number => createHash("sha256").update(instance).digest().readUIntBE(0, 6)
+
 /** Why no rule of a campaign can be used: a key of the wrong type, or a counter in it that is not a number. */
 const unusableKey = (key: string, field?: string): StoreUnavailable => {
   const what =
@@ -80,6 +96,9 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
     const store = yield* Store
     const settings = (yield* Settings).Queue
     const graceMillis = settings.DisconnectGraceSeconds * 1000
+
+    /** of a gate that reaches every connection itself, and so has no name */
+    const ownHolder = randomBytes(6).readUIntBE(0, 6)
 
     /** the input of every step of a campaign; replaced when its slots change */
     const known = new Map<
@@ -101,6 +120,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         share: settings.NetworkShare,
         maxLength: settings.MaxLength,
         instance,
+        holder: instance === "" ? ownHolder : holderOf(instance),
         channel: INSTANCE_CHANNEL,
         windowMillis: settings.StartWindowSeconds * 1000,
         graceMillis,
@@ -271,9 +291,10 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
       attach: (at, id, connected, hidden = false) =>
         step(rules.attach, at, { id, connected, ...(hidden ? { hidden } : {}) }, identity),
-      heartbeat: (at, ids) =>
-        step(rules.heartbeat, at, { ids }, ({ tickets = [], ...queue }) => ({
+      heartbeat: (at, ids, known) =>
+        step(rules.heartbeat, at, { ids, ...known }, ({ changes, tickets = [], ...queue }) => ({
           ...queue,
+          ...(changes === undefined ? {} : { changes: changesOf(changes) }),
           tickets: ids.map((id, i) => movedBy(heartbeatEntryOf(id, tickets[i] ?? {}), aheadMillis?.() ?? 0)),
         })),
       sweep: (at, heartbeatAt, learned = {}) => {
@@ -296,7 +317,11 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         return closed.sweeping(at.campaign, swept, reopen(at))
       },
       repair: (at) => closed.unlessClosed(at.campaign, repairAll(at)),
-      unregister: (at) => step(rules.gateGone, at, {}, () => undefined),
+      unregister: Effect.fnUntraced(function* (at) {
+        let stepped = yield* step(rules.gateGone, at, {}, identity)
+        while (stepped.result) stepped = yield* step(rules.gateGone, at, {}, identity)
+        return { ...stepped, result: undefined }
+      }),
       // this gate does not serve the campaign, so its own outages are not reported there
       clear: (at, unservedMillis) =>
         Effect.flatMap(store.now, (now) =>

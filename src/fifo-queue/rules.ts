@@ -32,7 +32,7 @@ import { findUnopened, noteOpening } from "./rules/unopened.ts"
 import { withdraw } from "./rules/withdraw.ts"
 
 const { stepAnswer } = answers
-const { Finite, Literal, String: Text } = Schema
+const { Finite, String: Text } = Schema
 
 export const rules = {
   admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.Admitted), {
@@ -66,7 +66,7 @@ export const rules = {
   reportSilence: ruleOf("queue.silence", runQueue(reportSilence), stepAnswer(answers.Silence)),
   reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
   traceOf: ruleOf("queue.trace", runQueue(traceOf), stepAnswer(Text)),
-  gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),
+  gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Schema.Boolean)),
   act: ruleOf("operator.act", runQueue(act), stepAnswer(Performed)),
   auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.AuditLog)),
   campaignSnapshot: ruleOf("operator.snapshot", runQueue(campaignSnapshot), stepAnswer(answers.CampaignSnapshot)),

@@ -51,6 +51,7 @@ const contextOf = (random: Chance, slots: number, maxLength: number): QueueConte
   share: random.pick(0.25, 0.5, 1),
   maxLength,
   instance: "i1",
+  holder: 1,
   channel: "vg:i:",
   windowMillis: 30_000,
   graceMillis: 5_000,

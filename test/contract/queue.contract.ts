@@ -11,6 +11,7 @@ import { doubts } from "./queue/doubts.ts"
 import { endedLeases } from "./queue/ended-leases.ts"
 import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
+import { held } from "./queue/held.ts"
 import { holds } from "./queue/holds.ts"
 import { networks } from "./queue/networks.ts"
 import { offers } from "./queue/offers.ts"
@@ -43,6 +44,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   refusals(test)
   doubts(test)
   presence(test)
+  held(test)
   quarantine(test)
   outageTurns(test)
   outagePlaces(test)

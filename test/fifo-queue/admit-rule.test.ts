@@ -10,6 +10,7 @@ const context = {
   share: 1,
   maxLength: 10,
   instance: "gate",
+  holder: 1,
   channel: "vg:i:",
   windowMillis: 30_000,
   graceMillis: 5_000,

@@ -7,6 +7,7 @@ import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/fifo-queue/rule
 import { RETENTION_MILLIS } from "../../src/fifo-queue/rules/shared/line.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import { LEARNED_MILLIS } from "../../src/fifo-queue/rules/shared/platform-limit.ts"
+import { HELD } from "../../src/fifo-queue/rules/shared/presence.ts"
 import { STALL_MILLIS } from "../../src/fifo-queue/rules/shared/stall.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
@@ -176,6 +177,12 @@ export const isAbsent = (
   return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
 }
 
+/** Whether a ticket counts as present because of a gate that has sent no heartbeat for as long as a dead one. */
+const isHeldByDead = ({ holders, presence }: QueueState, id: string, now: number): boolean => {
+  const holder = (presence.get(id) ?? 0) - HELD
+  return holder >= 0 && now - (holders.get(String(holder)) ?? Number.NEGATIVE_INFINITY) >= DEAD_MILLIS
+}
+
 /** Whether calls are held at a moment: a gate has reported an outage, and one that lived when it began was not seen since. */
 const isHeldAt = ({ gates, meta }: QueueState, moment: number): boolean => {
   const from = meta.get("heldFrom")
@@ -340,6 +347,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     const merciful = (after.meta.get("graceUntil") ?? 0) > now
     for (const id of after.presence.keys()) {
       if (!merciful && isAbsent(after, id, change, self)) wrong.push(`I7: ${id} is absent and waits`)
+      if (!merciful && isHeldByDead(after, id, now)) wrong.push(`${id} is held by a gate that is dead`)
     }
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
     const held = isHeldAt(after, now) || isHeldAt(after, time)

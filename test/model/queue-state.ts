@@ -25,6 +25,7 @@ const META = [
   "draining",
   "auditLog",
   "passedSeq",
+  "changed",
   "fairCap",
   "fairAt",
   "withdrawnUntil",
@@ -119,6 +120,10 @@ export interface QueueState {
   readonly parked: ReadonlyMap<string, number>
   /** gates by the time when each was last seen */
   readonly gates: ReadonlyMap<string, number>
+  /** the numbers of gates that hold connections, by the time of their last heartbeat */
+  readonly holders: ReadonlyMap<string, number>
+  /** ids by the change that was noted last */
+  readonly changes: ReadonlyMap<string, number>
 }
 
 /** A campaign of which nothing is stored yet. */
@@ -139,6 +144,8 @@ export const EMPTY: QueueState = {
   networks: new Map(),
   parked: new Map(),
   gates: new Map(),
+  holders: new Map(),
+  changes: new Map(),
 }
 
 /** A start in doubt is not a ticket: it has a slot, but no caller. */
@@ -180,6 +187,8 @@ interface Answered<Stored> {
   readonly crowds: Scores
   readonly parked: Scores
   readonly gates: Scores
+  readonly holders: Scores
+  readonly changes: Scores
 }
 
 export type Probed = Answered<Record>
@@ -275,7 +284,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   .. ',"leases":' .. zset(KEYS[6]) .. ',"endedSessions":' .. zset(KEYS[8]) .. ',"forget":' .. zset(KEYS[9])
   .. ',"settlements":' .. zset(KEYS[10]) .. ',"passed":' .. zset(KEYS[11]) .. ',"parked":' .. zset(KEYS[13])
   .. ',"near":' .. zset(KEYS[18]) .. ',"crowds":' .. zset(KEYS[19])
-  .. ',"gates":' .. zset(KEYS[14]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
+  .. ',"gates":' .. zset(KEYS[14]) .. ',"holders":' .. zset(KEYS[21]) .. ',"changes":' .. zset(KEYS[22]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
 `,
   run: (port, keys, _now, _context, calls) => {
     // rules never count a hash
@@ -312,6 +321,8 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
         crowds: zset(db, key(19)),
         parked: zset(db, key(13)),
         gates: zset(db, key(14)),
+        holders: zset(db, key(21)),
+        changes: zset(db, key(22)),
         tickets: { found: tickets, size: stored.size },
       })
     })
@@ -348,5 +359,7 @@ export const readState = (probed: Probed): QueueState => {
     networks: hash("networks", probed.networks, Number),
     parked: new Map(probed.parked),
     gates: new Map(probed.gates),
+    holders: new Map(probed.holders),
+    changes: new Map(probed.changes),
   }
 }

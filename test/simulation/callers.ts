@@ -155,6 +155,7 @@ export class Caller {
     const connection = {
       send: (event: PushEvent) => {
         if (event.type === "start_call") link.told.add(event.startBefore)
+        if (event.type === "position") link.place = event.position
         this.later(1 + world.chance(`event ${ticket} ${world.millis()}`, 20), () => this.hear(link, event))
       },
       backlog: () => 0,

@@ -6,6 +6,7 @@ import { accountFaults } from "./faults/accounts.ts"
 import { admissionFaults } from "./faults/admission.ts"
 import { deadlineFaults } from "./faults/deadlines.ts"
 import { gateFaults } from "./faults/gates.ts"
+import { heldFaults } from "./faults/held.ts"
 import { networkFaults } from "./faults/networks.ts"
 import { outageFaults } from "./faults/outages.ts"
 import { sessionFaults } from "./faults/sessions.ts"
@@ -19,6 +20,7 @@ export const faults: ReadonlyArray<Planted> = [
   ...sessionFaults,
   ...settlementFaults,
   ...deadlineFaults,
+  ...heldFaults,
   ...startFaults,
   ...gateFaults,
   ...outageFaults,

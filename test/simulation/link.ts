@@ -12,6 +12,8 @@ export class Link {
   heard = true
   /** the ends of the start windows that were sent on it */
   readonly told = new Set<string>()
+  /** the place that was sent on it last */
+  place: number | undefined
   constructor(ticket: string, gate: Gate) {
     this.ticket = ticket
     this.gate = gate

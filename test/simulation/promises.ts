@@ -50,6 +50,8 @@ export class Promises {
   private readonly ledger: Ledger
   /** when a gate that serves the campaign was last up */
   private servedAt = 0
+  /** the place of each waiting ticket, and since when it has it */
+  private readonly placed = new Map<string, { readonly place: number; readonly since: number }>()
   /** since when each ticket waits without interruption */
   private readonly waitsSince = new Map<string, number>()
   private readonly hindrances: Hindrances
@@ -122,7 +124,8 @@ export class Promises {
         // a caller who returns to a place is present again
         const since = Math.max(this.ledger.signedAt(id), this.waitsSince.get(id) ?? 0)
         const seen = connected.has(id) ? now : Math.max(since, returned)
-        const grace = plan.graceSeconds * 1000 + TICK_MILLIS
+        // a poll keeps its ticket present for up to half a grace longer
+        const grace = plan.graceSeconds * 1500 + TICK_MILLIS
         const due = this.absentSince(state, gate, id, seen + grace + UNDER_WAY_MILLIS)
         if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} waits, and its holder is gone`)
       }
@@ -137,7 +140,17 @@ export class Promises {
       if (now - Math.max(answered.at, answered.gate.cleanSince) > WITHDRAWN_MILLIS)
         this.world.fail(`I3: the request of ${id} was answered with 503, and it is ${is}`)
     }
+    this.notePlaces(state)
     this.tellings(state)
+  }
+
+  private notePlaces({ waiting }: QueueState): void {
+    const line = [...waiting].toSorted(([, a], [, b]) => a - b)
+    for (const id of this.placed.keys()) if (!waiting.has(id)) this.placed.delete(id)
+    for (const [index, [id]] of line.entries()) {
+      if (this.placed.get(id)?.place !== index + 1)
+        this.placed.set(id, { place: index + 1, since: this.world.kernel.now })
+    }
   }
 
   /** A gate that does not serve the campaign clears it when no other gate serves it. */
@@ -162,7 +175,7 @@ export class Promises {
     }
   }
 
-  /** A connected caller is notified of a call and of an end within a tick, even if every message was lost. */
+  /** A connected caller is notified of a call, of an end and of another place within a tick, even if every message was lost. */
   private tellings({ leases, tickets }: QueueState): void {
     const { callers, kernel } = this.world
     for (const { links } of callers) {
@@ -181,6 +194,10 @@ export class Promises {
           if (!link.told.has(startBefore)) {
             this.world.fail(`I7: ${ticket} is called and its holder at ${gate.name} was not told`)
           }
+        } else if (this.world.plan.networkShare === 1) {
+          const { place, since } = this.placed.get(ticket) ?? {}
+          if (since !== undefined && place !== link.place && overdue(since))
+            this.world.fail(`${ticket} is at place ${place}, and its holder at ${gate.name} is shown ${link.place}`)
         }
       }
     }

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
-import type { EndReporter, Heard, Pages, StartFailure } from "../../src/fifo-queue/inputs.ts"
+import type { EndReporter, Heard, KnownQueue, Pages, StartFailure } from "../../src/fifo-queue/inputs.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
 import type { QueueAction } from "../../src/fifo-queue/rules/operator/actions.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
@@ -87,6 +87,7 @@ export const makeBench = Effect.fnUntraced(function* (
     share: NetworkShare,
     maxLength: MaxLength,
     instance: gates.instance(),
+    holder: 1,
     channel: INSTANCE_CHANNEL,
     windowMillis: StartWindowSeconds * 1000,
     graceMillis: DisconnectGraceSeconds * 1000,
@@ -207,6 +208,9 @@ export const makeBench = Effect.fnUntraced(function* (
     withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),
     attach: (id: string, connected = true, hidden = false) => step(queue().attach(at(), id, connected, hidden)),
     heartbeat: (...ids: ReadonlyArray<string>) => step(queue().heartbeat(at(), ids)),
+    /** the heartbeat of a gate that holds its waiting tickets and knows the queue up to a change */
+    hold: (ids: ReadonlyArray<string>, known: Partial<KnownQueue> = {}) =>
+      step(queue().heartbeat(at(), ids, { since: 0, ...known })),
     operator: {
       snapshot: (pages: Partial<Pages> = {}) =>
         step(queue().operator.snapshot(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),

@@ -30,6 +30,7 @@ const context: QueueContext = {
   share: 0.25,
   maxLength: 10_000_000,
   instance: "instance",
+  holder: 1,
   channel: "vg:i:",
   windowMillis: 30_000,
   graceMillis: 3_600_000,

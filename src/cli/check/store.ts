@@ -15,7 +15,7 @@ const MESSAGE_MILLIS = 2_000
 
 /** The queue's context of a step that concerns no campaign. */
 const NOBODY: QueueContext = {
-  ...{ slots: 0, share: 1, maxLength: 0, instance: "", channel: "vg:check:" },
+  ...{ slots: 0, share: 1, maxLength: 0, instance: "", holder: 0, channel: "vg:check:" },
   ...{ windowMillis: 0, graceMillis: 0, seenMillis: 0, callMillis: 0 },
 }
 

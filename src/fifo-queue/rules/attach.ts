@@ -7,6 +7,7 @@ import { callNext } from "./shared/call-next.ts"
 import { enqueue, place } from "./shared/line.ts"
 import { load, save } from "./shared/load.ts"
 import { extendTurn, turnDeadline } from "./shared/outage.ts"
+import { keepPresent } from "./shared/presence.ts"
 import type { Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
 import { liveOrFailed } from "./standing.ts"
@@ -35,7 +36,9 @@ export const attach = (
   if (ticket.state === "waiting") {
     // a waiting ticket missing from the queue is put back at its place
     if (db.zscore(keys.waiting, id) === undefined) enqueue(s, id, ticket, presentUntil)
-    else if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
+    // a poll is written at most twice in a grace, and its caller has at least the grace until the next one
+    else if (connected) keepPresent(s, id, presentUntil, 0)
+    else keepPresent(s, id, presentUntil + Math.floor(context.graceMillis / 2), context.graceMillis / 2)
   }
   if (ticket.state === "called") {
     const deadline = turnDeadline(s, id, ticket, presentUntil)

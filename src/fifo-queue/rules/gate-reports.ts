@@ -1,6 +1,7 @@
 /** A gate's reports about itself: that it could not reach the store, and that it stops. See `./shared/outage.ts`. */
 import { holdCalls } from "./shared/hold.ts"
 import { forgiveOutage } from "./shared/outage.ts"
+import { letGoOfAll } from "./shared/presence.ts"
 import type { Step } from "./shared/step.ts"
 import { type StartAttempt, takeBackStart } from "./start.ts"
 import { endWithdrawn } from "./withdraw.ts"
@@ -33,8 +34,9 @@ export const reportOutage = (s: Step, { ids, more, since, starts }: OutageReport
   return ended
 }
 
-/** This gate stops: no rule waits for it any more. */
-export const gateGone = (s: Step): true => {
+/** This gate stops: it holds no connection, and no rule waits for it any more. True when there is more to let go of. */
+export const gateGone = (s: Step): boolean => {
+  if (letGoOfAll(s)) return true
   s.db.zrem(s.keys.gates, s.context.instance)
-  return true
+  return false
 }

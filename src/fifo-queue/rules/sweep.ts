@@ -28,6 +28,7 @@ import {
 } from "./shared/outage.ts"
 import { allowedByPlatform } from "./shared/platform-limit.ts"
 import { hearPlatform, watchPlatform } from "./shared/platform-state.ts"
+import { releaseSilent } from "./shared/presence.ts"
 import { isCutOff } from "./shared/stall.ts"
 import { meta, type Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
@@ -120,6 +121,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   s.heartbeatAt = call.heartbeatAt ?? now
   const moreSlots = endOverdue(s, keys.leases, loadHolder, endSlot)
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
+  const moreHeld = releaseSilent(s)
   const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)
   const moreOld = forgetOverdue(s)
   if (call.heard !== undefined && hearPlatform(s, call.heard)) markPlatformReachable(s)
@@ -131,7 +133,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   const watched = watchPlatform(s, waiting, leases, call.suspect === true)
   const swept: Swept = {
     ...watched,
-    more: moreSlots || moreWaiting || moreOld || moreCalls,
+    more: moreSlots || moreWaiting || moreHeld || moreOld || moreCalls,
     waiting,
     leases,
     live: meta(s, "live"),

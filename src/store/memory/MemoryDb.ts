@@ -136,6 +136,12 @@ export class MemoryDb implements Db {
     return this.zrangebyscore(key, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, count, first)
   }
 
+  /** The scores of `ZRANGE key first first+count-1 WITHSCORES`. */
+  zscoresByRank(key: string, first: number, count: number): ReadonlyArray<number> {
+    const all = this.zset(key)?.range(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, count, first) ?? []
+    return all.map((e) => e.score)
+  }
+
   /** `ZRANGEBYSCORE key min max LIMIT first count`, both bounds inclusive. */
   zrangebyscore(key: string, min: number, max: number, count: number, first = 0): ReadonlyArray<string> {
     return (this.zset(key)?.range(min, max, count, first) ?? []).map((e) => e.member)

@@ -35,6 +35,8 @@ export interface Db {
   zcard(key: string): number
   /** Members by rank: `count` of them, starting at rank `first`. */
   zrange(key: string, first: number, count: number): ReadonlyArray<string>
+  /** Scores by rank: `count` of them, starting at rank `first`. */
+  zscoresByRank(key: string, first: number, count: number): ReadonlyArray<number>
   /** Members with `min <= score <= max`: `count` of them, starting at index `first` of those. */
   zrangebyscore(key: string, min: number, max: number, count: number, first?: number): ReadonlyArray<string>
   /** The first member after this one in byte order, in a set whose scores are all 0. */

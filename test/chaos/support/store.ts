@@ -11,14 +11,16 @@ import { type QueueState, recordOf } from "../../model/queue-state.ts"
 /** A hash or a sorted set: names and values. */
 type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
-/** All data of a campaign, in the order of its keys. */
+/** The hashes and sorted sets of a campaign, in the order of its keys; nothing for a text. */
 const snapshot: Rule<object, object, ReadonlyArray<Pairs>> = {
   name: "test.snapshot",
   lua: `-- test.snapshot
 local all = {}
 for i, key in ipairs(KEYS) do
-  local isHash = i <= 3 or i == 7 or i == 12
-  local flat = isHash and redis.call('HGETALL', key) or redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  local kind = redis.call('TYPE', key).ok
+  local flat = {}
+  if kind == 'hash' then flat = redis.call('HGETALL', key) end
+  if kind == 'zset' then flat = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
   local pairs = {}
   for n = 1, #flat, 2 do pairs[#pairs + 1] = '[' .. cjson.encode(flat[n]) .. ',' .. cjson.encode(flat[n + 1]) .. ']' end
   all[i] = '[' .. table.concat(pairs, ',') .. ']'
@@ -43,7 +45,7 @@ const same = (value: string): string => value
 
 const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
   const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
-  const [networks, parked, gates, , , , near, crowds] = rest
+  const [networks, parked, gates, , , , near, crowds, , holders, changes] = rest
   return {
     meta: pairsOf(meta, Number),
     tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
@@ -61,6 +63,8 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
     networks: pairsOf(networks, Number),
     parked: pairsOf(parked, Number),
     gates: pairsOf(gates, Number),
+    holders: pairsOf(holders, Number),
+    changes: pairsOf(changes, Number),
   }
 }
 

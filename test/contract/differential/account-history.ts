@@ -132,6 +132,7 @@ export const accountHistory = (seed: number, asked: Rules = queueRules): History
     share: 1,
     maxLength: 100,
     instance: "a",
+    holder: 1,
     channel: prefix,
     windowMillis: 30_000,
     graceMillis: 30_000,

@@ -11,6 +11,7 @@ import type { ReportedEnd } from "../../../src/fifo-queue/rules/end.ts"
 import type { FailedStart, FailReason } from "../../../src/fifo-queue/rules/fail.ts"
 import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
+import { HELD } from "../../../src/fifo-queue/rules/shared/presence.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import type { State } from "../../../src/fifo-queue/rules/shared/ticket.ts"
 import { ENDED_SESSION_MILLIS } from "../../../src/fifo-queue/rules/sweep.ts"
@@ -125,7 +126,8 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       : String(random.below(1 + (state.meta.get("lease") ?? 0)))
 
   const later = (): number => {
-    const deadlines = [...state.leases.values(), ...state.presence.values(), ...state.parked.values()]
+    const presentUntil = [...state.presence.values()].filter((until) => until < HELD)
+    const deadlines = [...state.leases.values(), ...presentUntil, ...state.parked.values()]
     deadlines.push(state.meta.get("backoffUntil") ?? 0, state.meta.get("probeUntil") ?? 0)
     const next = random.maybe(deadlines.filter((deadline) => deadline >= now))
     switch (random.weighted({ same: 35, little: 25, deadline: 12, past: 15, far: 5 })) {
@@ -355,8 +357,17 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const hidden = random.percent(25) ? { hidden: true as const } : {}
         return { ...does(asked.attach, { id, connected, ...hidden }), self: random.pick("", "a", "b", "c", "c") }
       }
-      case "heartbeat":
-        return does(asked.heartbeat, { ids: [...tickets.filter(() => random.percent(60)), "nobody"] })
+      case "heartbeat": {
+        const ids = [...tickets.filter(() => random.percent(60)), "nobody"]
+        if (random.percent(40)) return does(asked.heartbeat, { ids })
+        return does(asked.heartbeat, {
+          ids,
+          since: Math.max(0, (state.meta.get("changed") ?? 0) - random.pick(-1, 0, 0, 1, 5)),
+          ...(random.percent(50) ? { closed: tickets.filter(() => random.percent(30)) } : {}),
+          ...(random.percent(30) ? { places: true as const } : {}),
+          ...(random.percent(30) ? { heldFrom: random.below(3) } : {}),
+        })
+      }
       case "sweep":
         return sweeping()
       case "clear":
@@ -432,6 +443,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     share,
     maxLength,
     instance,
+    holder: ["", "a", "b", "c"].indexOf(instance),
     channel: prefix,
     windowMillis,
     graceMillis,

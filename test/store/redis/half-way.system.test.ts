@@ -9,7 +9,7 @@ import { Context, Effect, Exit, Layer, Logger, type Scope } from "effect"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { layer as queueLayer } from "../../../src/fifo-queue/layer.ts"
-import { HASHES, SETS } from "../../../src/fifo-queue/rules/check-keys.ts"
+import { HASHES, SETS, TEXTS } from "../../../src/fifo-queue/rules/check-keys.ts"
 import { queueKeys } from "../../../src/fifo-queue/rules/shared/keys.ts"
 import type { CampaignContext } from "../../../src/fifo-queue/step.ts"
 import { layer } from "../../../src/store/redis/layer.ts"
@@ -63,7 +63,7 @@ const campaign = Effect.fnUntraced(function* (server: RedisServer) {
 
 describe("a campaign whose rules Redis refuses", () => {
   it("tries every key of the campaign", () => {
-    assert.deepStrictEqual([...HASHES, ...SETS].toSorted(), Object.keys(queueKeys([])).toSorted())
+    assert.deepStrictEqual([...HASHES, ...SETS, ...TEXTS].toSorted(), Object.keys(queueKeys([])).toSorted())
   })
 
   test("loses none of 30 who wait, whichever command its user may not use any more, and calls them in order afterwards", () =>

@@ -13,6 +13,7 @@ import { load, loadHolder, loadWaiting } from "../shared/load.ts"
 import { allowedByPlatform } from "../shared/platform-limit.ts"
 import { platformState, shownPlatformState } from "../shared/platform-state.ts"
 import { positionOf } from "../shared/position.ts"
+import { knownPresentUntil } from "../shared/presence.ts"
 import { meta, type Step } from "../shared/step.ts"
 import type { Ticket } from "../shared/ticket.ts"
 import { hashOfHolder } from "./audit-log.ts"
@@ -47,7 +48,7 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
   for (const id of s.db.zrange(s.keys.waiting, first, count)) {
     const ticket = loadWaiting(s, id)
     if (ticket !== undefined) {
-      const presentUntil = s.db.zscore(s.keys.presence, id) ?? 0
+      const presentUntil = knownPresentUntil(s, id)
       const position = positionOf(s, id, first + page.length, ticket)
       page.push({ ticket: shortHash(id), seq: ticket.seq, position, acceptedAt: ticket.accepted, presentUntil })
     }

@@ -14,14 +14,15 @@
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
  *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
  *                          `pausedUntil`, when the pause ends by itself;
- *                          `passedSeq`, the place up to which waiting tickets have been examined; `fairCap` and `fairAt` (`fair-places.ts`);
+ *                          `passedSeq`, the place up to which waiting tickets have been examined; `changed`, a counter (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
  *                          `withdrawnUntil`, until when
  *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and
  *                          `recount` (`load.ts`)
  *   tickets        hash    id → record, JSON (`Ticket`)
  *   data           hash    id → what the gate stores with the ticket: its configuration, then its session
  *   waiting        zset    id by `seq`, the order of acceptance, which never depends on time
- *   presence       zset    waiting id by the time until which it counts as present
+ *   presence       zset    waiting id by the time until which it counts as present, or by the gate that holds its connection
+ *                          (`presence.ts`)
  *   leases         zset    id by deadline: one held slot each
  *   sessions       hash    session id → ticket id, while live
  *   endedSessions  zset    ids of ended sessions, by time: recognizes repeated and early webhooks; and `=` with the attempt that freed
@@ -40,6 +41,9 @@
  *   ending         zset    ids of live tickets by the time from which a gate ends their session at the platform (`ending.ts`)
  *   unopened       zset    ids of live tickets by the time from which a gate asks whether somebody has opened their session
  *                          (`../unopened.ts`)
+ *   holders        zset    gates that hold connections, by number, with the time of their last heartbeat (`presence.ts`)
+ *   changes        zset    ids that began or ceased to wait, or are held by another gate, by `changed` (`changes.ts`)
+ *   steps          string  which place is shown to whom beyond the first hundred, JSON (`order.ts`); made anew after a moment
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {
@@ -63,10 +67,13 @@ export interface QueueKeys {
   readonly near: string
   readonly crowds: string
   readonly unopened: string
+  readonly holders: string
+  readonly changes: string
+  readonly steps: string
   readonly account: string
 }
 
-export const QUEUE_KEY_COUNT = 21
+export const QUEUE_KEY_COUNT = 24
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -90,5 +97,8 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   near: keys[17] as string,
   crowds: keys[18] as string,
   unopened: keys[19] as string,
-  account: keys[20] as string,
+  holders: keys[20] as string,
+  changes: keys[21] as string,
+  steps: keys[22] as string,
+  account: keys[23] as string,
 })

@@ -6,6 +6,7 @@ import type { EndState } from "../../../protocol/ticket.ts"
 import { numberOf } from "../../../store/rules/native.ts"
 import type { Hindrances, Waiting } from "../../answers.ts"
 import { isKnownNumber } from "../../bounds.ts"
+import { noteChange } from "./changes.ts"
 import { noteSilence, noteStop } from "./ending.ts"
 import { capOf, noteGone, noteHeld, noteWaiting } from "./fair-places.ts"
 import { load, save } from "./load.ts"
@@ -31,6 +32,7 @@ export const countTicket = (s: Step, kind: "w" | "h", ticket: Ticket, by: number
 export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   s.db.zadd(s.keys.waiting, ticket.seq, id)
   s.db.zadd(s.keys.presence, presentUntil, id)
+  noteChange(s, id)
   countTicket(s, "w", ticket, 1)
   if (ticket.seq <= meta(s, "passedSeq")) s.db.zadd(s.keys.passed, 0, networkEntry(id, ticket))
   if (s.context.share < 1) noteWaiting(s, id, ticket)
@@ -39,6 +41,7 @@ export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: numbe
 export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.waiting, id)
   s.db.zrem(s.keys.presence, id)
+  noteChange(s, id)
   s.db.zrem(s.keys.passed, networkEntry(id, ticket))
   s.db.zrem(s.keys.parked, id)
   countTicket(s, "w", ticket, -1)

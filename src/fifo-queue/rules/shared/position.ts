@@ -7,7 +7,8 @@ import { load } from "./load.ts"
 import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
-const positionAt = (before: number): number => before + 1
+/** Behind so many who are called before. */
+export const positionAt = (before: number): number => before + 1
 
 /**
  * Of a waiting ticket.

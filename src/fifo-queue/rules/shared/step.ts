@@ -16,6 +16,8 @@ export interface QueueContext {
   readonly maxLength: number
   /** the gate that asks; empty when it reaches every connection itself */
   readonly instance: string
+  /** the number under which this gate holds connections (`presence.ts`): at least 0, below 2^48 */
+  readonly holder: number
   /** prefix of the channel on which a gate receives signals, followed by its name */
   readonly channel: string
   readonly windowMillis: number

@@ -89,6 +89,14 @@ export const zrange = (key: string, first: number, count: number): ReadonlyArray
   return call("ZRANGE", key, first, count === math.huge ? -1 : first + count - 1) as ReadonlyArray<string>
 }
 
+export const zscoresByRank = (key: string, first: number, count: number): ReadonlyArray<number> => {
+  const scores: Array<number> = []
+  if (count < 1) return scores
+  const found = call("ZRANGE", key, first, first + count - 1, "WITHSCORES") as ReadonlyArray<string>
+  for (let i = 1; i < found.length; i += 2) scores.push(tonumber(found[i] as string) ?? 0)
+  return scores
+}
+
 export const zrangebyscore = (
   key: string,
   min: number,

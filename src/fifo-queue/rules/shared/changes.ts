@@ -1,0 +1,41 @@
+/**
+ * What has changed in the queue, so that a gate asks only for those of its tickets that are concerned. `changed` (meta) counts the
+ * changes; `changes` has the ids of the last ones by that counter, each once. An id is noted when its ticket begins to wait again or
+ * ceases to wait, and when the gate that holds its connection must look at its presence. A newcomer is not: no gate knows it yet.
+ *
+ * Older gates note nothing. A gate finds their changes by what it holds (`../heartbeat.ts`).
+ */
+import { HIGHEST } from "../../../store/rules/native.ts"
+import { meta, type Step } from "./step.ts"
+
+/** How many ids are kept; a gate that is further behind asks for all of its tickets. */
+export const MAX_CHANGES = 10_000
+/** How often older ids are removed: once in so many changes. */
+const TRIM_EVERY = 250
+/** The most ids that one step returns. */
+export const MAX_CHANGES_PER_STEP = 500
+
+export const noteChange = (s: Step, id: string): void => {
+  const changed = s.db.hincrby(s.keys.meta, "changed", 1)
+  s.db.zadd(s.keys.changes, changed, id)
+  if (changed % TRIM_EVERY === 0) s.db.zkeepLast(s.keys.changes, MAX_CHANGES)
+}
+
+/** The changes after `since`. */
+export interface Changes {
+  /** the last change among them */
+  readonly until: number
+  readonly ids: ReadonlyArray<string>
+  /** some are not known any more */
+  readonly lost: boolean
+}
+
+export const changesSince = (s: Step, since: number): Changes => {
+  const changed = meta(s, "changed")
+  // the counter is behind when the store has lost it
+  if (changed < since || changed - since > MAX_CHANGES) return { until: changed, ids: [], lost: true }
+  if (changed === since) return { until: changed, ids: [], lost: false }
+  const ids = s.db.zrangebyscore(s.keys.changes, since + 1, HIGHEST, MAX_CHANGES_PER_STEP)
+  const last = ids[MAX_CHANGES_PER_STEP - 1]
+  return { until: last === undefined ? changed : (s.db.zscore(s.keys.changes, last) ?? changed), ids, lost: false }
+}

@@ -1,0 +1,253 @@
+/** Tickets that a gate holds: how long they count as present, who takes them over, and what a gate is told of changes. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { MAX_CHANGES } from "../../../src/fifo-queue/rules/shared/changes.ts"
+import { FIRST_PLACES } from "../../../src/fifo-queue/rules/shared/order.ts"
+import { DEAD_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
+import { HELD, RELEASE_MILLIS, SILENT_HOLDER_MILLIS } from "../../../src/fifo-queue/rules/shared/presence.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { GRACE, ids, type QueueTest } from "./harness.ts"
+
+const isHeld = (q: Bench, id: string): boolean => (q.state().presence.get(id) ?? 0) >= HELD
+
+/** Lets time pass in which this gate sends heartbeats that name nobody, and sweeps. */
+const quiet = (q: Bench, millis: number) =>
+  Effect.gen(function* () {
+    for (let passed = 0; passed < millis; passed += 1_000) {
+      yield* TestClock.adjust(1_000)
+      if (passed % 2_000 === 0) yield* q.hold([])
+      yield* q.sweep
+    }
+  })
+
+export const held = (test: QueueTest): void => {
+  test(
+    "a ticket that a gate holds is present without any further word, for as long as the gate lives",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2", "t3")
+        yield* q.attach("t2")
+        yield* q.hold(["t2"])
+        yield* quiet(q, 4 * GRACE)
+        assert.deepStrictEqual(q.line(), ["t2"])
+        assert.isTrue(isHeld(q, "t2"))
+      }),
+  )
+
+  test("a ticket whose connection has closed is present for the grace from then on", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.attach("t2")
+      yield* q.hold(["t2"])
+      yield* quiet(q, 2 * GRACE)
+      const answer = yield* q.hold([], { closed: ["t2", "nobody"] })
+      assert.strictEqual(answer.changes?.holds, 0)
+      yield* quiet(q, GRACE)
+      assert.deepStrictEqual(q.line(), ["t2"])
+      yield* quiet(q, 1_000)
+      assert.deepStrictEqual(q.line(), [])
+    }),
+  )
+
+  test("a gate cannot let go of a ticket that another gate holds", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.hold(["t2"])
+      q.on(q.there)
+      yield* q.hold([], { closed: ["t2"] })
+      assert.isTrue(isHeld(q, "t2"))
+    }),
+  )
+
+  test(
+    "of two gates with a connection, the first holds the ticket, and the other one once it lets go",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        yield* q.hold(["t2"])
+        q.on(q.there)
+        const { changes, tickets } = yield* q.hold(["t2"])
+        assert.deepInclude(tickets[0], { state: "waiting", elsewhere: true })
+        assert.strictEqual(changes?.holds, 0)
+        q.on(q.here)
+        yield* q.hold([], { closed: ["t2"] })
+        q.on(q.there)
+        const told = yield* q.hold([], { since: changes?.until ?? 0 })
+        assert.deepStrictEqual(told.changes?.changed, ["t2"])
+        const taken = yield* q.hold(["t2"])
+        assert.notProperty(taken.tickets[0], "elsewhere")
+        assert.strictEqual(taken.changes?.holds, 1)
+      }),
+  )
+
+  test("another gate takes over a ticket that has come to it when the one that holds it is silent", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.hold(["t2"])
+      q.on(q.there)
+      yield* TestClock.adjust(SILENT_HOLDER_MILLIS)
+      yield* q.attach("t2")
+      assert.deepInclude((yield* q.hold(["t2"])).tickets[0], { elsewhere: true })
+      yield* TestClock.adjust(1)
+      yield* q.attach("t2")
+      assert.isFalse(isHeld(q, "t2"))
+      assert.notProperty((yield* q.hold(["t2"])).tickets[0], "elsewhere")
+      yield* quiet(q, 2 * GRACE)
+      assert.deepStrictEqual(q.line(), ["t2"])
+    }),
+  )
+
+  test("a caller whose gate dies and who does not return keeps the place until the gate is dead", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.attach("t2")
+      yield* q.hold(["t2"])
+      yield* q.sweep
+      q.on(q.there)
+      yield* q.hold(["t3"])
+      yield* quiet(q, RELEASE_MILLIS)
+      assert.isTrue(isHeld(q, "t2"))
+      yield* quiet(q, DEAD_MILLIS - RELEASE_MILLIS)
+      assert.deepStrictEqual(q.line(), ["t2", "t3"])
+      assert.isFalse(isHeld(q, "t2"))
+      yield* quiet(q, 2_000)
+      assert.deepStrictEqual(q.line(), ["t3"])
+      assert.deepStrictEqual([...q.state().holders.keys()].length, 1)
+    }),
+  )
+
+  test("what a dead gate held is released page by page, and nobody who has returned is lost", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const all = ids(450)
+      yield* q.enter("first")
+      yield* q.waitTogether(all)
+      for (const id of all) yield* q.attach(id)
+      yield* q.hold(all)
+      yield* q.sweep
+      q.on(q.there)
+      const returned = all.filter((_, n) => n % 3 === 0)
+      yield* quiet(q, 10_000)
+      for (const id of returned) yield* q.attach(id)
+      yield* q.hold(returned)
+      yield* quiet(q, DEAD_MILLIS)
+      while ((yield* q.sweep).more) yield* TestClock.adjust(1)
+      assert.deepStrictEqual(q.line(), returned)
+    }),
+  )
+
+  test("a gate that stops lets go of all that it holds: they are present for the grace", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const all = ids(250)
+      yield* q.enter("first")
+      yield* q.waitTogether(all)
+      yield* q.hold(all)
+      yield* quiet(q, 2 * GRACE)
+      yield* q.gone
+      assert.isFalse(all.some((id) => isHeld(q, id)))
+      q.on(q.there)
+      yield* quiet(q, GRACE)
+      assert.strictEqual(q.line().length, 250)
+      yield* quiet(q, 5_000)
+      assert.deepStrictEqual(q.line(), [])
+    }),
+  )
+
+  test("a connected caller who returns to the place is told as changed, and is held again", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      const { changes } = yield* q.hold(["t2"])
+      yield* q.end("session of t1")
+      const { lease } = (yield* q.hold(["t2"])).tickets[0] ?? {}
+      yield* q.start("t2")
+      yield* q.rest("t2", lease ?? "")
+      assert.isFalse(isHeld(q, "t2"))
+      const told = yield* q.hold([], { since: changes?.until ?? 0 })
+      assert.deepStrictEqual(told.changes?.changed, ["t2"])
+      yield* q.hold(["t2"])
+      assert.isTrue(isHeld(q, "t2"))
+    }),
+  )
+
+  test("a gate is told who has ceased to wait, once, and of changes that are not known any more", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.enter("t2")
+      yield* q.wait("t3", "t4", "t5")
+      const { changes } = yield* q.hold(["t3", "t4", "t5"])
+      yield* q.end("session of t1")
+      yield* q.leave("t5")
+      const since = changes?.until ?? 0
+      const told = yield* q.hold([], { since })
+      assert.sameMembers([...(told.changes?.changed ?? [])], ["t3", "t5"])
+      assert.strictEqual(told.changes?.holds, 1)
+      const again = yield* q.hold([], { since: told.changes?.until ?? 0 })
+      assert.deepStrictEqual(again.changes, {
+        until: told.changes?.until ?? 0,
+        holds: 1,
+        lost: false,
+        changed: [],
+        held: [],
+      })
+      for (const unknown of [since + MAX_CHANGES, Number.MAX_SAFE_INTEGER]) {
+        assert.isTrue((yield* q.hold([], { since: unknown })).changes?.lost)
+      }
+    }),
+  )
+
+  test("a gate is told page by page what it holds", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3", "t4")
+      yield* q.hold(["t2", "t4"])
+      assert.sameMembers([...((yield* q.hold([], { heldFrom: 0 })).changes?.held ?? [])], ["t2", "t4"])
+      assert.strictEqual((yield* q.hold([], { heldFrom: 1 })).changes?.held.length, 1)
+      assert.deepStrictEqual((yield* q.hold([], { heldFrom: 2 })).changes?.held, [])
+    }),
+  )
+
+  test(
+    "after a change a gate is told the first hundred exactly, and places behind them that are not too low",
+    { slots: 1, share: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        const all = ids(400)
+        yield* q.enter("first")
+        yield* q.waitTogether(all)
+        const { changes } = yield* q.hold([])
+        yield* q.end("session of first")
+        const { places } = (yield* q.hold([], { since: changes?.until ?? 0 })).changes ?? {}
+        const line = [...q.state().waiting.values()].toSorted((a, b) => a - b)
+        assert.deepStrictEqual(places?.first, line.slice(0, FIRST_PLACES))
+        const steps = places?.steps ?? []
+        for (const [index, seq] of line.entries()) {
+          if (index < FIRST_PLACES) continue
+          const at = steps.findIndex((each, n) => n % 2 === 1 && each >= seq)
+          const shown = steps[at - 1] ?? 0
+          assert.isAtLeast(shown, index + 1)
+          assert.isAtMost(shown, Math.ceil((index + 1) * 1.03))
+        }
+      }),
+  )
+
+  test("a poll does not take a ticket from the gate that holds it", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.hold(["t2"])
+      q.on(q.there)
+      yield* q.attach("t2", false)
+      yield* q.attach("t2", true)
+      assert.isTrue(isHeld(q, "t2"))
+    }),
+  )
+}

@@ -1,0 +1,155 @@
+/** What a gate asks of its connected tickets with a heartbeat, and what it pushes. */
+import { describe, expect, it } from "@effect/vitest"
+import type { Heartbeat, HeartbeatEntry, QueueChanges } from "../../../src/fifo-queue/FifoQueue.ts"
+import { ConnectedTickets } from "../../../src/gatekeeper/background/connected-tickets.ts"
+
+const NOTHING: QueueChanges = { until: 7, holds: 0, lost: false, changed: [], held: [] }
+
+const waiting = (ticket: string, seq: number, position = seq, elsewhere?: true): HeartbeatEntry => ({
+  ticket,
+  state: "waiting",
+  position,
+  startBefore: 0,
+  lease: "",
+  seq,
+  ...(elsewhere === undefined ? {} : { elsewhere }),
+})
+
+const answer = (
+  tickets: ReadonlyArray<HeartbeatEntry>,
+  changes: Partial<QueueChanges> | undefined = {},
+  queue: Partial<Heartbeat> = {},
+): Heartbeat => ({
+  length: 1_000,
+  averageMillis: 0,
+  disrupted: false,
+  ...queue,
+  tickets,
+  ...(changes === undefined ? {} : { changes: { ...NOTHING, ...changes } }),
+})
+
+/** A gate that holds these tickets. */
+const holding = (...tickets: ReadonlyArray<HeartbeatEntry>) => {
+  const connected = new ConnectedTickets(() => 5)
+  const names = tickets.map(({ ticket }) => ticket)
+  const tick = (changes: Partial<QueueChanges> = {}, queue: Partial<Heartbeat> = {}, open = names) => {
+    const asked = connected.begin(open, false)
+    const question = connected.question(1_000)
+    const { ask, events } = connected.answered(
+      answer([], { holds: open.length, ...changes }, queue),
+      question.closed ?? [],
+    )
+    connected.end(changes.holds ?? open.length)
+    return {
+      asked,
+      ask,
+      question,
+      shown: [...events].map(([ticket, event]) => [ticket, "position" in event && event.position]),
+    }
+  }
+  expect(connected.begin(names, false)).toEqual(names)
+  connected.answered(answer(tickets, { holds: names.length }), [])
+  connected.end(names.length)
+  return { connected, names, tick }
+}
+
+describe("what a gate asks", () => {
+  it("names a ticket that it holds once, and one that another gate holds or that does not wait each time", () => {
+    const called: HeartbeatEntry = { ticket: "c", state: "called", position: 0, startBefore: 1, lease: "1" }
+    const { connected } = holding(waiting("a", 1), waiting("b", 2, 2, true), called)
+    expect(connected.begin(["a", "b", "c", "new"], false)).toEqual(["b", "c", "new"])
+    expect(connected.question(1_000).since).toBe(7)
+  })
+
+  it("tells of a closed connection until the queue has answered, and not when it is open again", () => {
+    const { connected } = holding(waiting("a", 1), waiting("b", 2))
+    connected.begin([], false)
+    expect(connected.question(1_000).closed).toEqual(["a", "b"])
+    // the answer was lost, and b has come back
+    expect(connected.begin(["b"], false)).toEqual(["b"])
+    const { closed = [] } = connected.question(1_000)
+    expect(closed).toEqual(["a"])
+    connected.answered(answer([waiting("b", 2)]), closed)
+    expect(connected.hasClosed()).toBe(false)
+    connected.begin(["b"], false)
+    expect(connected.question(1_000)).not.toHaveProperty("closed")
+  })
+
+  it("asks at once for its tickets that have changed, and for no others", () => {
+    const { tick } = holding(waiting("a", 1), waiting("b", 2))
+    expect(tick({ changed: ["b", "of another gate"] }).ask).toEqual(["b"])
+  })
+
+  it("asks for all when changes are not known any more, and lists what it holds", () => {
+    const { connected, names, tick } = holding(waiting("a", 1), waiting("b", 2))
+    connected.begin(names, false)
+    expect(connected.answered(answer([], { lost: true }), []).ask).toEqual(names)
+    expect(connected.isResynchronising()).toBe(true)
+    connected.end(2)
+    expect(tick().asked).toEqual([])
+  })
+
+  it("asks for all after a heartbeat that failed", () => {
+    const { connected, names } = holding(waiting("a", 1))
+    connected.missed()
+    expect(connected.begin(names, false)).toEqual(names)
+  })
+
+  it("asks for all when it has held another number of tickets twice in a row", () => {
+    const { tick } = holding(waiting("a", 1), waiting("b", 2))
+    expect(tick({ holds: 1 }).asked).toEqual([])
+    expect(tick().asked).toEqual([])
+    expect(tick({ holds: 3 }).asked).toEqual([])
+    expect(tick({ holds: 3 }).asked).toEqual([])
+    expect(tick().asked).toEqual(["a", "b"])
+  })
+
+  it("lets go of a ticket that the queue says it holds and that is not connected", () => {
+    const { tick } = holding(waiting("a", 1))
+    tick({ held: ["a", "ghost"] })
+    expect(tick().question.closed).toEqual(["ghost"])
+  })
+
+  it("asks for all with every heartbeat where the queue does not tell of changes", () => {
+    const connected = new ConnectedTickets(() => 5)
+    const called: HeartbeatEntry = { ticket: "a", state: "called", position: 0, startBefore: 1, lease: "1" }
+    for (const _ of [1, 2, 3]) {
+      expect(connected.begin(["a", "b"], false)).toEqual(["a", "b"])
+      const { events } = connected.answered(answer([called], undefined), [])
+      expect([...events.keys()]).toEqual(["a"])
+      connected.end(undefined)
+    }
+    connected.begin(["a"], false)
+    expect(connected.hasClosed()).toBe(false)
+  })
+})
+
+describe("what a gate pushes", () => {
+  const places = { first: [3, 4, 8], steps: [104, 20, 106, 30] }
+
+  it("shows the first places as they are", () => {
+    const { tick } = holding(waiting("a", 4, 40), waiting("b", 8, 1))
+    expect(tick({ places }).shown).toEqual([
+      ["a", 2],
+      ["b", 3],
+    ])
+  })
+
+  it("shows behind them the place of the next step, which never grows", () => {
+    const { tick } = holding(waiting("a", 19, 140), waiting("b", 21, 105), waiting("c", 99, 150))
+    expect(tick({ places }).shown).toEqual([["a", 104]])
+  })
+
+  it("shows nothing of a ticket that has changed before it has asked for it", () => {
+    const { tick } = holding(waiting("a", 4, 40))
+    expect(tick({ places, changed: ["a"] }).shown).toEqual([])
+  })
+
+  it("shows everybody at once why nobody is called, and the estimate once in half a minute", () => {
+    const { tick } = holding(waiting("a", 200), waiting("b", 201), waiting("c", 216))
+    tick()
+    expect(tick({}, { disrupted: true }).shown.length).toBe(3)
+    const shown = Array.from({ length: 15 }, () => tick({}, { disrupted: true }).shown.map(([ticket]) => ticket)).flat()
+    expect(shown.toSorted()).toEqual(["a", "b", "c"])
+  })
+})
