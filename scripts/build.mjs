@@ -8,6 +8,7 @@ import { createHash } from "node:crypto"
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, extname, join, relative, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { keepReachedDeclarations } from "./declarations.mjs"
 import { deepenImports } from "./deep-imports.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -30,6 +31,7 @@ const fingerprint = () => {
     "tsconfig.json",
     "scripts/tsconfig.build.json",
     "scripts/build.mjs",
+    "scripts/declarations.mjs",
     "scripts/deep-imports.mjs",
     "scripts/render-docs.ts",
     "scripts/settings-types.ts",
@@ -50,7 +52,8 @@ const run = (command, ...args) => {
   const { status } = spawnSync(command, args, {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, PATH: path },
+    // in a test, Vite would build the pages for development
+    env: { ...process.env, PATH: path, NODE_ENV: "production" },
     shell: process.platform === "win32",
   })
   if (status !== 0) {
@@ -90,5 +93,7 @@ run("vite", "build", "--config", "scripts/cli.vite.config.ts", "--logLevel", "wa
 for (const config of ["vite.config.ts", "dashboard/vite.config.ts", "console/vite.config.ts"]) {
   if (existsSync(join(web, config))) run("vite", "build", "--config", `src/web/${config}`, "--logLevel", "warn")
 }
+
+keepReachedDeclarations(root, output)
 
 writeFileSync(stamp, built)
