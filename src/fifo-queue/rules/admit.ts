@@ -20,7 +20,7 @@ import { lastPlacesOf, saveLastPlaces } from "./shared/fair-places.ts"
 import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
 import { clockLagMillis } from "./shared/outage.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
-import { positionOfNewcomer } from "./shared/position.ts"
+import { positionOfNewcomer } from "./shared/position-of.ts"
 import { type Step, settle } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
 

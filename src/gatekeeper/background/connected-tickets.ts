@@ -3,6 +3,7 @@
  * something may have changed, and pushes only what a caller would see change.
  */
 import type { Heartbeat, HeartbeatEntry, Place, QueueChanges } from "../../fifo-queue/FifoQueue.ts"
+import { positionAt } from "../../fifo-queue/position.ts"
 import { endedEvent, lostEvent, type PushEvent, startCallEvent } from "../../protocol/events.ts"
 import { isTerminal } from "../../protocol/ticket.ts"
 import { positionEvent } from "../outcomes.ts"
@@ -51,7 +52,7 @@ const placeIn = ({ first, steps }: NonNullable<QueueChanges["places"]>, { place,
   if (seq <= (first.at(-1) ?? 0)) {
     const index = firstAtLeast(first, seq, 1, 0)
     // a change that is not known yet has taken it out of the queue
-    return first[index] === seq ? index + 1 : undefined
+    return first[index] === seq ? positionAt(index) : undefined
   }
   const step = steps[firstAtLeast(steps, seq, 2, 1) * 2]
   return step === undefined ? undefined : Math.min(place, step)

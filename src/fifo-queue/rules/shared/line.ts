@@ -12,7 +12,7 @@ import { capOf, noteGone, noteHeld, noteWaiting } from "./fair-places.ts"
 import { load, save } from "./load.ts"
 import { limitByPlatform } from "./platform-limit.ts"
 import { servedWhileFull } from "./platform-state.ts"
-import { positionOf } from "./position.ts"
+import { positionOf } from "./position-of.ts"
 import { meta, notify, type Step, settle } from "./step.ts"
 import { doubtId, networkEntry, type State, type Ticket } from "./ticket.ts"
 

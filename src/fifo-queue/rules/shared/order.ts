@@ -9,7 +9,7 @@
  * Not where networks have shares (`fair-places.ts`), because a place does not follow from the order alone there.
  */
 import { encode } from "../../../store/rules/native.ts"
-import { positionAt } from "./position.ts"
+import { positionAt } from "../../position.ts"
 import type { Step } from "./step.ts"
 
 /** So many places are exact. */

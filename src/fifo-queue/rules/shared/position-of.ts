@@ -1,14 +1,9 @@
-/**
- * The position of a waiting caller: the number that the caller and operators are told, 1 for the one who is next. It is made here alone, of
- * how many are called before (`fair-places.ts`, while `Queue.NetworkShare` is below 1).
- */
+/** The position of a ticket, by how many are called before it (`fair-places.ts`, while `Queue.NetworkShare` is below 1). */
+import { positionAt } from "../../position.ts"
 import { calledBefore, calledBeforeNewcomer, type LastPlaces } from "./fair-places.ts"
 import { load } from "./load.ts"
 import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
-
-/** Behind so many who are called before. */
-export const positionAt = (before: number): number => before + 1
 
 /**
  * Of a waiting ticket.
