@@ -89,12 +89,12 @@ export {
 // Settings
 
 export { layerSettings, loadSettings } from "./embedded/layers.ts"
+export { IP_PROVIDERS, type IpProvider } from "./ip-intel/provider-kinds.ts"
 export {
   /** Reads settings from an object in the shape of the settings file. Logs warnings. */
   layerFrom as layerSettingsFrom,
   settingsFrom,
 } from "./settings/given.ts"
-export { IP_PROVIDERS, type IpProvider } from "./settings/groups/ip-intel.ts"
 export type { SettingsSource } from "./settings/load.ts"
 export { SettingProblem, SettingsInvalid } from "./settings/problems.ts"
 export type { LoadedSettings } from "./settings/reading/resolve.ts"

@@ -34,6 +34,8 @@ const BESIDE: { readonly [Folder in "platform" | "web"]: ReadonlyArray<string> }
 
 /** What of a folder others may import against the order, and who. */
 const EXCEPTIONS: ReadonlyArray<{ readonly from: RegExp; readonly to: RegExp }> = [
+  // the names of IP providers, which are the values of a setting
+  { from: /^settings\//, to: /^ip-intel\/provider-kinds\.ts$/ },
   // the list of vendors
   { from: /^settings\/vendors\.ts$/, to: /^platform-api\/[a-z]+\/settings\.ts$/ },
   // a vendor's folder has its fake, which only tests, hosts' tests and the demo load

@@ -3,9 +3,9 @@
  * rules across settings. All problems are collected before it fails.
  */
 import { Redacted, Result } from "effect"
+import { type IpProvider, isHttpProvider, needsKey } from "../../ip-intel/provider-kinds.ts"
 import { isLoopback, loopbackNames } from "../../lib/ip/loopback.ts"
 import { BLOCKS } from "../../protocol/refusals.ts"
-import { type IpProvider, isHttpProvider, needsKey } from "../groups/ip-intel.ts"
 import { likelyMistakes, likelyMistakesIn } from "../mistakes/likely-mistakes.ts"
 import { placeholders } from "../mistakes/placeholders.ts"
 import { misspeltVariables, unknownNames } from "../mistakes/unknown.ts"
