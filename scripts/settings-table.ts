@@ -6,8 +6,8 @@
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { vendorFields } from "../src/platform-api/vendors.ts"
 import { type SettingRow, settingRows } from "../src/settings/showing/table.ts"
-import { vendorFields } from "../src/settings/vendors.ts"
 
 const HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 

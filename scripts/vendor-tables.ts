@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { TABLES, type VendorRows } from "../src/platform-api/rows.ts"
-import { VENDORS } from "../src/settings/vendors.ts"
+import { VENDORS } from "../src/platform-api/vendors.ts"
 
 const source = join(import.meta.dirname, "../src")
 

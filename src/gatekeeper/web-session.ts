@@ -2,8 +2,8 @@
 
 import { Result } from "effect"
 import { unknownFields } from "../lib/unknown-field.ts"
+import { DEFAULT_PLATFORM } from "../platform-api/vendors.ts"
 import type { InvalidRequest } from "../protocol/refusals.ts"
-import { DEFAULT_PLATFORM } from "../settings/vendors.ts"
 import type { Campaigns } from "./Campaigns.ts"
 import { invalid } from "./checks/Validate.ts"
 

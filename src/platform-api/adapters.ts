@@ -1,6 +1,5 @@
 /** The adapter of each platform. */
 import type { Campaign, SettingsTree } from "../settings/Settings.ts"
-import { type Group, type SettingsOf, vendorOf } from "../settings/vendors.ts"
 import { type Adapter, type AdapterContext, MAX_LIFETIME_SECONDS, type Send } from "./adapter.ts"
 import { assemblyai } from "./assemblyai/adapter.ts"
 import { cartesia } from "./cartesia/adapter.ts"
@@ -15,6 +14,7 @@ import { pipecat } from "./pipecat/adapter.ts"
 import { retell } from "./retell/adapter.ts"
 import { ultravox } from "./ultravox/adapter.ts"
 import { vapi } from "./vapi/adapter.ts"
+import { type Group, type SettingsOf, vendorOf } from "./vendors.ts"
 
 const adapters: {
   readonly [G in Group]: (settings: SettingsOf<G>, context: AdapterContext) => Adapter

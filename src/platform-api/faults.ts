@@ -3,9 +3,9 @@
  * operator should check. A fault is the same for every caller.
  */
 import type { Campaign } from "../settings/Settings.ts"
-import { DEFAULT_PLATFORM, vendorOf } from "../settings/vendors.ts"
 import type { PlatformError, Refused, RequestRefused } from "./errors.ts"
 import type { Fault, Finding } from "./model.ts"
+import { DEFAULT_PLATFORM, vendorOf } from "./vendors.ts"
 
 export const settingPath = (campaign: string, setting: string): string =>
   campaign === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${campaign}.${setting}`

@@ -5,6 +5,7 @@
  * environment.
  */
 import { Context, Schema, Struct } from "effect"
+import type { VendorSettings } from "../platform-api/vendors.ts"
 import type { CampaignAccount } from "./groups/account.ts"
 import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./groups/campaign.ts"
 import { IpIntelSettings } from "./groups/ip-intel.ts"
@@ -14,7 +15,6 @@ import { ServerSettings } from "./groups/server.ts"
 import { withDefault } from "./setting.ts"
 import { connectionString } from "./values/secret.ts"
 import { oneOf } from "./values/values.ts"
-import type { VendorSettings } from "./vendors.ts"
 
 /** The settings, in the shape of the settings file. Environment variables override the file before it is decoded. */
 export const SettingsFile = Schema.Struct({

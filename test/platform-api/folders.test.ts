@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { DEFAULT_PLATFORM, PLATFORMS, VENDORS } from "../../src/settings/vendors.ts"
+import { DEFAULT_PLATFORM, PLATFORMS, VENDORS } from "../../src/platform-api/vendors.ts"
 
 const source = join(import.meta.dirname, "../../src")
 const vendors: ReadonlyArray<string> = VENDORS.map(({ platform }) => platform)
@@ -29,7 +29,12 @@ describe("the folder of a vendor in src/platform-api", () => {
   })
 
   it("is all that names the vendor, but for the lists of settings, adapters, fakes and pages", () => {
-    const LISTS = ["settings/vendors.ts", "platform-api/adapters.ts", "testing/fakes.ts", "web/widget/vendors/pages.ts"]
+    const LISTS = [
+      "platform-api/vendors.ts",
+      "platform-api/adapters.ts",
+      "testing/fakes.ts",
+      "web/widget/vendors/pages.ts",
+    ]
     /** Another meaning of the word, or a header that a vendor's SDK sends. */
     const OTHER = /\bdaily\b|\bDaily\b|\bgeneric\b|\bGeneric\b|x-openai-agents-sdk/g
     const groups = VENDORS.flatMap(({ group, platform }) => [group, platform])

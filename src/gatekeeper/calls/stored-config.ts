@@ -1,9 +1,9 @@
 /** What is stored with a ticket until it starts, and the names under which the platform lists its session. */
 
 import { createHash } from "node:crypto"
+import { DEFAULT_PLATFORM } from "../../platform-api/vendors.ts"
 import type { SessionConfig } from "../../protocol/request.ts"
 import type { Campaign } from "../../settings/Settings.ts"
-import { DEFAULT_PLATFORM } from "../../settings/vendors.ts"
 
 /** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
 export interface StoredConfig extends SessionConfig {

@@ -1,10 +1,10 @@
 /** The settings of a campaign, below `VoiceAiPlatform` and below `VoiceAiPlatform.Campaigns.{name}`. */
 import { Schema } from "effect"
+import { DEFAULT_PLATFORM, PLATFORMS, vendorFields } from "../../platform-api/vendors.ts"
 import { listWithDefault, optional, ownNames, required, withDefault } from "../setting.ts"
 import { baseUrl } from "../values/network.ts"
 import { platformKey } from "../values/secret.ts"
 import { identifier, list, oneOf, wholeNumber } from "../values/values.ts"
-import { DEFAULT_PLATFORM, PLATFORMS, vendorFields } from "../vendors.ts"
 import { AccountSettings } from "./account.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */

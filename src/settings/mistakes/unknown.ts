@@ -4,10 +4,10 @@
  */
 import { Redacted } from "effect"
 import { closestMatch } from "leven"
+import { ENDED_VENDORS } from "../../platform-api/vendors.ts"
 import type { SettingProblem } from "../problems.ts"
 import { generalPath, isGateVariable, isKnown, settingAt, settingRows } from "../showing/table.ts"
 import { type Flat, type Given, MAX_LEVELS } from "../sources/flat.ts"
-import { ENDED_VENDORS } from "../vendors.ts"
 
 /** Canonical paths by their lower-case form. */
 const known = new Map(

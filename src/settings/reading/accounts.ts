@@ -1,9 +1,9 @@
 /** Reads the accounts that campaigns share, and checks that their campaigns agree. */
 
+import { vendorOf } from "../../platform-api/vendors.ts"
 import { AccountSettings, type CampaignAccount } from "../groups/account.ts"
 import type { Campaign } from "../Settings.ts"
 import { ownNames } from "../setting.ts"
-import { vendorOf } from "../vendors.ts"
 import type { Reader } from "./reader.ts"
 
 /** Undefined without an account. Its `MaxConcurrency` is that of this campaign. */

@@ -3,6 +3,7 @@
  * ones inherit from the default one what they omit, except the web campaign and its slots.
  */
 import { Schema, Struct } from "effect"
+import { DEFAULT_PLATFORM, ENDED_VENDORS, type Vendor, vendorOf } from "../../platform-api/vendors.ts"
 import {
   CampaignName,
   CampaignSettings,
@@ -13,7 +14,6 @@ import {
 } from "../groups/campaign.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Flat } from "../sources/flat.ts"
-import { DEFAULT_PLATFORM, ENDED_VENDORS, type Vendor, vendorOf } from "../vendors.ts"
 import { readAccount, resolveAccounts } from "./accounts.ts"
 import type { Reader } from "./reader.ts"
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { vendorDemo } from "../../../src/cli/demo/vendor.ts"
-import { VENDORS } from "../../../src/settings/vendors.ts"
+import { VENDORS } from "../../../src/platform-api/vendors.ts"
 import { eventually, freePort } from "../../harness/process.ts"
 
 /** Its page joins through the gate, which `test/web/vendors/demo-vendor.test.ts` shows. */

@@ -1,6 +1,6 @@
 /** Every platform keeps the contract. */
 import type { ContractFacts } from "../../../src/platform-api/contract.ts"
-import { PLATFORMS } from "../../../src/settings/vendors.ts"
+import { PLATFORMS } from "../../../src/platform-api/vendors.ts"
 import { adapterContract } from "./contract.ts"
 
 for (const platform of PLATFORMS) {
