@@ -7,12 +7,11 @@ import { addressLookup } from "../ip-intel/metrics.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
 import { platformRequests } from "../platform-api/metrics.ts"
+import { BLOCKS, blockedMessages } from "../protocol/address-facts.ts"
 import type { Queued, Started } from "../protocol/outcomes.ts"
 import {
   allRefusalOutcomes,
-  BLOCKS,
   type Blocked,
-  blockedMessages,
   outcomeOf,
   type RefusalOutcome,
   type RequestRefusal,

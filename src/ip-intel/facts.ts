@@ -1,6 +1,7 @@
 /** Facts, the typed failure and the `Provider` interface. Separate from `ip-intel/IpIntel.ts`, since providers and the service import it. */
 import { Effect, Record, Schema, Struct } from "effect"
-import { BLOCKS, stackless } from "../protocol/refusals.ts"
+import { BLOCKS } from "../protocol/address-facts.ts"
+import { stackless } from "../protocol/refusals.ts"
 
 /**
  * True, false, or null when the provider supports this fact but did not report it. For a blocked fact `IpIntel.OnError` decides

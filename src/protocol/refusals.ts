@@ -2,7 +2,8 @@
  * The refusals of a session request: the error of each, its message for the caller, and its name in the metrics. `http/answers/failures.ts`
  * maps them to statuses and codes. To add one, declare it here and map it there.
  */
-import { Record, Schema, Struct } from "effect"
+import { Schema, Struct } from "effect"
+import { blockedMessages } from "./address-facts.ts"
 
 /**
  * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are
@@ -31,25 +32,6 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
   message: Schema.String,
   issues: Schema.Array(FieldIssue),
 }) {}
-
-/**
- * The facts of an address that a setting can block: the setting's name in `Security` and in `Security.Shadow`, and the message for the
- * caller. A fact's name is also the reason of the refusal, in answers, metrics and the console's counts, in this order. To add one, add
- * a row here, declare its two settings in `settings/groups/security.ts`, and report it in each of `ip-intel/providers`.
- */
-export const BLOCKS = {
-  vpn: { setting: "BlockVpn", message: "Calls aren't available over a VPN. Turn it off and try again." },
-  /** an open or a residential proxy */
-  proxy: { setting: "BlockProxy", message: "Calls aren't available through a proxy. Turn it off and try again." },
-  tor: { setting: "BlockTor", message: "Calls aren't available over the Tor network." },
-  datacenter: { setting: "BlockDatacenter", message: "Calls aren't available on data center networks." },
-} as const
-
-/** The message for the caller by what the address is blocked for. */
-export const blockedMessages = {
-  ...Record.map(BLOCKS, ({ message }) => message),
-  ip_check_failed: "We couldn't check your network. Try again in a minute.",
-}
 
 /** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
 export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {

@@ -7,7 +7,7 @@
 import { Context, Effect, Layer, Record } from "effect"
 import type { AdmissionResult } from "../../admission/Admission.ts"
 import { countedEachMinute } from "../../lib/throttled-log.ts"
-import { BLOCKS } from "../../protocol/refusals.ts"
+import { BLOCKS } from "../../protocol/address-facts.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as metrics from "../metrics.ts"
