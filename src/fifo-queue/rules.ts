@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { ruleOf } from "../store/rule.ts"
 import * as answers from "./answers.ts"
-import { Performed } from "./operator-schemas.ts"
+import { Performed } from "./operator-actions.ts"
 import { acknowledge } from "./rules/acknowledge.ts"
 import { alias } from "./rules/alias.ts"
 import { attach } from "./rules/attach.ts"

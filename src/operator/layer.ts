@@ -8,7 +8,7 @@
 import { Effect, Layer, Option } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Pages } from "../fifo-queue/inputs.ts"
-import type { Action, ActionOutcome } from "../fifo-queue/operator-schemas.ts"
+import type { Action, ActionOutcome } from "../fifo-queue/operator-actions.ts"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
 import { monotonicMillis } from "../lib/age.ts"

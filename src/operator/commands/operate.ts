@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import { baseUrl } from "../../settings/values/network.ts"
-import { campaignCommands } from "../actions.ts"
+import { campaignCommands } from "../action-words.ts"
 import type { ConsoleClient, ConsoleFailed } from "./console-client.ts"
 import type { Printed } from "./run.ts"
 

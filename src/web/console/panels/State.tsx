@@ -1,6 +1,6 @@
 /** The state of the campaign, and the actions on it. */
 import type { JSX } from "preact"
-import { type ActionButton, campaignButtons, changeEnd } from "../../../operator/actions.ts"
+import { type ActionButton, campaignButtons, changeEnd } from "../../../operator/action-words.ts"
 import type { Queue } from "../../../operator/shapes.ts"
 import { stateOf } from "../words.ts"
 

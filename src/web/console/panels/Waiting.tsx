@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact"
 import type { WaitingTicket } from "../../../fifo-queue/operator-schemas.ts"
-import { type ActionButton, waitingButtons } from "../../../operator/actions.ts"
+import { type ActionButton, waitingButtons } from "../../../operator/action-words.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"

@@ -1,6 +1,6 @@
 /** Asks for confirmation before an action. Cancel comes first, so it has the focus. */
 import type { JSX } from "preact"
-import type { Question } from "../../../operator/actions.ts"
+import type { Question } from "../../../operator/action-words.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 
 export const Confirm = ({

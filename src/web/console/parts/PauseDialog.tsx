@@ -4,7 +4,7 @@
  */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { Question } from "../../../operator/actions.ts"
+import type { Question } from "../../../operator/action-words.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
 import { fromField, inAnHour, problemOfEnd, timeZone, toField } from "../local-time.ts"

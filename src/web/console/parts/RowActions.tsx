@@ -1,6 +1,6 @@
 /** The buttons of a row. */
 import type { JSX } from "preact"
-import type { ActionButton } from "../../../operator/actions.ts"
+import type { ActionButton } from "../../../operator/action-words.ts"
 
 export const RowActions = ({
   buttons,
