@@ -63,7 +63,6 @@ export { Operator } from "./operator/Operator.ts"
 
 export { Credential } from "./protocol/credential.ts"
 export { PushEvent } from "./protocol/events.ts"
-export { Queued, type Started } from "./protocol/outcomes.ts"
 export {
   Blocked,
   Draining,
@@ -76,6 +75,7 @@ export {
   StoreUnavailable,
 } from "./protocol/refusals.ts"
 export { AudioConfiguration, type SessionConfig, SessionRequest, type StartConfig } from "./protocol/request.ts"
+export { Queued, type Started } from "./protocol/session-answers.ts"
 export {
   isTerminal,
   NotYourTurn,

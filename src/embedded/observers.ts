@@ -6,7 +6,7 @@
 import { Context, Effect, Layer } from "effect"
 import { Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { toProblem } from "../http/answers/failures.ts"
-import type { Started } from "../protocol/outcomes.ts"
+import type { Started } from "../protocol/session-answers.ts"
 import type { RequestRefusal, StartRefusal } from "./results.ts"
 
 /** The outcome of a session request, over HTTP or by the host. A repeated request for a ticket that has not ended counts as another. */

@@ -6,7 +6,6 @@
 import type { RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { type CodeOf, toProblem } from "../http/answers/failures.ts"
 import { eventsUrl } from "../http/incoming/paths.ts"
-import type { Queued, Started } from "../protocol/outcomes.ts"
 import { type ProblemDetails, problems } from "../protocol/problems.ts"
 import type {
   Blocked,
@@ -16,6 +15,7 @@ import type {
   RateLimited,
   StoreUnavailable,
 } from "../protocol/refusals.ts"
+import type { Queued, Started } from "../protocol/session-answers.ts"
 import type { NotYourTurn, TicketOver, TicketState, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
 
 /** The session has started; `webSocketUrl` opens one WebSocket and is valid for about five minutes. */

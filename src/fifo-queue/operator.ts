@@ -1,6 +1,6 @@
 /** What an operator sees and does in a campaign's queue: rules with typed arguments and answers. */
 
-import { isoTime } from "../protocol/outcomes.ts"
+import { isoTime } from "../protocol/session-answers.ts"
 import type { Rule } from "../store/Store.ts"
 import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "./answers.ts"
 import type { Pages } from "./inputs.ts"

@@ -8,7 +8,6 @@ import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
 import { platformRequests } from "../platform-api/metrics.ts"
 import { BLOCKS, blockedMessages } from "../protocol/address-facts.ts"
-import type { Queued, Started } from "../protocol/outcomes.ts"
 import {
   allRefusalOutcomes,
   type Blocked,
@@ -16,6 +15,7 @@ import {
   type RefusalOutcome,
   type RequestRefusal,
 } from "../protocol/refusals.ts"
+import type { Queued, Started } from "../protocol/session-answers.ts"
 import { isTerminal, TicketState } from "../protocol/ticket.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {

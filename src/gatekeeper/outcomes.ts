@@ -4,8 +4,8 @@ import type { Place } from "../fifo-queue/FifoQueue.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { accessOf, type Credential } from "../protocol/credential.ts"
 import { endedEvent, type PushEvent } from "../protocol/events.ts"
-import { isoTime, type Queued, type Started } from "../protocol/outcomes.ts"
 import { stackless } from "../protocol/refusals.ts"
+import { isoTime, type Queued, type Started } from "../protocol/session-answers.ts"
 import * as texts from "../protocol/texts.ts"
 import {
   type CalledAgain,

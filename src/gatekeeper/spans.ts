@@ -1,8 +1,8 @@
 /** Spans of the gatekeeper, in which an answer to a caller is no error, although it is in the error channel. */
 import { Effect } from "effect"
 import * as Spans from "../lib/spans.ts"
-import type { Queued } from "../protocol/outcomes.ts"
 import type { RequestRefusal } from "../protocol/refusals.ts"
+import type { Queued } from "../protocol/session-answers.ts"
 import type { CredentialRefused, NotYourTurn, TicketOver, TicketUnknown } from "../protocol/ticket.ts"
 
 type Failure = RequestRefusal | Queued | CredentialRefused | NotYourTurn | TicketOver | TicketUnknown

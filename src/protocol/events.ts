@@ -1,7 +1,7 @@
 /** What goes over the connection of a ticket: events to its page, and the page's commands and reports. */
 import { Schema } from "effect"
 import { accessOf } from "./credential.ts"
-import { isoTime, placeFields, Started } from "./outcomes.ts"
+import { isoTime, placeFields, Started } from "./session-answers.ts"
 import * as texts from "./texts.ts"
 import { type TicketState, Warning } from "./ticket.ts"
 

@@ -1,6 +1,6 @@
 /** A ticket: its id, its states, what its holder is told of it, and why an action on it is refused. */
 import { Schema } from "effect"
-import { placeFields, Started } from "./outcomes.ts"
+import { placeFields, Started } from "./session-answers.ts"
 
 /** A ticket's id: at least 128 random bits, base64url. It is the bearer's only credential, so it is never logged. */
 export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,64}$/))

@@ -5,9 +5,9 @@ import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import { AtCapacity, PlatformError, refused } from "../platform-api/errors.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
-import type { Started } from "../protocol/outcomes.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { StartConfig } from "../protocol/request.ts"
+import type { Started } from "../protocol/session-answers.ts"
 
 /** A session that the platform started, and the request for it. */
 export interface FakeSession extends WebSession {

@@ -8,7 +8,6 @@ import { Admission } from "../../admission/Admission.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted } from "../../fifo-queue/answers.ts"
 import type { Newcomer } from "../../fifo-queue/inputs.ts"
-import type { Queued, Started } from "../../protocol/outcomes.ts"
 import type {
   Draining,
   PlatformUnavailable,
@@ -17,6 +16,7 @@ import type {
   StoreUnavailable,
 } from "../../protocol/refusals.ts"
 import { draining, platformRejected, queueFull } from "../../protocol/refusals.ts"
+import type { Queued, Started } from "../../protocol/session-answers.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Campaigns, Secrets } from "../Campaigns.ts"

@@ -2,7 +2,7 @@
 
 import { Schema } from "effect"
 import { accessOf } from "../../protocol/credential.ts"
-import { Queued, Started } from "../../protocol/outcomes.ts"
+import { Queued, Started } from "../../protocol/session-answers.ts"
 import { TicketStatus } from "../../protocol/ticket.ts"
 import { type Answer, JSON_TYPE } from "../answers/answer.ts"
 import { eventsUrl } from "../incoming/paths.ts"

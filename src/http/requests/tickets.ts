@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
-import { isoTime } from "../../protocol/outcomes.ts"
+import { isoTime } from "../../protocol/session-answers.ts"
 import { Routed } from "../Api.ts"
 import { toCalledAgainProblem, toProblem, toStartProblem } from "../answers/failures.ts"
 import { answered, refuse } from "../answers/respond.ts"

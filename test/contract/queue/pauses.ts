@@ -3,7 +3,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { isoTime } from "../../../src/protocol/outcomes.ts"
+import { isoTime } from "../../../src/protocol/session-answers.ts"
 import { GRACE, hash, type QueueTest } from "./harness.ts"
 
 export const pauses = (test: QueueTest): void => {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import type { ContractFacts } from "../../../src/platform-api/contract.ts"
 import { FAKE_SDP_OFFER, makeFakeOpenAI } from "../../../src/platform-api/openai/fake.ts"
-import type { Started } from "../../../src/protocol/outcomes.ts"
+import type { Started } from "../../../src/protocol/session-answers.ts"
 import { vendorTest, type World } from "../adapters/rig.ts"
 
 export type Fake = ReturnType<typeof makeFakeOpenAI>

@@ -1,4 +1,4 @@
-/** How a session request succeeds: a started session, or a place in the queue. How it is refused: `refusals.ts`. */
+/** How the wire answers a session request that succeeds: a started session, or a place in the queue. How it is refused: `refusals.ts`. */
 import { DateTime, Schema } from "effect"
 import { Credential } from "./credential.ts"
 
