@@ -103,7 +103,7 @@ export { type Campaign, Settings, type SettingsTree } from "./settings/Settings.
 // Store
 
 export { layerStore, layerStoreMemory } from "./embedded/layers.ts"
-export { parseConnectionString, type RedisConnection } from "./settings/values/connection-string.ts"
+export { parseConnectionString, type RedisConnection } from "./store/connection-string.ts"
 export {
   /** The in-process data that rules run on; your own store may use it. */
   MemoryDb,

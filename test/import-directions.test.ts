@@ -36,6 +36,8 @@ const BESIDE: { readonly [Folder in "platform" | "web"]: ReadonlyArray<string> }
 const EXCEPTIONS: ReadonlyArray<{ readonly from: RegExp; readonly to: RegExp }> = [
   // the names of IP providers, which are the values of a setting
   { from: /^settings\//, to: /^ip-intel\/provider-kinds\.ts$/ },
+  // the forms of a store's address, which is the value of a setting
+  { from: /^settings\//, to: /^store\/connection-string\.ts$/ },
   // the list of vendors, whose settings are a part of a campaign's
   { from: /^settings\//, to: /^platform-api\/vendors\.ts$/ },
   // a vendor's folder has its fake, which only tests, hosts' tests and the demo load

@@ -1,7 +1,7 @@
 /** The store that `StoreConnectionString` names. */
 import { Effect, Layer, Redacted, Result } from "effect"
 import { Settings } from "../settings/Settings.ts"
-import { parseConnectionString } from "../settings/values/connection-string.ts"
+import { parseConnectionString } from "./connection-string.ts"
 import * as memory from "./memory/layer.ts"
 import * as redis from "./redis/lazy.ts"
 import type { StoreRefused } from "./redis/problems.ts"

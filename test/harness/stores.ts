@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Result } from "effect"
-import { parseConnectionString, type RedisConnection } from "../../src/settings/values/connection-string.ts"
+import { parseConnectionString, type RedisConnection } from "../../src/store/connection-string.ts"
 import * as memory from "../../src/store/memory/layer.ts"
 import * as redis from "../../src/store/redis/layer.ts"
 import { Store } from "../../src/store/Store.ts"

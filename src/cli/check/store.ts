@@ -6,7 +6,7 @@ import type { QueueContext } from "../../fifo-queue/rules/shared/step.ts"
 import { rules } from "../../fifo-queue/rules.ts"
 import { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { SettingsTree } from "../../settings/Settings.ts"
-import { parseConnectionString } from "../../settings/values/connection-string.ts"
+import { parseConnectionString } from "../../store/connection-string.ts"
 import { Store } from "../../store/Store.ts"
 
 /** How long the store may take to connect and answer. */

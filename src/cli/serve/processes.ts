@@ -5,7 +5,7 @@
 import cluster from "node:cluster"
 import { Data, Effect, Redacted, Result } from "effect"
 import type { SettingsTree } from "../../settings/Settings.ts"
-import { parseConnectionString } from "../../settings/values/connection-string.ts"
+import { parseConnectionString } from "../../store/connection-string.ts"
 import { answerMetrics } from "./metrics-of-processes.ts"
 import { passRequestsOn } from "./reload-requests.ts"
 import { onFurtherStop } from "./stop-signals.ts"

@@ -1,6 +1,6 @@
 /** Schemas of secret values, which are never shown. */
 import { type Redacted, Result, Schema } from "effect"
-import { parseConnectionString } from "./connection-string.ts"
+import { parseConnectionString } from "../../store/connection-string.ts"
 import { jsonText, pattern, type Text } from "./values.ts"
 
 const secret = (expected: string, schema: Text<string>): Text<Redacted.Redacted<string>> =>

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto"
 import { Redacted } from "effect"
 import { Cluster, Redis, type RedisOptions } from "ioredis"
-import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
+import type { HostPort, RedisConnection } from "../connection-string.ts"
 import { primaryConnector } from "./hosts.ts"
 import { sentinelTlsOptions, tlsOptions } from "./tls.ts"
 

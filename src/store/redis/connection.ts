@@ -6,7 +6,7 @@
  */
 import { Clock, Deferred, Effect, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
-import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
+import type { HostPort, RedisConnection } from "../connection-string.ts"
 import { CONNECT_TIMEOUT_MILLIS, open, openListener, retryDelay } from "./client.ts"
 import { makeDeadlines } from "./deadline.ts"
 import { watchEviction } from "./eviction.ts"

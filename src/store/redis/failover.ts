@@ -7,7 +7,7 @@
  */
 import { Effect, Redacted, type Scope } from "effect"
 import { Redis } from "ioredis"
-import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
+import type { HostPort, RedisConnection } from "../connection-string.ts"
 import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay } from "./client.ts"
 import { nameOf } from "./hosts.ts"
 import { describeProblem } from "./problems.ts"

@@ -8,8 +8,8 @@
  */
 import type { ConnectionOptions } from "node:tls"
 import { Redacted, Result } from "effect"
-import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
-import { parseKeyPrefix } from "../../settings/values/key-prefix.ts"
+import type { HostPort, RedisConnection } from "../connection-string.ts"
+import { parseKeyPrefix } from "../key-prefix.ts"
 
 /** A client of ioredis 5 or 6, `Redis` or `Cluster`, of whatever version the host has. */
 export interface RedisClient {

@@ -7,7 +7,7 @@ import { connect as connectTcp } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { Effect, Redacted, Schedule } from "effect"
 import { AbstractConnector, Redis, type RedisOptions } from "ioredis"
-import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
+import type { HostPort, RedisConnection } from "../connection-string.ts"
 import { describeProblem, isReplica, oneSided, type RedisProblem, refusalOf, type StoreRefused } from "./problems.ts"
 import { onStreamError, tlsOptions, tlsProblem } from "./tls.ts"
 

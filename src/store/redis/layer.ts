@@ -4,7 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import { Cluster } from "ioredis"
-import type { RedisConnection } from "../../settings/values/connection-string.ts"
+import type { RedisConnection } from "../connection-string.ts"
 import { Store } from "../Store.ts"
 import { withSpans } from "../spans.ts"
 import { COMMAND_TIMEOUT_MILLIS } from "./client.ts"

@@ -1,7 +1,7 @@
 /** The store on Redis, whose client is loaded when the layer is built: a gate with another store does not pay for it. */
 import { Effect, Layer, Result } from "effect"
 import { lazyLayer } from "../../lib/lazy-layer.ts"
-import type { RedisConnection } from "../../settings/values/connection-string.ts"
+import type { RedisConnection } from "../connection-string.ts"
 import { Store } from "../Store.ts"
 import type { RedisClient } from "./host-client.ts"
 import type { StoreRefused } from "./problems.ts"

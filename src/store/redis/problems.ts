@@ -3,7 +3,7 @@
  * server are never shown unchanged, and their error objects, which contain a command's arguments, are not passed on.
  */
 import { Redacted, Schema } from "effect"
-import type { RedisConnection } from "../../settings/values/connection-string.ts"
+import type { RedisConnection } from "../connection-string.ts"
 import { tlsFault } from "./tls-faults.ts"
 
 /**

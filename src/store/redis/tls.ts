@@ -1,7 +1,7 @@
 /** TLS to Redis: its options, and whether it is the reason why no connection comes about. Certificates are always verified. */
 import { type ConnectionOptions, connect as connectTls } from "node:tls"
 import { Cluster, type Redis } from "ioredis"
-import type { HostPort, RedisConnection } from "../../settings/values/connection-string.ts"
+import type { HostPort, RedisConnection } from "../connection-string.ts"
 import { tlsFault } from "./tls-faults.ts"
 
 /** Undefined without TLS. */

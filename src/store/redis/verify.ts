@@ -4,7 +4,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { Cluster, type Redis } from "ioredis"
-import type { RedisConnection } from "../../settings/values/connection-string.ts"
+import type { RedisConnection } from "../connection-string.ts"
 import { refuseNode, tryCommands } from "./permissions.ts"
 import { isReplica, type RedisProblem } from "./problems.ts"
 import { sendCommand } from "./send.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import fc from "fast-check"
-import { parseConnectionString } from "../../../src/settings/values/connection-string.ts"
+import { parseConnectionString } from "../../src/store/connection-string.ts"
 
 /** The connection with unredacted passwords, for comparing. */
 const read = (text: string): unknown => {
