@@ -1,4 +1,4 @@
-/** An API key as a row of the database. */
+/** An API key as a row of the database. A new column begins with a step in `data/migrations.ts`. */
 import { oneForm } from "../../lib/visible-text.ts"
 import { type ApiKey, type KeyChange, type NewApiKey, PERMISSIONS, type Permission } from "./ApiKey.ts"
 import { cleanAddresses } from "./KeyAddresses.ts"
