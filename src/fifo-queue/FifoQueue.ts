@@ -57,8 +57,10 @@ export interface HeartbeatEntry {
 
 /** What a gate learns of the queue that it knew up to a change. */
 export interface QueueChanges {
-  /** the change up to which it knows the queue now; there may be more when `changed` is not empty */
+  /** the change up to which it knows the queue now */
   readonly until: number
+  /** there are more changes: the gate asks again */
+  readonly more: boolean
   /** how many tickets it holds */
   readonly holds: number
   /** changes are not known any more: the gate must ask for all of its tickets */
@@ -67,11 +69,11 @@ export interface QueueChanges {
   readonly changed: ReadonlyArray<string>
   /** the page of tickets that was asked for */
   readonly held: ReadonlyArray<string>
-  /** where all stand; absent when nothing has changed */
+  /** where all stand; absent when the gate has not asked */
   readonly places?: {
-    /** `seq` of the first tickets, in order */
+    /** `seq` of the first hundred, in order */
     readonly first: ReadonlyArray<number>
-    /** behind them: a place, and the `seq` up to which it is shown; and so on, both rising */
+    /** behind them: a place, and the `seq` up to which it is shown; and so on, both rising. Empty when nothing has changed */
     readonly steps: ReadonlyArray<number>
   }
 }

@@ -163,17 +163,19 @@ export type TicketHeartbeat = typeof TicketHeartbeat.Type
 
 /** What a gate learns that knows the queue up to a change. */
 export const QueueChanges = Struct({
-  /** the change up to which it knows the queue now; there may be more */
+  /** the change up to which it knows the queue now */
   until: Finite,
+  /** there are more changes */
+  more: optionalKey(Literal(true)),
   /** how many tickets it holds */
   holds: Finite,
   /** some changes are not known any more: the gate asks for all of its tickets */
   lost: optionalKey(Literal(true)),
   /** tickets that have begun or ceased to wait, or that another gate has let go of */
   changed: optionalKey(List(Text)),
-  /** after a change: `seq` of the first hundred, in order */
+  /** `seq` of the first hundred, in order; absent for none */
   first: optionalKey(List(Finite)),
-  /** and behind them, which place is shown up to which `seq`: place, seq, place, seq … as JSON */
+  /** behind them, which place is shown up to which `seq`: place, seq, place, seq … as JSON */
   steps: optionalKey(Text),
   /** a page of the tickets that the gate holds */
   held: optionalKey(List(Text)),

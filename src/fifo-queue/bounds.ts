@@ -11,6 +11,8 @@ export const DOUBT_MILLIS: number = 5 * 60_000
 export const LIMITED_LONGEST_MILLIS = 5_000
 
 export const MAX_WITHDRAWN_PER_STEP = 200
+/** The most tickets that a gate holds that one step lists. */
+export const MAX_HELD_PER_STEP = 500
 
 /** A number of slots that says that nobody knows it: the largest whole number that JSON keeps. */
 export const UNKNOWN_SLOTS = 9_007_199_254_740_991

@@ -81,8 +81,10 @@ export interface Pages {
 export interface KnownQueue {
   /** the last change that the gate knows */
   readonly since: number
-  /** the gate asks for places although nothing may have changed: older gates note no changes */
+  /** the gate asks for the first places, and after a change for the steps behind them */
   readonly places?: true
+  /** also for the steps although nothing may have changed: older gates note no changes */
+  readonly steps?: true
   /** tickets whose connections have closed */
   readonly closed?: ReadonlyArray<string>
   /** returns a page of the tickets that the gate holds, from this one on */

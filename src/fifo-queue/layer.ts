@@ -46,12 +46,17 @@ const heartbeatEntryOf = (
 const Steps = Schema.fromJsonString(Schema.Array(Schema.Finite))
 const decodeSteps = Schema.decodeUnknownOption(Steps)
 
-const changesOf = ({ changed = [], first, held = [], lost, steps, ...counts }: StoredChanges): QueueChanges => ({
+/** @param places whether they were asked for */
+const changesOf = (
+  { changed = [], first = [], held = [], lost, more, steps = "[]", ...counts }: StoredChanges,
+  places: boolean,
+): QueueChanges => ({
   ...counts,
   lost: lost === true,
+  more: more === true,
   changed,
   held,
-  ...(first === undefined ? {} : { places: { first, steps: Option.getOrElse(decodeSteps(steps ?? "[]"), () => []) } }),
+  ...(places ? { places: { first, steps: Option.getOrElse(decodeSteps(steps), () => []) } } : {}),
 })
 
 const failureOf = (id: string, lease: string, why: StartFailure): FailedStart => {
@@ -294,7 +299,9 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       heartbeat: (at, ids, known) =>
         step(rules.heartbeat, at, { ids, ...known }, ({ changes, tickets = [], ...queue }) => ({
           ...queue,
-          ...(changes === undefined ? {} : { changes: changesOf(changes) }),
+          ...(changes === undefined
+            ? {}
+            : { changes: changesOf(changes, known?.places === true && settings.NetworkShare >= 1) }),
           tickets: ids.map((id, i) => movedBy(heartbeatEntryOf(id, tickets[i] ?? {}), aheadMillis?.() ?? 0)),
         })),
       sweep: (at, heartbeatAt, learned = {}) => {

@@ -77,6 +77,8 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
     db.del(keys.tickets)
     db.del(keys.ending)
     db.del(keys.data)
+    db.del(keys.changes)
+    db.del(keys.holders)
   }
   return {
     _tag: "cleared",

@@ -4,10 +4,11 @@
  *
  * A gate that says up to which change it knows the queue (`since`) names only the tickets that it does not hold yet, those that have changed,
  * and those that do not wait; it holds what waits (`./shared/presence.ts`). The answer has what has changed since, how many tickets the gate
- * holds, by which it finds that the store or the gate has lost something, and the places of all (`./shared/order.ts`) after a change. Such a
+ * holds, by which it finds that the store or the gate has lost something, and the places of all (`./shared/order.ts`). Such a
  * heartbeat costs what has changed, not what waits.
  */
 import type { Heartbeat, QueueChanges, TicketHeartbeat } from "../answers.ts"
+import { MAX_HELD_PER_STEP } from "../bounds.ts"
 import type { KnownQueue } from "../inputs.ts"
 import { callNext } from "./shared/call-next.ts"
 import { changesSince } from "./shared/changes.ts"
@@ -52,19 +53,17 @@ export interface HeartbeatCall extends Partial<KnownQueue> {
   readonly ids: ReadonlyArray<string>
 }
 
-/** The most tickets that the gate holds that one step returns. */
-const MAX_HELD_PER_STEP = 1_000
-
-const changesOf = (s: Step, since: number, { heldFrom, places }: HeartbeatCall): QueueChanges => {
-  const { ids, lost, until } = changesSince(s, since)
-  const withPlaces = s.context.share >= 1 && (places === true || lost || ids.length > 0)
+const changesOf = (s: Step, since: number, { heldFrom, places, steps: wantsSteps }: HeartbeatCall): QueueChanges => {
+  const { ids, lost, more, until } = changesSince(s, since)
+  const withPlaces = places === true && s.context.share >= 1
   const first = withPlaces ? firstSeqs(s) : []
-  const steps = withPlaces ? stepsBehind(s) : ""
+  const steps = withPlaces && (wantsSteps === true || lost || ids.length > 0) ? stepsBehind(s) : ""
   const held = heldFrom === undefined ? [] : heldPage(s, heldFrom, MAX_HELD_PER_STEP)
   return {
     until,
     holds: heldCount(s),
     ...(lost ? { lost: true as const } : {}),
+    ...(more ? { more: true as const } : {}),
     ...(ids.length === 0 ? {} : { changed: ids }),
     ...(first.length === 0 ? {} : { first }),
     ...(steps === "" ? {} : { steps }),

@@ -3,17 +3,15 @@
  * something may have changed, and pushes only what a caller would see change.
  */
 import type { Heartbeat, HeartbeatEntry, Place, QueueChanges } from "../../fifo-queue/FifoQueue.ts"
-import { positionAt } from "../../fifo-queue/position.ts"
+import { FIRST_PLACES, positionAt } from "../../fifo-queue/position.ts"
 import { endedEvent, lostEvent, type PushEvent, startCallEvent } from "../../protocol/events.ts"
 import { isTerminal } from "../../protocol/ticket.ts"
 import { positionEvent } from "../outcomes.ts"
 
-/** A caller on one of these places is shown every change at once. */
-const SHOWN_AT_ONCE = 100
 /** Every caller is shown the estimate anew once in so many heartbeats: half a minute. */
 const REFRESH_TICKS = 15
-/** Places are asked for although no change was noted once in so many heartbeats: older gates note none. */
-const PLACES_TICKS = 5
+/** The steps behind the first places are asked for although no change was noted once in so many heartbeats: older gates note none. */
+const STEPS_TICKS = 5
 /** A gate that holds another number of tickets than it knows asks for all of them after so many heartbeats in a row. */
 const MISCOUNTS = 2
 /** More than any change: the queue answers that the changes before are not known. */
@@ -32,6 +30,12 @@ type Known = Held | "elsewhere" | "not-waiting"
 
 type Queue = Omit<Place, "position">
 
+interface Answered {
+  readonly ask: ReadonlyArray<string>
+  readonly more: boolean
+  readonly events: ReadonlyMap<string, PushEvent>
+}
+
 const queueOf = ({ changes: _changes, tickets: _tickets, ...queue }: Heartbeat): Queue => queue
 
 const hindrancesOf = ({ disrupted, paused, pausedUntil }: Queue): string => `${disrupted} ${paused} ${pausedUntil}`
@@ -47,15 +51,15 @@ const firstAtLeast = (numbers: ReadonlyArray<number>, value: number, width: numb
   return low
 }
 
-/** The place to show; undefined when none is known. Behind the first places it never grows. */
+/** The place to show; undefined for a ticket that does not wait any more. Behind the first places it never grows. */
 const placeIn = ({ first, steps }: NonNullable<QueueChanges["places"]>, { place, seq }: Held): number | undefined => {
-  if (seq <= (first.at(-1) ?? 0)) {
+  // fewer than the first places are all who wait
+  if (first.length < FIRST_PLACES || seq <= (first.at(-1) ?? 0)) {
     const index = firstAtLeast(first, seq, 1, 0)
-    // a change that is not known yet has taken it out of the queue
     return first[index] === seq ? positionAt(index) : undefined
   }
   const step = steps[firstAtLeast(steps, seq, 2, 1) * 2]
-  return step === undefined ? undefined : Math.min(place, step)
+  return step === undefined ? place : Math.min(place, step)
 }
 
 export class ConnectedTickets {
@@ -65,11 +69,16 @@ export class ConnectedTickets {
   /** tickets whose connections have closed, until the queue knows it */
   private readonly closed = new Set<string>()
   private connected: ReadonlyArray<string> = []
+  private asksForAll = false
   private heldTickets = 0
   private since = NOTHING_KNOWN
   private ticks = 0
   private shownTick = 0
   private miscounts = 0
+  /** what the queue says that this gate holds and that is not connected to it */
+  private readonly ghosts = new Set<string>()
+  /** whether the last answers had changes, so that the steps behind the first places may be older than they */
+  private stepsDue = false
   private hindrances = ""
   /** all tickets are asked for, because changes may have been missed */
   private resynchronises = true
@@ -99,6 +108,7 @@ export class ConnectedTickets {
   begin(connected: ReadonlyArray<string>, all: boolean): ReadonlyArray<string> {
     this.ticks++
     this.connected = connected
+    this.asksForAll = all
     const open = new Set(connected)
     for (const ticket of this.known.keys()) {
       if (open.has(ticket)) continue
@@ -119,7 +129,8 @@ export class ConnectedTickets {
       since: this.since,
       ...(closed.length === 0 ? {} : { closed }),
       ...(heldFrom === undefined ? {} : { heldFrom }),
-      ...(this.ticks % PLACES_TICKS === 0 && this.heldTickets > 0 ? { places: true as const } : {}),
+      ...(this.heldTickets > 0 && !this.asksForAll ? { places: true as const } : {}),
+      ...(this.stepsDue || this.ticks % STEPS_TICKS === 0 ? { steps: true as const } : {}),
     }
   }
 
@@ -133,31 +144,31 @@ export class ConnectedTickets {
     for (const ticket of tickets) if (!this.known.has(ticket)) this.set(ticket, "not-waiting")
   }
 
-  /** The answer to a question. Returns the tickets to ask for, and what to push. */
-  answered(
-    answer: Heartbeat,
-    closed: ReadonlyArray<string>,
-  ): { readonly ask: ReadonlyArray<string>; readonly events: ReadonlyMap<string, PushEvent> } {
+  /** The answer to a question. Returns the tickets to ask for, whether the queue has more changes, and what to push. */
+  answered(answer: Heartbeat, closed: ReadonlyArray<string>): Answered {
     const { changes, tickets } = answer
     const queue = queueOf(answer)
     const events = new Map<string, PushEvent>()
     for (const ticket of closed) this.closed.delete(ticket)
-    const changed = changes?.changed.filter((ticket) => this.known.has(ticket)) ?? []
-    // nothing is shown of what they were
-    for (const ticket of changed) this.set(ticket, "not-waiting")
-    if (changes !== undefined) this.show(queue, changes.places, events)
     for (const entry of tickets) {
       this.set(entry.ticket, this.knownOf(entry))
       const event = this.eventOf(entry, queue)
-      if (event === undefined) events.delete(entry.ticket)
-      else events.set(entry.ticket, event)
+      if (event !== undefined) events.set(entry.ticket, event)
     }
-    // what the queue says that this gate holds and that is not connected to it
-    for (const ticket of changes?.held ?? []) if (!this.known.has(ticket)) this.closed.add(ticket)
     this.untold = changes === undefined
     this.since = changes?.until ?? NOTHING_KNOWN
-    const missed = changes?.lost === true && !this.resynchronises
-    return { ask: missed ? this.missed() : changed, events }
+    if (changes === undefined) return { ask: [], more: false, events }
+    const answered = new Set(tickets.map(({ ticket }) => ticket))
+    const ask = new Set(changes.changed.filter((ticket) => this.known.has(ticket) && !answered.has(ticket)))
+    // nothing is shown of what they were
+    for (const ticket of ask) this.set(ticket, "not-waiting")
+    this.stepsDue = changes.changed.length > 0
+    // without places everybody who waits was asked for, and is told all of it
+    if (changes.places === undefined) this.hindrances = hindrancesOf(queue)
+    else if (this.shownTick !== this.ticks || this.stepsDue) this.show(queue, changes.places, events, ask)
+    for (const ticket of changes.held) if (!this.known.has(ticket)) this.ghosts.add(ticket)
+    const missed = changes.lost && !this.resynchronises
+    return { ask: missed ? this.missed() : [...ask], more: changes.more, events }
   }
 
   /** Something may have been missed: returns all tickets. The next heartbeat asks for all, unless this one ends well. */
@@ -170,9 +181,21 @@ export class ConnectedTickets {
     return this.resynchronises && !this.untold
   }
 
+  /** The queue says that this gate holds nothing, although it does: the store has lost all. */
+  hasLostAll(holds: number | undefined): boolean {
+    return holds === 0 && this.heldTickets > 0 && !this.resynchronises
+  }
+
+  /** Whether nothing is known any more that the queue must be told of. */
+  isEmpty(): boolean {
+    return this.known.size === 0 && this.closed.size === 0
+  }
+
   /** A heartbeat ends, in which the queue said last that this gate holds so many tickets. */
   end(holds: number | undefined): void {
     this.resynchronises = false
+    for (const ticket of this.ghosts) if (!this.known.has(ticket)) this.closed.add(ticket)
+    this.ghosts.clear()
     this.miscounts = holds === undefined || holds === this.heldTickets ? 0 : this.miscounts + 1
     if (this.miscounts < MISCOUNTS) return
     this.miscounts = 0
@@ -191,9 +214,16 @@ export class ConnectedTickets {
     return isTerminal(state) ? endedEvent(state) : undefined
   }
 
-  /** Shows what a caller sees change: places, why nobody is called, and from time to time the estimate. */
-  private show(queue: Queue, places: QueueChanges["places"], events: Map<string, PushEvent>): void {
-    if (places === undefined && this.shownTick === this.ticks) return
+  /**
+   * Shows what a caller sees change: places, why nobody is called, and from time to time the estimate. What does not wait any more is added
+   * to the tickets to ask for.
+   */
+  private show(
+    queue: Queue,
+    places: NonNullable<QueueChanges["places"]>,
+    events: Map<string, PushEvent>,
+    ask: Set<string>,
+  ): void {
     this.shownTick = this.ticks
     const hindrances = hindrancesOf(queue)
     const toAll = hindrances !== this.hindrances
@@ -201,9 +231,15 @@ export class ConnectedTickets {
     const slots = this.slots()
     for (const [ticket, held] of this.known) {
       if (typeof held !== "object") continue
-      const place = places === undefined ? held.place : (placeIn(places, held) ?? held.place)
+      const place = placeIn(places, held)
+      if (place === undefined) {
+        this.set(ticket, "not-waiting")
+        events.delete(ticket)
+        ask.add(ticket)
+        continue
+      }
       const isDue = held.seq % REFRESH_TICKS === this.ticks % REFRESH_TICKS
-      if (place === held.place && place > SHOWN_AT_ONCE && !toAll && !isDue) continue
+      if (place === held.place && place > FIRST_PLACES && !toAll && !isDue) continue
       held.place = place
       events.set(ticket, positionEvent({ ...queue, position: place }, slots))
     }

@@ -1,9 +1,11 @@
 /** The heartbeat of this gate's tickets: keeps those present whose pages are connected, and pushes what their pages show. */
 
 import { Effect, Layer } from "effect"
+import { MAX_HELD_PER_STEP } from "../../fifo-queue/bounds.ts"
 import { FifoQueue, TICK_MILLIS } from "../../fifo-queue/FifoQueue.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { PushEvent } from "../../protocol/events.ts"
+import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
 import { Settings } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
@@ -14,10 +16,10 @@ import { ConnectedTickets } from "./connected-tickets.ts"
 import { runEvery } from "./run-every.ts"
 import { StoreOutage } from "./StoreOutage.ts"
 
-/** More are sent in further steps, each of which keeps the store for a few milliseconds. */
-const TICKETS_PER_STEP = 1_000
+/** More are sent in further steps, each of which keeps the store for some milliseconds. */
+const TICKETS_PER_STEP = 500
 /** A heartbeat asks at most so often for what has changed meanwhile; the next one goes on. */
-const MAX_ROUNDS = 10
+const MAX_ROUNDS = 25
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -36,19 +38,19 @@ export const layer = Layer.effectDiscard(
       ((events: Iterable<readonly [string, PushEvent]>) =>
         Effect.forEach(events, ([ticket, event]) => push.send(ticket, event), { discard: true }))
 
-    /** One step. Returns the tickets to ask for then, and how many this gate holds. */
+    /** One step. */
     const ask = Effect.fnUntraced(function* (
       at: CampaignContext,
       connected: ConnectedTickets,
       tickets: ReadonlyArray<string>,
       heldFrom?: number,
     ) {
-      const question = connected.question(TICKETS_PER_STEP, heldFrom)
+      const question = connected.question(TICKETS_PER_STEP - tickets.length, heldFrom)
       connected.asks(tickets)
       const answer = yield* steps.step(at, queue.heartbeat(at, tickets, question))
-      const { ask, events } = connected.answered(answer, question.closed ?? [])
+      const { ask, events, more } = connected.answered(answer, question.closed ?? [])
       yield* sendAll(events)
-      return { ask, holds: answer.changes?.holds, held: answer.changes?.held.length ?? 0 }
+      return { ask, more, holds: answer.changes?.holds, held: answer.changes?.held.length ?? 0 }
     })
     const heartbeatOf = Effect.fnUntraced(
       function* (at: CampaignContext, connected: ConnectedTickets, tickets: ReadonlyArray<string>) {
@@ -58,15 +60,17 @@ export const layer = Layer.effectDiscard(
         let heldFrom = connected.isResynchronising() ? 0 : undefined
         for (let round = 0; round < MAX_ROUNDS; round++) {
           const next: Array<string> = []
+          let more = false
           let from = 0
           do {
             const asked = yield* ask(at, connected, toAsk.slice(from, from + TICKETS_PER_STEP), heldFrom)
-            if (heldFrom !== undefined) heldFrom = asked.held === 0 ? undefined : heldFrom + asked.held
+            if (heldFrom !== undefined) heldFrom = asked.held < MAX_HELD_PER_STEP ? undefined : heldFrom + asked.held
             next.push(...asked.ask)
-            holds = asked.holds
+            ;({ holds, more } = asked)
             from += TICKETS_PER_STEP
           } while (from < toAsk.length || connected.hasClosed() || heldFrom !== undefined)
-          if (next.length === 0) break
+          if (next.length === 0 && connected.hasLostAll(holds)) next.push(...connected.missed())
+          if (next.length === 0 && !more) break
           toAsk = [...new Set(next)]
         }
         connected.end(holds)
@@ -75,11 +79,11 @@ export const layer = Layer.effectDiscard(
     )
 
     /** by the key of the campaign */
-    const known = new Map<string, ConnectedTickets>()
-    const connectedOf = (at: CampaignContext): ConnectedTickets => {
-      const connected = known.get(at.campaign) ?? new ConnectedTickets(() => at.slots)
-      known.set(at.campaign, connected)
-      return connected
+    const known = new Map<string, { readonly at: CampaignContext; readonly connected: ConnectedTickets }>()
+    const beat = (at: CampaignContext, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> => {
+      const { connected } = known.get(at.campaign) ?? { connected: new ConnectedTickets(() => at.slots) }
+      known.set(at.campaign, { at, connected })
+      return heartbeatOf(at, connected, tickets)
     }
     const heartbeat = Effect.gen(function* () {
       const now = yield* store.now
@@ -89,18 +93,34 @@ export const layer = Layer.effectDiscard(
       const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
       // campaigns without connections send an empty heartbeat, so that none of their tickets waits for this instance
       for (const campaign of campaigns.all) if (!byCampaign.has(campaign)) byCampaign.set(campaign, [])
+      const beats = [...byCampaign].flatMap(([campaign, theirs]) => {
+        if (campaign === undefined) return []
+        if ("at" in campaign) return [{ at: campaign.at, theirs, heard: Effect.void }]
+        return [{ at: steps.at(campaign), theirs, heard: Effect.sync(() => void steps.heartbeatAt.set(campaign, now)) }]
+      })
+      // a removed campaign is told of its last connection that closes, and then forgotten
+      const beating = new Set(beats.map(({ at }) => at.campaign))
+      for (const [key, { at, connected }] of known) {
+        if (beating.has(key)) continue
+        if (connected.isEmpty()) known.delete(key)
+        else beats.push({ at, theirs: [], heard: Effect.void })
+      }
       yield* Effect.forEach(
-        byCampaign,
-        ([campaign, theirs]) => {
-          if (campaign === undefined) return Effect.void
-          if ("at" in campaign) return heartbeatOf(campaign.at, connectedOf(campaign.at), theirs)
-          const at = steps.at(campaign)
-          return Effect.map(heartbeatOf(at, connectedOf(at), theirs), () => void steps.heartbeatAt.set(campaign, now))
-        },
+        beats,
+        // the store may refuse one campaign, or have lost its part of a Cluster; the others have their heartbeat
+        ({ at, heard, theirs }) =>
+          Effect.andThen(beat(at, theirs), heard).pipe(Effect.catchTag("StoreUnavailable", () => Effect.void)),
         { concurrency: "unbounded", discard: true },
       )
     })
-    // after a lost subscription the heartbeat runs at once, to push what was missed
-    yield* runEvery(TICK_MILLIS, "heartbeat", heartbeat, { wake: push.missed })
+    const missed =
+      push.missed &&
+      Effect.tap(push.missed, () =>
+        Effect.sync(() => {
+          for (const { connected } of known.values()) connected.missed()
+        }),
+      )
+    // after a lost subscription the heartbeat runs at once, and asks for all, to push what was missed
+    yield* runEvery(TICK_MILLIS, "heartbeat", heartbeat, { wake: missed })
   }),
 )

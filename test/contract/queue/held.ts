@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { MAX_CHANGES } from "../../../src/fifo-queue/rules/shared/changes.ts"
-import { FIRST_PLACES } from "../../../src/fifo-queue/rules/shared/order.ts"
+import { FIRST_PLACES } from "../../../src/fifo-queue/position.ts"
+import { MAX_CHANGES, MAX_CHANGES_PER_STEP } from "../../../src/fifo-queue/rules/shared/changes.ts"
 import { DEAD_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
 import { HELD, RELEASE_MILLIS, SILENT_HOLDER_MILLIS } from "../../../src/fifo-queue/rules/shared/presence.ts"
 import type { Bench } from "../../support/queue-bench.ts"
@@ -193,6 +193,7 @@ export const held = (test: QueueTest): void => {
       const again = yield* q.hold([], { since: told.changes?.until ?? 0 })
       assert.deepStrictEqual(again.changes, {
         until: told.changes?.until ?? 0,
+        more: false,
         holds: 1,
         lost: false,
         changed: [],
@@ -225,7 +226,7 @@ export const held = (test: QueueTest): void => {
         yield* q.waitTogether(all)
         const { changes } = yield* q.hold([])
         yield* q.end("session of first")
-        const { places } = (yield* q.hold([], { since: changes?.until ?? 0 })).changes ?? {}
+        const { places } = (yield* q.hold([], { since: changes?.until ?? 0, places: true })).changes ?? {}
         const line = [...q.state().waiting.values()].toSorted((a, b) => a - b)
         assert.deepStrictEqual(places?.first, line.slice(0, FIRST_PLACES))
         const steps = places?.steps ?? []
@@ -236,6 +237,44 @@ export const held = (test: QueueTest): void => {
           assert.isAtLeast(shown, index + 1)
           assert.isAtMost(shown, Math.ceil((index + 1) * 1.03))
         }
+      }),
+  )
+
+  test("a gate reads more changes than fit into one answer", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const all = ids(MAX_CHANGES_PER_STEP + 20)
+      yield* q.enter("first")
+      yield* q.waitTogether(all)
+      const since = (yield* q.hold(all)).changes?.until ?? 0
+      yield* q.hold([], { since, closed: all })
+      const one = (yield* q.hold([], { since })).changes
+      assert.deepStrictEqual([one?.more, one?.changed.length], [true, MAX_CHANGES_PER_STEP])
+      const two = (yield* q.hold([], { since: one?.until ?? 0 })).changes
+      assert.deepStrictEqual([two?.more, two?.changed.length], [false, 20])
+    }),
+  )
+
+  test(
+    "a ticket with a connection at a gate that holds nothing survives a release that comes late",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        yield* q.attach("t2")
+        yield* q.hold(["t2"])
+        q.on(q.there)
+        // an older gate, which knows times only
+        for (let passed = 0; passed < 2 * DEAD_MILLIS; passed += 2_000) {
+          yield* TestClock.adjust(2_000)
+          yield* q.attach("t2")
+          yield* q.heartbeat("t2")
+        }
+        yield* q.sweepShown((yield* q.now) - 1_000)
+        assert.deepStrictEqual(q.line(), ["t2"])
+        yield* q.heartbeat("t2")
+        yield* quiet(q, GRACE)
+        assert.deepStrictEqual(q.line(), ["t2"])
       }),
   )
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Heartbeat, HeartbeatEntry, QueueChanges } from "../../../src/fifo-queue/FifoQueue.ts"
 import { ConnectedTickets } from "../../../src/gatekeeper/background/connected-tickets.ts"
 
-const NOTHING: QueueChanges = { until: 7, holds: 0, lost: false, changed: [], held: [] }
+const NOTHING: QueueChanges = { until: 7, more: false, holds: 0, lost: false, changed: [], held: [] }
 
 const waiting = (ticket: string, seq: number, position = seq, elsewhere?: true): HeartbeatEntry => ({
   ticket,
@@ -125,7 +125,9 @@ describe("what a gate asks", () => {
 })
 
 describe("what a gate pushes", () => {
-  const places = { first: [3, 4, 8], steps: [104, 20, 106, 30] }
+  /** 3, 4, 8, and 97 more up to 105; then steps */
+  const first = [3, 4, 8, ...Array.from({ length: 97 }, (_, n) => n + 9)]
+  const places = { first, steps: [104, 120, 106, 130] }
 
   it("shows the first places as they are", () => {
     const { tick } = holding(waiting("a", 4, 40), waiting("b", 8, 1))
@@ -136,7 +138,7 @@ describe("what a gate pushes", () => {
   })
 
   it("shows behind them the place of the next step, which never grows", () => {
-    const { tick } = holding(waiting("a", 19, 140), waiting("b", 21, 105), waiting("c", 99, 150))
+    const { tick } = holding(waiting("a", 119, 140), waiting("b", 121, 105), waiting("c", 199, 150))
     expect(tick({ places }).shown).toEqual([["a", 104]])
   })
 
@@ -145,11 +147,26 @@ describe("what a gate pushes", () => {
     expect(tick({ places, changed: ["a"] }).shown).toEqual([])
   })
 
+  it("asks for a ticket that is not among the first places any more, and shows nothing of it", () => {
+    const { tick } = holding(waiting("a", 5, 40), waiting("b", 2, 1))
+    expect(tick({ places })).toMatchObject({ ask: ["a", "b"], shown: [] })
+    expect(tick({ places: { first: [], steps: [] } }).asked).toEqual(["a", "b"])
+  })
+
+  it("asks for the steps again after a change, since those of the answer may be older", () => {
+    const { tick } = holding(waiting("a", 119, 140))
+    expect(tick({ places, changed: ["of another gate"] }).question).not.toHaveProperty("steps")
+    expect(tick({ places }).question).toHaveProperty("steps", true)
+  })
+
   it("shows everybody at once why nobody is called, and the estimate once in half a minute", () => {
     const { tick } = holding(waiting("a", 200), waiting("b", 201), waiting("c", 216))
-    tick()
-    expect(tick({}, { disrupted: true }).shown.length).toBe(3)
-    const shown = Array.from({ length: 15 }, () => tick({}, { disrupted: true }).shown.map(([ticket]) => ticket)).flat()
+    const unmoved = { places: { first, steps: [] } }
+    tick(unmoved)
+    expect(tick(unmoved, { disrupted: true }).shown.length).toBe(3)
+    const shown = Array.from({ length: 15 }, () =>
+      tick(unmoved, { disrupted: true }).shown.map(([ticket]) => ticket),
+    ).flat()
     expect(shown.toSorted()).toEqual(["a", "b", "c"])
   })
 })

@@ -18,13 +18,18 @@ export const MAX_CHANGES_PER_STEP = 500
 export const noteChange = (s: Step, id: string): void => {
   const changed = s.db.hincrby(s.keys.meta, "changed", 1)
   s.db.zadd(s.keys.changes, changed, id)
-  if (changed % TRIM_EVERY === 0) s.db.zkeepLast(s.keys.changes, MAX_CHANGES)
+  if (changed % TRIM_EVERY !== 0) return
+  // damaged: later than the last change
+  s.db.zremrangebyscore(s.keys.changes, changed + 1, HIGHEST)
+  s.db.zkeepLast(s.keys.changes, MAX_CHANGES)
 }
 
 /** The changes after `since`. */
 export interface Changes {
   /** the last change among them */
   readonly until: number
+  /** there are more after it */
+  readonly more: boolean
   readonly ids: ReadonlyArray<string>
   /** some are not known any more */
   readonly lost: boolean
@@ -33,9 +38,10 @@ export interface Changes {
 export const changesSince = (s: Step, since: number): Changes => {
   const changed = meta(s, "changed")
   // the counter is behind when the store has lost it
-  if (changed < since || changed - since > MAX_CHANGES) return { until: changed, ids: [], lost: true }
-  if (changed === since) return { until: changed, ids: [], lost: false }
-  const ids = s.db.zrangebyscore(s.keys.changes, since + 1, HIGHEST, MAX_CHANGES_PER_STEP)
+  if (changed < since || changed - since > MAX_CHANGES) return { until: changed, more: false, ids: [], lost: true }
+  if (changed === since) return { until: changed, more: false, ids: [], lost: false }
+  const ids = s.db.zrangebyscore(s.keys.changes, since + 1, changed, MAX_CHANGES_PER_STEP)
   const last = ids[MAX_CHANGES_PER_STEP - 1]
-  return { until: last === undefined ? changed : (s.db.zscore(s.keys.changes, last) ?? changed), ids, lost: false }
+  const until = last === undefined ? changed : (s.db.zscore(s.keys.changes, last) ?? changed)
+  return { until, more: until < changed, ids, lost: false }
 }

@@ -9,11 +9,9 @@
  * Not where networks have shares (`fair-places.ts`), because a place does not follow from the order alone there.
  */
 import { encode } from "../../../store/rules/native.ts"
-import { positionAt } from "../../position.ts"
+import { FIRST_PLACES, positionAt } from "../../position.ts"
 import type { Step } from "./step.ts"
 
-/** So many places are exact. */
-export const FIRST_PLACES = 100
 /** The distance of two steps, as a part of the place. */
 const STEP = 0.02
 /** How long steps are used again, also by other gates (ms): a heartbeat. */

@@ -16,13 +16,15 @@
  *   could not send a heartbeat either.
  * - Whoever takes a ticket from a gate, or lets go of one, notes it as changed, so that another gate with a connection of it holds it.
  */
-import { HIGHEST, textOf } from "../../../store/rules/native.ts"
+import { HIGHEST, LOWEST, textOf } from "../../../store/rules/native.ts"
 import { noteChange } from "./changes.ts"
 import { DEAD_MILLIS, isGracePeriod } from "./outage.ts"
 import type { Step } from "./step.ts"
 
 /** Above every time; with a gate's number still a whole number that Redis keeps exactly. */
 export const HELD: number = 2 ** 52
+/** Every gate's number is below. */
+const HOLDERS: number = 2 ** 48
 /** A gate that has sent no heartbeat for this long (ms) does not keep others from its tickets: three heartbeats. */
 export const SILENT_HOLDER_MILLIS = 6_000
 /** Within this time (ms) after its last heartbeat another gate takes over the tickets of a dead gate that have come to it. */
@@ -104,27 +106,39 @@ export const letGoOfAll = (s: Step): boolean => {
   return false
 }
 
+/** When the last heartbeat of a gate is too old, or not known: until when its tickets are present then. Undefined while the gate lives. */
+const releasedUntil = (s: Step, heardAt: number | undefined): number | undefined => {
+  const { context, now } = s
+  // one in the future was noted before a clock was set back
+  if (heardAt === undefined || heardAt > now + DEAD_MILLIS) return now + context.seenMillis
+  if (heardAt >= now - RELEASE_MILLIS) return undefined
+  const until = heardAt + Math.max(context.seenMillis + TAKE_OVER_MILLIS, DEAD_MILLIS)
+  // however late the release is: a gate with a connection of the ticket has its heartbeat first
+  return Math.max(until, now + DEAD_MILLIS - RELEASE_MILLIS)
+}
+
 /** Releases what silent gates hold. True when there is more. */
 export const releaseSilent = (s: Step): boolean => {
-  const { context, db, keys, now } = s
+  const { db, keys, now } = s
   if (isGracePeriod(s)) return false
   let from = HELD
-  for (;;) {
+  for (let visited = 0; visited < MAX_RELEASED_PER_STEP; visited++) {
     const next = db.zrangebyscore(keys.presence, from, HIGHEST, 1)[0]
-    if (next === undefined) return false
-    const score = db.zscore(keys.presence, next) ?? from
-    const heardAt = heartbeatOf(s, score)
-    // one in the future was noted before a clock was set back
-    if (heardAt === undefined || heardAt < now - RELEASE_MILLIS || heardAt > now + DEAD_MILLIS) {
-      const ids = db.zrangebyscore(keys.presence, score, score, MAX_RELEASED_PER_STEP)
-      const until =
-        heardAt === undefined || heardAt > now
-          ? now + context.seenMillis
-          : heardAt + Math.max(context.seenMillis + TAKE_OVER_MILLIS, DEAD_MILLIS)
-      letGoAt(s, ids, until)
-      if (ids.length === MAX_RELEASED_PER_STEP) return true
-      db.zrem(keys.holders, textOf(score - HELD))
+    if (next === undefined) {
+      db.zremrangebyscore(keys.holders, LOWEST, now - DEAD_MILLIS - 1)
+      return false
     }
-    from = score + 1
+    const score = db.zscore(keys.presence, next) ?? from
+    const ids = score < HELD + HOLDERS ? db.zrangebyscore(keys.presence, score, score, MAX_RELEASED_PER_STEP) : []
+    if (ids.length === 0) {
+      // no gate has such a number: the score is damaged
+      letGoAt(s, [next], now + s.context.seenMillis)
+    } else {
+      const until = releasedUntil(s, heartbeatOf(s, score))
+      if (until !== undefined) letGoAt(s, ids, until)
+      if (until !== undefined && ids.length === MAX_RELEASED_PER_STEP) return true
+      from = score + 1
+    }
   }
+  return true
 }
