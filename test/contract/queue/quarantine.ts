@@ -155,6 +155,21 @@ export const quarantine = (test: QueueTest): void => {
     assert.strictEqual(yield* b.bind(id, admitted._tag === "starting" ? admitted.lease : ""), "live")
   })
 
+  test(
+    "a presence that is neither a time nor a gate's number ends no sweep, and its ticket keeps the place",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        const b = yield* bench(q)
+        yield* live(b, "t1")
+        for (const id of ["t2", "t3", "t4"]) yield* b.admit(id)
+        yield* b.sweep
+        yield* b.put("presence", "t2", "Infinity", "t3", 2 ** 53, "t4", 2 ** 53 - 1)
+        assert.isFalse((yield* b.sweep).more)
+        for (const id of ["t2", "t3", "t4"]) assert.strictEqual((yield* b.attach(id))._tag, "waiting")
+      }),
+  )
+
   test("an id without a ticket at the head of the queue does not stop a webhook", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)

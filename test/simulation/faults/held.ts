@@ -1,6 +1,6 @@
 /** Faults in what gates hold: presence by gate, what a gate is told of changes, and the places that it shows. */
 import { HELD } from "../../../src/fifo-queue/rules/shared/presence.ts"
-import { everywhere, queue, tampered } from "../tampering.ts"
+import { queue, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
 export const heldFaults: ReadonlyArray<Planted> = [
@@ -42,39 +42,12 @@ export const heldFaults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "no change is noted",
-    rule: everywhere((name) =>
-      tampered(name, (db, s) => ({
-        hincrby: (key, field, by) => (field === "changed" ? 0 : db.hincrby(key, field, by)),
-        zadd: (key, score, member) => (key === s.keys.changes ? undefined : db.zadd(key, score, member)),
-      })),
-    ),
-  },
-  {
-    name: "a gate is not told what has changed",
-    rule: queue("heartbeat", (_s, _call, real) => {
-      const { result, ...rest } = real()
-      if (result.changes === undefined) return { ...rest, result }
-      const { changed: _changed, ...changes } = result.changes
-      return { ...rest, result: { ...result, changes } }
-    }),
-  },
-  {
     name: "the first places are told in another order",
     rule: queue("heartbeat", (_s, _call, real) => {
       const { result, ...rest } = real()
       if (result.changes?.first === undefined) return { ...rest, result }
       const first = [0, ...result.changes.first]
       return { ...rest, result: { ...result, changes: { ...result.changes, first } } }
-    }),
-  },
-  {
-    name: "places are told once only",
-    rule: queue("heartbeat", (_s, _call, real) => {
-      const { result, ...rest } = real()
-      if (result.changes === undefined) return { ...rest, result }
-      const { first: _first, ...changes } = result.changes
-      return { ...rest, result: { ...result, changes } }
     }),
   },
   {
