@@ -29,6 +29,8 @@ const HOLDERS_AT_MOST = 6
 const CONNECT_AT_ONCE = 1_000
 /** Until everything that a new connection causes is done. */
 const SETTLE_MILLIS = 10_000
+/** And for each caller: the gates ask once for each of their new tickets, some 10,000 a second on a busy machine (ms). */
+const SETTLE_MILLIS_PER_CALLER = 0.1
 
 /** Gates that can be filled. */
 interface Gates {
@@ -163,7 +165,7 @@ const measure = async (root: string, size: number, seconds: number, held: boolea
       await sleep(SETTLE_MILLIS)
       const idle = await costOver(redis, gates, Math.min(seconds, 30))
       await gates.fill(size)
-      await sleep(SETTLE_MILLIS)
+      await sleep(SETTLE_MILLIS + size * SETTLE_MILLIS_PER_CALLER)
       const waiting = Number(await redis.command("EVAL", WAITING, "0"))
       if (waiting !== size) throw new Error(`${waiting} callers wait, not ${size}`)
       const full = await costOver(redis, gates, seconds)

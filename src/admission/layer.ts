@@ -113,10 +113,12 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Ta
               const stepped = stepResultOf(answer, at.campaign)
               const { result } = stepped
               if (result._tag === "refused") return Effect.fail(refusal(result.usage))
-              const { near, shadow } = result
+              if (result.near === undefined && result.shadow === undefined)
+                return Effect.succeed({ ...stepped, result })
+              const { near, shadow, ...admitted } = result
               return Effect.succeed({
                 ...stepped,
-                result,
+                result: admitted,
                 ...(near === undefined ? {} : { near }),
                 ...(shadow === undefined ? {} : { shadow }),
               })

@@ -38,6 +38,8 @@ describe("round trips to Redis", () => {
     await monitor.sees("queue.sweep")
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
     assert.deepStrictEqual((await b.sessionEnded("conversation-1")).json, { released: true })
+    // an instance without connections sends no heartbeat but its first
+    await eventually("the first heartbeats", async () => (await monitor.lines("queue.heartbeat")).length >= 2)
     await monitor.take()
   })
 

@@ -186,9 +186,9 @@ export class ConnectedTickets {
     return holds === 0 && this.heldTickets > 0 && !this.resynchronises
   }
 
-  /** Whether nothing is known any more that the queue must be told of. */
-  isEmpty(): boolean {
-    return this.known.size === 0 && this.closed.size === 0
+  /** Whether the queue has nothing to learn of this gate, and the gate nothing to ask. */
+  isIdle(): boolean {
+    return this.known.size === 0 && this.closed.size === 0 && !this.resynchronises
   }
 
   /** A heartbeat ends, in which the queue said last that this gate holds so many tickets. */

@@ -54,6 +54,7 @@ export const layer = Layer.effectDiscard(
     })
     const heartbeatOf = Effect.fnUntraced(
       function* (at: CampaignContext, connected: ConnectedTickets, tickets: ReadonlyArray<string>) {
+        if (tickets.length === 0 && connected.isIdle()) return
         let toAsk = connected.begin(tickets, asksForAll)
         let holds: number | undefined
         /** where the next page of all that this gate holds begins, while there is one */
@@ -102,7 +103,7 @@ export const layer = Layer.effectDiscard(
       const beating = new Set(beats.map(({ at }) => at.campaign))
       for (const [key, { at, connected }] of known) {
         if (beating.has(key)) continue
-        if (connected.isEmpty()) known.delete(key)
+        if (connected.isIdle()) known.delete(key)
         else beats.push({ at, theirs: [], heard: Effect.void })
       }
       yield* Effect.forEach(
