@@ -4,13 +4,14 @@ import { createConnection } from "node:net"
 /**
  * Sends the bytes, waits a moment for an answer, and ends the connection's own half then.
  *
+ * @param serverCloses the server is asked to close the connection after its last answer, so this side waits for that
  * @returns everything that was answered, as Latin-1
  */
-export const exchange = (port: number, bytes: Buffer | string): Promise<string> =>
+export const exchange = (port: number, bytes: Buffer | string, serverCloses = false): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = createConnection({ host: "127.0.0.1", port })
     let answered = ""
-    const timer = setTimeout(() => socket.end(), 250)
+    const timer = serverCloses ? undefined : setTimeout(() => socket.end(), 250)
     socket.setTimeout(20_000, () => socket.destroy(new Error("the server neither answers nor closes")))
     socket.on("data", (chunk) => {
       answered += chunk.toString("latin1")

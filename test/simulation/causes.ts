@@ -195,10 +195,13 @@ const wrongHold = (step: Carried, id: string, was: number): string | undefined =
   return was >= HELD && !isSilent(step, was) ? "taken from a gate that lives" : undefined
 }
 
-/** What is wrong when a gate does not hold a ticket any more, which is present for a time now. */
-const wrongRelease = (step: Carried, id: string, was: number): string | undefined => {
-  if (step.name === "heartbeat" && step.call.closed?.includes(id) === true) return undefined
-  if (step.name === "gateGone") return undefined
+/** What is wrong when a gate does not hold a ticket any more, which is present until a time now. */
+const wrongRelease = (step: Carried, id: string, was: number, until: number): string | undefined => {
+  const isClosed = step.name === "heartbeat" && step.call.closed?.includes(id) === true
+  if (isClosed || step.name === "gateGone") {
+    return until < step.now + step.graceMillis ? "absent before its grace is over" : undefined
+  }
+  if (until < step.now) return "absent at once"
   return ["sweep", "attach", "heartbeat"].includes(step.name) && isSilent(step, was) ? undefined : "let go of"
 }
 
@@ -226,7 +229,7 @@ const presence = (step: Carried, wrong: Array<string>): void => {
       continue
     }
     if (was >= HELD) {
-      const why = wrongRelease(step, id, was)
+      const why = wrongRelease(step, id, was, until)
       if (why !== undefined) wrong.push(`${step.name} made ${id} ${why}`)
       continue
     }

@@ -16,7 +16,8 @@ describe("the simulation detects that", () => {
   it.each(rotating(faults, FAULTS).map((planted) => [planted.name, planted] as const))(
     "%s",
     {
-      timeout: 120_000,
+      // where the recorded history is out of date, all are played
+      timeout: 600_000,
     },
     (_, planted) => {
       const found = find(planted)

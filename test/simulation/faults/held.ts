@@ -35,13 +35,6 @@ export const heldFaults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a gate that stops holds its tickets for ever",
-    rule: queue("gateGone", (s) => {
-      s.db.zrem(s.keys.gates, s.context.instance)
-      return { result: false }
-    }),
-  },
-  {
     name: "the first places are told in another order",
     rule: queue("heartbeat", (_s, _call, real) => {
       const { result, ...rest } = real()
