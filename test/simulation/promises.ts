@@ -9,6 +9,7 @@ import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { WANT_MILLIS } from "../../src/fifo-queue/rules/shared/account.ts"
 import { MAX_PARK_MILLIS } from "../../src/fifo-queue/rules/shared/call-next.ts"
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/fifo-queue/rules/shared/outage.ts"
+import { HELD, RELEASE_MILLIS, SILENT_HOLDER_MILLIS } from "../../src/fifo-queue/rules/shared/presence.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/background/StoreOutage.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background/sweep.ts"
@@ -52,6 +53,8 @@ export class Promises {
   private servedAt = 0
   /** the place of each waiting ticket, and since when it has it */
   private readonly placed = new Map<string, { readonly place: number; readonly since: number }>()
+  /** until when a ticket is kept that a silent gate holds: its caller came to another gate, and left before that one held it */
+  private readonly heldUntil = new Map<string, number>()
   /** since when each ticket waits without interruption */
   private readonly waitsSince = new Map<string, number>()
   private readonly hindrances: Hindrances
@@ -89,6 +92,7 @@ export class Promises {
     const { now } = kernel
     const { leases, presence, waiting } = state
     this.noteFree(state)
+    this.noteHeld(state)
     for (const id of this.waitsSince.keys()) if (!waiting.has(id)) this.waitsSince.delete(id)
     for (const id of waiting.keys()) if (!this.waitsSince.has(id)) this.waitsSince.set(id, now)
     if (this.world.gates.some((gate) => gate?.servesCampaign(this.name) === true && gate.process.alive))
@@ -124,9 +128,10 @@ export class Promises {
         // a caller who returns to a place is present again
         const since = Math.max(this.ledger.signedAt(id), this.waitsSince.get(id) ?? 0)
         const seen = connected.has(id) ? now : Math.max(since, returned)
+        const held = this.heldUntil.get(id) ?? 0
         // a poll keeps its ticket present for up to half a grace longer
         const grace = plan.graceSeconds * 1500 + TICK_MILLIS
-        const due = this.absentSince(state, gate, id, seen + grace + UNDER_WAY_MILLIS)
+        const due = this.absentSince(state, gate, id, Math.max(seen + grace + UNDER_WAY_MILLIS, held))
         if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} waits, and its holder is gone`)
       }
     }
@@ -142,6 +147,18 @@ export class Promises {
     }
     this.notePlaces(state)
     this.tellings(state)
+  }
+
+  private noteHeld({ holders, presence, waiting }: QueueState): void {
+    const { kernel, plan } = this.world
+    for (const id of this.heldUntil.keys()) if (!waiting.has(id)) this.heldUntil.delete(id)
+    for (const [id, score] of presence) {
+      const heardAt = holders.get(String(score - HELD))
+      if (heardAt === undefined || kernel.now - heardAt <= SILENT_HOLDER_MILLIS) continue
+      // released before the gate is dead, with time for the heartbeat of another one
+      const kept = Math.max(DEAD_MILLIS, plan.graceSeconds * 1000 + 2 * SILENT_HOLDER_MILLIS)
+      this.heldUntil.set(id, heardAt + kept + DEAD_MILLIS - RELEASE_MILLIS)
+    }
   }
 
   private notePlaces({ waiting }: QueueState): void {
