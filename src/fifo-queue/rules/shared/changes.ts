@@ -3,7 +3,7 @@
  * changes; `changes` has the ids of the last ones by that counter, each once. An id is noted when its ticket begins to wait again or
  * ceases to wait, and when the gate that holds its connection must look at its presence. A newcomer is not: no gate knows it yet.
  *
- * Older gates note nothing. A gate finds their changes by what it holds (`../heartbeat.ts`).
+ * Older gates note nothing. A gate finds their changes by the first places and by how many tickets it holds (`../heartbeat.ts`).
  */
 import { HIGHEST } from "../../../store/rules/native.ts"
 import { meta, type Step } from "./step.ts"
