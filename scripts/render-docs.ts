@@ -14,7 +14,16 @@ const source = join(import.meta.dirname, "../src/docs")
 const tokens = join(import.meta.dirname, "../src/web/shared/styles/tokens.css")
 
 /** The documents in the order in which pages list them. */
-export const DOCUMENTS = ["configuration", "wire", "embedding", "operating", "promises", "platform", "vendors"] as const
+export const DOCUMENTS = [
+  "configuration",
+  "wire",
+  "embedding",
+  "control",
+  "operating",
+  "promises",
+  "platform",
+  "vendors",
+] as const
 export type DocumentName = (typeof DOCUMENTS)[number]
 
 export const readDocument = (name: DocumentName): string => readFileSync(join(source, `${name}.md`), "utf8")

@@ -16,7 +16,7 @@ const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice
 Any other path is answered with 404 \`not_found\`, and any other method of a path with 405 \`method_not_allowed\` and \`Allow\`.
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
-Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · [Embedding](docs/embedding) ·
+Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · [Embedding](docs/embedding) · [Control](docs/control) ·
 [Operating](docs/operating) · [Promises](docs/promises) · [Local platform](docs/platform) · [Vendors](docs/vendors)`
 
 /** The whole API, for the documentation. */
