@@ -11,6 +11,7 @@ import { type PlatformError, unavailable } from "../errors.ts"
 import type { SessionState, WebSession } from "../model.ts"
 import { type Call, START_TIMEOUT_MILLIS } from "../requests/transport.ts"
 import { addressOf, goesToGate } from "../shared/broken-settings.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 import { expiryOf, newSessionId } from "../shared/own-session.ts"
 import {
   checkAgent,
@@ -21,7 +22,6 @@ import {
   unknownState,
   vendorEndpoint,
 } from "../shared/vendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
 import type { DailySettings } from "./settings.ts"
 
 /** How far a webhook's time may differ (ms). */

@@ -1,7 +1,7 @@
 /** Daily's API in memory, with its webhooks: a meeting begins when a page joins a room; the room exists until it is deleted or expires. */
 
 import { type FakeVendor, fakeApi, field, type VendorAnswer, type VendorRequest } from "../../testing/FakeVendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 
 const KEY = "key-of-the-fake-daily"
 const SECRET = Buffer.from("webhook secret of the fake Daily").toString("base64")

@@ -15,6 +15,7 @@ import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, longerThanSlot } from "../shared/broken-settings.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 import {
   checkAgent,
   isNotFound,
@@ -26,7 +27,6 @@ import {
   unknownState,
   vendorEndpoint,
 } from "../shared/vendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
 import type { ElevenLabsSettings } from "./settings.ts"
 
 /** How long a signed address may be opened (s). */

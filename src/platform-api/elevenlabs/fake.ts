@@ -1,7 +1,7 @@
 /** The API of ElevenLabs Agents in memory, with its webhooks. A conversation is in its history once a page has opened it. */
 
 import { type FakeVendor, fakeApi, fakeCalls, type VendorAnswer, type VendorRequest } from "../../testing/FakeVendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 
 const KEY = "key-of-the-fake-elevenlabs"
 const SECRET = "webhook-secret-of-the-fake-elevenlabs"

@@ -13,6 +13,7 @@ import { PlatformError, RequestRefused } from "../errors.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 import { newSessionId } from "../shared/own-session.ts"
 import {
   chosenIn,
@@ -25,7 +26,7 @@ import {
   unknownState,
   vendorEndpoint,
 } from "../shared/vendor.ts"
-import { hmacSha256, timeRefusal } from "../webhooks/signatures.ts"
+import { timeRefusal } from "../webhooks/times.ts"
 import type { GenericSettings } from "./settings.ts"
 import { filled, isElsewhere, pathOf, textAt } from "./templates.ts"
 

@@ -8,7 +8,7 @@ import {
   type VendorAnswer,
   type VendorRequest,
 } from "../../testing/FakeVendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 
 const KEY = "key-of-the-fake-vendor"
 const SECRET = "webhook-secret-of-the-fake-vendor"

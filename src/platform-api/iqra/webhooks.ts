@@ -10,7 +10,7 @@ import { equalsAny } from "../../lib/equal.ts"
 import { isLoopback } from "../../lib/ip/loopback.ts"
 import { sign } from "../../lib/standard-webhooks.ts"
 import type { SettingsTree } from "../../settings/Settings.ts"
-import { TOLERANCE_MILLIS } from "../webhooks/signatures.ts"
+import { TOLERANCE_MILLIS } from "../webhooks/times.ts"
 
 export interface SignedRequest {
   readonly apiToken: string | undefined

@@ -1,7 +1,7 @@
 /** A LiveKit server in memory: rooms open when a page joins with its token, and close with a signed `room_finished`. */
 
 import { type FakeVendor, fakeApi, field, type VendorAnswer, type VendorRequest } from "../../testing/FakeVendor.ts"
-import { sha256 } from "../webhooks/signatures.ts"
+import { sha256 } from "../shared/digests.ts"
 import { signJwt, verifyJwt } from "./jwt.ts"
 
 const KEY = "APIfakeLiveKit"

@@ -4,7 +4,7 @@
  */
 import { Option, Schema } from "effect"
 import { equal } from "../../lib/equal.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 
 /** How far the clocks of signer and verifier may differ (s). */
 export const LEEWAY_SECONDS = 60

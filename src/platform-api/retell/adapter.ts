@@ -12,6 +12,7 @@ import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, joinsTooLate, webhookElsewhere } from "../shared/broken-settings.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 import { makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
@@ -28,7 +29,7 @@ import {
   stateOf,
   vendorEndpoint,
 } from "../shared/vendor.ts"
-import { hmacSha256, TOLERANCE_MILLIS } from "../webhooks/signatures.ts"
+import { TOLERANCE_MILLIS } from "../webhooks/times.ts"
 import type { RetellSettings } from "./settings.ts"
 
 /** Retell's bounds of a call's length (ms). */

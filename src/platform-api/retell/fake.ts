@@ -9,7 +9,7 @@ import {
   type VendorAnswer,
   type VendorRequest,
 } from "../../testing/FakeVendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 
 const KEY = "key_of_the_fake_retell"
 const AGENT = "agent_fake"

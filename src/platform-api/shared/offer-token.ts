@@ -6,7 +6,7 @@
  * others.
  */
 import { randomBytes } from "node:crypto"
-import { sha256 } from "../webhooks/signatures.ts"
+import { sha256 } from "./digests.ts"
 
 const TOKEN = /^ek_voicegate_(\d{10,11})_[\w-]{32}$/
 const SESSION = /^voicegate-offer-(\d{10,11})-[\w-]{22}$/

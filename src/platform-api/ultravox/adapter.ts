@@ -12,6 +12,7 @@ import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, goesToGate } from "../shared/broken-settings.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
@@ -30,7 +31,7 @@ import {
   vendorEndpoint,
 } from "../shared/vendor.ts"
 import type { VendorFailure } from "../shared/vendor-answer.ts"
-import { hmacSha256, TOLERANCE_MILLIS } from "../webhooks/signatures.ts"
+import { TOLERANCE_MILLIS } from "../webhooks/times.ts"
 import type { UltravoxSettings } from "./settings.ts"
 
 /**

@@ -9,7 +9,7 @@ import {
   type VendorAnswer,
   type VendorRequest,
 } from "../../testing/FakeVendor.ts"
-import { hmacSha256 } from "../webhooks/signatures.ts"
+import { hmacSha256 } from "../shared/digests.ts"
 
 const KEY = "private-key-of-the-fake-vapi"
 const SECRET = "webhook-secret-of-the-fake-vapi"

@@ -8,7 +8,7 @@
 import { createHmac } from "node:crypto"
 import { equal } from "../../lib/equal.ts"
 import type { VendorWebhook, Webhooks } from "../adapter.ts"
-import { timeRefusal } from "../webhooks/signatures.ts"
+import { timeRefusal } from "../webhooks/times.ts"
 
 type Headers = VendorWebhook["headers"]
 

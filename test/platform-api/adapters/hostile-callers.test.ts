@@ -10,8 +10,8 @@ import { makeFakeElevenLabs } from "../../../src/platform-api/elevenlabs/fake.ts
 import { makeFakeGeneric } from "../../../src/platform-api/generic/fake.ts"
 import { makeFakeLiveKit } from "../../../src/platform-api/livekit/fake.ts"
 import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
+import { hmacSha256 } from "../../../src/platform-api/shared/digests.ts"
 import { makeFakeVapi } from "../../../src/platform-api/vapi/fake.ts"
-import { hmacSha256 } from "../../../src/platform-api/webhooks/signatures.ts"
 import { ask, initiate, joined, stateOf, subjectOf, vendorTest, waits } from "./rig.ts"
 
 const generic = subjectOf("generic", makeFakeGeneric)

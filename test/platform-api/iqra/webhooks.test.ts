@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Redacted } from "effect"
 import { sign } from "../../../src/lib/standard-webhooks.ts"
 import { type SignedRequest, sessionIdsOf, verifyWebhook } from "../../../src/platform-api/iqra/webhooks.ts"
-import { TOLERANCE_MILLIS } from "../../../src/platform-api/webhooks/signatures.ts"
+import { TOLERANCE_MILLIS } from "../../../src/platform-api/webhooks/times.ts"
 
 const TOLERANCE_SECONDS = TOLERANCE_MILLIS / 1000
 

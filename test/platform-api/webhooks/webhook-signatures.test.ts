@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
 import { makeAdapter } from "../../../src/platform-api/adapters.ts"
-import { hmacSha256 } from "../../../src/platform-api/webhooks/signatures.ts"
+import { hmacSha256 } from "../../../src/platform-api/shared/digests.ts"
 import { treeOf } from "../../settings/support.ts"
 
 const NOW = Date.parse("2027-01-15T08:00:00Z")

@@ -1,12 +1,4 @@
-/** Digests with which vendors sign their webhooks and tokens. */
-import { createHash, createHmac } from "node:crypto"
-
-type Encoding = "hex" | "base64" | "base64url"
-
-export const sha256 = (text: string, encoding: Encoding): string => createHash("sha256").update(text).digest(encoding)
-
-export const hmacSha256 = (key: string | Buffer, text: string, encoding: Encoding): string =>
-  createHmac("sha256", key).update(text).digest(encoding)
+/** The time of a webhook's signature: one that was recorded long ago is refused, so that it cannot be sent again. */
 
 /** How far the time of a signature may differ from the store's (ms); Standard Webhooks recommends 5 minutes. */
 export const TOLERANCE_MILLIS: number = 5 * 60_000
