@@ -54,8 +54,8 @@ export type WebhookMeaning =
   /** It does not have the vendor's documented shape. */
   | { readonly _tag: "malformed" }
 
-/** How an adapter authenticates and reads its vendor's webhooks. */
-export interface Webhooks {
+/** How the webhooks of a vendor are authenticated: `<vendor>/webhooks.ts`. */
+export interface Authentication {
   /**
    * Why a webhook is refused whatever its body is, naming the header: its body is then not read. Undefined if the body is needed. Without
    * this function, every body is read.
@@ -65,6 +65,10 @@ export interface Webhooks {
   readonly proof?: string
   /** Returns why a webhook is refused, naming the setting to check; undefined if it is authentic. `now` is in ms since 1970. */
   readonly verify: (webhook: VendorWebhook, now: number) => string | undefined
+}
+
+/** How an adapter authenticates and reads its vendor's webhooks. */
+export interface Webhooks extends Authentication {
   /** Reads the parsed body of an authentic webhook. */
   readonly ended: (body: unknown) => WebhookMeaning
 }

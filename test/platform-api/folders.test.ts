@@ -7,6 +7,9 @@ import { DEFAULT_PLATFORM, PLATFORMS, VENDORS } from "../../src/platform-api/ven
 const source = join(import.meta.dirname, "../../src")
 const vendors: ReadonlyArray<string> = VENDORS.map(({ platform }) => platform)
 
+const codeOf = (file: string): string =>
+  readFileSync(join(source, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
+
 /** The platforms whose folder has a file of this name. */
 const having = (file: string): ReadonlyArray<string> =>
   globSync(`*/${file}`, { cwd: join(source, "platform-api") }).map((path) => dirname(path))
@@ -20,6 +23,14 @@ describe("the folder of a vendor in src/platform-api", () => {
   it("has settings, rows and a section of the documents", () => {
     for (const file of ["settings.ts", "rows.ts", "section.md"])
       assert.sameMembers([...having(file)], [...vendors], file)
+  })
+
+  it("has the check of its webhooks in a file of that name, where its adapter reads webhooks", () => {
+    const reading = having("adapter.ts").filter((platform) =>
+      codeOf(`platform-api/${platform}/adapter.ts`).includes("webhooks: "),
+    )
+    // the default platform's webhooks have an address and secrets of the whole gate
+    assert.sameMembers([...having("webhooks.ts")], [...reading, DEFAULT_PLATFORM])
   })
 
   it("has a part for pages where the list of those parts names it", () => {
@@ -43,10 +54,7 @@ describe("the folder of a vendor in src/platform-api", () => {
       (file) => !LISTS.includes(file) && !vendors.includes(basename(dirname(file))) && !file.endsWith(".generated.ts"),
     )
     assert.isAbove(files.length, 500)
-    const naming = files.filter((file) => {
-      const code = readFileSync(join(source, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
-      return names.test(code.replaceAll(OTHER, ""))
-    })
+    const naming = files.filter((file) => names.test(codeOf(file).replaceAll(OTHER, "")))
     assert.deepStrictEqual(naming, [])
     assert.notInclude(vendors, DEFAULT_PLATFORM)
   })

@@ -57,15 +57,15 @@ describe("a secret", () => {
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
       "http/console/ConsoleToken.ts",
-      "platform-api/cartesia/adapter.ts",
-      "platform-api/daily/adapter.ts",
-      "platform-api/elevenlabs/adapter.ts",
-      "platform-api/generic/adapter.ts",
+      "platform-api/cartesia/webhooks.ts",
+      "platform-api/daily/webhooks.ts",
+      "platform-api/elevenlabs/webhooks.ts",
+      "platform-api/generic/webhooks.ts",
       "platform-api/iqra/webhooks.ts",
-      "platform-api/livekit/adapter.ts",
       "platform-api/livekit/jwt.ts",
-      "platform-api/retell/adapter.ts",
-      "platform-api/ultravox/adapter.ts",
+      "platform-api/livekit/webhooks.ts",
+      "platform-api/retell/webhooks.ts",
+      "platform-api/ultravox/webhooks.ts",
       "platform-api/vapi/webhooks.ts",
     ])
   })

@@ -5,9 +5,8 @@
  */
 
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/request.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
+import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import type { Call } from "../requests/transport.ts"
 import { expiryOf, newSessionId } from "../shared/own-session.ts"
@@ -25,6 +24,7 @@ import {
   vendorEndpoint,
 } from "../shared/vendor.ts"
 import type { CartesiaSettings } from "./settings.ts"
+import { cartesiaAuthentication } from "./webhooks.ts"
 
 /** The version of the API that has these shapes. */
 const VERSION = "2026-08-14"
@@ -54,7 +54,6 @@ export const cartesia = (
   { AgentId, ApiKey, BaseUrl, WebhookSecret }: CartesiaSettings,
   { campaign, lifetimeSeconds, send }: AdapterContext,
 ): Adapter => {
-  const secret = Redacted.value(WebhookSecret)
   const endpoint = vendorEndpoint({
     vendor: "Cartesia",
     campaign,
@@ -83,9 +82,6 @@ export const cartesia = (
     }
     return session
   })
-
-  const refuses = (headers: VendorWebhook["headers"]): string | undefined =>
-    equal(headers["x-webhook-secret"] ?? "", secret) ? undefined : "x-webhook-secret: It is not Cartesia.WebhookSecret."
 
   const recentCalls = makeRecentCalls(
     (_, after) => {
@@ -125,9 +121,7 @@ export const cartesia = (
     status,
     pageEnds: ({ sessionIds: [id = ""] }) => expiryOf(id) ?? 0,
     webhooks: {
-      refuses,
-      // the header proves it, whatever the body is
-      verify: ({ headers }) => refuses(headers),
+      ...cartesiaAuthentication(Redacted.value(WebhookSecret)),
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }

@@ -5,13 +5,11 @@
  * The room's name says which agent is wanted and when the token expires, because a token may be used again until then.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
+import type { Adapter, AdapterContext } from "../adapter.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import type { SessionState, WebSession } from "../model.ts"
 import { type Call, START_TIMEOUT_MILLIS } from "../requests/transport.ts"
 import { addressOf, goesToGate } from "../shared/broken-settings.ts"
-import { hmacSha256 } from "../shared/digests.ts"
 import { expiryOf, newSessionId } from "../shared/own-session.ts"
 import {
   checkAgent,
@@ -23,11 +21,7 @@ import {
   vendorEndpoint,
 } from "../shared/vendor.ts"
 import type { DailySettings } from "./settings.ts"
-
-/** How far a webhook's time may differ (ms). */
-const TOLERANCE_MILLIS = 5 * 60_000
-/** What Daily sends without a signature, to see whether the address of a new webhook answers. */
-const TEST = '{"test":"test"}'
+import { dailyAuthentication, TEST } from "./webhooks.ts"
 
 const Room = Schema.Struct({ url: Schema.NonEmptyString })
 const Token = Schema.Struct({ token: Schema.NonEmptyString })
@@ -74,7 +68,6 @@ export const daily = (
   { AgentId, ApiKey, WebhookSecret }: DailySettings,
   { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
-  const secret = Buffer.from(Redacted.value(WebhookSecret), "base64")
   const endpoint = vendorEndpoint({
     vendor: "Daily",
     campaign,
@@ -133,18 +126,6 @@ export const daily = (
     return true
   })
 
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    if (rawBody === TEST) return undefined
-    const time = headers["x-webhook-timestamp"] ?? ""
-    if (!/^\d{10,13}$/.test(time)) return "x-webhook-timestamp: Expected the time of the signature."
-    const millis = time.length > 11 ? Number(time) : Number(time) * 1000
-    if (Math.abs(millis - now) > TOLERANCE_MILLIS)
-      return "x-webhook-timestamp: It is too old or too new by the gate's clock."
-    return equal(headers["x-webhook-signature"] ?? "", hmacSha256(secret, `${time}.${rawBody}`, "base64"))
-      ? undefined
-      : "x-webhook-signature: It was not made with Daily.WebhookSecret."
-  }
-
   return {
     // two requests within the time limit of one; a start that takes longer has started nothing, because nobody has its token
     mint: (config, group) =>
@@ -159,7 +140,7 @@ export const daily = (
     limitsCalls: true,
     end,
     webhooks: {
-      verify,
+      ...dailyAuthentication(Redacted.value(WebhookSecret)),
       ended: (body) => {
         if (JSON.stringify(body) === TEST) return { _tag: "ignored" }
         const webhook = Option.getOrUndefined(decodeWebhook(body))

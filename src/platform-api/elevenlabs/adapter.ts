@@ -8,14 +8,12 @@
  */
 
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/request.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
+import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, longerThanSlot } from "../shared/broken-settings.ts"
-import { hmacSha256 } from "../shared/digests.ts"
 import {
   checkAgent,
   isNotFound,
@@ -28,11 +26,10 @@ import {
   vendorEndpoint,
 } from "../shared/vendor.ts"
 import type { ElevenLabsSettings } from "./settings.ts"
+import { elevenLabsAuthentication } from "./webhooks.ts"
 
 /** How long a signed address may be opened (s). */
 const ADDRESS_SECONDS = 15 * 60
-/** How far a webhook's time may differ (s). */
-const TOLERANCE_SECONDS = 30 * 60
 
 const Signed = Schema.Struct({ signed_url: Schema.NonEmptyString })
 const Conversation = Schema.Struct({ status: Schema.String })
@@ -49,8 +46,6 @@ const decodeWebhook = Schema.decodeUnknownOption(Webhook)
 
 const OVER = new Set(["processing", "done", "failed"])
 const ENDS = new Set(["post_call_transcription", "call_initiation_failure"])
-/** How many signatures of one webhook are compared: while a secret is rotated, ElevenLabs signs with the old and the new one. */
-const MOST_SIGNATURES = 5
 
 /** How many conversations run now. */
 const LiveCount = Schema.Struct({ count: Schema.Finite })
@@ -128,7 +123,6 @@ export const elevenlabs = (
   { AgentId, ApiKey, WebhookSecret }: ElevenLabsSettings,
   { campaign, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
-  const secret = Redacted.value(WebhookSecret)
   const endpoint = vendorEndpoint({
     vendor: "ElevenLabs",
     campaign,
@@ -167,30 +161,6 @@ export const elevenlabs = (
     )
   }
 
-  /** The parts `name=value` in any order, with or without spaces; versions of the scheme that are not known are passed over. */
-  const signatureIn = (headers: VendorWebhook["headers"]) => {
-    const parts = (headers["elevenlabs-signature"] ?? "").split(",").map((part) => part.trim().split("=", 2))
-    const valuesOf = (name: string) => parts.flatMap(([key, value = ""]) => (key === name ? [value] : []))
-    const [time = ""] = valuesOf("t")
-    return { time: /^\d{1,12}$/.test(time) ? time : "", digests: valuesOf("v0").slice(0, MOST_SIGNATURES) }
-  }
-  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const { digests, time } = signatureIn(headers)
-    if (time === "" || digests.length === 0) return "elevenlabs-signature: Expected t=<seconds>,v0=<hexadecimal>."
-    return Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS
-      ? "elevenlabs-signature: It is too old or too new by the gate's clock."
-      : undefined
-  }
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const refusal = refuses(headers, now)
-    if (refusal !== undefined) return refusal
-    const { digests, time } = signatureIn(headers)
-    const expected = hmacSha256(secret, `${time}.${rawBody}`, "hex")
-    return digests.map((digest) => equal(digest, expected)).includes(true)
-      ? undefined
-      : "elevenlabs-signature: It was not made with ElevenLabs.WebhookSecret."
-  }
-
   const agentCall = { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` } as const
   const live = read(LiveCount, {
     method: "GET",
@@ -214,9 +184,7 @@ export const elevenlabs = (
       return { limit: mostOf(yield* read(Agent, agentCall)), inUse: Math.ceil((yield* live).count) }
     }),
     webhooks: {
-      proof: secret,
-      refuses,
-      verify,
+      ...elevenLabsAuthentication(Redacted.value(WebhookSecret)),
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }

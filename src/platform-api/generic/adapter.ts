@@ -4,16 +4,14 @@
  */
 
 import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
 import type { Credential } from "../../protocol/credential.ts"
 import type { StartConfig } from "../../protocol/request.ts"
 import { secretParts } from "../../settings/showing/masking.ts"
-import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "../adapter.ts"
+import type { Adapter, AdapterContext, Webhooks } from "../adapter.ts"
 import { PlatformError, RequestRefused } from "../errors.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
-import { hmacSha256 } from "../shared/digests.ts"
 import { newSessionId } from "../shared/own-session.ts"
 import {
   chosenIn,
@@ -26,9 +24,9 @@ import {
   unknownState,
   vendorEndpoint,
 } from "../shared/vendor.ts"
-import { timeRefusal } from "../webhooks/times.ts"
 import type { GenericSettings } from "./settings.ts"
 import { filled, isElsewhere, pathOf, textAt } from "./templates.ts"
+import { genericAuthentication } from "./webhooks.ts"
 
 const isSessionId = Schema.is(SessionId)
 
@@ -40,38 +38,18 @@ const headersOf = (lines: GenericSettings["Headers"]) =>
     }),
   )
 
-const webhooksOf = (settings: GenericSettings, secret: string): Webhooks => {
-  const { WebhookHeader: name, WebhookScheme: scheme, WebhookTimeHeader: timeName } = settings
-  const notOurs = `${name}: It does not match Generic.WebhookSecret.`
-  const givenIn = (headers: VendorWebhook["headers"]): string => (headers[name] ?? "").replace(/^sha256=/, "")
-
-  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const untimely = timeName === undefined ? undefined : timeRefusal(timeName, headers, now)
-    if (untimely !== undefined) return untimely
-    const given = givenIn(headers)
-    return given === "" || (scheme === "token" && !equal(given, secret)) ? notOurs : undefined
-  }
-
-  return {
-    proof: JSON.stringify([secret, name, scheme, timeName]),
-    refuses,
-    verify: ({ headers, rawBody }, now) => {
-      const refusal = refuses(headers, now)
-      if (refusal !== undefined || scheme === "token") return refusal
-      const signed = timeName === undefined ? rawBody : `${headers[timeName]}.${rawBody}`
-      return equal(givenIn(headers), hmacSha256(secret, signed, scheme)) ? undefined : notOurs
-    },
-    ended: (body) => {
-      const { WebhookEndEvents, WebhookEventField, WebhookIdField } = settings
-      if (typeof body !== "object" || body === null) return { _tag: "malformed" }
-      const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
-      if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
-      if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
-      const id = textAt(body, WebhookIdField)
-      return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
-    },
-  }
-}
+const webhooksOf = (settings: GenericSettings, secret: string): Webhooks => ({
+  ...genericAuthentication(settings, secret),
+  ended: (body) => {
+    const { WebhookEndEvents, WebhookEventField, WebhookIdField } = settings
+    if (typeof body !== "object" || body === null) return { _tag: "malformed" }
+    const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
+    if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
+    if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
+    const id = textAt(body, WebhookIdField)
+    return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
+  },
+})
 
 export const generic = (
   settings: GenericSettings,

@@ -7,18 +7,17 @@
  */
 
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/request.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
+import type { Adapter, AdapterContext } from "../adapter.ts"
 import { PlatformError, RequestRefused } from "../errors.ts"
 import { faultAt } from "../faults.ts"
 import type { Finding, SessionState, WebSession } from "../model.ts"
 import type { Call, Endpoint } from "../requests/transport.ts"
-import { sha256 } from "../shared/digests.ts"
 import { expiryOf, newSessionId } from "../shared/own-session.ts"
 import { readVendorAnswer } from "../shared/vendor-answer.ts"
-import { signJwt, verifyJwt } from "./jwt.ts"
+import { signJwt } from "./jwt.ts"
 import type { LiveKitSettings } from "./settings.ts"
+import { liveKitAuthentication } from "./webhooks.ts"
 
 /** How long a room stays open after its caller has left, in which a page may come back (s). */
 const DEPARTURE_SECONDS = 10
@@ -135,25 +134,6 @@ export const livekit = (settings: LiveKitSettings, { campaign, lifetimeSeconds, 
     return yield* isExpired(room)
   })
 
-  /** The digest of the body that the token of a webhook names; undefined if the token is not LiveKit's. */
-  const digestIn = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const claims = verifyJwt(headers.authorization?.replace(/^Bearer /i, "") ?? "", secret, now)
-    return claims?.iss === key && typeof claims.sha256 === "string" ? claims.sha256 : undefined
-  }
-  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    if (headers.authorization === undefined) {
-      return "authorization: Expected the token with which LiveKit signs its webhooks."
-    }
-    return digestIn(headers, now) === undefined
-      ? "authorization: The token was not made with LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
-      : undefined
-  }
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined =>
-    refuses(headers, now) ??
-    (equal(digestIn(headers, now) ?? "", sha256(rawBody, "base64"))
-      ? undefined
-      : "authorization: The token is for another body than this one.")
-
   const bounds: Finding = {
     subject: "credential",
     state: "ok",
@@ -191,9 +171,7 @@ export const livekit = (settings: LiveKitSettings, { campaign, lifetimeSeconds, 
     status,
     end,
     webhooks: {
-      proof: `${key} ${secret}`,
-      refuses,
-      verify,
+      ...liveKitAuthentication(key, secret),
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }

@@ -4,15 +4,13 @@
  */
 
 import { DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
 import type { Credential } from "../../protocol/credential.ts"
 import type { StartConfig } from "../../protocol/request.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
+import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, joinsTooLate, webhookElsewhere } from "../shared/broken-settings.ts"
-import { hmacSha256 } from "../shared/digests.ts"
 import { makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
@@ -29,8 +27,8 @@ import {
   stateOf,
   vendorEndpoint,
 } from "../shared/vendor.ts"
-import { TOLERANCE_MILLIS } from "../webhooks/times.ts"
 import type { RetellSettings } from "./settings.ts"
+import { retellAuthentication } from "./webhooks.ts"
 
 /** Retell's bounds of a call's length (ms). */
 const SHORTEST_CALL_MILLIS = 60_000
@@ -73,7 +71,6 @@ const JOIN_SECONDS = 30
 const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: KnownCall }))
 
 const OVER = new Set(["ended", "error", "not_connected"])
-const SIGNATURE = /^v=(\d{1,15}),d=([0-9a-f]{64})$/
 
 export const retell = (
   { AgentId, ApiKey }: RetellSettings,
@@ -170,23 +167,6 @@ export const retell = (
       Effect.catchIf(isNotFound, () => Effect.succeed(false)),
     )
 
-  const signatureIn = (headers: VendorWebhook["headers"]) => SIGNATURE.exec(headers["x-retell-signature"] ?? "") ?? []
-  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const [, time = ""] = signatureIn(headers)
-    if (time === "") return "x-retell-signature: Expected v=<milliseconds>,d=<hexadecimal>."
-    return Math.abs(Number(time) - now) > TOLERANCE_MILLIS
-      ? "x-retell-signature: It is too old or too new by the gate's clock."
-      : undefined
-  }
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const refusal = refuses(headers, now)
-    if (refusal !== undefined) return refusal
-    const [, time = "", digest = ""] = signatureIn(headers)
-    return equal(digest, hmacSha256(key, rawBody + time, "hex"))
-      ? undefined
-      : "x-retell-signature: It was not made with Retell.ApiKey."
-  }
-
   return {
     mint,
     status,
@@ -199,9 +179,7 @@ export const retell = (
       inUse: Math.ceil(found.current_concurrency),
     })),
     webhooks: {
-      proof: key,
-      refuses,
-      verify,
+      ...retellAuthentication(key),
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }

@@ -5,14 +5,12 @@
  */
 
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { equal } from "../../lib/equal.ts"
 import type { StartConfig } from "../../protocol/request.ts"
-import type { Adapter, AdapterContext, VendorWebhook } from "../adapter.ts"
+import type { Adapter, AdapterContext } from "../adapter.ts"
 import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, goesToGate } from "../shared/broken-settings.ts"
-import { hmacSha256 } from "../shared/digests.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
@@ -31,14 +29,8 @@ import {
   vendorEndpoint,
 } from "../shared/vendor.ts"
 import type { VendorFailure } from "../shared/vendor-answer.ts"
-import { TOLERANCE_MILLIS } from "../webhooks/times.ts"
 import type { UltravoxSettings } from "./settings.ts"
-
-/**
- * How late a webhook may arrive (ms). Ultravox sends a webhook again until it is accepted. An end is idempotent, so a late one with the
- * right signature does no harm, while a refused one holds the slot until the audit.
- */
-const LATEST_MILLIS = 24 * 60 * 60_000
+import { ultravoxAuthentication } from "./webhooks.ts"
 
 /** A 429 at a start means that every call is taken, unless it speaks of the rate of requests (docs.ultravox.ai/essentials/concurrency). */
 const saysTooManyCalls = (failure: VendorFailure): boolean =>
@@ -171,33 +163,6 @@ export const ultravox = (
     return (yield* status(id)).status === "over"
   })
 
-  const signedIn = (headers: VendorWebhook["headers"]) => ({
-    time: headers["x-ultravox-webhook-timestamp"] ?? "",
-    given: headers["x-ultravox-webhook-signature"] ?? "",
-  })
-  const refuses = (headers: VendorWebhook["headers"], now: number): string | undefined => {
-    const { given, time } = signedIn(headers)
-    // a time without a zone is in UTC
-    const millis = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(time) ? time : `${time}Z`)
-    if (given === "" || Number.isNaN(millis)) {
-      return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
-    }
-    return now - millis > LATEST_MILLIS || millis - now > TOLERANCE_MILLIS
-      ? "x-ultravox-webhook-timestamp: It is too old or too new by the gate's clock."
-      : undefined
-  }
-  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
-    const refusal = refuses(headers, now)
-    if (refusal !== undefined) return refusal
-    const { given, time } = signedIn(headers)
-    const expected = hmacSha256(secret, rawBody + time, "hex")
-    const matches = given
-      .split(",")
-      .slice(0, 10)
-      .reduce((found, each) => equal(each.trim(), expected) || found, false)
-    return matches ? undefined : "x-ultravox-webhook-signature: It was not made with Ultravox.WebhookSecret."
-  }
-
   return {
     mint,
     status,
@@ -209,9 +174,7 @@ export const ultravox = (
       inUse: Math.ceil(account.activeCalls),
     })),
     webhooks: {
-      proof: secret,
-      refuses,
-      verify,
+      ...ultravoxAuthentication(secret),
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }

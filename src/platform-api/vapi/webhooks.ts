@@ -7,7 +7,7 @@
  */
 import { createHmac } from "node:crypto"
 import { equal } from "../../lib/equal.ts"
-import type { VendorWebhook, Webhooks } from "../adapter.ts"
+import type { Authentication, VendorWebhook } from "../adapter.ts"
 import { timeRefusal } from "../webhooks/times.ts"
 
 type Headers = VendorWebhook["headers"]
@@ -66,10 +66,7 @@ const signedTexts = (headers: Headers, time: string | undefined, rawBody: string
 }
 
 /** @param signatureHeader the name of the signature's header in lower case, where the operator has chosen an unusual one */
-export const vapiAuthentication = (
-  secret: string,
-  signatureHeader: string | undefined,
-): Required<Pick<Webhooks, "proof" | "refuses" | "verify">> => {
+export const vapiAuthentication = (secret: string, signatureHeader: string | undefined): Authentication => {
   const signatureHeaders = [...(signatureHeader === undefined ? [] : [signatureHeader]), ...SIGNATURE_HEADERS]
 
   const showsSecret = (headers: Headers): boolean =>
