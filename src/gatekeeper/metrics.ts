@@ -7,7 +7,7 @@ import { addressLookup } from "../ip-intel/metrics.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
 import { platformRequests } from "../platform-api/metrics.ts"
-import { BLOCKS, blockedMessages } from "../protocol/address-facts.ts"
+import { BLOCKS, blockedMessages } from "../protocol/block-reasons.ts"
 import {
   allRefusalOutcomes,
   type Blocked,

@@ -1,6 +1,6 @@
 /** Facts, the typed failure and the `Provider` interface. Separate from `ip-intel/IpIntel.ts`, since providers and the service import it. */
 import { Effect, Record, Schema, Struct } from "effect"
-import { BLOCKS } from "../protocol/address-facts.ts"
+import { BLOCKS } from "../protocol/block-reasons.ts"
 import { stackless } from "../protocol/refusals.ts"
 
 /**

@@ -3,7 +3,7 @@
  * maps them to statuses and codes. To add one, declare it here and map it there.
  */
 import { Schema, Struct } from "effect"
-import { blockedMessages } from "./address-facts.ts"
+import { blockedMessages } from "./block-reasons.ts"
 
 /**
  * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are

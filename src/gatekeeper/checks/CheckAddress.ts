@@ -8,7 +8,7 @@ import { BLOCKABLE, type IpFacts, type IpIntelFailed } from "../../ip-intel/fact
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { isHttpProvider } from "../../ip-intel/provider-kinds.ts"
 import { limitKey } from "../../lib/ip/address.ts"
-import { BLOCKS } from "../../protocol/address-facts.ts"
+import { BLOCKS, isInForce } from "../../protocol/block-reasons.ts"
 import type { Blocked, QueueFull, RateLimited } from "../../protocol/refusals.ts"
 import { blocked } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
@@ -44,8 +44,10 @@ export const layer: Layer.Layer<
     const unchecked = yield* Unchecked
     const traced = yield* tracing
     const asksProvider = isHttpProvider(intel.Provider)
-    const forbidden = BLOCKABLE.filter((fact) => Security[BLOCKS[fact].setting])
-    const shadowed = BLOCKABLE.filter((fact) => Security.Shadow[BLOCKS[fact].setting] && !forbidden.includes(fact))
+    const forbidden = BLOCKABLE.filter((fact) => isInForce(Security[BLOCKS[fact].setting]))
+    const shadowed = BLOCKABLE.filter(
+      (fact) => isInForce(Security.Shadow[BLOCKS[fact].setting]) && !forbidden.includes(fact),
+    )
 
     const judge = {
       onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {

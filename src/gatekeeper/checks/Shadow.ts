@@ -7,7 +7,7 @@
 import { Context, Effect, Layer, Record } from "effect"
 import type { AdmissionResult } from "../../admission/Admission.ts"
 import { countedEachMinute } from "../../lib/throttled-log.ts"
-import { BLOCKS } from "../../protocol/address-facts.ts"
+import { BLOCKS, isInForce } from "../../protocol/block-reasons.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as metrics from "../metrics.ts"
@@ -39,9 +39,7 @@ export const layer: Layer.Layer<Shadow, never, Campaigns | Settings> = Layer.eff
     yield* metrics.registerWatched(
       campaigns.all.map(({ name }) => name),
       Object.entries(SETTINGS).flatMap(([reason, setting]) =>
-        metrics.isShadowReason(reason) && Security.Shadow[setting] !== 0 && Security.Shadow[setting] !== false
-          ? [reason]
-          : [],
+        metrics.isShadowReason(reason) && isInForce(Security.Shadow[setting]) ? [reason] : [],
       ),
     )
     /** what is logged of a reason, with the name of the last one's campaign */

@@ -6,7 +6,7 @@ import { Redacted, Result } from "effect"
 import { type IpProvider, isHttpProvider, needsKey } from "../../ip-intel/provider-kinds.ts"
 import { isLoopback, loopbackNames } from "../../lib/ip/loopback.ts"
 import { hasDefaultPlatform } from "../../platform-api/vendors.ts"
-import { BLOCKS } from "../../protocol/address-facts.ts"
+import { BLOCKS, isInForce } from "../../protocol/block-reasons.ts"
 import { parseConnectionString } from "../../store/connection-string.ts"
 import { likelyMistakes, likelyMistakesIn } from "../mistakes/likely-mistakes.ts"
 import { placeholders } from "../mistakes/placeholders.ts"
@@ -149,7 +149,7 @@ const warn = (read: Reader, tree: SettingsTree, { embedded = false, own = {} }: 
   if (own.platform !== true) warnOfPlatform(read, tree)
   if (own.ipIntel === true) {
     warnings.push(...unused(read, ["IpIntel.Provider", "IpIntel.ApiKey", "IpIntel.BaseUrl"], "ipIntel"))
-  } else if (IpIntel.Provider === "none" && Object.values(BLOCKS).some(({ setting }) => Security[setting])) {
+  } else if (IpIntel.Provider === "none" && Object.values(BLOCKS).some(({ setting }) => isInForce(Security[setting]))) {
     warnings.push("IpIntel.Provider is none: addresses are not looked up, so Security.Block… refuses nobody.")
   }
   // such a host reports the end of a session by `sessionEnded`
