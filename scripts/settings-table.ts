@@ -17,6 +17,7 @@ const GROUPS = {
   Platform: "VoiceAiPlatform.",
   "Address checks": "IpIntel.",
   "Security and limits": "Security.",
+  Identity: "Identity.",
   Queue: "Queue.",
   Privacy: "Privacy.",
   Server: "Server.",

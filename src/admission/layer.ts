@@ -36,8 +36,8 @@ const isNear = (limits: ReadonlyArray<LimitState>, name: LimitName): boolean =>
 
 const separate =
   (limiter: RateLimiter["Service"], queue: FifoQueue["Service"]): Admit =>
-  (at, newcomer) =>
-    Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), (limits) => {
+  (at, newcomer, own) =>
+    Effect.flatMap(limiter.take(newcomer.caller, newcomer.id, own), (limits) => {
       const near = { hour: isNear(limits, "hour"), day: isNear(limits, "day") }
       const admitted: Effect.Effect<AdmissionResult, StoreUnavailable> = Effect.map(
         queue.admit(at, newcomer),
@@ -86,9 +86,10 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Ta
       const contexts = new Map<string, TakeAndAdmitContext>()
       const contextOf = (
         campaign: string,
-        { budgets, shadow }: TakeRequest,
+        { budgets, own, shadow }: TakeRequest,
         queue: QueueContext,
       ): TakeAndAdmitContext => {
+        if (own) return { budgets, ...(shadow === undefined ? {} : { shadow }), queue }
         const known = contexts.get(campaign)
         if (known?.queue === queue) return known
         const context = { budgets, ...(shadow === undefined ? {} : { shadow }), queue }
@@ -96,9 +97,9 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Ta
         return context
       }
       return Admission.of({
-        admit: (at, newcomer) =>
+        admit: (at, newcomer, limits) =>
           queueStep.reportFirst(at, (now): ReturnType<Admit> => {
-            const taking = takeStep.request(newcomer.caller, now)
+            const taking = takeStep.request(newcomer.caller, now, limits)
             if (Result.isFailure(taking)) return Effect.fail(taking.failure)
             if (taking.success === undefined) return queue.admit(at, newcomer)
             const { logs, refusal } = taking.success

@@ -1,6 +1,6 @@
 /**
- * The name of a caller in everything that is stored, logged and shown: the plain address, or with `Privacy.Addresses: hashed` a
- * keyed hash of it (HMAC-SHA-256 of the limit key, truncated to 96 bits).
+ * The name of a caller in everything that is stored, logged and shown: the plain address or the signed subject, or with `Privacy.Addresses:
+ * hashed` a keyed hash of it (HMAC-SHA-256 of the limit key or the subject, truncated to 96 bits).
  *
  * All instances share the key. The first instance that needs it creates it in the store, which deletes it after its week. From
  * then on old hashes cannot be traced to an address. Rate limits start again with each new key, once a week.
@@ -29,6 +29,12 @@ const KEY_BYTES = 32
 const NAME_LENGTH = 16
 const MAX_CACHED_NAMES = 10_000
 
+/** What the name of a subject begins with, plain or hashed. */
+export const SUBJECT_PREFIX = "sub:"
+
+/** Whether a name is that of a subject, not of an address. */
+export const isSubject = (name: string): boolean => name.startsWith(SUBJECT_PREFIX)
+
 const agree = ruleOf("callerNames.agree", runPlain(agreeOnSecret), Schema.String)
 
 export class CallerNames extends Context.Service<
@@ -41,6 +47,8 @@ export class CallerNames extends Context.Service<
     readonly ready: Effect.Effect<void, StoreUnavailable> | undefined
     /** The name of a key derived from an address: a limit key or a network. */
     readonly of: (key: string) => string
+    /** The name of a subject, which no address has: it begins with `SUBJECT_PREFIX`, and has no spaces. */
+    readonly subject: (subject: string) => string
     /** The name of an address, for logs and operators. */
     readonly shown: (address: string) => string
   }
@@ -50,7 +58,14 @@ export class CallerNames extends Context.Service<
     CallerNames,
     Effect.gen(function* () {
       const { Addresses } = (yield* Settings).Privacy
-      if (Addresses === "plain") return { ready: undefined, of: (key) => key, shown: (address) => address }
+      if (Addresses === "plain") {
+        return {
+          ready: undefined,
+          of: (key) => key,
+          subject: (subject) => SUBJECT_PREFIX + encodeURIComponent(subject),
+          shown: (address) => address,
+        }
+      }
 
       const store = yield* Store
       const newKey = (): string => randomBytes(KEY_BYTES).toString("base64url")
@@ -84,6 +99,8 @@ export class CallerNames extends Context.Service<
       return {
         ready: Effect.flatMap(store.now, (now) => (current.week === weekAt(now) ? Effect.void : agreeOn(now))),
         of,
+        // the name of an address is never hashed with this prefix
+        subject: (subject) => SUBJECT_PREFIX + of(SUBJECT_PREFIX + subject),
         shown: (address) => (address === "" ? "" : of(limitKey(address))),
       }
     }),

@@ -7,6 +7,7 @@ import { Context, Effect } from "effect"
 import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
 import type { PushEvent } from "../protocol/events.ts"
+import type { Identity } from "../protocol/identity.ts"
 import type { Draining, RequestRefusal, StartFailed, StoreUnavailable } from "../protocol/refusals.ts"
 import type { Queued, Relayed, Started } from "../protocol/session-answers.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
@@ -16,9 +17,14 @@ import type { Internals } from "./Internals.ts"
 import type { TraceOfTicket } from "./Traces.ts"
 import { asWritten, requestOf, type WebSessionConfig } from "./web-session.ts"
 
-/** The client's address in canonical form. */
+/** Who makes a request. */
 export interface Caller {
+  /** the client's address in canonical form */
   readonly address: string
+  /** a token beside the body, as of `Authorization: Bearer`; that of the body wins. Undefined and empty for none */
+  readonly token?: string | undefined
+  /** who the caller is, as the host itself has verified; then no token is read */
+  readonly identity?: Identity | undefined
 }
 
 /** Every outcome of a request other than a started session. */

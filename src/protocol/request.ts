@@ -13,7 +13,7 @@ export const MAX_VARIABLE_VALUE = 4096
  * Text that is safe in databases, logs and terminals: no control characters (C0, DEL, C1) and no lone surrogates. Values of
  * variables may contain tabs and line breaks. The platform applies the same rule.
  */
-const plainText = Schema.isPattern(/^[^\p{Cc}\p{Cs}]*$/u, { expected: "text without control characters" })
+export const plainText = Schema.isPattern(/^[^\p{Cc}\p{Cs}]*$/u, { expected: "text without control characters" })
 const plainLines = Schema.isPattern(/^[^[\p{Cc}--[\t\n\r]]\p{Cs}]*$/v, {
   expected: "text without control characters other than tab and line break",
 })
@@ -26,7 +26,7 @@ const names = Schema.isPropertyNames(Name)
  * Names are validated by a check of their own, because a record's key schema would drop keys that do not match. Both checks of the names are
  * the library's in what they say, but not in how they test: that would cost as much as the rest of a body.
  */
-const Variables = Schema.Record(
+export const Variables = Schema.Record(
   Schema.String,
   Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE), plainLines),
 ).check(

@@ -1,5 +1,6 @@
 /** The service `RateLimiter`, without its layers. */
 import { Context, type Effect } from "effect"
+import type { CallerLimits } from "../protocol/identity.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
 import type { LimitName } from "./answers.ts"
 
@@ -9,18 +10,21 @@ export class RateLimiter extends Context.Service<
     /** whether open tickets are limited, so that the end of each must be reported */
     readonly holds: boolean
     /**
-     * Takes a unit from each budget of `caller` (`limitKey` of its address) under `token`, which must be new.
+     * Takes a unit from each budget of `caller` (the name of its address's `limitKey`, or of its subject) under `token`, which must be new.
      * Returns the state of the budgets.
+     *
+     * @param limits the caller's own, in place of those of the settings
      */
     readonly take: (
       caller: string,
       token: string,
+      limits?: CallerLimits,
     ) => Effect.Effect<ReadonlyArray<LimitState>, RateLimited | StoreUnavailable>
     /**
      * A refusal of this caller that still holds, from this instance's memory; undefined when none is remembered, which does
      * not mean that a unit is free. Does not access the store and takes nothing.
      */
-    readonly refusal: (caller: string) => Effect.Effect<RateLimited | undefined>
+    readonly refusal: (caller: string, limits?: CallerLimits) => Effect.Effect<RateLimited | undefined>
     /**
      * Gives back all units that the token took, because the call did not happen. After `Security.RefundsPerHour` refunds in
      * an hour it gives back only the open ticket. Idempotent.

@@ -4,7 +4,9 @@
  * was taken.
  */
 import { Context, Effect, Layer, Result, Schema } from "effect"
+import { isSubject } from "../caller-names/CallerNames.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
+import type { CallerLimits } from "../protocol/identity.ts"
 import type { LimitState, RateLimited, StoreUnavailable } from "../protocol/refusals.ts"
 import { rateLimited } from "../protocol/refusals.ts"
 import type { SettlementKind } from "../protocol/settlements.ts"
@@ -47,6 +49,10 @@ const nearOf = (limit: number): number => Math.ceil(NEAR_SHARE * limit)
 const REPEAT_MILLIS = 1_000
 /** The number of callers whose refusals are remembered; for others the store is asked. */
 const MAX_REMEMBERED_REFUSALS = 10_000
+/** Different limits of tokens whose budgets are kept; others are made again. */
+const MAX_OWN_BUDGETS = 1_000
+/** Up to how many units missed turns fill the log of a subject, whose limits only its token says. */
+const MOST_MISSED_UNITS = 100
 /** On this channel instances announce the first key of a caller whose units were given back. */
 const REFUNDS_CHANNEL = "vg:refunds"
 /** Retry-After while too many tickets of the caller are open: nobody can predict when they end. */
@@ -70,6 +76,7 @@ const millisToNextSecond = ({ dayReset, hourReset }: Usage, now: number): number
 
 /** A refusal that is repeated: its figures, and its error, which is the same object until one of its seconds changes. */
 interface RememberedRefusal {
+  readonly budgets: Budgets
   readonly usage: Usage
   /** how long the figures hold (ms since 1970) */
   readonly until: number
@@ -109,20 +116,41 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
   Effect.gen(function* () {
     const store = yield* Store
     const security = (yield* Settings).Security
-    const { RateLimitConcurrency, RateLimitDaily, RateLimitHourly } = security
-    const budgets: Budgets = {
-      hourly: RateLimitHourly,
-      daily: RateLimitDaily,
+    const { MissedTurnCost, RateLimitConcurrency, RateLimitDaily, RateLimitHourly } = security
+    const budgetsOf = ({ day = RateLimitDaily, hour = RateLimitHourly }: CallerLimits): Budgets => ({
+      hourly: hour,
+      daily: day,
       concurrent: RateLimitConcurrency,
-      ...(RateLimitHourly > 0 ? { nearHourly: nearOf(RateLimitHourly) } : {}),
-      ...(RateLimitDaily > 0 ? { nearDaily: nearOf(RateLimitDaily) } : {}),
-    }
+      ...(hour > 0 ? { nearHourly: nearOf(hour) } : {}),
+      ...(day > 0 ? { nearDaily: nearOf(day) } : {}),
+    })
+    const budgets = budgetsOf({})
     const unlimited = !isLimited(budgets)
     const giveBack = giveBackOf(budgets, security)
+    /** whose own limits are not known when a unit is given back: it counts for its hour and its day, whatever the settings limit */
+    const giveBackOfSubject: GiveBackContext = {
+      ...giveBack,
+      counted: true,
+      missedUnits: MissedTurnCost - 1,
+      fullest: Math.max(giveBack.fullest, MOST_MISSED_UNITS),
+    }
+    /** the budgets of callers with limits of their own */
+    const ownBudgets = boundedCache<Budgets>(MAX_OWN_BUDGETS)
+    const budgetsFor = (limits: CallerLimits | undefined): Budgets => {
+      if (limits === undefined || (limits.hour === undefined && limits.day === undefined)) return budgets
+      const name = `${limits.hour} ${limits.day}`
+      const known = ownBudgets.get(name) ?? budgetsOf(limits)
+      ownBudgets.set(name, known)
+      return known
+    }
     const shadow = shadowOf(security)
     const shadowGiveBack = shadow === undefined ? undefined : giveBackOf(shadow, security)
 
-    const limitStates = ({ day, dayReset, hour, hourReset, open }: Usage, now: number): ReadonlyArray<LimitState> => {
+    const limitStates = (
+      { day, dayReset, hour, hourReset, open }: Usage,
+      now: number,
+      { concurrent, daily, hourly }: Budgets,
+    ): ReadonlyArray<LimitState> => {
       const states: Array<LimitState> = []
       const add = (name: LimitState["name"], quota: number, seconds: number, used: number, reset: number): void => {
         if (quota === 0) return
@@ -134,9 +162,9 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
           resetSeconds: reset,
         })
       }
-      add("hour", RateLimitHourly, HOUR / 1000, hour, secondsUntil(hourReset, now))
-      add("day", RateLimitDaily, DAY / 1000, day, secondsUntil(dayReset, now))
-      add("concurrent", RateLimitConcurrency, 0, open, open === 0 ? 0 : CONCURRENT_RETRY_SECONDS)
+      add("hour", hourly, HOUR / 1000, hour, secondsUntil(hourReset, now))
+      add("day", daily, DAY / 1000, day, secondsUntil(dayReset, now))
+      add("concurrent", concurrent, 0, open, open === 0 ? 0 : CONCURRENT_RETRY_SECONDS)
       return states
     }
 
@@ -162,7 +190,9 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
     const settle =
       (kind: SettlementKind) =>
       (caller: string, token: string): Effect.Effect<void, StoreUnavailable> => {
-        if (unlimited && shadowGiveBack === undefined) return Effect.void
+        // the subject of a signed token may have limits where the settings have none
+        const isFree = unlimited && !isSubject(caller)
+        if (isFree && shadowGiveBack === undefined) return Effect.void
         const ownKeys = keysOf(caller)
         const call = { token, kind }
         return Effect.gen(function* () {
@@ -170,37 +200,45 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
           if (shadowGiveBack !== undefined) {
             yield* store.run(rules.giveBack, { keys: shadowKeysOf(caller), now, context: shadowGiveBack, call })
           }
-          if (unlimited) return
-          yield* store.run(rules.giveBack, { keys: ownKeys, now, context: giveBack, call })
+          if (isFree) return
+          const context = isSubject(caller) ? giveBackOfSubject : giveBack
+          yield* store.run(rules.giveBack, { keys: ownKeys, now, context, call })
           refused.delete(ownKeys[0])
         })
       }
 
     /** The caller's refusal, while it holds; `log` is the caller's first key. */
-    const knownRefusal = (log: string, now: number): RateLimited | undefined => {
+    const knownRefusal = (log: string, now: number, budgets: Budgets): RateLimited | undefined => {
       const last = refused.get(log)
-      if (last === undefined || now >= last.until) return undefined
+      if (last === undefined || now >= last.until || last.budgets !== budgets) return undefined
       if (last.error === undefined || now < last.since || now >= last.sameUntil) {
-        last.error = refuse(limitStates(last.usage, now))
+        last.error = refuse(limitStates(last.usage, now, budgets))
         last.since = now
         last.sameUntil = now + millisToNextSecond(last.usage, now)
       }
       return last.error
     }
 
-    const makeRequest = (caller: string, now: number): Result.Result<TakeRequest | undefined, RateLimited> => {
-      if (unlimited && shadow === undefined) return Result.succeed(undefined)
+    const makeRequest = (
+      caller: string,
+      now: number,
+      limits?: CallerLimits,
+    ): Result.Result<TakeRequest | undefined, RateLimited> => {
+      const asked = budgetsFor(limits)
+      const own = asked !== budgets
+      if (unlimited && !own && shadow === undefined) return Result.succeed(undefined)
       const log = logOf(caller)
-      const repeated = knownRefusal(log, now)
+      const repeated = knownRefusal(log, now, asked)
       if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
         logs: shadow === undefined ? [log] : [log, shadowKeysOf(caller)[0]],
-        budgets,
+        budgets: asked,
+        own,
         shadow,
         refusal: (usage) => {
           const until = Math.min(holdsUntil(usage), now + REPEAT_MILLIS)
-          refused.set(log, { usage, until, error: undefined, since: now, sameUntil: now })
-          return refuse(limitStates(usage, now))
+          refused.set(log, { budgets: asked, usage, until, error: undefined, since: now, sameUntil: now })
+          return refuse(limitStates(usage, now, asked))
         },
       })
     }
@@ -223,23 +261,25 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
 
     const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0 || (shadow?.concurrent ?? 0) > 0,
-      refusal: (caller) =>
+      refusal: (caller, limits) =>
         Effect.suspend(() => {
           const log = logOf(caller)
           // hot path: nearly every caller has none, and then the time is not needed
-          return refused.has(log) ? Effect.map(store.now, (now) => knownRefusal(log, now)) : Effect.undefined
+          return refused.has(log)
+            ? Effect.map(store.now, (now) => knownRefusal(log, now, budgetsFor(limits)))
+            : Effect.undefined
         }),
-      take: (caller, token) =>
+      take: (caller, token, limits) =>
         Effect.flatMap(store.now, (now) => {
-          const asked = makeRequest(caller, now)
+          const asked = makeRequest(caller, now, limits)
           if (Result.isFailure(asked)) return Effect.fail(asked.failure)
-          if (unlimited || asked.success === undefined) return Effect.succeed([])
-          const { logs, refusal } = asked.success
+          if (asked.success === undefined || !isLimited(asked.success.budgets)) return Effect.succeed([])
+          const { budgets, logs, refusal } = asked.success
           return Effect.flatMap(
             store.run(rules.take, { keys: NO_KEYS, ownKeys: logs.slice(0, 1), now, context: budgets, call: { token } }),
             ({ taken, usage }) => {
               if (usage === undefined) return Effect.die(new TypeError("limits.take returned no usage"))
-              return taken ? Effect.succeed(limitStates(usage, now)) : Effect.fail(refusal(usage))
+              return taken ? Effect.succeed(limitStates(usage, now, budgets)) : Effect.fail(refusal(usage))
             },
           )
         }),

@@ -8,6 +8,7 @@ import { Context, Schema, Struct } from "effect"
 import type { VendorSettings } from "../platform-api/vendors.ts"
 import type { CampaignAccount } from "./groups/account.ts"
 import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./groups/campaign.ts"
+import { IdentitySettings } from "./groups/identity.ts"
 import { IpIntelSettings } from "./groups/ip-intel.ts"
 import { QueueSettings } from "./groups/queue.ts"
 import { SecuritySettings } from "./groups/security.ts"
@@ -27,6 +28,7 @@ export const SettingsFile = Schema.Struct({
   VoiceAiPlatform: Schema.Struct({ ...CampaignSettings.fields, Campaigns: FurtherCampaigns }),
   IpIntel: IpIntelSettings,
   Security: SecuritySettings,
+  Identity: IdentitySettings,
   Queue: QueueSettings,
   Privacy: Schema.Struct({
     Addresses: withDefault(oneOf(["plain", "hashed"]), "plain", {
@@ -50,11 +52,13 @@ type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclud
  * key and agent in the fields of the default platform.
  */
 export interface Campaign
-  extends Omit<Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, "SilenceSeconds">,
+  extends Omit<Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, "SilenceSeconds" | "IdentityRequired">,
     VendorSettings {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
   readonly SilenceSeconds?: (typeof PlatformCampaign.Type)["SilenceSeconds"]
+  /** absent: as `Identity.Required` says */
+  readonly IdentityRequired?: (typeof PlatformCampaign.Type)["IdentityRequired"]
   /** absent for a campaign that shares no account */
   readonly Account?: CampaignAccount
 }

@@ -59,6 +59,7 @@ export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
   ],
   // without a provider
   IpIntel: DEFAULTS.IpIntel,
+  Identity: DEFAULTS.Identity,
   Security: {
     ...DEFAULTS.Security,
     RateLimitHourly: plan.hourly,

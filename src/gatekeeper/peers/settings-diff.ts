@@ -44,6 +44,8 @@ const format = (campaign: Campaign, setting: string): string => {
       return campaign.MaxConcurrency === undefined ? "the platform's figure" : String(campaign.MaxConcurrency)
     case "SilenceSeconds":
       return campaign.SilenceSeconds === undefined ? "no limit" : String(campaign.SilenceSeconds)
+    case "IdentityRequired":
+      return campaign.IdentityRequired === undefined ? "as Identity.Required" : String(campaign.IdentityRequired)
     case "Account": {
       const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
       return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`

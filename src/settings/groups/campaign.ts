@@ -4,7 +4,7 @@ import { DEFAULT_PLATFORM, PLATFORMS, vendorFields } from "../../platform-api/ve
 import { listWithDefault, optional, ownNames, required, withDefault } from "../setting.ts"
 import { baseUrl } from "../values/network.ts"
 import { platformKey } from "../values/secret.ts"
-import { identifier, list, oneOf, wholeNumber } from "../values/values.ts"
+import { flag, identifier, list, oneOf, wholeNumber } from "../values/values.ts"
 import { AccountSettings } from "./account.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
@@ -51,6 +51,11 @@ const commonFields = {
     description: "how long nobody may speak in a call, as its page hears it; then the call ends",
     documentation:
       "The caller is warned before. See [Silent calls](wire.md#silent-calls), also for pages without the widget and for platforms that the gate cannot ask to end a call",
+  }),
+  IdentityRequired: optional(flag, "`Identity.Required`", {
+    shared: true,
+    description: "refuse requests for the campaign without a token that says who calls (401)",
+    documentation: "See [Control](control.md#identity)",
   }),
   Platform: withDefault(oneOf(PLATFORMS), DEFAULT_PLATFORM, {
     description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,

@@ -29,7 +29,7 @@ const quoted = (flat: Flat): ReadonlyArray<SettingProblem> =>
   })
 
 /** Secrets of the gate's own doors: whoever knows one must not be able to use another. */
-const DOORS = ["security.consoletoken", "security.webhookapitoken", "security.webhooksigningsecret"]
+const DOORS = ["security.consoletoken", "security.webhookapitoken", "security.webhooksigningsecret", "identity.secrets"]
 const KEYS = [...DOORS, "voiceaiplatform.apisecrettoken", "ipintel.apikey"]
 
 /** One secret for two purposes. */

@@ -64,6 +64,38 @@ const ipProvider = (read: Reader, { BaseUrl, Provider }: General["IpIntel"]): Ip
   return provider
 }
 
+/** Settings of identity that need others. */
+const checkIdentity = (
+  read: Reader,
+  { Identity }: General,
+  campaigns: SettingsTree["Campaigns"] | undefined,
+  { embedded = false }: Place,
+): void => {
+  const { Audience, JwksUrl, Required, Secrets, SingleUse } = Identity
+  if (JwksUrl !== undefined && Audience === undefined && !read.has("Identity.Audience")) {
+    read.reportMissing(
+      "Identity.Audience",
+      "what the claim aud of the tokens says, which Identity.JwksUrl needs: the same server signs for others too",
+    )
+  }
+  const isOff =
+    Secrets.length === 0 &&
+    JwksUrl === undefined &&
+    !["Secrets", "JwksUrl"].some((name) => read.has(`Identity.${name}`))
+  // a host may say itself who calls
+  if (!isOff || embedded) return
+  const needing = [
+    ...(Required ? ["Identity.Required"] : []),
+    ...(campaigns ?? []).flatMap((campaign) =>
+      campaign.IdentityRequired === true ? [`IdentityRequired of the campaign ${campaign.name}`] : [],
+    ),
+    ...(SingleUse ? ["Identity.SingleUse"] : []),
+  ]
+  if (needing.length > 0) {
+    read.reportMissing("Identity.Secrets", `secrets, or Identity.JwksUrl, which ${needing.join(" and ")} needs`)
+  }
+}
+
 /** The lookups per minute of one network: the setting, else a tenth, but enough for a large office. */
 const networkLookups = (
   read: Reader,
@@ -182,6 +214,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
   if (general === undefined) return undefined
   const { IpIntel, Security, Server } = general
   if (place.embedded !== true) checkPrivatePort(read, Server)
+  checkIdentity(read, general, Campaigns, place)
   const resolved = {
     ...general,
     IpIntel: {

@@ -1,6 +1,7 @@
 /** Schemas of network values: hosts, URLs, origins and trusted proxies. */
 import { Schema, SchemaTransformation } from "effect"
 import ipaddr from "ipaddr.js"
+import { isLoopback } from "../../lib/ip/loopback.ts"
 import { parseRange } from "../../lib/ip/ranges.ts"
 import { list, parsed, type Text, unique, withNotes } from "./values.ts"
 
@@ -41,6 +42,18 @@ export const baseUrl = parsed("an http or https URL without user, query and frag
   if (url.username !== "" || url.password !== "" || /[?#]/.test(given)) return undefined
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}/`
 })
+
+/** Where keys are read that decide whom the gate believes: https, or http on this machine. */
+export const keysUrl = parsed(
+  "an https URL without user and fragment (http on this machine)",
+  Schema.String,
+  (given) => {
+    const url = URL.parse(given)
+    if (url === null || url.username !== "" || url.password !== "" || given.includes("#")) return undefined
+    const isOwn = url.protocol === "http:" && isLoopback(url.hostname.replace(/^\[|\]$/g, ""))
+    return url.protocol === "https:" || isOwn ? url.href : undefined
+  },
+)
 
 /** The address of a server that pages reach by WebSocket and the gate by HTTP, in the form of a WebSocket, without a slash at its end. */
 export const serverUrl = parsed("a wss or https URL without user, path, query and fragment", Schema.String, (given) => {
