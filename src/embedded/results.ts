@@ -24,22 +24,8 @@ export interface StartedResult extends Started {
 }
 
 /** The caller is in the queue; `uniqueRequestId` is the caller's ticket and only credential. */
-export interface QueuedResult {
+export interface QueuedResult extends Omit<Queued, "_tag"> {
   readonly status: "queued"
-  readonly uniqueRequestId: string
-  /** 1 is next; 0 when the ticket has already been called */
-  readonly queuePosition: number
-  readonly queueLength: number
-  /** null while no call has been measured, and while the queue is paused */
-  readonly estimatedWaitSeconds: number | null
-  /** the voice agent is unreachable at the moment; callers keep their places */
-  readonly disrupted: boolean
-  /** an operator has paused the queue: nobody is called, and callers keep their places */
-  readonly paused: boolean
-  /** when the pause ends by itself, ISO 8601; null when only an operator ends it */
-  readonly pausedUntil: string | null
-  /** the ticket has already been called and may start at once (when the request contained its ticket) */
-  readonly called: boolean
   /** the path of the ticket's events, with the gate's mount path */
   readonly eventsUrl: string
 }

@@ -53,8 +53,10 @@ export const placeFields = {
  */
 export const Queued = Schema.TaggedStruct("Queued", {
   uniqueRequestId: Started.fields.uniqueRequestId,
+  /** 1 is next; 0 when the ticket has already been called */
   queuePosition: placeFields.queuePosition,
   queueLength: placeFields.queueLength,
+  /** null while no call has been measured, and while the queue is paused */
   estimatedWaitSeconds: placeFields.estimatedWaitSeconds,
   /** the voice agent cannot be reached at the moment; callers keep their places */
   disrupted: Schema.Boolean,

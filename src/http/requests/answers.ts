@@ -1,7 +1,6 @@
 /** The answers to a session request: 200 for one that has started, 202 for one that waits. Refusals are in `answers/failures.ts`. */
 
 import { Schema } from "effect"
-import { accessOf } from "../../protocol/credential.ts"
 import { Queued, Started } from "../../protocol/session-answers.ts"
 import { TicketStatus } from "../../protocol/ticket.ts"
 import { type Answer, JSON_TYPE } from "../answers/answer.ts"
@@ -17,12 +16,13 @@ export const StartedAnswer = Schema.Struct({
   identifier: "Started",
 })
 
+/** A field of `Queued` is one of the 202, unless it is named here: told only where it applies, or not at all. */
+const { _tag, called, disrupted, paused, pausedUntil, queueLength, ...toldOfQueued } = Queued.fields
+
 /** 202: the ticket waits. */
 export const QueuedAnswer = Schema.Struct({
   status: Schema.Literal("queued").annotate({ description: "The ticket waits." }),
-  uniqueRequestId: Queued.fields.uniqueRequestId,
-  queuePosition: Queued.fields.queuePosition,
-  estimatedWaitSeconds: Queued.fields.estimatedWaitSeconds,
+  ...toldOfQueued,
   disrupted: TicketStatus.fields.disrupted,
   paused: TicketStatus.fields.paused,
   pausedUntil: TicketStatus.fields.pausedUntil,
@@ -36,10 +36,7 @@ const encodeQueued = Schema.encodeSync(QueuedAnswer)
 
 export const startedBody = (session: Started): typeof StartedAnswer.Type => ({
   status: "started",
-  ...accessOf(session),
-  sessionId: session.sessionId,
-  uniqueRequestId: session.uniqueRequestId,
-  ...(session.silenceSeconds === undefined ? {} : { silenceSeconds: session.silenceSeconds }),
+  ...session,
 })
 
 export const started = (session: Started): Answer => ({
@@ -51,22 +48,23 @@ export const started = (session: Started): Answer => ({
   startedTicket: session.uniqueRequestId,
 })
 
-export const queued = (ticket: Queued, basePath: string): Answer => ({
+export const queued = (
+  { _tag, called, disrupted, paused, pausedUntil, queueLength, ...told }: Queued,
+  basePath: string,
+): Answer => ({
   status: 202,
   outcome: "queued",
   headers: JSON_HEADERS,
   body: JSON.stringify(
     encodeQueued({
       status: "queued",
-      uniqueRequestId: ticket.uniqueRequestId,
-      queuePosition: ticket.queuePosition,
-      estimatedWaitSeconds: ticket.estimatedWaitSeconds,
-      ...(ticket.disrupted ? { disrupted: true } : {}),
-      ...(ticket.paused ? { paused: true } : {}),
-      ...(ticket.pausedUntil === null ? {} : { pausedUntil: ticket.pausedUntil }),
-      eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
+      ...told,
+      ...(disrupted ? { disrupted } : {}),
+      ...(paused ? { paused } : {}),
+      ...(pausedUntil === null ? {} : { pausedUntil }),
+      eventsUrl: eventsUrl(basePath, told.uniqueRequestId),
     }),
   ),
-  ticket: ticket.uniqueRequestId,
-  newTicket: ticket.uniqueRequestId,
+  ticket: told.uniqueRequestId,
+  newTicket: told.uniqueRequestId,
 })
