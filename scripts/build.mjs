@@ -33,7 +33,7 @@ const fingerprint = () => {
     "scripts/build.mjs",
     "scripts/declarations.mjs",
     "scripts/deep-imports.mjs",
-    "scripts/render-docs.ts",
+    ...readdirSync(join(root, "scripts/docs")).map((name) => `scripts/docs/${name}`),
     "scripts/settings-types.ts",
     "scripts/cli.vite.config.ts",
     "scripts/library.vite.config.ts",
@@ -76,7 +76,7 @@ for (const file of files) {
   const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep) || file.endsWith(`${sep}section.md`)
   if (extname(file) !== ".ts" && !rendered) cpSync(file, join(output, relative(source, file)))
 }
-run("node", "scripts/render-docs.ts", join(output, "docs"))
+run("node", ...readdirSync(join(root, "scripts/docs")).map((name) => `scripts/docs/${name}`), join(output, "docs"))
 
 const { jsonSchema } = await import(pathToFileURL(join(source, "settings/showing/json-schema.ts")).href)
 const { settingsTypes } = await import(pathToFileURL(join(root, "scripts/settings-types.ts")).href)

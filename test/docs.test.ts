@@ -4,7 +4,9 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { OpenApi } from "effect/http-api"
-import { DOCUMENTS, makeSlugs, readDocument, renderPage } from "../scripts/render-docs.ts"
+import { DOCUMENTS, readDocument } from "../scripts/docs/documents.ts"
+import { makeSlugs } from "../scripts/docs/markdown.ts"
+import { renderPage } from "../scripts/docs/page.ts"
 import { withSettingsTables } from "../scripts/settings-table.ts"
 import { Documented } from "../src/http/Api.ts"
 import { NO_VARIABLES } from "../src/settings/given.ts"
@@ -168,6 +170,17 @@ describe("the README", () => {
   })
 })
 
+describe("start.md", () => {
+  it("shows settings files that are accepted, each with its name", () => {
+    const samples = [...readDocument("start").matchAll(/```json (\w+)\n([\s\S]*?)```/g)]
+    assert.isAtLeast(samples.length, 2)
+    for (const [, name, written = ""] of samples) {
+      const resolved = resolveSettings(JSON.parse(written), NO_VARIABLES)
+      assert.isTrue(Result.isSuccess(resolved), `${name}: ${String(resolved)}`)
+    }
+  })
+})
+
 describe("vendors.md", () => {
   const samples = [...readDocument("vendors").matchAll(/```json\n([\s\S]*?)```/g)]
     .map(([, written = ""]) => JSON.parse(written.replaceAll("…", "0123456789abcdef")))
@@ -190,16 +203,17 @@ describe("the pages", () => {
   const pages: ReadonlyMap<string, string> = new Map(DOCUMENTS.map((name) => [`/voice/docs/${name}`, renderPage(name)]))
 
   it("link each other and the API reference, wherever the gate is mounted, and nothing that is not served", () => {
+    const besides = ["/voice/docs/api", "/voice/docs/style.css"]
     for (const [path, page] of pages) {
       const targets = hrefs(page)
         .filter((href) => href !== "data:,")
         .map((href) => new URL(href, `http://gate${path}`))
       const paths = targets.map(({ pathname }) => pathname)
-      assert.includeMembers(paths, [...pages.keys(), "/voice/docs", "/voice/docs/style.css"], path)
+      assert.includeMembers(paths, [...pages.keys(), ...besides], path)
       for (const { hash, origin, pathname } of targets) {
         if (origin !== "http://gate") continue
         const target = pages.get(pathname)
-        assert.isTrue(target !== undefined || ["/voice/docs", "/voice/docs/style.css"].includes(pathname), pathname)
+        assert.isTrue(target !== undefined || besides.includes(pathname), pathname)
         if (hash !== "") assert.include(ids(target ?? ""), hash.slice(1), `${path}: ${pathname}${hash}`)
       }
     }
@@ -216,7 +230,29 @@ describe("the pages", () => {
 
   it("are linked by the API reference", () => {
     const { description = "" } = OpenApi.fromApi(Documented).info
-    for (const name of DOCUMENTS) assert.include(description, `(docs/${name})`)
+    for (const name of DOCUMENTS) assert.include(description, `(${name})`)
+  })
+
+  it("show labelled code blocks in succession as tabs, one of which is chosen", () => {
+    const blocks = ["```sh npm\nnpm start\n```", "```sh Docker\ndocker run\n```", "Text.", "```sh\nls\n```"].join(
+      "\n\n",
+    )
+    const page = renderPage("wire", () => `# Wire\n\n## Start\n\n${blocks}`)
+    const [, group = "", rest = ""] = /<fieldset class="tabs">(.*?)<\/fieldset>([\s\S]*)/s.exec(page) ?? []
+    assert.deepStrictEqual(
+      [...group.matchAll(/<label for="(.*?)">(.*?)<\/label>/g)].map(([, id, label]) => [id, label]),
+      [
+        ["tab-1-1", "npm"],
+        ["tab-1-2", "Docker"],
+      ],
+    )
+    assert.strictEqual(group.match(/ checked/g)?.length, 1)
+    assert.strictEqual(group.match(/<pre /g)?.length, 2)
+    assert.strictEqual(rest.match(/<pre /g)?.length, 1)
+  })
+
+  it("cannot be rendered with code in a language that is not coloured", () => {
+    assert.throws(() => renderPage("wire", () => "# Wire\n\n```klingon\nHegh\n```"), /klingon/)
   })
 
   it("cannot be rendered with a link to what the gate does not serve", () => {

@@ -1,6 +1,6 @@
 /** The vendors' part of the documents, and the script that lists old rows. */
 import { assert, describe, it } from "@effect/vitest"
-import { readDocument } from "../scripts/render-docs.ts"
+import { readDocument } from "../scripts/docs/documents.ts"
 import { ageInDays, outdated } from "../scripts/vendor-rows.ts"
 import { vendorParts, withVendors } from "../scripts/vendor-tables.ts"
 import { rows } from "../src/platform-api/deepgram/rows.ts"

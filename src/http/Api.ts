@@ -1,4 +1,4 @@
-/** The gate's HTTP API, of which each folder here declares its endpoints: shown by `/openapi.json` and `/docs`, and served by the router. */
+/** The gate's HTTP API, of which each folder here declares its endpoints: shown by `/openapi.json` and `/docs/api`, and served by the router. */
 
 import { HttpApi, OpenApi } from "effect/http-api"
 import { PushCommand } from "../protocol/events.ts"
@@ -16,8 +16,8 @@ const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice
 Any other path is answered with 404 \`not_found\`, and any other method of a path with 405 \`method_not_allowed\` and \`Allow\`.
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
-Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · [Embedding](docs/embedding) · [Control](docs/control) ·
-[Operating](docs/operating) · [Promises](docs/promises) · [Local platform](docs/platform) · [Vendors](docs/vendors)`
+Documents: [Quick start](start) · [Guides](guides) · [Configuration](configuration) · [Wire protocol](wire) · [Embedding](embedding) ·
+[Control](control) · [Operating](operating) · [Promises](promises) · [Local platform](platform) · [Vendors](vendors)`
 
 /** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")

@@ -14,6 +14,8 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 }
 
+/** @param openApiPath the way from the page to the OpenAPI document */
 export const renderApiPage = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
-): Promise<Document> => makeDocument(Buffer.from(renderReference(OpenApi.fromApi(api))), HEADERS)
+  openApiPath: string,
+): Promise<Document> => makeDocument(Buffer.from(renderReference(OpenApi.fromApi(api), openApiPath)), HEADERS)

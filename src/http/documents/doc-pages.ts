@@ -1,6 +1,6 @@
 /**
  * Serves the documentation pages below `/docs`, which the build renders; without a build there are none. A page loads only its
- * stylesheet.
+ * stylesheet and its script, and its script what the search searches.
  */
 import { readdir, readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -16,16 +16,18 @@ export const DocPageFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/htt
 
 const HEADERS = { "cache-control": "no-cache", "x-content-type-options": "nosniff" }
 
-const HEADERS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+export const HEADERS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ".html": {
     ...HEADERS,
     "content-type": "text/html; charset=utf-8",
     "content-security-policy":
-      "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
   },
   ".css": { ...HEADERS, "content-type": "text/css; charset=utf-8" },
+  ".js": { ...HEADERS, "content-type": "text/javascript; charset=utf-8" },
+  ".json": { ...HEADERS, "content-type": "application/json" },
 }
 
 /** Whether somebody reads the answer in a browser: programs ask for any type, or for JSON. */
@@ -50,7 +52,7 @@ export const sendUnknownPage = (
 <link rel="stylesheet" href="${docs}style.css">
 </head>
 <body>
-<main><h1>No such document</h1><p>These are the documents:</p><ul>${links}<li><a href="${docs}../docs">API reference</a></li></ul></main>
+<main><h1>No such document</h1><p>These are the documents:</p><ul>${links}<li><a href="${docs}api">API reference</a></li></ul></main>
 </body>
 </html>
 `)
@@ -61,7 +63,10 @@ export const sendUnknownPage = (
 const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>
   Effect.tryPromise(() => readdir(directory)).pipe(Effect.orElseSucceed(() => []))
 
-/** Every page and the stylesheet, by path. Each is read on its first request. */
+/** Where a file is served. The quick start is also the page at `/docs` itself. */
+const pathOf = (name: string): string => (name === "index.html" ? "/docs" : `/docs/${name.replace(/\.html$/, "")}`)
+
+/** Every page and its files, by path. Each is read on its first request. */
 export const docPages: Effect.Effect<ReadonlyMap<string, () => Promise<Document>>> = Effect.gen(function* () {
   const pages = new Map<string, () => Promise<Document>>()
   for (const directory of yield* DocPageFiles) {
@@ -70,9 +75,7 @@ export const docPages: Effect.Effect<ReadonlyMap<string, () => Promise<Document>
     for (const name of names) {
       const headers = HEADERS_BY_TYPE[extname(name)]
       if (headers === undefined) continue
-      pages.set(`/docs/${name.replace(/\.html$/, "")}`, async () =>
-        makeDocument(await readFile(new URL(name, directory)), headers),
-      )
+      pages.set(pathOf(name), async () => makeDocument(await readFile(new URL(name, directory)), headers))
     }
     return pages
   }

@@ -1,5 +1,5 @@
 /**
- * Serves `/docs` with the pages below it, `/openapi.json`, `/console/openapi.json` if there is a console, and `/metrics`. `Server.Docs` and
+ * Serves `/docs` and the pages below it, of which `/docs/api` is the API reference, `/openapi.json`, `/console/openapi.json` if there is a console, and `/metrics`. `Server.Docs` and
  * `Server.Metrics` say on which port. Documents are rendered once, on the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -45,12 +45,14 @@ export const makeDocuments = (
           sendDocument(request, response, ready)
         }
       }
-    const docs = prepared(lazyDocument(() => renderApiPage(Documented)))
+    const docs = prepared(lazyDocument(() => renderApiPage(Documented, "../openapi.json")))
     const description = prepared(lazyDocument(() => openApi(OpenApi.fromApi(Documented))))
     const consoleDescription = prepared(lazyDocument(() => openApi(OpenApi.fromApi(ConsoleApi))))
     const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
-    const names = pages.flatMap(([path]) => (path.endsWith(".css") ? [] : [path.slice("/docs/".length)]))
+    const names = pages.flatMap(([path]) => /^\/docs\/([a-z]+)$/.exec(path)?.[1] ?? [])
     const documentation = [
+      ["/docs/api", docs],
+      // without a build the reference is all there is
       ["/docs", docs],
       ["/openapi.json", description],
       ...(Security.ConsoleToken.length === 0 ? [] : [["/console/openapi.json", consoleDescription] as const]),

@@ -17,6 +17,6 @@ const serve = (path: "/docs" | "/openapi.json", prepare: () => Promise<Document>
   HttpRouter.add("GET", path, answerDocument(lazyDocument(prepare)))
 
 export const docs: Layer.Layer<never, never, HttpRouter.HttpRouter> = Layer.merge(
-  serve("/docs", () => renderApiPage(Api)),
+  serve("/docs", () => renderApiPage(Api, "openapi.json")),
   serve("/openapi.json", described),
 )

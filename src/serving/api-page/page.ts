@@ -73,7 +73,7 @@ ${fields === "" ? `<p>${typeOf(node)}</p>` : fields}
 }
 
 /** Links of descriptions are relative to the page. */
-export const renderReference = (spec: OpenApi.OpenAPISpec): string => {
+export const renderReference = (spec: OpenApi.OpenAPISpec, openApiPath: string): string => {
   const { components, info, tags } = spec
   const operations = operationsOf(spec)
   const schemas = Object.entries(components.schemas).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -106,7 +106,7 @@ ${group.operations.map(operationOf).join("\n")}`,
 <header>
 <h1>${escaped(info.title)} API reference</h1>
 ${paragraphs(info.description ?? "")}
-<p>As OpenAPI: <a href="openapi.json">openapi.json</a></p>
+<p>As OpenAPI: <a href="${openApiPath}">openapi.json</a></p>
 </header>
 <div class="page">
 <nav class="contents" aria-label="On this page">

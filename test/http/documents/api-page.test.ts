@@ -36,8 +36,8 @@ describe("the API reference", () => {
   })
 
   for (const [name, { render, spec }] of [
-    ["gate", { spec: OpenApi.fromApi(Documented), render: () => renderApiPage(Documented) }],
-    ["platform", { spec: OpenApi.fromApi(Platform), render: () => renderApiPage(Platform) }],
+    ["gate", { spec: OpenApi.fromApi(Documented), render: () => renderApiPage(Documented, "../openapi.json") }],
+    ["platform", { spec: OpenApi.fromApi(Platform), render: () => renderApiPage(Platform, "openapi.json") }],
   ] as const) {
     it(`the API reference of the ${name} lists every operation and schema, with links that lead somewhere`, async () => {
       const { gzipped, plain } = await render()

@@ -5,7 +5,9 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
-import { DOCUMENTS, renderPage, writePages } from "../../../scripts/render-docs.ts"
+import { DOCUMENTS } from "../../../scripts/docs/documents.ts"
+import { renderPage } from "../../../scripts/docs/page.ts"
+import { writePages } from "../../../scripts/docs/render.ts"
 import * as AccessLog from "../../../src/http/access-log/access-log.ts"
 import { DocPageFiles } from "../../../src/http/documents/doc-pages.ts"
 import { Listeners, type Options } from "../../../src/http/Listeners.ts"
@@ -21,7 +23,8 @@ writePages(directory)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const BUILT = [new URL("file:///nowhere/"), pathToFileURL(`${directory}/`)]
-const PATHS = [...DOCUMENTS.map((name) => `/docs/${name}`), "/docs/style.css"]
+const FILES = ["style.css", "page.js", "search.js", "search.json"]
+const PATHS = ["/docs", ...DOCUMENTS.map((name) => `/docs/${name}`), ...FILES.map((file) => `/docs/${file}`)]
 
 type Docs = "public" | "private" | "off"
 
@@ -79,7 +82,7 @@ describe("an address below /docs without a document", () => {
 
 describe("a document's page", () => {
   live(
-    "is served as rendered, in English, with a policy that allows only its stylesheet",
+    "is served as rendered, in English, with a policy that allows only its own files",
     Effect.gen(function* () {
       const { port } = yield* running()
       for (const name of DOCUMENTS) {
@@ -88,16 +91,39 @@ describe("a document's page", () => {
         assert.strictEqual(text, renderPage(name))
         assert.strictEqual(
           headers["content-security-policy"],
-          "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         )
         assert.deepStrictEqual(
           ["x-content-type-options", "referrer-policy", "cross-origin-opener-policy"].map((each) => headers[each]),
           ["nosniff", "no-referrer", "same-origin"],
         )
-        assert.notMatch(text, /<script|style="|<[^>]*\son\w+=/)
+        assert.notMatch(text, /<script(?! type="module" src="page.js">)|style="|<[^>]*\son\w+=/)
       }
-      const style = yield* rawCall(port, { path: "/docs/style.css" })
-      assert.deepStrictEqual([style.status, style.headers["content-type"]], [200, "text/css; charset=utf-8"])
+      for (const [file, type] of [
+        ["style.css", "text/css; charset=utf-8"],
+        ["page.js", "text/javascript; charset=utf-8"],
+        ["search.js", "text/javascript; charset=utf-8"],
+        ["search.json", "application/json"],
+      ]) {
+        const { headers, status } = yield* rawCall(port, { path: `/docs/${file}` })
+        assert.deepStrictEqual(
+          [status, headers["content-type"], headers["x-content-type-options"]],
+          [200, type, "nosniff"],
+        )
+      }
+    }),
+  )
+
+  live(
+    "of the quick start is also the page at /docs, whose links lead below /docs",
+    Effect.gen(function* () {
+      const { port } = yield* running()
+      const { status, text } = yield* rawCall(port, { path: "/docs" })
+      assert.strictEqual(status, 200)
+      const links = [...text.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, link = ""]) => link)
+      assert.includeMembers(links, ["docs/style.css", "docs/page.js", "docs/api", "docs/wire"])
+      const elsewhere = links.filter((link) => !/^(#|https:|data:,$|docs\/)/.test(link))
+      assert.deepStrictEqual(elsewhere, [])
     }),
   )
 
@@ -156,7 +182,7 @@ describe("a document's page", () => {
       `answers ${publicly} publicly and ${privately} on the private port, as /docs does, where Server.Docs is ${docs}`,
       Effect.gen(function* () {
         const { port, privatePort } = yield* running(docs)
-        for (const path of ["/docs", ...PATHS]) {
+        for (const path of ["/docs/api", ...PATHS]) {
           assert.strictEqual((yield* rawCall(port, { path })).status, publicly, path)
           assert.strictEqual((yield* rawCall(privatePort, { path })).status, privately, path)
         }
@@ -169,7 +195,8 @@ describe("a document's page", () => {
     Effect.gen(function* () {
       const { port } = yield* running("public", [new URL("file:///nowhere/")])
       assert.strictEqual((yield* rawCall(port, { path: "/docs/wire" })).status, 404)
-      assert.strictEqual((yield* rawCall(port, { path: "/docs" })).status, 200)
+      for (const path of ["/docs", "/docs/api"])
+        assert.include((yield* rawCall(port, { path })).text, "<title>voicegate · API reference</title>")
     }),
   )
 })

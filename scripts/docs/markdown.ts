@@ -1,0 +1,152 @@
+/**
+ * Renders the Markdown of a document as HTML.
+ *
+ * Code blocks in succession that name what each is for, as ` ```tsx React `, become tabs; GitHub shows them one below the other. A link
+ * between documents (`wire.md#errors`) becomes a link between pages. Any other relative link is an error, because the gate does not serve
+ * other files.
+ */
+import { createRequire } from "node:module"
+import { Marked, type Token, type Tokens } from "marked"
+import { DOCUMENTS } from "./documents.ts"
+
+/** What is used of highlight.js. Its own types would declare the browser's globals for every script and test. */
+interface Highlighter {
+  readonly getLanguage: (name: string) => object | undefined
+  readonly highlight: (code: string, options: { readonly language: string }) => { readonly value: string }
+}
+const highlighter: Highlighter = createRequire(import.meta.url)("highlight.js/lib/common")
+
+export const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
+
+/** Makes heading ids like GitHub's, so that links to headings work on both sites. */
+export const makeSlugs = (): ((heading: string) => string) => {
+  const seen = new Map<string, number>()
+  return (heading) => {
+    const slug = heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replace(/\s/g, "-")
+    const repeats = seen.get(slug) ?? 0
+    seen.set(slug, repeats + 1)
+    return repeats === 0 ? slug : `${slug}-${repeats}`
+  }
+}
+
+/** The target of a document's link on its page. */
+const hrefOnPage = (href: string): string => {
+  if (/^(#|https:)/.test(href)) return href
+  const [, name = "", anchor = ""] = /^([a-z]+)\.md(#.*)?$/.exec(href) ?? []
+  if (!DOCUMENTS.some((each) => each === name)) throw new Error(`The gate serves nothing at this link: ${href}`)
+  return name + anchor
+}
+
+/** A code block's language, and the label of its tab. */
+const infoOf = (lang = ""): { readonly language: string; readonly label: string } => {
+  const [language = "", ...label] = lang.split(" ")
+  return { language, label: label.join(" ") }
+}
+
+const codeOf = ({ lang, text }: Tokens.Code): string => {
+  const { language } = infoOf(lang)
+  if (language !== "" && highlighter.getLanguage(language) === undefined)
+    throw new Error(`scripts/docs/markdown.ts does not colour this language: ${language}`)
+  const html = language === "" ? escaped(text) : highlighter.highlight(text, { language }).value
+  return `<div class="code"><pre tabindex="0"><code>${html}</code></pre></div>\n`
+}
+
+/** Code blocks of which the reader chooses one. */
+interface Tabs {
+  readonly type: "tabs"
+  readonly raw: string
+  readonly blocks: ReadonlyArray<Tokens.Code>
+}
+
+const isLabelled = (token: Token | undefined): token is Tokens.Code =>
+  token?.type === "code" && infoOf(token.lang).label !== ""
+
+/** Puts labelled code blocks that follow each other together. */
+const groupTabs = (tokens: ReadonlyArray<Token>): Array<Token> => {
+  const grouped: Array<Token> = []
+  let blocks: Array<Tokens.Code> = []
+  const close = (): void => {
+    if (blocks.length > 0) grouped.push({ type: "tabs", raw: "", blocks })
+    blocks = []
+  }
+  for (const token of tokens) {
+    if (isLabelled(token)) blocks.push(token)
+    else if (token.type !== "space" || blocks.length === 0) {
+      close()
+      grouped.push(token)
+    }
+  }
+  close()
+  return grouped
+}
+
+export interface Section {
+  readonly depth: number
+  readonly slug: string
+  readonly html: string
+}
+
+export const render = (markdown: string): { readonly html: string; readonly sections: ReadonlyArray<Section> } => {
+  const slugOf = makeSlugs()
+  const sections: Array<Section> = []
+  let section = ""
+  let groups = 0
+  const tabs = ({ blocks }: Tabs): string => {
+    groups += 1
+    const choices = blocks.map((block, index) => {
+      const id = `tab-${groups}-${index + 1}`
+      const checked = index === 0 ? " checked" : ""
+      return `<input type="radio" name="tabs-${groups}" id="${id}"${checked}><label for="${id}">${escaped(infoOf(block.lang).label)}</label>`
+    })
+    return `<fieldset class="tabs"><legend>${escaped(section)}, for</legend>${choices.join("")}${blocks.map(codeOf).join("")}</fieldset>\n`
+  }
+  const marked = new Marked({
+    gfm: true,
+    hooks: { processAllTokens: groupTabs },
+    extensions: [{ name: "tabs", renderer: (token) => tabs(token as Tokens.Generic & Tabs) }],
+    renderer: {
+      heading({ depth, tokens }) {
+        const html = this.parser.parseInline(tokens)
+        section = this.parser.parseInline(tokens, this.parser.textRenderer)
+        const slug = slugOf(section)
+        if (depth === 1) return `<h1 id="${slug}">${html}</h1>\n`
+        sections.push({ depth, slug, html })
+        return `<h${depth} id="${slug}"><a href="#${slug}">${html}</a></h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        return `<a href="${escaped(hrefOnPage(href))}">${this.parser.parseInline(tokens)}</a>`
+      },
+      codespan({ text }) {
+        // short code does not wrap: browsers would break --help after its hyphens
+        return `<code${text.length <= 24 ? ' class="short"' : ""}>${escaped(text)}</code>`
+      },
+      code: codeOf,
+      table({ header, rows }) {
+        const html = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens)
+        const labels = header.map(({ tokens }) => this.parser.parseInline(tokens, this.parser.textRenderer))
+        const isNumber = ({ align }: Tokens.TableCell) => align === "right"
+        const head = header.map((cell) => `<th${isNumber(cell) ? ' class="number"' : ""}>${html(cell)}</th>`)
+        const body = rows.map((cells) => {
+          const written = cells.map((cell, column) => {
+            // a narrow page has no columns and shows the label before the cell
+            const label = column === 0 ? "" : ` data-label="${escaped(labels[column] ?? "")}"`
+            return `<td${isNumber(cell) ? ' class="number"' : ""}${label}>${html(cell)}</td>`
+          })
+          return `<tr>${written.join("")}</tr>`
+        })
+        const kind = header.some(isNumber) ? "figures" : "words"
+        return `<div class="table" role="region" aria-label="Table: ${escaped(section)}" tabindex="0"><table class="${kind}">
+<thead><tr>${head.join("")}</tr></thead>
+<tbody>
+${body.join("\n")}
+</tbody></table></div>\n`
+      },
+    },
+  })
+  return { html: marked.parse(markdown, { async: false }), sections }
+}

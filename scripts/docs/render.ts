@@ -1,0 +1,57 @@
+/**
+ * Renders the documents of `src/docs` as the pages that the gate serves below `/docs`, with their stylesheet, their script and what the
+ * search needs:
+ *
+ *     node scripts/docs/render.ts DIRECTORY
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { buildSync } from "esbuild"
+import { DOCUMENTS, folder, unlisted } from "./documents.ts"
+import { renderPage } from "./page.ts"
+import { searchIndex } from "./search-index.ts"
+
+const web = join(import.meta.dirname, "../../src/web")
+const tokens = join(web, "shared/styles/tokens.css")
+
+/** The pages' stylesheet, with the design tokens of all pages of the gate. */
+export const renderStyle = (): string =>
+  [tokens, ...["text.css", "code.css", "page.css", "search.css"].map((file) => join(folder, file))]
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n")
+
+/** `page.js`, and `search.js`, which it loads when the reader searches. */
+const writeScripts = (directory: string): void => {
+  buildSync({
+    entryPoints: { page: join(web, "docs/page.ts"), search: join(web, "docs/search.ts") },
+    outdir: directory,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    // MiniSearch's licence asks for its notice
+    banner: { js: "/*! search.js contains MiniSearch, copyright Luca Ongaro, MIT licence */" },
+  })
+}
+
+/** Writes all pages and their files into a directory. */
+export const writePages = (directory: string): void => {
+  const [missing] = unlisted()
+  if (missing !== undefined) throw new Error(`${missing} is missing in DOCUMENTS.`)
+  mkdirSync(directory, { recursive: true })
+  for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
+  writeFileSync(join(directory, "index.html"), renderPage("start", undefined, "docs/"))
+  writeFileSync(join(directory, "style.css"), renderStyle())
+  writeFileSync(join(directory, "search.json"), JSON.stringify(searchIndex()))
+  writeScripts(directory)
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [, , directory] = process.argv
+  if (directory === undefined) {
+    console.error("usage: node scripts/docs/render.ts DIRECTORY")
+    process.exit(2)
+  }
+  writePages(directory)
+}

@@ -1,0 +1,127 @@
+/**
+ * The search field of a page, as a combobox with a list (WAI-ARIA Authoring Practices, “Editable Combobox With List Autocomplete”): arrows
+ * choose, Enter opens, Escape closes, and `/` leads to the field from anywhere.
+ */
+import type { Found } from "./find.ts"
+
+const element = <Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string>>,
+  ...children: ReadonlyArray<Node | string>
+): HTMLElementTagNameMap[Name] => {
+  const made = document.createElement(name)
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
+  made.append(...children)
+  return made
+}
+
+const optionOf = ({ excerpt, heading, href, title }: Found, index: number): HTMLElement => {
+  const { href: address } = new URL(href, import.meta.url)
+  const marked = excerpt.map(([text, found]) => (found ? element("mark", {}, text) : text))
+  return element(
+    "a",
+    { role: "option", id: `result-${index}`, "aria-selected": "false", href: address, tabindex: "-1" },
+    element("strong", {}, heading),
+    ...(heading === title ? [] : [element("span", { class: "of" }, title)]),
+    element("span", { class: "excerpt" }, ...marked),
+  )
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && /^(input|textarea|select)$/i.test(target.tagName)
+
+export const makeSearchField = (place: HTMLElement): void => {
+  const list = element("div", { role: "listbox", id: "results", "aria-label": "Sections found" })
+  const status = element("p", { role: "status" })
+  const panel = element("div", { class: "results" }, status, list)
+  const input = element("input", {
+    type: "search",
+    role: "combobox",
+    "aria-label": "Search the documents",
+    "aria-autocomplete": "list",
+    "aria-controls": "results",
+    "aria-expanded": "false",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "Search",
+  })
+  const key = element("kbd", { "aria-hidden": "true" }, "/")
+  panel.hidden = true
+  place.append(input, key, panel)
+
+  const options = (): ReadonlyArray<HTMLElement> => [...list.children].filter((each) => each instanceof HTMLElement)
+  const chosen = (): number => options().findIndex((option) => option.getAttribute("aria-selected") === "true")
+  const choose = (index: number): void => {
+    for (const [at, option] of options().entries()) option.setAttribute("aria-selected", String(at === index))
+    const option = options()[index]
+    if (option === undefined) input.removeAttribute("aria-activedescendant")
+    else {
+      input.setAttribute("aria-activedescendant", option.id)
+      option.scrollIntoView({ block: "nearest" })
+    }
+  }
+  const show = (open: boolean): void => {
+    panel.hidden = !open
+    input.setAttribute("aria-expanded", String(open && list.childElementCount > 0))
+    if (!open) choose(-1)
+  }
+
+  let asked = 0
+  const find = async (): Promise<void> => {
+    const query = input.value.trim()
+    const request = ++asked
+    if (query === "") {
+      list.replaceChildren()
+      show(false)
+      return
+    }
+    const found = await import("./search.ts").then(({ search }) => search(query)).catch(() => undefined)
+    // the reader has typed more meanwhile
+    if (request !== asked) return
+    list.replaceChildren(...(found ?? []).map(optionOf))
+    status.textContent =
+      found === undefined
+        ? "The search could not be loaded. Type again to try again."
+        : found.length === 0
+          ? `Nothing found for “${query}”`
+          : `${found.length} ${found.length === 1 ? "section" : "sections"}`
+    show(true)
+    choose(found !== undefined && found.length > 0 ? 0 : -1)
+  }
+
+  input.addEventListener("input", () => void find())
+  input.addEventListener("focus", () => {
+    // so that the first letter finds at once
+    import("./search.ts").then(({ search }) => search("")).catch(() => undefined)
+    if (input.value.trim() !== "") void find()
+  })
+  input.addEventListener("keydown", (event) => {
+    const count = options().length
+    if (event.key === "Escape") {
+      if (panel.hidden) input.blur()
+      show(false)
+      event.preventDefault()
+    } else if (!panel.hidden && count > 0 && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault()
+      choose((chosen() + (event.key === "ArrowDown" ? 1 : count - 1)) % count)
+    } else if (event.key === "Enter") {
+      options()[chosen()]?.click()
+    }
+  })
+  // a section of this page is shown without loading it again
+  list.addEventListener("click", () => {
+    show(false)
+    input.blur()
+  })
+  place.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node && place.contains(relatedTarget))) show(false)
+  })
+  // a click on a result must not take the focus first, or the list would close under it
+  panel.addEventListener("mousedown", (event) => event.preventDefault())
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    event.preventDefault()
+    input.focus()
+    input.select()
+  })
+}

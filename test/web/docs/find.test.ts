@@ -1,0 +1,51 @@
+/** The search over the documents, on their real texts. */
+import { assert, describe, it } from "@effect/vitest"
+import { searchIndex } from "../../../scripts/docs/search-index.ts"
+import { makeFind } from "../../../src/web/docs/find.ts"
+
+const sections = searchIndex()
+const find = makeFind(sections)
+const hrefs = (query: string): ReadonlyArray<string> => find(query).map(({ href }) => href)
+/** The text of what a query found first. */
+const excerpt = (query: string): string => (find(query)[0]?.excerpt ?? []).map(([text]) => text).join("")
+
+describe("the search of the documents", () => {
+  it("searches every section of every document once", () => {
+    assert.isAbove(sections.length, 150)
+    assert.strictEqual(new Set(sections.map(({ href }) => href)).size, sections.length)
+    for (const { heading, href, text } of sections) assert.notMatch(heading + text, /&(?:lt|gt|amp|quot);/, href)
+  })
+
+  it("finds a section by its heading before others that mention it", () => {
+    for (const [query, href] of [
+      ["shopify", "guides#shopify"],
+      ["circuit breaker", "operating#circuit-breaker"],
+      ["content security policy", "embedding#content-security-policy"],
+      ["errors", "wire#errors"],
+    ] as const)
+      assert.strictEqual(hrefs(query)[0], href, query)
+  })
+
+  it("finds settings and codes by their whole name, a part of it, its beginning and with a spelling mistake", () => {
+    const queries = ["Security.AllowedOrigins", "AllowedOrigins", "allowedorig", "AllowedOrigns", "queue_full"]
+    for (const query of queries) assert.isNotEmpty(hrefs(query), query)
+    assert.include(hrefs("queue_full"), "wire#errors")
+  })
+
+  it("finds sections that have all words, and marks the words in what it shows", () => {
+    const [first] = find("webhook token")
+    assert.match(`${first?.heading} ${sections.find(({ href }) => href === first?.href)?.text}`, /webhook/i)
+    const marked = (first?.excerpt ?? []).filter(([, found]) => found).map(([text]) => text.toLowerCase())
+    assert.isNotEmpty(marked)
+    for (const text of marked) assert.match(text, /webhook|token/)
+    assert.isBelow(excerpt("webhook token").length, 200)
+  })
+
+  it("finds nothing for an empty query and for words that nobody wrote", () => {
+    for (const query of ["", "   ", "zzzqqq", "webhook zzzqqq"]) assert.deepStrictEqual(hrefs(query), [], query)
+  })
+
+  it("takes what is typed as text, not as a pattern", () => {
+    for (const query of ["(", "[a", "\\", ".*", "a|b", "$&"]) assert.doesNotThrow(() => find(query), query)
+  })
+})

@@ -1,0 +1,101 @@
+/** A page of the documents in a browser, as the build renders it and under the policy with which the gate serves it. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { extname, join } from "node:path"
+import axe from "axe-core"
+import type { BrowserContext, Page } from "playwright-core"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { writePages } from "../../../scripts/docs/render.ts"
+import { HEADERS_BY_TYPE } from "../../../src/http/documents/doc-pages.ts"
+import { sharedBrowser } from "../../support/browser.ts"
+
+const directory = mkdtempSync(join(tmpdir(), "voicegate-docs-"))
+writePages(directory)
+
+const server = createServer((request, response) => {
+  const path = new URL(request.url ?? "", "http://gate").pathname
+  const name = path === "/docs" ? "index.html" : path.replace(/^\/docs\//, "")
+  const file = extname(name) === "" ? `${name}.html` : name
+  response.writeHead(200, { ...HEADERS_BY_TYPE[extname(file)] }).end(readFileSync(join(directory, file)))
+})
+let context: BrowserContext
+let page: Page
+let origin = ""
+
+beforeAll(async () => {
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+  const address = server.address()
+  origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+  context = await (await sharedBrowser()).newContext({ viewport: { width: 1100, height: 800 } })
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin })
+  page = await context.newPage()
+  await page.goto(`${origin}/docs`)
+})
+afterAll(async () => {
+  await context.close()
+  server.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+it("leads by / and a few letters to a section of another document, with the keyboard alone", async () => {
+  await page.keyboard.press("/")
+  await page.keyboard.insertText("circuit")
+  const field = page.getByRole("combobox", { name: "Search the documents" })
+  await page.getByRole("option", { name: /^Circuit breaker/ }).waitFor()
+  expect(await field.getAttribute("aria-expanded")).toBe("true")
+  expect(await field.getAttribute("aria-activedescendant")).toBe("result-0")
+  await page.keyboard.press("ArrowDown")
+  expect(await field.getAttribute("aria-activedescendant")).toBe("result-1")
+  await page.keyboard.press("ArrowUp")
+  await page.keyboard.press("Enter")
+  await page.waitForURL(`${origin}/docs/operating#circuit-breaker`)
+  await page.goto(`${origin}/docs`)
+})
+
+it("says that nothing was found, and closes what it shows with Escape", async () => {
+  await page.getByRole("combobox").waitFor()
+  await page.keyboard.press("/")
+  await page.keyboard.insertText("zzzqqq")
+  await page.getByText("Nothing found for “zzzqqq”").waitFor()
+  await page.keyboard.press("Escape")
+  expect(await page.getByText("Nothing found for “zzzqqq”").isVisible()).toBe(false)
+})
+
+it("shows the code of the chosen tab alone, which the arrows choose, and copies it", async () => {
+  const html = page.getByText('<script type="module" src="https://gate.example/widget.js">')
+  const react = page.getByText('import "voicegate-widget/react"')
+  expect([await html.isVisible(), await react.isVisible()]).toEqual([true, false])
+  await page.getByRole("radio", { name: "HTML" }).focus()
+  await page.keyboard.press("ArrowRight")
+  expect([await html.isVisible(), await react.isVisible()]).toEqual([false, true])
+  const code = page.locator(".code").filter({ has: react })
+  await code.getByRole("button").focus()
+  await page.keyboard.press("Enter")
+  await code.getByText("Copied").waitFor()
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  expect(copied).toBe(
+    'import "voicegate-widget/react"\n\nexport const Support = () => <voice-agent gate="https://gate.example" />',
+  )
+})
+
+for (const scheme of ["light", "dark"] as const) {
+  it(`has no accessibility violation while it shows what the search found, in ${scheme}`, async () => {
+    await page.emulateMedia({ colorScheme: scheme })
+    await page.getByRole("combobox").fill("webhook")
+    await page.getByRole("option").first().waitFor()
+    // the policy allows no inline script, and does not bind what the test evaluates
+    await page.evaluate(axe.source)
+    const { violations } = await page.evaluate(() => axe.run())
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)).toEqual([])
+  })
+}
+
+it("fits a phone's width, with what the search shows", async () => {
+  await page.setViewportSize({ width: 360, height: 700 })
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  expect(width).toBeLessThanOrEqual(360)
+  const box = await page.locator(".results").boundingBox()
+  expect(box?.x).toBeGreaterThanOrEqual(0)
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(360)
+})
