@@ -73,7 +73,7 @@ it("shows the code of the chosen tab alone, which the arrows choose, and copies 
   await code.getByRole("button").focus()
   await page.keyboard.press("Enter")
   await code.getByText("Copied").waitFor()
-  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  const copied = await page.evaluate<string>("navigator.clipboard.readText()")
   expect(copied).toBe(
     'import "voicegate-widget/react"\n\nexport const Support = () => <voice-agent gate="https://gate.example" />',
   )
@@ -93,7 +93,7 @@ for (const scheme of ["light", "dark"] as const) {
 
 it("fits a phone's width, with what the search shows", async () => {
   await page.setViewportSize({ width: 360, height: 700 })
-  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  const width = await page.evaluate<number>("document.documentElement.scrollWidth")
   expect(width).toBeLessThanOrEqual(360)
   const box = await page.locator(".results").boundingBox()
   expect(box?.x).toBeGreaterThanOrEqual(0)
