@@ -3,10 +3,9 @@
 import { Cause, type Context, Effect, Exit, Metric, Record, Struct } from "effect"
 import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
 import type { IpIntelFailed } from "../ip-intel/facts.ts"
-import { addressLookup } from "../ip-intel/metrics.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
-import { platformRequests } from "../platform-api/metrics.ts"
+import { addressLookup, platformRequests } from "../lib/request-metrics.ts"
 import { BLOCKS, blockedMessages } from "../protocol/block-reasons.ts"
 import {
   allRefusalOutcomes,

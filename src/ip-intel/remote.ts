@@ -14,15 +14,14 @@ import { CircuitBreaker } from "effect/persistence"
 import type { CallerNames } from "../caller-names/CallerNames.ts"
 import { isOpen } from "../lib/age.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
-import { recorded } from "../lib/duration-metric.ts"
 import { type Address, parseAddress } from "../lib/ip/address.ts"
+import { addressLookup, recorded } from "../lib/request-metrics.ts"
 import { inSpan } from "../lib/spans.ts"
 import * as SteadyCircuits from "../lib/steady-circuits.ts"
 import type { SettingsTree } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
 import { makeSharedBudget, networkPerDay, widerShare } from "./budget.ts"
 import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
-import { addressLookup } from "./metrics.ts"
 
 const PROCESS_CACHE_ADDRESSES = 50_000
 const DAY_MILLIS = 86_400_000

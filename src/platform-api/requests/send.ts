@@ -4,11 +4,10 @@
  */
 import { Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
-import { recorded } from "../../lib/duration-metric.ts"
+import { platformRequests, recorded } from "../../lib/request-metrics.ts"
 import { inSpan } from "../../lib/spans.ts"
 import type { Send } from "../adapter.ts"
 import type { PlatformError } from "../errors.ts"
-import { platformRequests } from "../metrics.ts"
 import { type CallKind, malformed } from "./answer.ts"
 import type { Circuit } from "./circuit.ts"
 import { exchange } from "./transport.ts"

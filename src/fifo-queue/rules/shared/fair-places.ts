@@ -1,5 +1,6 @@
 /**
- * Places under `Queue.NetworkShare`: how many are called before a ticket, while networks at their share are passed over.
+ * How many are called before a ticket, of which its position is made (`positionOf`): all older ones, or under `Queue.NetworkShare`, while
+ * networks at their share are passed over, its place as follows.
  *
  * A network has room for as many more calls as its share of the slots leaves beside what it holds (`cap` − held). Of its waiting tickets,
  * as many as there is room for, the oldest first, are called in the order of acceptance; the others only when a slot of their network has
@@ -8,7 +9,7 @@
  * - the older tickets of other networks for which their networks have room, and
  * - all older tickets of its own network.
  *
- * Of that the place is made which is shown (`position.ts`). It may still grow, when a network that is passed over gets room again, but
+ * Of that the position is made (`position.ts`). It may still grow, when a network that is passed over gets room again, but
  * never is it worse than the number of calls that come first.
  *
  *   - `near` holds the waiting tickets for which their network has room, by their order of acceptance; one without a network always has
@@ -21,7 +22,8 @@
 
 import { ALL, beginsWith, numberOf, textOf, withoutBeginning, wordsOf } from "../../../store/rules/native.ts"
 import { isKnownNumber, shareOf } from "../../bounds.ts"
-import { loadWaiting } from "./load.ts"
+import { positionAt } from "../../position.ts"
+import { load, loadWaiting } from "./load.ts"
 import { meta, type Step } from "./step.ts"
 import { networkEntry, type Ticket } from "./ticket.ts"
 
@@ -123,7 +125,7 @@ export const noteHeld = (s: Step, { network = "" }: Ticket, by: number): void =>
  * How many are called before a waiting ticket, at least. `rank` is how many older tickets wait.
  * @lazy
  */
-export const calledBefore = (s: Step, id: string, ticket: Ticket, rank: number): number => {
+const calledBefore = (s: Step, id: string, ticket: Ticket, rank: number): number => {
   const cap = madeCap(s)
   if (cap === 0) return rank
   const { near } = s.keys
@@ -135,6 +137,18 @@ export const calledBefore = (s: Step, id: string, ticket: Ticket, rank: number):
   if (own === undefined) return rank
   const beyond = own - (firstRank(s, network) ?? 0) - roomOf(s, network, cap)
   return Math.min(rank, before + Math.max(0, beyond))
+}
+
+/**
+ * The position of a waiting ticket.
+ *
+ * @param rank how many older tickets wait
+ * @param known its record, where the rule has read it
+ */
+export const positionOf = (s: Step, id: string, rank: number, known?: Ticket): number => {
+  if (s.context.share >= 1) return positionAt(rank)
+  const ticket = known ?? load(s, id)
+  return positionAt(ticket === undefined ? rank : calledBefore(s, id, ticket, rank))
 }
 
 /**
@@ -185,7 +199,7 @@ export const lastPlacesOf = (s: Step, made: number, length: number): LastPlaces 
  * How many are called before a newcomer that waits, behind `rank` others of whom `own` are of its network.
  * @lazy
  */
-export const calledBeforeNewcomer = (
+const calledBeforeNewcomer = (
   s: Step,
   places: LastPlaces,
   { id, network }: { readonly id: string; readonly network: string },
@@ -209,6 +223,20 @@ export const calledBeforeNewcomer = (
   }
   return Math.min(rank, before + Math.max(0, own - room))
 }
+
+/**
+ * The position of a newcomer that waits, behind `rank` others of whom `own` are of its network.
+ *
+ * @param places undefined while `Queue.NetworkShare` has no effect
+ */
+export const positionOfNewcomer = (
+  s: Step,
+  places: LastPlaces | undefined,
+  newcomer: { readonly id: string; readonly network: string },
+  seq: number,
+  rank: number,
+  own: number,
+): number => positionAt(places === undefined ? rank : calledBeforeNewcomer(s, places, newcomer, seq, rank, own))
 
 /**
  * Stores the newcomers that wait.

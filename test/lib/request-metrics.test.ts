@@ -2,8 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { addressLookup } from "../../src/ip-intel/metrics.ts"
-import { recorded } from "../../src/lib/duration-metric.ts"
+import { addressLookup, recorded } from "../../src/lib/request-metrics.ts"
 
 describe("the time of a request", () => {
   it.effect("is recorded in seconds, also when the request fails", () =>
