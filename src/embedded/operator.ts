@@ -2,7 +2,7 @@
 
 import { Effect, Option, Schema } from "effect"
 import type { Pages } from "../fifo-queue/inputs.ts"
-import { Action, type ActionOutcome } from "../fifo-queue/operator-actions.ts"
+import { Action, type ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { unknownFields } from "../lib/unknown-field.ts"
 import { HASH, positionOf } from "../operator/find.ts"
 import type { Operator } from "../operator/Operator.ts"

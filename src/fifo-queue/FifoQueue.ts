@@ -37,7 +37,7 @@ import type {
   Waiting,
 } from "./answers.ts"
 import type { EndAttempt, EndReporter, KnownQueue, Learned, Newcomer, StartFailure } from "./inputs.ts"
-import type { OperatorQueue } from "./operator.ts"
+import type { OperatorQueue } from "./operator/OperatorQueue.ts"
 import type { CampaignContext, Stepping } from "./step.ts"
 
 export type Place = Omit<Waiting, "_tag">

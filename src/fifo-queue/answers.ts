@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import { Settlement } from "../protocol/settlements.ts"
 import { Signal } from "../protocol/signals.ts"
 import { EndState, TicketState } from "../protocol/ticket.ts"
-import { auditLogFields, figures, heldSlot, platformState, waitingTicket } from "./operator-schemas.ts"
+import { auditLogFields, figures, heldSlot, platformState, waitingTicket } from "./operator/schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 

@@ -4,7 +4,7 @@
  */
 
 import { Context, Effect } from "effect"
-import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
+import type { PlatformState } from "../fifo-queue/operator/schemas.ts"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
 import type { PushEvent } from "../protocol/events.ts"
 import type { Identity } from "../protocol/identity.ts"

@@ -5,7 +5,7 @@
 
 import { Context, Effect, Layer } from "effect"
 import type { Learned } from "../fifo-queue/inputs.ts"
-import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
+import type { PlatformState } from "../fifo-queue/operator/schemas.ts"
 import { settingPath } from "../platform-api/faults.ts"
 import type { Fault } from "../platform-api/model.ts"
 import { Store } from "../store/Store.ts"

@@ -1,7 +1,7 @@
 /** The gate's metrics, with their Prometheus names. */
 
 import { Cause, type Context, Effect, Exit, Metric, Record, Struct } from "effect"
-import type { PlatformState } from "../fifo-queue/operator-schemas.ts"
+import type { PlatformState } from "../fifo-queue/operator/schemas.ts"
 import type { IpIntelFailed } from "../ip-intel/facts.ts"
 import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"

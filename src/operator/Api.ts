@@ -5,7 +5,7 @@
 
 import { Context, Schema, SchemaTransformation } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
-import { Action, ActionOutcome } from "../fifo-queue/operator-actions.ts"
+import { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"

@@ -2,7 +2,7 @@
 
 import { Context, type Effect } from "effect"
 import type { Pages } from "../fifo-queue/inputs.ts"
-import type { Action, ActionOutcome } from "../fifo-queue/operator-actions.ts"
+import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { SearchPosition } from "./find.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"

@@ -1,12 +1,12 @@
 /**
  * The actions of an operator, in the words of the console and of the command line: their buttons, the question before each, their commands,
- * and what each result is called. To add one, begin in `fifo-queue/operator-actions.ts`.
+ * and what each result is called. To add one, begin in `fifo-queue/operator/actions.ts`.
  *
  * The console's page imports this file, so it needs nothing of Node.
  */
 
-import type { Action, ActionOutcome } from "../fifo-queue/operator-actions.ts"
-import type { HeldSlot, WaitingTicket } from "../fifo-queue/operator-schemas.ts"
+import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
+import type { HeldSlot, WaitingTicket } from "../fifo-queue/operator/schemas.ts"
 import type { Queue } from "./shapes.ts"
 
 /** A button that asks its question and then performs its action. */

@@ -5,7 +5,7 @@ import type { Instance as OwnInstance } from "../gatekeeper/peers/Instance.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { Store } from "../store/Store.ts"
 import { type Counts, makeCounts, splitCounts } from "./counts.ts"
-import type { Activity, Registry } from "./registry.ts"
+import type { Activity, Instances } from "./instances.ts"
 import type { Instance } from "./shapes.ts"
 
 const REPORT_MILLIS = 2_000
@@ -45,7 +45,7 @@ export const SharedActivity = Context.Reference<ProcessActivity | undefined>("vo
 
 /** Sends reports until the scope closes. Counts that the store has not accepted are sent again with the next report. */
 export const sendActivity = (
-  registry: Registry,
+  instances: Instances,
   { host, id }: OwnInstance["Service"],
 ): Effect.Effect<void, never, PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
@@ -55,7 +55,7 @@ export const sendActivity = (
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
       const split = splitCounts(pending)
-      yield* registry.report(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
+      yield* instances.report(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
       counts.acknowledge(pending)
     })
     // the operator that this one replaces may send one too, and is closed at any moment

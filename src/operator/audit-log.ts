@@ -2,7 +2,7 @@
 
 import { Effect, Option, Schema } from "effect"
 import type { AuditLine as StoredLine } from "../fifo-queue/answers.ts"
-import { PAGE_MAX } from "../fifo-queue/operator.ts"
+import { PAGE_MAX } from "../fifo-queue/operator/OperatorQueue.ts"
 import { type AuditFilter, type AuditLine, type AuditLog, SettingsChanges } from "./shapes.ts"
 
 /** The most characters of the settings' names, of a value, and of all changes in a line. */

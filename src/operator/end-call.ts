@@ -12,7 +12,7 @@
 
 import { Effect } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
-import type { Action, ActionOutcome, Performed } from "../fifo-queue/operator-actions.ts"
+import type { Action, ActionOutcome, Performed } from "../fifo-queue/operator/actions.ts"
 import { CLAIM_MILLIS } from "../gatekeeper/calls/end-due.ts"
 import { endSession } from "../gatekeeper/calls/end-session.ts"
 import { ownNameOf } from "../gatekeeper/calls/stored-config.ts"

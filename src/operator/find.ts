@@ -10,7 +10,7 @@
 
 import { Clock, Effect } from "effect"
 import type { Pages } from "../fifo-queue/inputs.ts"
-import { type CampaignSnapshot, PAGE_MAX } from "../fifo-queue/operator.ts"
+import { type CampaignSnapshot, PAGE_MAX } from "../fifo-queue/operator/OperatorQueue.ts"
 import { makeWindows } from "../lib/windows.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Found, FoundTicket } from "./shapes.ts"

@@ -1,5 +1,5 @@
 /**
- * What an operator sees and does, over the queue and the registry of instances. An action is a step of the queue like any other: its
+ * What an operator sees and does, over the queue and the instances. An action is a step of the queue like any other: its
  * signals are pushed and its settlements are carried out. Callers must check the authorisation first.
  *
  * While the store is unavailable, a view contains what is known without it.
@@ -8,7 +8,7 @@
 import { Effect, Layer, Option } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Pages } from "../fifo-queue/inputs.ts"
-import type { Action, ActionOutcome } from "../fifo-queue/operator-actions.ts"
+import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
 import { monotonicMillis } from "../lib/age.ts"
@@ -23,8 +23,8 @@ import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { makeEndCall } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
+import { makeInstances } from "./instances.ts"
 import { Operator } from "./Operator.ts"
-import { makeRegistry } from "./registry.ts"
 import type { Health, SettingsChanges, View } from "./shapes.ts"
 import { VIEW_VERSION } from "./view-version.ts"
 
@@ -84,12 +84,12 @@ export const layer: Layer.Layer<
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const { Security } = yield* Settings
-    const registry = makeRegistry(store)
+    const instances = makeInstances(store)
     const health = yield* makeHealth({ campaigns, verify })
     const takePage = makePageBudget()
     const endCall = yield* makeEndCall({ step })
 
-    if (Security.ConsoleToken.length > 0) yield* sendActivity(registry, instance)
+    if (Security.ConsoleToken.length > 0) yield* sendActivity(instances, instance)
 
     /** The campaign's slots, and the name of its account. */
     const slotsOf = (campaign: Campaign) => ({
@@ -100,7 +100,7 @@ export const layer: Layer.Layer<
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
       const began = yield* monotonicMillis
       const stored = yield* Effect.all(
-        { queue: step(campaign, (at) => queue.snapshot(at, pages)), activity: registry.activity(since) },
+        { queue: step(campaign, (at) => queue.snapshot(at, pages)), activity: instances.activity(since) },
         { concurrency: "unbounded" },
       ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(STORE_UNAVAILABLE)))
       const took = Math.round((yield* monotonicMillis) - began)
@@ -168,7 +168,7 @@ export const layer: Layer.Layer<
         ),
       noteSettings,
       campaigns: Effect.gen(function* () {
-        const refusals = yield* Effect.option(registry.refusals)
+        const refusals = yield* Effect.option(instances.refusals)
         const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))
         const rows = yield* Effect.forEach(
           campaigns.all,

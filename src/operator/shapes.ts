@@ -1,6 +1,6 @@
 /** What an operator sees and does, as schemas: the endpoints of the console and its page use these types. Times in ms since 1970. */
 import { Schema } from "effect"
-import { auditLogFields, figures, heldSlot, waitingTicket } from "../fifo-queue/operator-schemas.ts"
+import { auditLogFields, figures, heldSlot, waitingTicket } from "../fifo-queue/operator/schemas.ts"
 
 const { Array: List, Finite, Int, Literals, NullOr, optionalKey, Record, String: Text, Struct } = Schema
 

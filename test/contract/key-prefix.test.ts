@@ -13,8 +13,8 @@ import { windows } from "./limiter/windows.ts"
 import { admission } from "./queue/admission.ts"
 import { calling } from "./queue/calling.ts"
 import { queueTest } from "./queue/harness.ts"
+import { instances } from "./queue/instances.ts"
 import { operator } from "./queue/operator.ts"
-import { registry } from "./queue/registry.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
 
@@ -59,6 +59,6 @@ describe("on Redis with a key prefix", () => {
     sessions(test)
     signals(test)
     operator(test)
-    registry(store)
+    instances(store)
   })
 })

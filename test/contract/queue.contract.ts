@@ -13,6 +13,7 @@ import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
 import { held } from "./queue/held.ts"
 import { holds } from "./queue/holds.ts"
+import { instances } from "./queue/instances.ts"
 import { networks } from "./queue/networks.ts"
 import { offers } from "./queue/offers.ts"
 import { operator } from "./queue/operator.ts"
@@ -22,7 +23,6 @@ import { pauses } from "./queue/pauses.ts"
 import { presence } from "./queue/presence.ts"
 import { quarantine } from "./queue/quarantine.ts"
 import { refusals } from "./queue/refusals.ts"
-import { registry } from "./queue/registry.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
 import { silence } from "./queue/silence.ts"
@@ -60,5 +60,5 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   endedLeases(test)
   silence(test)
   unreported(test)
-  registry(store)
+  instances(store)
 }

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Pages } from "../../src/fifo-queue/inputs.ts"
-import { type CampaignSnapshot, PAGE_MAX } from "../../src/fifo-queue/operator.ts"
+import { type CampaignSnapshot, PAGE_MAX } from "../../src/fifo-queue/operator/OperatorQueue.ts"
 import {
   makePageBudget,
   PAGES_PER_SEARCH,

@@ -1,7 +1,7 @@
 /** The endpoints of a gate's health. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { PlatformTrouble } from "../../fifo-queue/operator-schemas.ts"
+import { PlatformTrouble } from "../../fifo-queue/operator/schemas.ts"
 import { refusals, succeeds } from "../../protocol/endpoint-answers.ts"
 import { problems } from "../../protocol/problems.ts"
 

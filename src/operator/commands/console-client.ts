@@ -5,7 +5,7 @@
 
 import { Data, Effect, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
-import { type Action, ActionOutcome } from "../../fifo-queue/operator-actions.ts"
+import { type Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../../lib/http-client.ts"
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"

@@ -2,8 +2,8 @@
 
 import { Clock, DateTime, Effect, Schedule } from "effect"
 import { isKnownNumber } from "../../fifo-queue/bounds.ts"
-import type { ActionOutcome } from "../../fifo-queue/operator-actions.ts"
-import type { PlatformState } from "../../fifo-queue/operator-schemas.ts"
+import type { ActionOutcome } from "../../fifo-queue/operator/actions.ts"
+import type { PlatformState } from "../../fifo-queue/operator/schemas.ts"
 import { shortHash } from "../../fifo-queue/short-hash.ts"
 import { type CampaignAction, commandTexts, FAILED_RESULTS } from "../action-words.ts"
 import { type Campaigns, type FoundTicket, type Health, PLATFORM_CHECK_MILLIS, type View } from "../shapes.ts"

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import type { Action } from "../../fifo-queue/operator-actions.ts"
+import type { Action } from "../../fifo-queue/operator/actions.ts"
 import { type ActionButton, campaignButtons, reloadQuestion } from "../../operator/action-words.ts"
 import type { FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"

@@ -1,5 +1,5 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
-import type { Action, ActionOutcome } from "../../fifo-queue/operator-actions.ts"
+import type { Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
 import { VIEW_VERSION } from "../../operator/view-version.ts"
 

@@ -1,5 +1,5 @@
 /** What an action did, as texts: when it is done, and in its line of the activity log. */
-import type { Action, ActionOutcome } from "../../fifo-queue/operator-actions.ts"
+import type { Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import { actionWords, loggedResults, outcomeTexts } from "../../operator/action-words.ts"
 import type { AuditLine, Reloaded } from "../../operator/shapes.ts"
 import { chosenTime } from "./words.ts"

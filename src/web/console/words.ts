@@ -1,5 +1,5 @@
 /** The console's texts for numbers, times and states. */
-import type { HeldSlot } from "../../fifo-queue/operator-schemas.ts"
+import type { HeldSlot } from "../../fifo-queue/operator/schemas.ts"
 import type { Queue } from "../../operator/shapes.ts"
 
 const numbers = new Intl.NumberFormat("en")

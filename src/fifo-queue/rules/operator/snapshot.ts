@@ -5,7 +5,7 @@
 
 import type { CampaignSnapshot } from "../../answers.ts"
 import type { Pages } from "../../inputs.ts"
-import type { HeldSlot, WaitingTicket } from "../../operator-schemas.ts"
+import type { HeldSlot, WaitingTicket } from "../../operator/schemas.ts"
 import { shortHash } from "../../short-hash.ts"
 import { accountFigures } from "../shared/account.ts"
 import { positionOf } from "../shared/fair-places.ts"

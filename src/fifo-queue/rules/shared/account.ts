@@ -13,7 +13,7 @@
  */
 
 import { namesIn, numberOf, textOf, wordsOf } from "../../../store/rules/native.ts"
-import type { AccountFigures } from "../../operator-schemas.ts"
+import type { AccountFigures } from "../../operator/schemas.ts"
 import { isBackingOff, isDisrupted, isPaused } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import type { Account, Step } from "./step.ts"

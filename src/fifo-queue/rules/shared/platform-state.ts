@@ -17,7 +17,7 @@
 import { decode, encode, isNumber, isObject, isText, wordsOf } from "../../../store/rules/native.ts"
 import type { Watched } from "../../answers.ts"
 import type { Heard } from "../../inputs.ts"
-import type { PlatformState } from "../../operator-schemas.ts"
+import type { PlatformState } from "../../operator/schemas.ts"
 import { meta, type Step } from "./step.ts"
 
 /** Why nobody is served; absent while the platform serves callers. */

@@ -1,7 +1,7 @@
 /** The held slots: the ticket that holds each, since when, and until when at the latest. */
 
 import type { JSX } from "preact"
-import type { HeldSlot } from "../../../fifo-queue/operator-schemas.ts"
+import type { HeldSlot } from "../../../fifo-queue/operator/schemas.ts"
 import { type ActionButton, slotButtons } from "../../../operator/action-words.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { Mark } from "../parts/Mark.tsx"

@@ -1,7 +1,7 @@
 /** The waiting tickets, in order. */
 
 import type { JSX } from "preact"
-import type { WaitingTicket } from "../../../fifo-queue/operator-schemas.ts"
+import type { WaitingTicket } from "../../../fifo-queue/operator/schemas.ts"
 import { type ActionButton, waitingButtons } from "../../../operator/action-words.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { Mark } from "../parts/Mark.tsx"

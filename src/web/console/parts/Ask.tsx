@@ -1,7 +1,7 @@
 /** Asks before an action: for confirmation, or when a pause ends. */
 
 import type { JSX } from "preact"
-import type { Action } from "../../../fifo-queue/operator-actions.ts"
+import type { Action } from "../../../fifo-queue/operator/actions.ts"
 import { type ActionButton, pauseUntil } from "../../../operator/action-words.ts"
 import { Confirm } from "./Confirm.tsx"
 import { PauseDialog } from "./PauseDialog.tsx"

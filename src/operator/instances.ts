@@ -32,7 +32,7 @@ export interface Activity {
   readonly buckets: ReadonlyArray<{ readonly at: number; readonly counts: Counts }>
 }
 
-export interface Registry {
+export interface Instances {
   /** `refusals`: refused requests by `<reason> <campaign>` */
   readonly report: (
     id: string,
@@ -46,7 +46,7 @@ export interface Registry {
   readonly refusals: Effect.Effect<Counts, StoreUnavailable>
 }
 
-export const makeRegistry = (store: Store["Service"]): Registry => ({
+export const makeInstances = (store: Store["Service"]): Instances => ({
   report: (id, about, counts, refusals = {}) =>
     Effect.flatMap(store.now, (now) =>
       Effect.asVoid(store.run(reportRule, { keys, now, context: NO_CONTEXT, call: { id, about, counts, refusals } })),

@@ -6,7 +6,7 @@
  */
 
 import { ALL, textOf } from "../../../store/rules/native.ts"
-import type { Action, Performed } from "../../operator-actions.ts"
+import type { Action, Performed } from "../../operator/actions.ts"
 import { shortHash } from "../../short-hash.ts"
 import { callNext, callUpTo } from "../shared/call-next.ts"
 import { bindDoubt, dropDoubt, firstUnknown } from "../shared/doubt.ts"

@@ -1,9 +1,9 @@
 /**
- * The actions of an operator on a queue, and their outcomes: `rules/operator/actions.ts` performs them. The console's page has its types from
- * here too: this file imports nothing that needs Node.
+ * The actions of an operator on a queue, and their outcomes: the rule `rules/operator/act.ts` performs them. The console's page has its
+ * types from here too: this file imports nothing that needs Node.
  *
- * To add one: its input and results here, what it does in `rules/operator/actions.ts`, and its words in `operator/action-words.ts`, where the
- * types ask for them.
+ * To add one: its input and results here, what it does in that rule, and its words in `src/operator/action-words.ts`, where the types ask
+ * for them.
  */
 import { Schema } from "effect"
 

@@ -1,15 +1,15 @@
 /** What an operator sees and does in a campaign's queue: rules with typed arguments and answers. */
 
-import { isoTime } from "../protocol/session-answers.ts"
-import type { Rule } from "../store/Store.ts"
-import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "./answers.ts"
-import type { Pages } from "./inputs.ts"
-import type { Performed } from "./operator-actions.ts"
-import type { HeldSlot, WaitingTicket } from "./operator-schemas.ts"
-import type { QueueAction } from "./rules/operator/actions.ts"
-import type { QueueContext } from "./rules/shared/step.ts"
-import { rules } from "./rules.ts"
-import type { CampaignContext, Stepping } from "./step.ts"
+import { isoTime } from "../../protocol/session-answers.ts"
+import type { Rule } from "../../store/Store.ts"
+import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "../answers.ts"
+import type { Pages } from "../inputs.ts"
+import type { QueueAction } from "../rules/operator/act.ts"
+import type { QueueContext } from "../rules/shared/step.ts"
+import { rules } from "../rules.ts"
+import type { CampaignContext, Stepping } from "../step.ts"
+import type { Performed } from "./actions.ts"
+import type { HeldSlot, WaitingTicket } from "./schemas.ts"
 
 export const PAGE_MAX = 100
 /** Maximum length of an operator's name (characters). */

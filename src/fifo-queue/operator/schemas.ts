@@ -1,6 +1,6 @@
 /**
  * Schemas of what the rules in `rules/operator` show, which have their types from here. So has the console's page: this file imports nothing
- * that needs Node. What operators do: `operator-actions.ts`.
+ * that needs Node. What operators do: `actions.ts`.
  */
 import { Schema } from "effect"
 
