@@ -15,7 +15,7 @@ const LAYERS: ReadonlyArray<ReadonlyArray<string>> = [
   ["operator"],
   ["gatekeeper"],
   ["admission"],
-  ["rate-limiter", "fifo-queue", "ip-intel", "platform-api", "push-channel"],
+  ["rate-limiter", "fifo-queue", "ip-intel", "platform-api", "push-channel", "identity-tokens"],
   ["caller-names"],
   ["store"],
   ["settings"],

@@ -2,6 +2,7 @@
 
 import type { WebSessionConfig } from "../gatekeeper/web-session.ts"
 import type { PushEvent } from "../protocol/events.ts"
+import type { Identity } from "../protocol/identity.ts"
 import type { AudioConfiguration, SessionRequest } from "../protocol/request.ts"
 import type { RedisClient } from "../store/redis/host-client.ts"
 import type { Fetch } from "./fetch.ts"
@@ -13,9 +14,15 @@ import type { OwnPlatform } from "./own/platform.ts"
 import type { OwnStore } from "./own/store.ts"
 import type * as results from "./results.ts"
 
-/** The caller: an IPv4 or IPv6 address in any form, such as Express's `req.ip` or a socket's `remoteAddress`. */
+/** The caller. */
 export interface Client {
+  /** an IPv4 or IPv6 address in any form, such as Express's `req.ip` or a socket's `remoteAddress` */
   readonly address: string | undefined
+  /**
+   * who calls, as the host knows by its own sessions: then limits count this subject, and no token is read. It comes from the host, never
+   * from the page
+   */
+  readonly identity?: Identity | undefined
 }
 
 /** One line for the host's log; it never contains a secret or a ticket. */

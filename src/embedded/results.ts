@@ -11,6 +11,7 @@ import type {
   Blocked,
   Draining,
   FieldIssue,
+  IdentityReason,
   PlatformUnavailable,
   RateLimited,
   StoreUnavailable,
@@ -41,8 +42,8 @@ export interface RefusedResult<Code extends string> {
   readonly retryAfterSeconds?: number
   /** for an invalid request: every invalid field and what was expected */
   readonly issues?: ReadonlyArray<FieldIssue>
-  /** for `blocked`: the fact about the address that is the reason */
-  readonly reason?: Blocked["reason"]
+  /** for `blocked`: the fact about the address that is the reason; for `identity_refused`: what is wrong with the token */
+  readonly reason?: Blocked["reason"] | IdentityReason
   /** for `rate_limited`: the budget that is used up */
   readonly limit?: RateLimited["limit"]
   /** for `not_your_turn`, `agent_busy` and `agent_unavailable`: 1 is next */

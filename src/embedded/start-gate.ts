@@ -1,7 +1,7 @@
 /** Starts the gate of `createGate`: its layers on a runtime of its own, and its methods over their services. */
 import { Effect, Layer, Logger, ManagedRuntime, Result, Stream } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
+import { type Caller, Gatekeeper, type RequestError } from "../gatekeeper/Gatekeeper.ts"
 import { asWritten, requestOf } from "../gatekeeper/web-session.ts"
 import { Listeners } from "../http/Listeners.ts"
 import { layer as listenersLayer } from "../http/server/listeners.ts"
@@ -65,6 +65,12 @@ const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "n
 const addressOf = (client: unknown): string | undefined => {
   const { address }: { readonly address?: unknown } = Object(client)
   return typeof address === "string" ? canonicalAddress(address) : undefined
+}
+
+/** What the host says of who calls, which the gate checks; undefined where it says nothing. */
+const identityOf = (client: unknown): Caller["identity"] => {
+  const { identity }: { readonly identity?: Caller["identity"] | null } = Object(client)
+  return identity ?? undefined
 }
 
 /** Empty if it is no text. */
@@ -157,7 +163,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
     const address = addressOf(client)
     if (address === undefined) return results.noClientAddress()
     return await run<results.RequestResult>(
-      Effect.match(gatekeeper.request(asJson(body), { address }), {
+      Effect.match(gatekeeper.request(asJson(body), { address, identity: identityOf(client) }), {
         onFailure: (error) => results.notStarted(rename(error), basePath),
         onSuccess: results.started,
       }),

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import type { Admission } from "../admission/Admission.ts"
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
+import * as IdentityTokens from "../identity-tokens/layer.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
@@ -28,6 +29,7 @@ import * as Capacity from "./capacity/Capacity.ts"
 import * as Admit from "./checks/Admit.ts"
 import * as CheckAddress from "./checks/CheckAddress.ts"
 import * as FullQueues from "./checks/FullQueues.ts"
+import * as Identify from "./checks/Identify.ts"
 import * as Shadow from "./checks/Shadow.ts"
 import * as Unchecked from "./checks/Unchecked.ts"
 import * as Validate from "./checks/Validate.ts"
@@ -106,7 +108,7 @@ const gatekeeper = Layer.effect(
   }),
 )
 
-const checks = Layer.mergeAll(Validate.layer, CheckAddress.layer, Admit.layer).pipe(
+const checks = Layer.mergeAll(Validate.layer, Identify.layer, CheckAddress.layer, Admit.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(FullQueues.layer, Shadow.layer, Unchecked.layer)),
 )
 
@@ -153,6 +155,7 @@ export const layer: Layer.Layer<
   Layer.provide(calls),
   Layer.provide(peers),
   Layer.provide(shared),
+  Layer.provide(IdentityTokens.layer),
   Layer.provide(guarded),
   Layer.provide(PlatformStates.layer),
 )

@@ -1,25 +1,36 @@
 /**
  * The pipeline: the one place where the order of checks can be read.
  *
- *     validate → address → limits → slot or queue → platform
+ *     validate → identity → address → limits → slot or queue → platform
  *
  * A caller whose rate limit is known to be exhausted is refused before the address lookup.
  *
  * A request succeeds with a started session and fails with every other outcome, `Queued` included. If a later step fails,
  * quota, slot and place are given back. If the process dies first, their deadlines free them.
  */
-import { Context, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Exit, Layer } from "effect"
 import { CallerNames } from "../caller-names/CallerNames.ts"
+import type { Started } from "../protocol/session-answers.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Tickets } from "./calls/Tickets.ts"
 import { Admit } from "./checks/Admit.ts"
 import { CheckAddress } from "./checks/CheckAddress.ts"
-import { campaignOf, Validate } from "./checks/Validate.ts"
-import type { Gatekeeper } from "./Gatekeeper.ts"
+import { type Identified, Identify } from "./checks/Identify.ts"
+import { campaignOf, Validate, type Validated } from "./checks/Validate.ts"
+import type { Caller, Gatekeeper, RequestError } from "./Gatekeeper.ts"
 import * as metrics from "./metrics.ts"
 import { Shutdown, type Work } from "./Shutdown.ts"
 import { tracing } from "./spans.ts"
 import { Traces } from "./Traces.ts"
+
+/** What is undone if the request leads to no ticket. */
+interface Used {
+  undo: Effect.Effect<void> | undefined
+}
+
+const hasTicket = (exit: Exit.Exit<Started, RequestError>): boolean =>
+  Exit.isSuccess(exit) ||
+  exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === "Queued")
 
 export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service"], "request">>()(
   "voicegate/gatekeeper/Pipeline",
@@ -28,13 +39,14 @@ export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service
 export const layer: Layer.Layer<
   Pipeline,
   never,
-  Admit | CallerNames | Campaigns | CheckAddress | Shutdown | Tickets | Traces | Validate
+  Admit | CallerNames | Campaigns | CheckAddress | Identify | Shutdown | Tickets | Traces | Validate
 > = Layer.effect(
   Pipeline,
   Effect.gen(function* () {
     const { admit, newcomer: newcomerOf, start } = yield* Admit
     const { ready } = yield* CallerNames
     const checkAddress = yield* CheckAddress
+    const identify = yield* Identify
     const shutdown = yield* Shutdown
     const tickets = yield* Tickets
     const traces = yield* Traces
@@ -43,7 +55,7 @@ export const layer: Layer.Layer<
     const context = yield* Effect.context<never>()
     const rejoin = traces.inTicketTrace("Gatekeeper.rejoin", tickets.rejoin)
 
-    const check = Effect.fnUntraced(function* (body: unknown, address: string, work: Work) {
+    const check = Effect.fnUntraced(function* (body: unknown, caller: Caller, work: Work, used: Used) {
       const validated = yield* validate(body)
       const existing = validated.ticket === undefined ? undefined : yield* rejoin(validated.ticket)
       if (existing !== undefined) return existing
@@ -51,23 +63,31 @@ export const layer: Layer.Layer<
       yield* work.begin()
       if (ready !== undefined) yield* ready
       const { campaign } = validated
-      yield* checkAddress(address, campaign)
+      const identifying = identify(validated, caller)
+      const known: Validated & Partial<Identified> = identifying === undefined ? validated : yield* identifying
+      if (known.existing !== undefined) return known.existing
+      used.undo = known.unused
+      yield* checkAddress(caller.address, campaign, known.identity)
       const trace = traces.current === undefined ? undefined : yield* traces.current
-      const { newcomer, stored } = newcomerOf(validated, address, trace)
+      const { newcomer, stored } = newcomerOf(known, caller.address, trace)
       // limits and slot or queue in one step, then the platform: a client that disconnects does not interrupt what takes quota and a slot
       return yield* Effect.uninterruptible(
-        Effect.flatMap(admit(campaign, newcomer), (lease) => start(campaign, newcomer, stored, lease)),
+        Effect.flatMap(admit(campaign, newcomer, known.identity?.limits), (lease) =>
+          start(campaign, newcomer, stored, lease),
+        ),
       )
     })
 
-    const request: Gatekeeper["Service"]["request"] = (body, { address }) =>
+    const request: Gatekeeper["Service"]["request"] = (body, caller) =>
       Effect.suspend(() => {
         const work = shutdown.newWork()
+        const used: Used = { undo: undefined }
         // hot path: one frame ends the work and counts the outcome, both by plain calls
-        return Effect.onExitPrimitive(check(body, address, work), (exit) => {
+        return Effect.onExitPrimitive(check(body, caller, work, used), (exit) => {
           work.end()
           metrics.countRequest(exit, () => campaignOf(campaigns, body)?.name ?? "", context)
-          return undefined
+          // a token that has led to no ticket is not used
+          return used.undo === undefined || hasTicket(exit) ? undefined : used.undo
         })
       })
     return { request: (yield* tracing)("Gatekeeper.request", request) }

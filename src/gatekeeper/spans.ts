@@ -10,6 +10,9 @@ type Failure = RequestRefusal | Queued | CredentialRefused | NotYourTurn | Ticke
 /** Whether each failure is an answer to its caller. */
 const IS_ANSWER: { readonly [Tag in Failure["_tag"]]: boolean } = {
   InvalidRequest: true,
+  IdentityRequired: true,
+  IdentityRefused: true,
+  IdentityUnavailable: false,
   Blocked: true,
   RateLimited: true,
   QueueFull: true,

@@ -33,6 +33,49 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
   issues: Schema.Array(FieldIssue),
 }) {}
 
+/** Why a token is refused, and what its caller reads. */
+export const identityMessages = {
+  malformed: "The token cannot be read, or says something that it must not.",
+  signature: "The signature of the token is wrong.",
+  algorithm: "The token is signed in another way than its key is for.",
+  unknown_key: "The key that has signed the token is not known.",
+  expired: "The token has expired.",
+  not_yet_valid: "The token is not valid yet.",
+  issuer: "The token is of another issuer.",
+  audience: "The token is for another service.",
+  campaign: "The token is for another campaign.",
+  replayed: "The token has been used already.",
+}
+export type IdentityReason = keyof typeof identityMessages
+
+/** The request has no token and needs one. */
+export class IdentityRequired extends Schema.TaggedError<IdentityRequired>()("IdentityRequired", {
+  message: Schema.String,
+}) {}
+
+export const identityRequired = (): IdentityRequired =>
+  stackless(() => new IdentityRequired({ message: "Sign in to call." }))
+
+/** The token does not prove who calls. */
+export class IdentityRefused extends Schema.TaggedError<IdentityRefused>()("IdentityRefused", {
+  reason: Schema.Literals(Struct.keys(identityMessages)).annotate({ description: "Why the token is refused." }),
+  message: Schema.String,
+}) {}
+
+export const identityRefused = (reason: IdentityReason): IdentityRefused =>
+  stackless(() => new IdentityRefused({ reason, message: identityMessages[reason] }))
+
+/** No key is known by which the token could be checked, because the server of the keys does not answer. */
+export class IdentityUnavailable extends Schema.TaggedError<IdentityUnavailable>()("IdentityUnavailable", {
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+export const identityUnavailable = (retryAfterSeconds: number): IdentityUnavailable =>
+  stackless(
+    () => new IdentityUnavailable({ retryAfterSeconds, message: "Who calls cannot be checked right now. Try again." }),
+  )
+
 /** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
 export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
   reason: Schema.Literals(Struct.keys(blockedMessages)).annotate({ description: "Why the address is blocked." }),
@@ -153,6 +196,9 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
 /** Every refusal of a session request. */
 export type RequestRefusal =
   | InvalidRequest
+  | IdentityRequired
+  | IdentityRefused
+  | IdentityUnavailable
   | Blocked
   | RateLimited
   | QueueFull
@@ -163,6 +209,9 @@ export type RequestRefusal =
 /** The outcome under which metrics and the charts of the console count each refusal; of the platform's, the code of the answer. */
 export const refusalOutcomes = {
   InvalidRequest: "invalid",
+  IdentityRequired: "identity_required",
+  IdentityRefused: "identity_refused",
+  IdentityUnavailable: "identity_unavailable",
   Blocked: "blocked",
   RateLimited: "rate_limited",
   QueueFull: "queue_full",

@@ -85,6 +85,10 @@ export const SessionRequest = Schema.Struct({
     PlainId(64),
     "A ticket that the caller already holds. If it is not over, the answer is its state, so a request is idempotent.",
   ),
+  identity: optionalField(
+    Schema.String,
+    "A signed token that says who calls (`docs/control`); the header `Authorization: Bearer` may carry it instead.",
+  ),
 })
 export type SessionRequest = typeof SessionRequest.Type
 

@@ -39,12 +39,18 @@ export interface Parts {
   readonly Security?: Readonly<Record<string, unknown>>
   readonly Queue?: Readonly<Record<string, unknown>>
   readonly Privacy?: Readonly<Record<string, unknown>>
+  readonly Identity?: Readonly<Record<string, unknown>>
 }
 
-export const settingsWith = ({ Privacy = {}, Queue = {}, Security = {} }: Parts = {}): Layer.Layer<Settings> =>
+export const settingsWith = ({
+  Identity = {},
+  Privacy = {},
+  Queue = {},
+  Security = {},
+}: Parts = {}): Layer.Layer<Settings> =>
   Layer.effect(
     Settings,
-    Effect.fromResult(settingsFrom({ ...MINIMAL, Privacy, Queue, Security })).pipe(
+    Effect.fromResult(settingsFrom({ ...MINIMAL, Identity, Privacy, Queue, Security })).pipe(
       Effect.map(({ tree }) => tree),
       Effect.orDie,
     ),

@@ -58,9 +58,11 @@ export interface Given {
   readonly Queue?: Parts
   readonly Server?: Parts
   readonly Privacy?: Parts
+  readonly Identity?: Parts
 }
 
 export const settingsLayer = ({
+  Identity = {},
   IpIntel = {},
   Privacy = {},
   Queue = {},
@@ -83,6 +85,7 @@ export const settingsLayer = ({
           MaxConcurrency: 1,
           ...VoiceAiPlatform,
         },
+        Identity,
         IpIntel,
         Privacy,
         Queue,

@@ -251,7 +251,9 @@ export const layer: Layer.Layer<
         }),
       withdraw: (ticket, address) => {
         const campaign = campaigns.ofTicket(ticket)
-        if (campaign !== undefined) return giveBack.all(campaign, { id: ticket, ...callerKeys(names, address) })
+        // the ticket's record says whose units it took
+        if (campaign !== undefined)
+          return giveBack.all(campaign, { id: ticket, ...callerKeys(names, address, undefined) })
         // if all tries fail, the ticket's deadlines end it
         return removed.queueOf(ticket).pipe(
           Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),

@@ -8,6 +8,7 @@ import { Admission } from "../../admission/Admission.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted } from "../../fifo-queue/answers.ts"
 import type { Newcomer } from "../../fifo-queue/inputs.ts"
+import type { CallerLimits } from "../../protocol/identity.ts"
 import type {
   Draining,
   PlatformUnavailable,
@@ -28,6 +29,7 @@ import { Steps } from "../Steps.ts"
 import { tracing } from "../spans.ts"
 import { callerKeys, groupOfCaller } from "./caller-keys.ts"
 import { FullQueues } from "./FullQueues.ts"
+import type { Identified } from "./Identify.ts"
 import { Shadow } from "./Shadow.ts"
 import type { Validated } from "./Validate.ts"
 
@@ -39,17 +41,20 @@ export class Admit extends Context.Service<
      * @param trace the context of the caller's trace; undefined without a tracer
      */
     readonly newcomer: (
-      validated: Validated,
+      validated: Validated & Partial<Pick<Identified, "identity" | "newTicket">>,
       address: string,
       trace: string | undefined,
     ) => { readonly newcomer: Newcomer; readonly stored: StoredConfig }
     /**
      * Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. The
      * caller must run it uninterruptibly.
+     *
+     * @param limits the caller's own, in place of those of the settings
      */
     readonly admit: (
       campaign: Campaign,
       newcomer: Newcomer,
+      limits?: CallerLimits,
     ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | PlatformUnavailable | StoreUnavailable>
     /** Starts the session of an admitted ticket. Fails with `Queued` if the platform has not started it and the ticket waits. */
     readonly start: (
@@ -84,14 +89,14 @@ export const layer: Layer.Layer<
     const secret = yield* Secrets
 
     const steps: Admit["Service"] = {
-      newcomer: ({ campaign, config }, address, trace) => {
-        const { caller, network } = callerKeys(names, address)
+      newcomer: ({ campaign, config, identity, newTicket }, address, trace) => {
+        const { caller, network } = callerKeys(names, address, identity)
         const stored = { ...config, from: groupOfCaller(names, address) }
-        const id = campaigns.newTicket(campaign, secret())
+        const id = newTicket ?? campaigns.newTicket(campaign, secret())
         const newcomer = { id, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
         return { newcomer: trace === undefined ? newcomer : { ...newcomer, trace }, stored }
       },
-      admit: (campaign, newcomer) => {
+      admit: (campaign, newcomer, limits) => {
         const where = at(campaign)
         const answer = (
           admitted: Admitted,
@@ -112,7 +117,7 @@ export const layer: Layer.Layer<
               return thenFail(giveBack.quota(campaign, newcomer), draining())
           }
         }
-        return Effect.matchEffect(admission.admit(where, newcomer), {
+        return Effect.matchEffect(admission.admit(where, newcomer, limits), {
           onSuccess: (stepped) => {
             const answered = Effect.flatMapEager(carryOut(where, stepped), answer)
             const noted = shadow.note(campaign, stepped)

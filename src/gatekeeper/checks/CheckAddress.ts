@@ -7,25 +7,26 @@ import { CallerNames } from "../../caller-names/CallerNames.ts"
 import { BLOCKABLE, type IpFacts, type IpIntelFailed } from "../../ip-intel/facts.ts"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { isHttpProvider } from "../../ip-intel/provider-kinds.ts"
-import { limitKey } from "../../lib/ip/address.ts"
 import { BLOCKS, isInForce } from "../../protocol/block-reasons.ts"
+import type { Identity } from "../../protocol/identity.ts"
 import type { Blocked, QueueFull, RateLimited } from "../../protocol/refusals.ts"
 import { blocked } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import { type Campaign, Settings } from "../../settings/Settings.ts"
 import * as metrics from "../metrics.ts"
 import { tracing } from "../spans.ts"
+import { callerOf } from "./caller-keys.ts"
 import { FullQueues } from "./FullQueues.ts"
 import { Shadow } from "./Shadow.ts"
 import { Unchecked } from "./Unchecked.ts"
 
 /**
  * A caller whose rate limit is known to be exhausted, or who comes to a full queue, is refused without a lookup: lookups cost money, and
- * all callers share the provider's budget.
+ * all callers share the provider's budget. Nor is one for a known caller whom `Identity.Trust` spares the check.
  */
 export class CheckAddress extends Context.Service<
   CheckAddress,
-  (address: string, campaign: Campaign) => Effect.Effect<void, Blocked | QueueFull | RateLimited>
+  (address: string, campaign: Campaign, identity?: Identity) => Effect.Effect<void, Blocked | QueueFull | RateLimited>
 >()("voicegate/gatekeeper/CheckAddress") {}
 
 export const layer: Layer.Layer<
@@ -35,7 +36,11 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   CheckAddress,
   Effect.gen(function* () {
-    const { IpIntel: intel, Security } = yield* Settings
+    const {
+      Identity: { Trust },
+      IpIntel: intel,
+      Security,
+    } = yield* Settings
     const fullQueues = yield* FullQueues
     const ipIntel = yield* IpIntel
     const limiter = yield* RateLimiter
@@ -79,12 +84,15 @@ export const layer: Layer.Layer<
         onSuccess,
         onFailure: (cause) => Effect.catch(Effect.failCause(cause), onFailure),
       })
-    const check: CheckAddress["Service"] = (address, campaign) =>
+    const isSpared = (identity: Identity | undefined): boolean =>
+      identity !== undefined && (identity.trust ?? Trust) === "address-check"
+    const check: CheckAddress["Service"] = (address, campaign, identity) =>
       Effect.flatMap(
-        limiter.refusal(names.of(limitKey(address))),
+        limiter.refusal(callerOf(names, address, identity), identity?.limits),
         (limited): Effect.Effect<void, Blocked | QueueFull | RateLimited> => {
           const refused = limited ?? (asksProvider ? fullQueues.refusal(campaign) : undefined)
-          return refused === undefined ? lookUp(address, judgeIn(campaign)) : Effect.fail(refused)
+          if (refused !== undefined) return Effect.fail(refused)
+          return isSpared(identity) ? Effect.void : lookUp(address, judgeIn(campaign))
         },
       )
     return traced(

@@ -3,6 +3,7 @@
 import { Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
 import { plainExpectation } from "../../lib/plain-expectation.ts"
 import { oneForm } from "../../lib/visible-text.ts"
+import { NAME_METADATA, SUBJECT_METADATA } from "../../protocol/identity.ts"
 import { type FieldIssue, InvalidRequest, stackless } from "../../protocol/refusals.ts"
 import { type SessionConfig, SessionRequest } from "../../protocol/request.ts"
 import { TRANSPORTS } from "../../settings/groups/campaign.ts"
@@ -15,6 +16,8 @@ export interface Validated {
   readonly config: SessionConfig
   /** an existing ticket that the request names */
   readonly ticket: string | undefined
+  /** the signed token in its body; undefined and empty for none */
+  readonly token?: string | undefined
 }
 
 const decode = Schema.decodeUnknownResult(SessionRequest, { errors: "all" })
@@ -47,6 +50,8 @@ export const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<Fiel
 
 /** Maximum issues in one answer, so that a hostile body cannot produce a long one. */
 const MAX_ISSUES = 20
+
+const NO_METADATA = {}
 
 export type TextLimits = Pick<SettingsTree["Queue"], "MaxTicketBytes">
 
@@ -113,6 +118,13 @@ export const validate = (
     const expected = allowed.map((name) => `${TRANSPORTS.indexOf(name)} (${name})`).join(" or ")
     return Result.fail(invalid("invalid_request", [{ field: "transportType", message: `Expected ${expected}` }]))
   }
+  const reserved = [SUBJECT_METADATA, NAME_METADATA].find((name) =>
+    Object.hasOwn(request.metadata ?? NO_METADATA, name),
+  )
+  if (reserved !== undefined) {
+    const message = "Expected another name: it says who calls as the gate has verified"
+    return Result.fail(invalid("invalid_request", [{ field: `metadata.${reserved}`, message }]))
+  }
   const bytes = textBytes(request, MaxTicketBytes)
   if (bytes > MaxTicketBytes) {
     const message =
@@ -123,6 +135,7 @@ export const validate = (
   return Result.succeed({
     campaign,
     ticket: request.uniqueRequestId ?? undefined,
+    ...(request.identity ? { token: request.identity } : {}),
     config: {
       campaign: campaign.name,
       regionId,

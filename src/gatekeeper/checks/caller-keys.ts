@@ -1,6 +1,7 @@
-/** How a caller is known to the limiter, the queue and the platform's circuit, by the address. */
+/** How a caller is known to the limiter by the subject or the address, and to the queue and the platform's circuit by the address. */
 import type { CallerNames } from "../../caller-names/CallerNames.ts"
 import { limitKey, networkKey, shortNetworkKey } from "../../lib/ip/address.ts"
+import type { Identity } from "../../protocol/identity.ts"
 
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
@@ -18,15 +19,20 @@ export const callerGroup = (network: string): string => {
 }
 
 export interface CallerKeys {
-  /** the rate limiter's key */
+  /** the rate limiter's key: the name of the subject where it is known, else that of the address */
   readonly caller: string
   /** the network whose share of the queue it counts toward; empty for none */
   readonly network: string
 }
 
-export const callerKeys = (names: CallerNames["Service"], address: string): CallerKeys => {
+type KnownCaller = Pick<Identity, "subject"> | undefined
+
+export const callerOf = (names: CallerNames["Service"], address: string, identity: KnownCaller): string =>
+  identity === undefined ? names.of(limitKey(address)) : names.subject(identity.subject)
+
+export const callerKeys = (names: CallerNames["Service"], address: string, identity: KnownCaller): CallerKeys => {
   const short = shortNetworkKey(address)
-  return { caller: names.of(limitKey(address)), network: short === "" ? "" : names.of(short) }
+  return { caller: callerOf(names, address, identity), network: short === "" ? "" : names.of(short) }
 }
 
 export const groupOfCaller = (names: CallerNames["Service"], address: string): string =>

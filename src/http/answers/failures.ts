@@ -20,6 +20,9 @@ import type { RequestRefusal } from "../../protocol/refusals.ts"
 import {
   Blocked,
   type Draining,
+  IdentityRefused,
+  type IdentityRequired,
+  type IdentityUnavailable,
   InvalidRequest,
   type PlatformUnavailable,
   type QueueFull,
@@ -63,6 +66,19 @@ const answered = <E, P extends ReadonlyArray<Problem>, D extends ProblemDetails>
 ) => ({ problems, toProblem })
 
 const invalidRequest = problem("InvalidRequest", 400, InvalidRequest.fields.code.literals, wrongFields)
+const identityRequired = unauthenticated(
+  "IdentityRequired",
+  "identity_required",
+  'Bearer realm="voicegate"',
+  "the request has no token that says who calls, and the campaign needs one",
+)
+const REFUSED_TOKEN = 'Bearer realm="voicegate", error="invalid_token"'
+const identityRefused = problem("IdentityRefused", 401, ["identity_refused"], {
+  members: { reason: IdentityRefused.fields.reason },
+  headers: { "www-authenticate": Schema.String.annotate({ description: `\`${REFUSED_TOKEN}\`.` }) },
+  remark: "the token does not prove who calls",
+})
+const identityUnavailable = retried("IdentityUnavailable", 503, "identity_unavailable")
 const blocked = problem("Blocked", 403, ["blocked"], { members: { reason: Blocked.fields.reason }, headers: {} })
 const rateLimited = problem("RateLimited", 429, ["rate_limited"], {
   members: { retryAfterSeconds: seconds, limit: RateLimited.fields.limit },
@@ -130,6 +146,13 @@ const ticketOver = problem("TicketOver", 410, ["ticket_over"], {
 const requestFailures = {
   InvalidRequest: answered([invalidRequest], ({ code, issues, message }: InvalidRequest) =>
     invalidRequest.make(code, message, { errors: issues }, {}),
+  ),
+  IdentityRequired: answered([identityRequired], ({ message }: IdentityRequired) => identityRequired.make(message)),
+  IdentityRefused: answered([identityRefused], ({ message, reason }: IdentityRefused) =>
+    identityRefused.make("identity_refused", message, { reason }, { "www-authenticate": REFUSED_TOKEN }),
+  ),
+  IdentityUnavailable: answered([identityUnavailable], ({ message, retryAfterSeconds }: IdentityUnavailable) =>
+    identityUnavailable.make(message, retryAfterSeconds),
   ),
   Blocked: answered([blocked], ({ message, reason }: Blocked) => blocked.make("blocked", message, { reason }, {})),
   RateLimited: answered([rateLimited], (error: RateLimited) =>

@@ -13,7 +13,8 @@ import { TicketLimits } from "./ticket-limits.ts"
 export class SessionRequests extends Context.Service<
   SessionRequests,
   {
-    readonly request: (body: string, address: string) => Effect.Effect<Answer>
+    /** @param token of `Authorization: Bearer`; undefined and empty for none */
+    readonly request: (body: string, address: string, token?: string | undefined) => Effect.Effect<Answer>
     /** Withdraws the ticket of an answer that could not be delivered. */
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
   }
@@ -36,11 +37,11 @@ export const layer = (basePath: string): Layer.Layer<SessionRequests, never, Gat
       const campaigns = derived(yield* currentSettings, makeCampaigns)
 
       return SessionRequests.of({
-        request: (text, address) => {
+        request: (text, address, token) => {
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
           const named = namedTicket(body.success)
-          const answer = Effect.match(gatekeeper.request(body.success, { address }), {
+          const answer = Effect.match(gatekeeper.request(body.success, { address, token }), {
             onSuccess: started,
             onFailure: (error): Answer =>
               error._tag === "Queued"

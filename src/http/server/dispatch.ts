@@ -17,7 +17,7 @@ import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "
 import type { ServeDocument } from "../documents/documents.ts"
 import { makeStatic } from "../documents/widget-files.ts"
 import type { Arrivals } from "../incoming/Arrivals.ts"
-import { collectBody, isJson } from "../incoming/body.ts"
+import { bearerOf, collectBody, isJson } from "../incoming/body.ts"
 import { makeBodyWarning } from "../incoming/body-warning.ts"
 import type { Exchange } from "../incoming/exchange.ts"
 import {
@@ -127,8 +127,9 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const requestSession = (yield* tracing)(
     `POST ${REQUEST_PATH}`,
-    (body: string, address: string, _trace: RequestTrace | undefined) => sessions.request(body, address),
-    (_body, _address, trace) => serverSpan("POST", REQUEST_PATH, trace),
+    (body: string, address: string, token: string | undefined, _trace: RequestTrace | undefined) =>
+      sessions.request(body, address, token),
+    (_body, _address, _token, trace) => serverSpan("POST", REQUEST_PATH, trace),
   )
   const warnOfReadBody = makeBodyWarning()
   let closingConnections = false
@@ -220,9 +221,10 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     if (request.method !== "POST") return finish(refusals.postOnly)
     if (!isJson(request)) return finish(refusals.mediaType)
     if (address === undefined) return finish(refusals.noAddress)
+    const token = request.headers.authorization === undefined ? undefined : bearerOf(request)
     collectBody(request, false, (body) => {
-      if (typeof body === "string") runInPhase("decide", () => answer(requestSession(body, address, trace), id, finish))
-      else finish(body)
+      if (typeof body !== "string") finish(body)
+      else runInPhase("decide", () => answer(requestSession(body, address, token, trace), id, finish))
     })
   }
 

@@ -35,6 +35,7 @@ import {
   type World,
 } from "../../support/gate.ts"
 import { eventStream, type Reply, rawCall, refusedUpgrade, servedTest, webSocket } from "../../support/gate-server.ts"
+import { claimsOf, SECRET, token as signedToken } from "../../support/tokens.ts"
 import { REQUEST, rooms, shop, token, VENDOR_WEBHOOK, WEBHOOK } from "../support.ts"
 import { codeOf, makeOpenApiCheck, ticketOf } from "./openapi-check.ts"
 
@@ -317,6 +318,20 @@ describe("the document says all of", () => {
         assert.deepStrictEqual(codeOf(yield* request()), [503, "platform_unavailable"])
         world.initiate = () => Effect.fail(platformRefuses)
         assert.deepStrictEqual(codeOf(yield* request()), [502, "platform_rejected"])
+      }),
+  )
+
+  servedTest(
+    "the document says all of a caller who must say who calls",
+    { ...shop, Identity: { Required: true, JwksUrl: "http://127.0.0.1:1/keys", Audience: "gate", Secrets: [SECRET] } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { request } = yield* openapi.check(port)
+        assert.deepStrictEqual(codeOf(yield* request()), [401, "identity_required"])
+        assert.deepStrictEqual(codeOf(yield* request({ identity: "x" })), [401, "identity_refused"])
+        assert.deepStrictEqual(codeOf(yield* request({}, { authorization: "Bearer x" })), [401, "identity_refused"])
+        const unknown = signedToken(claimsOf("ada", { aud: "gate" }), { alg: "RS256", kid: "1" })
+        assert.deepStrictEqual(codeOf(yield* request({ identity: unknown })), [503, "identity_unavailable"])
       }),
   )
 

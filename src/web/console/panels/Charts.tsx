@@ -32,6 +32,9 @@ const REFUSALS: ReadonlyArray<Part> = [
   { name: "refused.platform_unavailable", label: "Platform unavailable", color: 9 },
   { name: "refused.store_unavailable", label: "Store unavailable", color: 10 },
   { name: "refused.invalid", label: "Invalid request", color: 1 },
+  { name: "refused.identity_required", label: "No identity", color: 4 },
+  { name: "refused.identity_refused", label: "Identity refused", color: 5 },
+  { name: "refused.identity_unavailable", label: "Identity not checked", color: 6 },
 ]
 
 /** The reason of a refusal as text: `queue_full` is "Queue full". */

@@ -1,0 +1,160 @@
+/**
+ * Who calls, where a signed token or the host says so. Then the limits count the subject, over whatever address, and the signed variables
+ * win over those of the page.
+ *
+ * A refused token costs one verification: no lookup of an address, nothing of a limit, no place.
+ */
+import { Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
+import { IdentityTokens, type TokenUse, type VerifiedToken } from "../../identity-tokens/IdentityTokens.ts"
+import * as tokenMetrics from "../../identity-tokens/metrics.ts"
+import { countedEachMinute } from "../../lib/throttled-log.ts"
+import { Identity, NAME_METADATA, SUBJECT_METADATA } from "../../protocol/identity.ts"
+import {
+  type IdentityReason,
+  type IdentityRefused,
+  type IdentityRequired,
+  type IdentityUnavailable,
+  type InvalidRequest,
+  identityRefused,
+  identityRequired,
+  type StoreUnavailable,
+} from "../../protocol/refusals.ts"
+import { MAX_VARIABLES, type SessionConfig } from "../../protocol/request.ts"
+import type { Queued, Started } from "../../protocol/session-answers.ts"
+import { type Campaign, Settings } from "../../settings/Settings.ts"
+import { Campaigns, Secrets } from "../Campaigns.ts"
+import { Tickets } from "../calls/Tickets.ts"
+import type { Caller } from "../Gatekeeper.ts"
+import { inSpan } from "../spans.ts"
+import { invalid, type Validated } from "./Validate.ts"
+
+/** A request of a known caller. */
+export interface Identified extends Validated {
+  readonly identity: Identity
+  /** the session that the token has started before; it is answered again */
+  readonly existing?: Started
+  /** the id of the new ticket, for which the token is used */
+  readonly newTicket?: string
+  /** the token has led to nothing, and may be used again */
+  readonly unused?: Effect.Effect<void>
+}
+
+type Refusal = InvalidRequest | IdentityRequired | IdentityRefused | IdentityUnavailable | StoreUnavailable | Queued
+
+export class Identify extends Context.Service<
+  Identify,
+  /** Undefined for a caller of whom nothing is known but the address, where that suffices. */
+  (validated: Validated, caller: Caller) => Effect.Effect<Identified, Refusal> | undefined
+>()("voicegate/gatekeeper/Identify") {}
+
+/**
+ * How long a repeated token waits for the ticket of the request before, which is on its way (ms), and how often it looks. As long as the
+ * address of that request may be looked up.
+ */
+const WAIT_MILLIS = 3_000
+const LOOK_MILLIS = 100
+
+const decodeIdentity = Schema.decodeUnknownResult(Identity, { errors: "all", onExcessProperty: "error" })
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** What a host says of its caller. A mistake in it is the host's, so the error names it. */
+const givenIdentity = (given: unknown): Result.Result<Identity, InvalidRequest> =>
+  Result.mapError(decodeIdentity(given), (error) =>
+    invalid(
+      "invalid_request",
+      formatIssue(error.issue).issues.map(({ message, path = [] }) => ({
+        field: ["identity", ...path.map(String)].join("."),
+        message,
+      })),
+    ),
+  )
+
+const tooMany = (field: string, signed: number): InvalidRequest =>
+  invalid("invalid_request", [
+    { field, message: `Expected at most ${MAX_VARIABLES} entries together with ${signed} of the caller's identity` },
+  ])
+
+/** The configuration with what is known of the caller, which the page cannot change. */
+const configOf = (
+  config: SessionConfig,
+  { name, subject, variables = {} }: Identity,
+): Result.Result<SessionConfig, InvalidRequest> => {
+  const known = { [SUBJECT_METADATA]: subject, ...(name === undefined ? {} : { [NAME_METADATA]: name }) }
+  const dynamicVariables = { ...config.dynamicVariables, ...variables }
+  const metadata = { ...config.metadata, ...known }
+  if (Object.keys(dynamicVariables).length > MAX_VARIABLES) {
+    return Result.fail(tooMany("dynamicVariables", Object.keys(variables).length))
+  }
+  if (Object.keys(metadata).length > MAX_VARIABLES) {
+    return Result.fail(tooMany("metadata", Object.keys(known).length))
+  }
+  return Result.succeed({ ...config, dynamicVariables, metadata })
+}
+
+export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Settings | Tickets> = Layer.effect(
+  Identify,
+  Effect.gen(function* () {
+    const { Identity: settings } = yield* Settings
+    const { unuse, use, verify } = yield* IdentityTokens
+    const { rejoin } = yield* Tickets
+    const campaigns = yield* Campaigns
+    const secret = yield* Secrets
+    const context = yield* Effect.context<never>()
+    const note = yield* countedEachMinute<IdentityReason, undefined>({
+      first: (reason) =>
+        Effect.logInfo(`Refused a token: ${reason}. Further ones are counted, and the count is logged once a minute.`),
+      more: (reason, total) => Effect.logInfo(`Refused ${total} more tokens in the last minute: ${reason}.`),
+    })
+    const noted = (error: Refusal): Effect.Effect<void> => {
+      if (error._tag !== "IdentityRefused") return Effect.void
+      tokenMetrics.refused[error.reason].updateUnsafe(1, context)
+      return note(error.reason, undefined) ?? Effect.void
+    }
+
+    const identified = (validated: Validated, identity: Identity): Result.Result<Identified, InvalidRequest> =>
+      Result.map(configOf(validated.config, identity), (config) => ({ ...validated, config, identity }))
+
+    const isFor = ({ campaigns: named }: VerifiedToken, campaign: Campaign): boolean =>
+      named === undefined || named.some((each) => each !== "" && campaigns.find(each) === campaign)
+
+    /** The token is used for a new ticket; one that was used already answers its ticket, while that lives. */
+    const useFor = (
+      known: Identified,
+      token: VerifiedToken,
+    ): Effect.Effect<Identified, IdentityRefused | StoreUnavailable | Queued> =>
+      Effect.gen(function* () {
+        const newTicket = campaigns.newTicket(known.campaign, secret())
+        for (let waited = 0; ; waited += LOOK_MILLIS) {
+          const used: TokenUse = yield* use(token, newTicket)
+          if (used.own) return { ...known, newTicket, unused: unuse(token, used) }
+          const existing = yield* rejoin(used.ticket)
+          if (existing !== undefined) return { ...known, existing }
+          // the other request may still be on its way to its ticket
+          if (waited >= WAIT_MILLIS || used.ageMillis >= WAIT_MILLIS)
+            return yield* Effect.fail(identityRefused("replayed"))
+          yield* Effect.sleep(LOOK_MILLIS)
+        }
+      })
+
+    const byToken = (
+      verify: NonNullable<IdentityTokens["Service"]["verify"]>,
+      token: string,
+      validated: Validated,
+    ): Effect.Effect<Identified, Refusal> =>
+      Effect.gen(function* () {
+        const verified = yield* verify(token)
+        if (!isFor(verified, validated.campaign)) return yield* Effect.fail(identityRefused("campaign"))
+        const known = yield* Effect.fromResult(identified(validated, verified.identity))
+        return settings.SingleUse ? yield* useFor(known, verified) : known
+      }).pipe(Effect.tapError(noted), inSpan("Gatekeeper.identify"))
+
+    return (validated, { identity, token }) => {
+      if (identity !== undefined) {
+        return Effect.fromResult(Result.flatMap(givenIdentity(identity), (given) => identified(validated, given)))
+      }
+      const { campaign, token: ofBody = token } = validated
+      if (verify !== undefined && ofBody !== undefined && ofBody !== "") return byToken(verify, ofBody, validated)
+      return (campaign.IdentityRequired ?? settings.Required) ? Effect.fail(identityRequired()) : undefined
+    }
+  }),
+)

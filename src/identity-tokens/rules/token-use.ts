@@ -1,0 +1,34 @@
+/**
+ * Which ticket a token has been used for, so that it is used once. Keys: one of the token, a text of the time and the ticket; it lives as
+ * long as the token.
+ */
+import type { Db } from "../../store/rules/db.ts"
+
+export interface UseOfToken {
+  /** the time (ms since 1970) and the ticket */
+  readonly use: string
+  /** in milliseconds */
+  readonly lifetime: number
+}
+
+/** Returns the use that is stored, or stores this one and returns it. */
+export const useToken = (db: Db, keys: ReadonlyArray<string>, _now: number, { lifetime, use }: UseOfToken): string => {
+  const key = keys[0] ?? ""
+  const known = db.get(key)
+  if (known !== undefined) return known
+  db.set(key, use, lifetime)
+  return use
+}
+
+/** Forgets this use, and no other. Returns whether it was stored. */
+export const unuseToken = (
+  db: Db,
+  keys: ReadonlyArray<string>,
+  _now: number,
+  { use }: Pick<UseOfToken, "use">,
+): boolean => {
+  const key = keys[0] ?? ""
+  if (db.get(key) !== use) return false
+  db.del(key)
+  return true
+}
