@@ -18,7 +18,7 @@ import { asWorker, isWorker, serveWithProcesses } from "./serve/processes.ts"
 import { noteRequests } from "./serve/reload-requests.ts"
 import { serve } from "./serve/serve.ts"
 import { schema, settings } from "./settings.ts"
-import { token } from "./token.ts"
+import { token } from "./token/token.ts"
 import { webhook } from "./webhook/webhook.ts"
 
 /** The exit code of a command line that cannot be understood. */
@@ -199,12 +199,12 @@ const voicegate = root.pipe(
         }),
     ).pipe(
       Command.withDescription(
-        "Check settings, store, platform, campaign, region, slots and IP provider; exit code 1 when a check fails",
+        "Check settings, store, platform, campaign, region, slots, IP provider and keys of identity; exit code 1 when a check fails",
       ),
     ),
     settings.pipe(Command.provideEffectDiscard(withoutSettings)),
     schema.pipe(Command.provideEffectDiscard(withoutSettings)),
-    token.pipe(Command.provideEffectDiscard(withoutSettings)),
+    token(Effect.flatMap(root, sourceOf), withoutSettings),
     campaign(Effect.flatMap(root, sourceOf)),
     ticket(Effect.flatMap(root, sourceOf)),
     reload(Effect.flatMap(root, sourceOf)),

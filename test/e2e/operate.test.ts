@@ -274,18 +274,21 @@ describe("voicegate token", () => {
       DefaultRegionId: "eu",
     }
     for (const [kind, setting] of [
-      ["operator", "ConsoleToken"],
-      ["webhook", "WebhookApiToken"],
-      ["signing", "WebhookSigningSecret"],
+      ["operator", "Security.ConsoleToken"],
+      ["webhook", "Security.WebhookApiToken"],
+      ["signing", "Security.WebhookSigningSecret"],
+      ["identity-secret", "Identity.Secrets"],
     ] as const) {
       const { code, output } = await runCommand(["token", kind, "--json"])
       assert.strictEqual(code, 0)
       const { bits, setting: named, token } = JSON.parse(output)
-      assert.deepStrictEqual([named, bits], [`Security.${setting}`, 256])
+      assert.deepStrictEqual([named, bits], [setting, 256])
       const bytes = Buffer.from(token.replace("whsec_", ""), kind === "signing" ? "base64" : "base64url")
       assert.strictEqual(bytes.length * 8, bits)
-      const Security = { WebhookApiToken: "w".repeat(16), [setting]: token }
-      assert.strictEqual(settingsFrom({ VoiceAiPlatform: campaign, Security })._tag, "Success")
+      const [group = "", name = ""] = setting.split(".")
+      const given = { Security: { WebhookApiToken: "w".repeat(16) } }
+      const settings = { ...given, [group]: { ...(group === "Security" ? given.Security : {}), [name]: token } }
+      assert.strictEqual(settingsFrom({ VoiceAiPlatform: campaign, ...settings })._tag, "Success")
       assert.notInclude((await runProgram(["token", kind])).output, token)
     }
   })

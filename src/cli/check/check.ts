@@ -3,7 +3,7 @@
  * and slots, the IP provider, the webhook's credentials. As text, or with `--json` as one JSON document.
  */
 import { Console, Effect, type FileSystem, Layer, Logger, Result } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpClient } from "effect/http"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { clientAddress, trustedProxies } from "../../lib/ip/client-address.ts"
 import { settingPath } from "../../platform-api/faults.ts"
@@ -20,7 +20,7 @@ import { checkStore } from "./store.ts"
 
 /** One check, as `--json` shows it. */
 interface Finding {
-  /** settings, store, platform, web campaign, region, credential, slots, live, addresses, callers, webhook */
+  /** settings, store, platform, web campaign, region, credential, slots, live, addresses, identity, callers, webhook */
   readonly name: string
   /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
@@ -135,6 +135,32 @@ const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding
         }),
       )
 
+const identityFinding = (status: Finding["status"], message: string): Finding => ({ name: "identity", status, message })
+
+/** By what tokens can be checked that say who calls; nothing where none are read. */
+const checkIdentity = ({
+  Identity: { JwksUrl, Secrets },
+}: SettingsTree): Effect.Effect<ReadonlyArray<Finding>, never, HttpClient.HttpClient> =>
+  Effect.gen(function* () {
+    // the settings refuse shorter ones
+    const secrets =
+      Secrets.length === 0
+        ? []
+        : [identityFinding("ok", `${Secrets.length} of Identity.Secrets, each of at least 32 bytes (HS256)`)]
+    if (JwksUrl === undefined) return secrets
+    const [jose, { fetchKeys }] = yield* Effect.promise(() =>
+      Promise.all([import("jose"), import("../../identity-tokens/jwks.ts")]),
+    )
+    const published = yield* Effect.match(fetchKeys(jose, yield* HttpClient.HttpClient, JwksUrl), {
+      onFailure: (problem) => identityFinding("failed", `Identity.JwksUrl ${problem}`),
+      onSuccess: (keys) => {
+        const algorithms = [...new Set(keys.map(({ alg }) => alg))].join(", ")
+        return identityFinding("ok", `Identity.JwksUrl has ${keys.length} usable keys (${algorithms})`)
+      },
+    })
+    return [...secrets, published]
+  })
+
 const webhookFinding = ({ Security, ...tree }: SettingsTree): Finding => {
   const proofs = [
     ...(Security.WebhookApiToken.length > 0 ? ["the header X-Api-Token with a token of Security.WebhookApiToken"] : []),
@@ -211,6 +237,7 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
         Effect.catch(({ message }) => Effect.succeed<Finding>({ name: "addresses", status: "failed", message })),
         Effect.map((finding) => [finding]),
       ),
+      Effect.provide(checkIdentity(tree), FetchHttpClient.layer),
     ]
     const found = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
     const campaigns = tree.Campaigns.length === 1 ? "1 campaign" : `${tree.Campaigns.length} campaigns`

@@ -12,6 +12,11 @@ export interface VoiceAgentOptions {
   readonly region?: string | undefined
   /** 1 to 256 characters that identify the caller at the platform */
   readonly clientIdentifier?: string | undefined
+  /**
+   * a signed token that says who calls, or a function that gets one from the page's backend, asked at each request; undefined and empty for a
+   * visitor who is not known
+   */
+  readonly identity?: string | (() => Promise<string | undefined>) | undefined
   /** variables for the agent's script, and metadata for the records of the call */
   readonly dynamicVariables?: Readonly<Record<string, string>> | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined

@@ -8,6 +8,8 @@ export interface Described extends HTMLElement {
   /** sent in addition to the form fields in the element: variables for the agent's script, metadata for the records */
   dynamicVariables: Readonly<Record<string, string>>
   metadata: Readonly<Record<string, string>>
+  /** a token that says who calls, or gets one at each request; overrides the attribute */
+  identity: VoiceAgentOptions["identity"]
   /** replaces the microphone */
   source: (() => Promise<MediaStream>) | undefined
   /** imports the vendor's SDK; overrides the attribute */
@@ -39,6 +41,9 @@ export const optionsOf = (element: Described): VoiceAgentOptions => {
     },
     get clientIdentifier() {
       return attribute("client-identifier")
+    },
+    get identity() {
+      return element.identity ?? attribute("identity")
     },
     get key() {
       const agents: ReadonlyArray<Element> = [...document.querySelectorAll("voice-agent")]

@@ -32,8 +32,9 @@ export const defineVoiceAgent = (): void => {
 
   class Widget extends HTMLElement implements VoiceAgentElement {
     static readonly observedAttributes = ["strings", "lang", "dir", "languages", "mode", "open"]
-    private given: Pick<VoiceAgentElement, "dynamicVariables" | "metadata" | "source" | "sdk"> = {
+    private given: Pick<VoiceAgentElement, "dynamicVariables" | "identity" | "metadata" | "source" | "sdk"> = {
       dynamicVariables: {},
+      identity: undefined,
       metadata: {},
       source: undefined,
       sdk: undefined,
@@ -106,6 +107,14 @@ export const defineVoiceAgent = (): void => {
 
     set metadata(metadata: Readonly<Record<string, string>>) {
       this.given = { ...this.given, metadata }
+    }
+
+    get identity(): VoiceAgentElement["identity"] {
+      return this.given.identity
+    }
+
+    set identity(identity: VoiceAgentElement["identity"]) {
+      this.given = { ...this.given, identity }
     }
 
     get source(): VoiceAgentElement["source"] {

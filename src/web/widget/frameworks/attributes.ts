@@ -34,6 +34,7 @@ export interface VoiceAgentProperties {
   strings?: Strings | undefined
   dynamicVariables?: Readonly<Record<string, string>> | undefined
   metadata?: Readonly<Record<string, string>> | undefined
+  identity?: VoiceAgentElement["identity"]
   source?: VoiceAgentElement["source"]
   sdk?: VoiceAgentElement["sdk"]
   open?: boolean | undefined

@@ -117,6 +117,7 @@ export class Gate {
       campaignId: campaign,
       regionId: region,
       clientIdentifier,
+      identity: await this.identity(),
       dynamicVariables,
       metadata,
       audioConfiguration: audioConfiguration(this.options),
@@ -125,6 +126,16 @@ export class Gate {
     const id = text(fields.uniqueRequestId)
     if (fields.status !== "queued" || id === undefined) return { status: "started", session: sessionOf(fields) }
     return { status: "queued", ticket: id, place: this.placeOf(fields) }
+  }
+
+  /** The token of the moment; when the page cannot get one, that may be over soon, as with the gate itself. */
+  private async identity(): Promise<string | undefined> {
+    const { identity } = this.options
+    try {
+      return (typeof identity === "function" ? await identity() : identity) || undefined
+    } catch (cause) {
+      throw new Unreachable("the page has no token that says who calls", { cause })
+    }
   }
 
   /** Starts the session of a called ticket. Refused with 409 if it is not called, and 404 or 410 if it is over. */

@@ -23,6 +23,8 @@ const GATE_KEYS = [
   "refused.blocked",
   "refused.rate_limited",
   "refused.queue_full",
+  "refused.identity_required",
+  "refused.identity_refused",
   "notice.agent_busy",
   "notice.agent_unavailable",
   "ended.removed",
