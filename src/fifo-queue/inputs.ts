@@ -13,6 +13,8 @@ export interface Newcomer {
   readonly holds?: boolean
   /** stored with the ticket and returned by its start */
   readonly data: string
+  /** JSON: what its events say of the caller (`EventFacts` of `protocol/host-events.ts`); absent while the campaign reports no events */
+  readonly about?: string
 }
 
 /**

@@ -3,7 +3,7 @@
 const NAMES: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "endedSessions"],
   ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog", "ending"],
-  ...["near", "crowds", "unopened", "holders", "changes", "steps"],
+  ...["near", "crowds", "unopened", "holders", "changes", "steps", "events"],
 ]
 
 export interface CampaignId {
@@ -23,16 +23,35 @@ export const campaignIdOf = (key: string): CampaignId => {
   return account === undefined || campaign === undefined ? { campaign: key } : { account, campaign }
 }
 
-/**
- * All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The `2` is the version of
- * the record format. The campaigns of an account share the tag, so that one step can read what all of them hold.
- */
-export const keysOf = (key: string): ReadonlyArray<string> => {
+/** What names a campaign in the store, of its settings. */
+interface NamedCampaign {
+  readonly Account?: { readonly Name: string }
+  readonly BusinessId: string
+  readonly WebCampaignId: string
+}
+
+/** The key of a campaign by its settings; the same on every instance, even if their settings name it differently. */
+export const keyOfCampaign = ({ Account, BusinessId, WebCampaignId }: NamedCampaign): string =>
+  campaignKeyOf({ account: Account?.Name, campaign: `${BusinessId}/${WebCampaignId}` })
+
+/** What the names of a campaign's own keys begin with, and those of its account. */
+const beginningsOf = (key: string): { readonly own: string; readonly tag: string } => {
   const { account, campaign } = campaignIdOf(key)
   // the tag of a campaign has an encoded slash and no @
   const tag =
     account === undefined ? `vg:2:{${encodeURIComponent(campaign)}}:` : `vg:2:{@${encodeURIComponent(account)}}:`
-  const own = account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:`
+  return { tag, own: account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:` }
+}
+
+/** A key of a campaign beside those of its queue, under the same hash tag. */
+export const ownKeyOf = (key: string, name: string): string => beginningsOf(key).own + name
+
+/**
+ * All keys of a campaign's queue, under one hash tag; a brace in its id cannot break out of the tag. The `2` is the version of
+ * the record format. The campaigns of an account share the tag, so that one step can read what all of them hold.
+ */
+export const keysOf = (key: string): ReadonlyArray<string> => {
+  const { own, tag } = beginningsOf(key)
   return [...NAMES.map((name) => own + name), `${tag}account`]
 }
 

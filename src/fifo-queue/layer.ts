@@ -114,11 +114,18 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         readonly capacity: AccountCapacity | undefined
       }
     >()
-    const stepInput = ({ account: capacity, campaign, instance, slots: requestedSlots }: CampaignContext) => {
+    const stepInput = ({ account: capacity, campaign, events, instance, slots: requestedSlots }: CampaignContext) => {
       // JSON has no infinity
       const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
-      if (last?.context.slots === slots && last.context.instance === instance && last.capacity === capacity) return last
+      if (
+        last?.context.slots === slots &&
+        last.context.instance === instance &&
+        last.capacity === capacity &&
+        last.context.events === events
+      ) {
+        return last
+      }
       const account = accountOf(campaign, capacity)
       const context: QueueContext = {
         slots,
@@ -135,6 +142,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         ...(settings.OpenSeconds === 0 ? {} : { openMillis: settings.OpenSeconds * 1000 }),
         ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
         ...(account === undefined ? {} : { account }),
+        ...(events === undefined ? {} : { events }),
       }
       const created = { keys: last?.keys ?? keysOf(campaign), context, capacity }
       known.set(campaign, created)

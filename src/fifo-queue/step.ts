@@ -29,6 +29,8 @@ export interface CampaignContext {
   readonly slots: number
   /** the capacity of its account, the same object while nothing changes; absent without an account */
   readonly account?: AccountCapacity | undefined
+  /** the campaign reports events to its host; absent when it does not. A host's own queue reports none */
+  readonly events?: true
   /** address of this process's push channel; empty when this process reaches every ticket's connection itself */
   readonly instance: string
   /** sent with this instance's report of an outage, so that none of these tickets is called; absent for none */

@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto"
 import { Context, Effect, Layer } from "effect"
-import { campaignKeyOf } from "../fifo-queue/keys.ts"
+import { keyOfCampaign } from "../fifo-queue/keys.ts"
 import { type Campaign, Settings, type SettingsTree } from "../settings/Settings.ts"
 
 const SECRET_BYTES = 16
@@ -63,12 +63,7 @@ export class Campaigns extends Context.Service<
 
 export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns["Service"] => {
   const all = settings.Campaigns
-  const keys = new Map(
-    all.map((campaign) => [
-      campaign,
-      campaignKeyOf({ account: campaign.Account?.Name, campaign: `${campaign.BusinessId}/${campaign.WebCampaignId}` }),
-    ]),
-  )
+  const keys = new Map(all.map((campaign) => [campaign, keyOfCampaign(campaign)]))
   const key = (campaign: Campaign): string => keys.get(campaign) ?? ""
   const names = new Map(all.map((campaign) => [key(campaign), campaign.name]))
   const byTag = new Map<string, Campaign>()

@@ -83,6 +83,7 @@ export const layer: Layer.Layer<
       get account() {
         return account(campaign)
       },
+      ...(campaign.Events === undefined ? {} : { events: true as const }),
       instance: push.address,
       withdrawals: notGivenBack.of(campaign),
     })

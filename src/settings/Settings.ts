@@ -9,6 +9,7 @@ import type { VendorSettings } from "../platform-api/vendors.ts"
 import type { CampaignAccount } from "./groups/account.ts"
 import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./groups/campaign.ts"
 import { IdentitySettings } from "./groups/identity.ts"
+import type { CampaignEvents } from "./groups/events.ts"
 import { IpIntelSettings } from "./groups/ip-intel.ts"
 import { QueueSettings } from "./groups/queue.ts"
 import { SecuritySettings } from "./groups/security.ts"
@@ -61,6 +62,8 @@ export interface Campaign
   readonly IdentityRequired?: (typeof PlatformCampaign.Type)["IdentityRequired"]
   /** absent for a campaign that shares no account */
   readonly Account?: CampaignAccount
+  /** absent for a campaign that reports no events */
+  readonly Events?: CampaignEvents
 }
 
 /** The settings as layers read them: validated, with defaults filled in. Names are as the operator writes them. */

@@ -118,6 +118,7 @@ describe("creating a gate", () => {
       IdentityRequired: "",
       Platform: "",
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
+      Events: { Url: "", Secrets: "", Token: "", RetentionHours: "", MaxStored: "" },
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "", AgentDeployment: "" },
       Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },
       Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "", WebhookSignatureHeader: "" },

@@ -16,14 +16,21 @@ import type { Admitted, Waiting } from "../answers.ts"
 import { START_LEASE_MILLIS, shareOf } from "../bounds.ts"
 import type { Newcomer } from "../inputs.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
+import { acceptedEntry, pushEntry } from "./shared/events.ts"
 import { lastPlacesOf, positionOfNewcomer, saveLastPlaces } from "./shared/fair-places.ts"
 import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
 import { clockLagMillis } from "./shared/outage.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
-import { type Step, settle } from "./shared/step.ts"
+import { meta, type Step, settle } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
 
-export const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: number, now: number): Ticket => ({
+/** @param event the number of the event of its acceptance */
+export const ticketOf = (
+  { caller, holds, network, trace }: Newcomer,
+  seq: number,
+  now: number,
+  event?: number,
+): Ticket => ({
   state: "waiting",
   seq,
   accepted: now,
@@ -31,6 +38,7 @@ export const ticketOf = ({ caller, holds, network, trace }: Newcomer, seq: numbe
   holds: caller !== "" && holds === true ? true : undefined,
   network: network === "" ? undefined : network,
   trace: trace === "" ? undefined : trace,
+  event,
 })
 
 /**
@@ -132,6 +140,9 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   const waitingEntries: Array<number | string> = []
   const presenceEntries: Array<number | string> = []
   const presentUntil = textOf(latest + context.graceMillis)
+  /** the number of the last event; undefined while the campaign reports none */
+  let event = context.events === true ? meta(s, "events") : undefined
+  const eventEntries: Array<number | string> = []
   for (const newcomer of newcomers) {
     const { data, id, network } = newcomer
     const field = waitingField(network)
@@ -141,8 +152,12 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     } else if (free > 0) {
       free--
       accepted++
+      if (event !== undefined) {
+        event++
+        pushEntry(eventEntries, event, acceptedEntry(s, id, event, newcomer.about ?? "", newcomer.caller))
+      }
       if (disrupted) db.hset(keys.meta, "probeUntil", `${now + PROBE_MILLIS}`)
-      const lease = takeSlot(s, id, ticketOf(newcomer, seq + accepted, now), "starting", deadline)
+      const lease = takeSlot(s, id, ticketOf(newcomer, seq + accepted, now, event), "starting", deadline)
       dataEntries.push(id)
       dataEntries.push(data)
       answers.push({ _tag: "starting", lease })
@@ -155,13 +170,17 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       answers.push({ _tag: "full", length, averageMillis })
     } else {
       accepted++
+      if (event !== undefined) {
+        event++
+        pushEntry(eventEntries, event, acceptedEntry(s, id, event, newcomer.about ?? "", newcomer.caller))
+      }
       const waitsBefore = waitingCounts[field] ?? 0
       const ticketSeq = textOf(seq + accepted)
       const position = positionOfNewcomer(s, places, newcomer, seq + accepted, length, waitsBefore)
       length++
       // one at a time: in Lua, pushing several at once creates a table
       records.push(id)
-      records.push(encode(ticketOf(newcomer, seq + accepted, now)))
+      records.push(encode(ticketOf(newcomer, seq + accepted, now, event)))
       dataEntries.push(id)
       dataEntries.push(data)
       waitingEntries.push(ticketSeq)
@@ -180,6 +199,10 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)
   if (dataEntries.length > 0) db.hsetMany(keys.data, dataEntries)
+  if (eventEntries.length > 0) {
+    db.hincrby(keys.meta, "events", accepted)
+    db.zaddMany(keys.events, eventEntries)
+  }
   if (length === lengthBefore) return answers
   db.hsetMany(keys.tickets, records)
   db.zaddMany(keys.waiting, waitingEntries)

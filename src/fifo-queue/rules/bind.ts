@@ -12,6 +12,7 @@ import type { Binding } from "../answers.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { closeDoubt, countDoubts, doubtOf } from "./shared/doubt.ts"
 import { endBeforeLease, endOrphan } from "./shared/ending.ts"
+import { appendTicketEvent } from "./shared/events.ts"
 import { clearBackoff, dequeue, endSession } from "./shared/line.ts"
 import { load, save } from "./shared/load.ts"
 import { noteRoom } from "./shared/platform-limit.ts"
@@ -87,6 +88,9 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
     db.hincrby(keys.meta, "started", 1)
     clearBackoff(s)
     noteRoom(s)
+  }
+  if (s.context.events === true && offerMillis === undefined) {
+    appendTicketEvent(s, "call.started", holder.id, ticket, { session: sessions[0] })
   }
   let ended = false
   for (const session of sessions) {

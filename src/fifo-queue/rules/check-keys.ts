@@ -27,6 +27,7 @@ export const SETS: ReadonlyArray<keyof QueueKeys> = [
   "unopened",
   "holders",
   "changes",
+  "events",
 ]
 export const TEXTS: ReadonlyArray<keyof QueueKeys> = ["steps"]
 /** Fields of `meta` that rules count with, and that no rule can rebuild. */
@@ -39,6 +40,7 @@ const COUNTERS: ReadonlyArray<string> = [
   "backoffs",
   "failing",
   "changed",
+  "events",
 ]
 
 /** Reads each key in the way of its type; fails when one has another, before the step has written anything. */

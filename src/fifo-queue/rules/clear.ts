@@ -79,6 +79,7 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
     db.del(keys.data)
     db.del(keys.changes)
     db.del(keys.holders)
+    db.del(keys.events)
   }
   return {
     _tag: "cleared",

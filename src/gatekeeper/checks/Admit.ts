@@ -8,6 +8,7 @@ import { Admission } from "../../admission/Admission.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted } from "../../fifo-queue/answers.ts"
 import type { Newcomer } from "../../fifo-queue/inputs.ts"
+import { type EventFacts, MAX_EVENT_METADATA } from "../../protocol/host-events.ts"
 import type { CallerLimits } from "../../protocol/identity.ts"
 import type {
   Draining,
@@ -17,13 +18,14 @@ import type {
   StoreUnavailable,
 } from "../../protocol/refusals.ts"
 import { draining, platformRejected, queueFull } from "../../protocol/refusals.ts"
+import type { SessionConfig } from "../../protocol/request.ts"
 import type { Queued, Started } from "../../protocol/session-answers.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Campaigns, Secrets } from "../Campaigns.ts"
 import { GiveBack } from "../calls/GiveBack.ts"
 import { Starts } from "../calls/Starts.ts"
-import type { StoredConfig } from "../calls/stored-config.ts"
+import { identifierOf, type StoredConfig } from "../calls/stored-config.ts"
 import { queued } from "../outcomes.ts"
 import { Steps } from "../Steps.ts"
 import { tracing } from "../spans.ts"
@@ -32,6 +34,14 @@ import { FullQueues } from "./FullQueues.ts"
 import type { Identified } from "./Identify.ts"
 import { Shadow } from "./Shadow.ts"
 import type { Validated } from "./Validate.ts"
+
+/** What the events of a ticket say of its caller, JSON. Metadata that is too long is left out: a caller must not fill the log. */
+const eventFactsOf = (id: string, config: SessionConfig, subject: string | undefined): string => {
+  const named = { ...(subject === undefined ? {} : { subject }), clientIdentifier: identifierOf(id, config) }
+  const metadata = JSON.stringify(config.metadata)
+  const isShort = metadata !== "{}" && Buffer.byteLength(metadata) <= MAX_EVENT_METADATA
+  return JSON.stringify((isShort ? { ...named, metadata: config.metadata } : named) satisfies EventFacts)
+}
 
 export class Admit extends Context.Service<
   Admit,
@@ -93,7 +103,9 @@ export const layer: Layer.Layer<
         const { caller, network } = callerKeys(names, address, identity)
         const stored = { ...config, from: groupOfCaller(names, address) }
         const id = newTicket ?? campaigns.newTicket(campaign, secret())
-        const newcomer = { id, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
+        const plain = { id, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
+        const newcomer =
+          campaign.Events === undefined ? plain : { ...plain, about: eventFactsOf(id, config, identity?.subject) }
         return { newcomer: trace === undefined ? newcomer : { ...newcomer, trace }, stored }
       },
       admit: (campaign, newcomer, limits) => {

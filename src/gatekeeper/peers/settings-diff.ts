@@ -50,6 +50,11 @@ const format = (campaign: Campaign, setting: string): string => {
       const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
       return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`
     }
+    case "Events": {
+      const { MaxStored, RetentionHours, Url } = campaign.Events ?? {}
+      if (campaign.Events === undefined) return "off"
+      return `${Url === undefined ? "without a URL" : addressOf(Url)}, kept ${RetentionHours} h, at most ${MaxStored}`
+    }
     case "BaseUrl":
       return addressOf(campaign.BaseUrl)
     default: {

@@ -4,6 +4,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
+import * as EventLog from "../../events/EventLog.ts"
 import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { drainBody } from "../../serving/compact-body.ts"
 import type { Settings } from "../../settings/Settings.ts"
@@ -11,6 +12,7 @@ import type { Store } from "../../store/Store.ts"
 import { Documented, Routed } from "../Api.ts"
 import { internalError, methodNotAllowed, refusals } from "../answers/answer.ts"
 import { respond } from "../answers/respond.ts"
+import { hostEvents } from "../events/handlers.ts"
 import { operations, type Readiness } from "../health/Readiness.ts"
 import { CurrentExchange } from "../incoming/exchange.ts"
 import { input } from "../incoming/input.ts"
@@ -64,6 +66,9 @@ const fallback = HttpRouter.add(
 /** All routes of the router but the console's. */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Gatekeeper | Readiness | Settings | Store> =
   Layer.mergeAll(
-    HttpApiBuilder.layer(Routed).pipe(Layer.provide([tickets, webhooks, operations]), Layer.provide(input)),
+    HttpApiBuilder.layer(Routed).pipe(
+      Layer.provide([tickets, webhooks, hostEvents.pipe(Layer.provide(EventLog.layer)), operations]),
+      Layer.provide(input),
+    ),
     fallback,
   ).pipe(Layer.provide(answering.layer), Layer.provide(NodeHttpServer.layerHttpServices))

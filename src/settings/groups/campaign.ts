@@ -6,6 +6,7 @@ import { baseUrl } from "../values/network.ts"
 import { platformKey } from "../values/secret.ts"
 import { flag, identifier, list, oneOf, wholeNumber } from "../values/values.ts"
 import { AccountSettings } from "./account.ts"
+import { EventsSettings } from "./events.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
 export const TRANSPORTS = ["websocket", "webrtc"] as const
@@ -78,14 +79,15 @@ export const CampaignSettings = Schema.Struct({
   ...platformFields,
   ...commonFields,
   Account: AccountSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
+  Events: EventsSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
   ...vendorFields,
 })
 
 /** The names of settings that a further campaign does not inherit from the one below `VoiceAiPlatform`. */
 export const NOT_INHERITED: ReadonlyArray<string> = [
   ...ownNames(CampaignSettings.fields),
-  ...Object.entries({ Account: AccountSettings, ...vendorFields }).flatMap(([group, { fields }]) =>
-    ownNames(fields).map((name) => `${group}.${name}`),
+  ...Object.entries({ Account: AccountSettings, Events: EventsSettings, ...vendorFields }).flatMap(
+    ([group, { fields }]) => ownNames(fields).map((name) => `${group}.${name}`),
   ),
 ]
 

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { TRUSTS } from "../../protocol/identity.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
-import { keysUrl } from "../values/network.ts"
+import { secureUrl } from "../values/network.ts"
 import { identitySecret } from "../values/secret.ts"
 import { flag, list, oneOf, text, wholeNumber } from "../values/values.ts"
 
@@ -13,7 +13,7 @@ export const IdentitySettings = Schema.Struct({
     documentation:
       "The key is the text itself, as UTF-8. Without this and `JwksUrl` no token is read. See [Control](control.md#identity)",
   }),
-  JwksUrl: optional(keysUrl, "none", {
+  JwksUrl: optional(secureUrl, "none", {
     description:
       "where a server of yours publishes the public keys by which it signs such tokens (a JWKS; RS, ES, EdDSA)",
     documentation: "It needs `Audience`, because such a server signs for others too",

@@ -15,6 +15,7 @@ import {
 import type { Campaign } from "../Settings.ts"
 import type { Flat } from "../sources/flat.ts"
 import { readAccount, resolveAccounts } from "./accounts.ts"
+import { readEvents } from "./events.ts"
 import type { Reader } from "./reader.ts"
 
 const ROOT = "VoiceAiPlatform"
@@ -126,9 +127,10 @@ const readCampaign = (flat: Flat, read: Reader, name: string, base: string): Cam
       ? readPlatformCampaign(read, name, base, inheritFrom)
       : readVendorCampaign(read, vendor, name, base, inheritFrom)
   const Account = readAccount(read, base)
-  return Account === undefined || found.campaign === undefined
-    ? found
-    : { ...found, campaign: { ...found.campaign, Account } }
+  const Events = readEvents(read, base, inheritFrom)
+  if (found.campaign === undefined || (Account === undefined && Events === undefined)) return found
+  const groups = { ...(Account === undefined ? {} : { Account }), ...(Events === undefined ? {} : { Events }) }
+  return { ...found, campaign: { ...found.campaign, ...groups } }
 }
 
 /** The names below `VoiceAiPlatform.Campaigns`, in their first spelling. */

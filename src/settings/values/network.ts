@@ -43,8 +43,8 @@ export const baseUrl = parsed("an http or https URL without user, query and frag
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}/`
 })
 
-/** Where keys are read that decide whom the gate believes: https, or http on this machine. */
-export const keysUrl = parsed(
+/** Where keys are read that decide whom the gate believes, or callers' data are sent: https, or http on this machine. */
+export const secureUrl = parsed(
   "an https URL without user and fragment (http on this machine)",
   Schema.String,
   (given) => {

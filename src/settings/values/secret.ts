@@ -25,6 +25,11 @@ export const identitySecret = secret(
   pattern(/^(?!whsec_)[\x21-\x7e]{32,1024}$/u),
 )
 
+export const eventsToken = secret(
+  "a token of at least 16 characters, without spaces; several as a list; whsec_… belongs in Events.Secrets",
+  pattern(/^(?!whsec_)[\x21-\x7e]{16,1024}$/u),
+)
+
 /** Standard Webhooks 1.0: 24 to 64 bytes. */
 export const signingSecret = secret(
   "whsec_ and the base64 of 24 to 64 bytes; several as a list",

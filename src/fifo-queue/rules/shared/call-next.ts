@@ -19,6 +19,7 @@
  */
 
 import { HIGHEST, LOWEST, wordsOf } from "../../../store/rules/native.ts"
+import { appendTicketEvent } from "./events.ts"
 import { isHeld, noteStall } from "./hold.ts"
 import { clearPause, dequeue, endTicket, isBelowShare, isDisrupted, isParked, isPauseOn, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
@@ -121,6 +122,7 @@ const callWhileSlotsAreFree = (s: Step, max: number, evenIfHeld: boolean): boole
       const startBefore = now + context.windowMillis
       const lease = takeSlot(s, id, ticket, "called", startBefore)
       notify(s, ticket, { ticket: id, kind: { _tag: "called", startBefore, lease } })
+      if (context.events === true) appendTicketEvent(s, "call.called", id, ticket, {})
       called++
       s.lastCalled = id
     }

@@ -44,6 +44,7 @@
  *   holders        zset    gates that hold connections, by number, with the time of their last heartbeat (`presence.ts`)
  *   changes        zset    ids that began or ceased to wait, or are held by another gate, by `changed` (`changes.ts`)
  *   steps          string  which place is shown to whom beyond the first hundred, JSON (`order.ts`); made anew after a moment
+ *   events         zset    events for the host by `meta.events`, a counter: JSON (`events.ts`)
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {
@@ -70,10 +71,11 @@ export interface QueueKeys {
   readonly holders: string
   readonly changes: string
   readonly steps: string
+  readonly events: string
   readonly account: string
 }
 
-export const QUEUE_KEY_COUNT = 24
+export const QUEUE_KEY_COUNT = 25
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -100,5 +102,6 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   holders: keys[20] as string,
   changes: keys[21] as string,
   steps: keys[22] as string,
-  account: keys[23] as string,
+  events: keys[23] as string,
+  account: keys[24] as string,
 })

@@ -8,6 +8,7 @@ import type { Hindrances, Waiting } from "../../answers.ts"
 import { isKnownNumber } from "../../bounds.ts"
 import { noteChange } from "./changes.ts"
 import { noteSilence, noteStop } from "./ending.ts"
+import { appendTicketEvent } from "./events.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, positionOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
 import { limitByPlatform } from "./platform-limit.ts"
@@ -150,6 +151,15 @@ const handOverToDoubt = (s: Step, id: string, ticket: Ticket): boolean => {
   return true
 }
 
+/** The call of a ticket that ends, for its event; nothing of one that never ran. */
+export interface EndedCall {
+  readonly session?: string | undefined
+  /** how long it ran (ms) */
+  readonly millis?: number | undefined
+}
+
+const NO_CALL: EndedCall = {}
+
 /** Ends a ticket. `kind` says how its caller's units are settled: by default they only stop counting as open. */
 export const endTicket = (
   s: Step,
@@ -157,7 +167,9 @@ export const endTicket = (
   ticket: Ticket,
   state: EndState,
   kind: SettlementKind = "release",
+  call: EndedCall = NO_CALL,
 ): void => {
+  if (s.context.events === true) appendTicketEvent(s, "call.ended", id, ticket, { ...call, reason: state })
   ticket.state = state
   save(s, id, ticket)
   s.db.hdel(s.keys.data, id)
@@ -196,8 +208,11 @@ export const endSession = (
     const updated = average === 0 ? length : average + Math.floor((length - average) / 8)
     s.db.hset(s.keys.meta, "averageMillis", `${updated}`)
   }
+  const [session] = ticket.sessions ?? []
+  const ran = ticket.offerBefore === undefined && ticket.unopened !== true
+  const millis = ran ? Math.max(0, s.now - (ticket.since ?? s.now)) : undefined
   ticket.sessions = undefined
-  endTicket(s, id, ticket, state, kind)
+  endTicket(s, id, ticket, state, kind, s.context.events === true ? { session, millis } : NO_CALL)
 }
 
 export const clearBackoff = (s: Step): void => {

@@ -31,6 +31,8 @@ export interface QueueContext {
   readonly refuses?: true
   /** the account whose capacity the campaign shares; absent for none */
   readonly account?: Account
+  /** the campaign reports events to its host (`events.ts`); absent when it does not */
+  readonly events?: true
 }
 
 /** An account whose campaigns share its capacity (`account.ts`). */

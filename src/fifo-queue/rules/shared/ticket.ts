@@ -46,6 +46,8 @@ export interface Ticket {
   offered?: true | undefined
   /** the context of the caller's trace (W3C `traceparent`); only of tickets that a gate with a tracer has accepted */
   trace?: string | undefined
+  /** the number of the event of its acceptance; absent while the campaign reports no events */
+  event?: number | undefined
   /** of a start in doubt: its ticket, and how often the platform reported no such session */
   ticket?: string
   looks?: number
@@ -116,6 +118,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.offerBefore) &&
   (value.offered === undefined || value.offered === true) &&
   isTextOrNone(value.trace) &&
+  isNumberOrNone(value.event) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
   (value.orphan === undefined || value.orphan === true) &&

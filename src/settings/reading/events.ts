@@ -1,0 +1,21 @@
+/** Reads the settings of a campaign's events, and checks that they belong together. */
+import { type CampaignEvents, EventsSettings } from "../groups/events.ts"
+import type { Reader } from "./reader.ts"
+
+/** Undefined if the campaign reports no events. */
+export const readEvents = (read: Reader, base: string, inheritFrom?: string): CampaignEvents | undefined => {
+  const { valid } = read.group({
+    base: `${base}.Events.`,
+    schema: EventsSettings,
+    draft: EventsSettings,
+    inheritFrom: inheritFrom && `${inheritFrom}.Events.`,
+  })
+  if (valid === undefined) return undefined
+  const { Secrets, Token, Url } = valid
+  if (Url !== undefined && Secrets.length === 0) {
+    read.reportMissing(`${base}.Events.Secrets`, `at least one key (whsec_ and base64), with Events.Url`)
+  } else if (Url === undefined && read.has(`${base}.Events.Secrets`)) {
+    read.reportMissing(`${base}.Events.Url`, "the URL to which events are sent, with Events.Secrets")
+  }
+  return Url === undefined && Token.length === 0 ? undefined : valid
+}
