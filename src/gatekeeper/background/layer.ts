@@ -1,5 +1,8 @@
 /** The background tasks. They start in this order and stop together; then the store is told that this gate has stopped. */
 import { Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import * as DeliverEvents from "../../events/deliver.ts"
+import * as EventLog from "../../events/EventLog.ts"
 import * as CheckOpened from "../calls/check-opened.ts"
 import * as Doubts from "../calls/doubts.ts"
 import * as EndDue from "../calls/end-due.ts"
@@ -13,6 +16,8 @@ import * as StoreOutage from "./StoreOutage.ts"
 import * as Sweep from "./sweep.ts"
 import * as Unregister from "./unregister.ts"
 
+const events = DeliverEvents.layer.pipe(Layer.provide([EventLog.layer, FetchHttpClient.layer]))
+
 export const layer = Layer.mergeAll(
   Peers.renewals,
   DrainRemoved.layer,
@@ -24,4 +29,5 @@ export const layer = Layer.mergeAll(
   CheckOpened.layer,
   EndDue.layer,
   Capacity.poll,
+  events,
 ).pipe(Layer.provideMerge(StoreOutage.layer), Layer.provide(Unregister.layer))

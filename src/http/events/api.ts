@@ -31,9 +31,12 @@ export const eventProblems = {
 }
 const { expired, invalid, unauthorized } = eventProblems
 
-const wholeNumber = Schema.String.check(Schema.isPattern(/^\d{1,15}$/)).pipe(
-  Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString),
-)
+const wholeNumber = (description: string) =>
+  Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^\d{1,15}$/))
+      .annotate({ description })
+      .pipe(Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString)),
+  )
 
 const EventPage = Schema.Struct({
   events: Schema.Array(HostEvent).annotate({ description: "In the order of `seq`." }),
@@ -52,12 +55,8 @@ export const HostEvents = HttpApiGroup.make("HostEvents").add(
       campaign: Schema.optionalKey(
         Schema.String.annotate({ description: "The campaign's name; the default campaign when absent." }),
       ),
-      after: Schema.optionalKey(
-        wholeNumber.annotate({ description: "The `next` of the answer before; from the oldest event when absent." }),
-      ),
-      limit: Schema.optionalKey(
-        wholeNumber.annotate({ description: `How many events; 100 when absent, at most ${MAX_EVENTS_PER_PAGE}.` }),
-      ),
+      after: wholeNumber("The `next` of the answer before; from the oldest event when absent."),
+      limit: wholeNumber(`How many events; 100 when absent, at most ${MAX_EVENTS_PER_PAGE}.`),
     },
     success: succeeds(200, EventPage),
     error: refusals(

@@ -54,11 +54,20 @@ const ENDPOINTS = [
   ["GET", `/api/session/${NOBODY}/events`],
   ["POST", WEBHOOK],
   ["POST", VENDOR_WEBHOOK],
+  ["GET", "/api/events"],
   ["GET", "/health/live"],
   ["GET", "/health/ready"],
 ] as const
 
 const openapi = makeOpenApiCheck()
+
+const EVENTS_TOKEN = "the-token-of-the-events"
+const events = { Events: { Token: [EVENTS_TOKEN] } }
+const withEvents = { ...shop, VoiceAiPlatform: events }
+
+type Ask = Effect.Success<ReturnType<typeof openapi.check>>["ask"]
+const readEvents = (ask: Ask, query = "") =>
+  ask("GET", `/api/events${query}`, { headers: { authorization: `Bearer ${EVENTS_TOKEN}` } })
 
 describe("the document says all of", () => {
   servedTest("the document says all of a ticket's life, and what is wrong with a request", shop, ({ port }) =>
@@ -103,6 +112,27 @@ describe("the document says all of", () => {
       }
       yield* ask("POST", WEBHOOK, { body: {} })
     }),
+  )
+
+  servedTest(
+    "the document says all of the events for the host, and what is wrong with a request for them",
+    withEvents,
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { ask, request } = yield* openapi.check(port)
+        yield* request({ metadata: { order: "7" } })
+        const page = yield* readEvents(ask)
+        assert.deepInclude(page, { status: 200 })
+        assert.deepInclude(page.body, { next: "2", more: false })
+        for (const [query, status, code] of [
+          ["?after=9", 410, "cursor_expired"],
+          ["?limit=x", 400, "invalid_request"],
+          ["?campaign=moon", 401, "events_unauthorized"],
+        ] as const) {
+          assert.deepStrictEqual(codeOf(yield* readEvents(ask, query)), [status, code])
+        }
+        assert.deepStrictEqual(codeOf(yield* ask("GET", "/api/events")), [401, "events_unauthorized"])
+      }),
   )
 
   servedTest("the document says all of a vendor's webhook", shop, ({ port, world }) =>
@@ -427,7 +457,7 @@ describe("the document says all of", () => {
   ] as const) {
     servedTest(
       what,
-      { ...shop, ...rooms },
+      { ...shop, VoiceAiPlatform: { ...rooms.VoiceAiPlatform, ...events } },
       ({ port, world }) =>
         Effect.gen(function* () {
           const { ask, hangUp, relay, request, start } = yield* openapi.check(port)
@@ -453,6 +483,7 @@ describe("the document says all of", () => {
           for (const reply of [yield* ask("GET", path), yield* start(ticket), ...left]) {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
+          assert.strictEqual(codeOf(yield* readEvents(ask)).join(" "), `${status} ${code}`)
           yield* ask("GET", "/health/ready")
           yield* ask("POST", VENDOR_WEBHOOK, { body: {} })
           yield* hangUp(1)
