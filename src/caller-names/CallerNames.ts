@@ -15,6 +15,7 @@ import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import { Store } from "../store/Store.ts"
 import { agreeOnSecret } from "./rules/agree-on-secret.ts"
+import { SUBJECT_PREFIX } from "./rules/subject-name.ts"
 
 const DAY_MILLIS = 86_400_000
 export const KEY_MILLIS = 7 * DAY_MILLIS
@@ -28,9 +29,6 @@ const KEY_BYTES = 32
 /** Length of a hashed name in base64url characters of 6 bits each. */
 const NAME_LENGTH = 16
 const MAX_CACHED_NAMES = 10_000
-
-/** What the name of a subject begins with, plain or hashed. */
-export const SUBJECT_PREFIX = "sub:"
 
 /** Whether a name is that of a subject, not of an address. */
 export const isSubject = (name: string): boolean => name.startsWith(SUBJECT_PREFIX)

@@ -6,6 +6,9 @@ import { Schema } from "effect"
 
 const { Boolean: Flag, Finite, Literals, optionalKey, String: Text, Struct } = Schema
 
+/** Who calls, where a signed token or the host has said so: percent-encoded, or hashed with `Privacy.Addresses: hashed`. */
+const subject = optionalKey(Text)
+
 /** A held slot. Times in ms since 1970. */
 export const heldSlot = Struct({
   /** a short hash of the ticket, never its id */
@@ -23,6 +26,7 @@ export const heldSlot = Struct({
   attached: Flag,
   /** of a running call in which nobody speaks: when it ends unless somebody does */
   silentUntil: optionalKey(Finite),
+  subject,
 })
 
 export type HeldSlot = typeof heldSlot.Type
@@ -34,6 +38,7 @@ export const waitingTicket = Struct({
   position: optionalKey(Finite),
   acceptedAt: Finite,
   presentUntil: Finite,
+  subject,
 })
 export type WaitingTicket = typeof waitingTicket.Type
 

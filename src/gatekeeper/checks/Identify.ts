@@ -4,10 +4,12 @@
  *
  * A refused token costs one verification: no lookup of an address, nothing of a limit, no place.
  */
-import { Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
 import { IdentityTokens, type TokenUse, type VerifiedToken } from "../../identity-tokens/IdentityTokens.ts"
 import * as tokenMetrics from "../../identity-tokens/metrics.ts"
+import { limitKey } from "../../lib/ip/address.ts"
 import { countedEachMinute } from "../../lib/throttled-log.ts"
+import { makeWindows } from "../../lib/windows.ts"
 import { Identity, NAME_METADATA, SUBJECT_METADATA } from "../../protocol/identity.ts"
 import {
   type IdentityReason,
@@ -17,6 +19,7 @@ import {
   type InvalidRequest,
   identityRefused,
   identityRequired,
+  identityUnavailable,
   type StoreUnavailable,
 } from "../../protocol/refusals.ts"
 import { MAX_VARIABLES, type SessionConfig } from "../../protocol/request.ts"
@@ -53,6 +56,15 @@ export class Identify extends Context.Service<
  */
 const WAIT_MILLIS = 3_000
 const LOOK_MILLIS = 100
+
+/**
+ * How many refused tokens of one address (IPv6: of one /64) an instance checks in a minute: a signature by P-521 costs 3 ms of CPU, and anyone
+ * can send one. Those behind the same address wait too, until the minute is over.
+ */
+export const REFUSED_PER_MINUTE = 60
+const MINUTE_MILLIS = 60_000
+/** The number of addresses that are counted at once. */
+const MAX_ADDRESSES = 10_000
 
 const decodeIdentity = Schema.decodeUnknownResult(Identity, { errors: "all", onExcessProperty: "error" })
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
@@ -105,8 +117,11 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
         Effect.logInfo(`Refused a token: ${reason}. Further ones are counted, and the count is logged once a minute.`),
       more: (reason, total) => Effect.logInfo(`Refused ${total} more tokens in the last minute: ${reason}.`),
     })
-    const noted = (error: Refusal): Effect.Effect<void> => {
+    const clock = yield* Clock.Clock
+    const refusedBy = makeWindows(MINUTE_MILLIS, MAX_ADDRESSES)
+    const noted = (address: string, error: Refusal): Effect.Effect<void> => {
       if (error._tag !== "IdentityRefused") return Effect.void
+      refusedBy.add(limitKey(address), clock.currentTimeMillisUnsafe())
       tokenMetrics.refused[error.reason].updateUnsafe(1, context)
       return note(error.reason, undefined) ?? Effect.void
     }
@@ -139,21 +154,32 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
     const byToken = (
       verify: NonNullable<IdentityTokens["Service"]["verify"]>,
       token: string,
+      address: string,
       validated: Validated,
     ): Effect.Effect<Identified, Refusal> =>
       Effect.gen(function* () {
+        const now = clock.currentTimeMillisUnsafe()
+        const key = limitKey(address)
+        if (refusedBy.used(key, now) >= REFUSED_PER_MINUTE) {
+          const seconds = Math.ceil((refusedBy.endsAt(key, now) - now) / 1000)
+          return yield* Effect.fail(identityUnavailable(Math.max(1, seconds)))
+        }
         const verified = yield* verify(token)
         if (!isFor(verified, validated.campaign)) return yield* Effect.fail(identityRefused("campaign"))
         const known = yield* Effect.fromResult(identified(validated, verified.identity))
         return settings.SingleUse ? yield* useFor(known, verified) : known
-      }).pipe(Effect.tapError(noted), inSpan("Gatekeeper.identify"))
+      }).pipe(
+        Effect.tapError((error) => noted(address, error)),
+        inSpan("Gatekeeper.identify"),
+      )
 
-    return (validated, { identity, token }) => {
+    return (validated, { address, identity, token }) => {
       if (identity !== undefined) {
         return Effect.fromResult(Result.flatMap(givenIdentity(identity), (given) => identified(validated, given)))
       }
       const { campaign, token: ofBody = token } = validated
-      if (verify !== undefined && ofBody !== undefined && ofBody !== "") return byToken(verify, ofBody, validated)
+      if (verify !== undefined && ofBody !== undefined && ofBody !== "")
+        return byToken(verify, ofBody, address, validated)
       return (campaign.IdentityRequired ?? settings.Required) ? Effect.fail(identityRequired()) : undefined
     }
   }),

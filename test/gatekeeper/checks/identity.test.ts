@@ -2,8 +2,10 @@
 import { assert, describe, expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { REFUSED_PER_MINUTE } from "../../../src/gatekeeper/checks/Identify.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { noFacts } from "../../../src/ip-intel/facts.ts"
+import { Operator } from "../../../src/operator/Operator.ts"
 import type { Identity } from "../../../src/protocol/identity.ts"
 import { ask, begin, caller, enqueue, gateTest, hangUp, outcomeOf } from "../../support/gate.ts"
 import { claimsOf, SECRET, token, tokenOf } from "../../support/tokens.ts"
@@ -159,7 +161,7 @@ describe("a signed token", () => {
           [tokenOf("ada", { voicegate: { campaigns: ["other"] } }), "campaign"],
           [tokenOf("ada", { voicegate: { campaigns: [] } }), "campaign"],
         ] as const) {
-          for (let n = 0; n < 20; n++) {
+          for (let n = 0; n < 5; n++) {
             expect(yield* askBy(given, caller(1))).toMatchObject({ _tag: "IdentityRefused", reason })
           }
         }
@@ -168,6 +170,22 @@ describe("a signed token", () => {
         yield* begin(caller(1), { identity: tokenOf("ada") })
         yield* enqueue(caller(1))
         assert.deepStrictEqual(world.lookedUp, [caller(1), caller(1)])
+      }),
+  )
+
+  gateTest(
+    "an address that sends bad tokens has its tokens checked again after a minute, and nobody else waits",
+    { Identity: on },
+    () =>
+      Effect.gen(function* () {
+        const bad = token(claimsOf("ada"), { secret: `${SECRET}-else` })
+        for (let n = 0; n < REFUSED_PER_MINUTE; n++) expect((yield* askBy(bad, caller(1)))._tag).toBe("IdentityRefused")
+        expect(yield* askBy(bad, caller(1))).toMatchObject({ _tag: "IdentityUnavailable", retryAfterSeconds: 60 })
+        expect((yield* askBy(tokenOf("ada"), caller(1)))._tag).toBe("IdentityUnavailable")
+        expect((yield* askBy(tokenOf("ada"), caller(2)))._tag).toBe("Started")
+        yield* enqueue(caller(1))
+        yield* TestClock.adjust("1 minute")
+        expect((yield* askBy(tokenOf("ada"), caller(1)))._tag).not.toBe("IdentityUnavailable")
       }),
   )
 
@@ -311,6 +329,35 @@ describe("a token that is used once", () => {
       yield* begin(caller(1), { identity: given })
       yield* TestClock.adjust("11 minutes")
       expect(yield* askBy(given)).toMatchObject({ _tag: "IdentityRefused", reason: "expired" })
+    }),
+  )
+})
+
+describe("what an operator sees of who calls", () => {
+  const shown = Operator.use((operator) =>
+    Effect.map(operator.view("default", { firstSlot: 0, slots: 9, firstPlace: 0, places: 9 }, 0), (view) => [
+      ...(view?.queue?.slotPage ?? []).map(({ subject }) => subject),
+      ...(view?.queue?.waitingPage ?? []).map(({ subject }) => subject),
+    ]),
+  )
+  const three = Effect.gen(function* () {
+    yield* begin(caller(1), { identity: tokenOf("ada@shop example") })
+    yield* askBy(tokenOf("bob"))
+    yield* enqueue()
+    return yield* shown
+  })
+
+  gateTest("is the subject, and nothing of an address", { Identity: on }, () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* three, ["ada%40shop%20example", "bob", undefined])
+    }),
+  )
+
+  gateTest("is its hash where addresses are hashed", { Identity: on, Privacy: { Addresses: "hashed" } }, () =>
+    Effect.gen(function* () {
+      const [ada, bob, none] = yield* three
+      for (const hash of [ada, bob]) assert.match(hash ?? "", /^h[\w-]{16}$/)
+      assert.isUndefined(none)
     }),
   )
 })

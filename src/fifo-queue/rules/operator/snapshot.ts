@@ -3,6 +3,7 @@
  * by a short hash, because a ticket's id is its bearer's credential.
  */
 
+import { subjectIn } from "../../../caller-names/rules/subject-name.ts"
 import type { CampaignSnapshot } from "../../answers.ts"
 import type { Pages } from "../../inputs.ts"
 import type { HeldSlot, WaitingTicket } from "../../operator/schemas.ts"
@@ -23,6 +24,11 @@ const shownState = ({ state, stoppedBy }: Ticket): HeldSlot["state"] => {
   return state === "called" || state === "starting" || state === "live" ? state : "in_doubt"
 }
 
+const callerOf = ({ caller = "" }: Ticket): { readonly subject?: string } => {
+  const subject = subjectIn(caller)
+  return subject === undefined ? {} : { subject }
+}
+
 const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot> => {
   const page: Array<HeldSlot> = []
   for (const id of s.db.zrange(s.keys.leases, first, count)) {
@@ -37,6 +43,7 @@ const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot
         acceptedAt: ticket.accepted,
         attached: ticket.instance !== undefined,
         ...(ticket.silentUntil === undefined ? {} : { silentUntil: ticket.silentUntil }),
+        ...callerOf(ticket),
       })
     }
   }
@@ -50,7 +57,14 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
     if (ticket !== undefined) {
       const presentUntil = knownPresentUntil(s, id)
       const position = positionOf(s, id, first + page.length, ticket)
-      page.push({ ticket: shortHash(id), seq: ticket.seq, position, acceptedAt: ticket.accepted, presentUntil })
+      page.push({
+        ticket: shortHash(id),
+        seq: ticket.seq,
+        position,
+        acceptedAt: ticket.accepted,
+        presentUntil,
+        ...callerOf(ticket),
+      })
     }
   }
   return page

@@ -8,6 +8,7 @@ import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { RowActions } from "../parts/RowActions.tsx"
+import { TicketName } from "../parts/TicketName.tsx"
 import { type QueueView, ROWS } from "../polling.ts"
 import { duration, slotState } from "../words.ts"
 
@@ -34,7 +35,7 @@ export const Slots = ({
 )
 
 const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<HeldSlot>> => [
-  { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
+  { title: "Ticket", cell: ({ subject, ticket }) => <TicketName ticket={ticket} subject={subject} /> },
   {
     title: "State",
     cell: ({ silentUntil, state }) =>

@@ -8,6 +8,7 @@ import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { RowActions } from "../parts/RowActions.tsx"
+import { TicketName } from "../parts/TicketName.tsx"
 import { type QueueView, ROWS } from "../polling.ts"
 import { count, duration, whyWaiting } from "../words.ts"
 
@@ -36,7 +37,7 @@ export const Waiting = ({
 
 const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<WaitingTicket>> => [
   { title: "Place", cell: ({ position }) => (position === undefined ? "" : count(position)) },
-  { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
+  { title: "Ticket", cell: ({ subject, ticket }) => <TicketName ticket={ticket} subject={subject} /> },
   { title: "Wait", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
   { title: "Presence", cell: ({ presentUntil }) => <Presence left={presentUntil - now} /> },
   {
