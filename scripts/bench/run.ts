@@ -4,6 +4,7 @@
  *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
  *     npm run build && node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR]
+ *     npm run build && node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR]
  *
  * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it on an idle machine.
  */
@@ -14,6 +15,7 @@ import { parseArgs } from "node:util"
 import { admission } from "./admission.ts"
 import { embedded } from "./embedded.ts"
 import { growth } from "./growth.ts"
+import { moving } from "./moving.ts"
 import { push } from "./push.ts"
 import { startup } from "./startup.ts"
 import { type Found, tables } from "./support/report.ts"
@@ -31,6 +33,10 @@ const { positionals, values } = parseArgs({
     seconds: { type: "string", default: "60" },
     held: { type: "boolean", default: false },
     before: { type: "string" },
+    connected: { type: "string", default: "12000" },
+    gates: { type: "string", default: "3" },
+    behind: { type: "string", default: "88000" },
+    calls: { type: "string", default: "600" },
   },
 })
 const [rounds, turns, waiting] = [Number(values.rounds), Number(values.turns), Number(values.waiting)]
@@ -50,10 +56,21 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
       held: values.held,
       before: values.before,
     }),
+  moving: () =>
+    moving({
+      rounds,
+      calls: Number(values.calls),
+      gates: Number(values.gates),
+      connected: Number(values.connected),
+      behind: Number(values.behind),
+      before: values.before,
+    }),
 }
 
-// what waiting costs takes half an hour, so it runs only when it is asked for
-const wanted = positionals.length > 0 ? positionals : Object.keys(benches).filter((name) => name !== "waiting")
+/** They take half an hour each, so they run only when they are asked for. */
+const LONG = ["waiting", "moving"]
+
+const wanted = positionals.length > 0 ? positionals : Object.keys(benches).filter((name) => !LONG.includes(name))
 const unknown = wanted.filter((name) => !(name in benches))
 if (unknown.length > 0 || [rounds, turns, waiting].some((n) => !(n >= 1))) {
   console.error(`Expected some of: ${Object.keys(benches).join(", ")}; and numbers of at least 1`)

@@ -5,16 +5,17 @@
  *     node scripts/bench/run.ts waiting [--sizes 1000,10000,100000] [--seconds 60] [--before DIR] [--held]
  *
  * `--before` is another built checkout, measured in the same run. Callers are connected by WebSocket; with `--held`, and above what
- * file descriptors allow, the gates hold them without sockets (`servers/holder.ts`).
+ * file descriptors allow, the gates hold them without sockets (`servers/holder.ts`). Also the memory of a connection, as resident memory and
+ * as heap, and of a ticket in Redis.
  */
-import { type ChildProcess, fork } from "node:child_process"
-import { once } from "node:events"
 import { readFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
-import type { HoldOrder, HoldReport } from "./servers/holder.ts"
 import { type Crowd, makeCrowd } from "./support/crowd.ts"
+import { fill, type Networks } from "./support/fill.ts"
+import { FIRST, startHolders } from "./support/holders.ts"
+import { collecting, type Memory, memoryOf } from "./support/memory.ts"
 import { startPlatform } from "./support/platform.ts"
 import { queueCallers, takeSlot } from "./support/queue-up.ts"
 import { type Figures, type Found, figure } from "./support/report.ts"
@@ -27,6 +28,12 @@ const CALLERS_PER_GATE = 15_000
 const CONNECTED_AT_MOST = 100_000
 const HOLDERS_AT_MOST = 6
 const CONNECT_AT_ONCE = 1_000
+/** Connections of a gate before its memory is measured for the first time, because the first ones also load code. */
+const BASELINE = 1_000
+/** With fewer, the memory of one is not told. */
+const MEASURED = 5 * BASELINE
+/** How many tickets are queued to measure the memory of one. */
+const TICKETS = 100_000
 /** Until everything that a new connection causes is done. */
 const SETTLE_MILLIS = 10_000
 /** And for each caller: the gates ask once for each of their new tickets, some 10,000 a second on a busy machine (ms). */
@@ -35,58 +42,28 @@ const SETTLE_MILLIS_PER_CALLER = 0.1
 /** Gates that can be filled. */
 interface Gates {
   readonly pids: ReadonlyArray<number>
-  readonly fill: (count: number) => Promise<void>
+  /** queues this many callers; the memory of one more connection, where there are enough */
+  readonly fill: (count: number) => Promise<Memory | undefined>
   readonly stop: () => Promise<void>
 }
 
-const startHolders = async (root: string, redis: RedisServer, count: number): Promise<Gates> => {
-  const holders: Array<ChildProcess> = []
-  const report = async (child: ChildProcess): Promise<HoldReport> => {
-    const [found]: Array<HoldReport | undefined> = await Promise.race([
-      once(child, "message"),
-      once(child, "exit").then(() => [undefined]),
-    ])
-    if (found === undefined) throw new Error("a holder has exited")
-    return found
-  }
-  const stop = async (): Promise<void> => {
-    for (const child of holders) {
-      if (child.exitCode !== null || child.signalCode !== null) continue
-      const gone = once(child, "exit")
-      child.kill("SIGKILL")
-      await gone
-    }
-  }
-  try {
-    for (let n = 0; n < count; n++) {
-      const child = fork(join(here, "scripts/bench/servers/holder.ts"), [root, redis.url])
-      holders.push(child)
-      await report(child)
-    }
-  } catch (error) {
-    await stop()
-    throw error
-  }
+const startHeld = async (root: string, redis: RedisServer, count: number): Promise<Gates> => {
+  const { hold, pids, stop } = await startHolders(root, redis, count)
+  // one more, who takes the slot
   return {
-    pids: holders.map(({ pid = 0 }) => pid),
-    fill: async (callers) => {
-      const each = Math.ceil((callers + 1) / count)
-      for (const [n, child] of holders.entries()) {
-        const from = n * each
-        const order: HoldOrder = { from, hold: Math.min(each, callers + 1 - from) }
-        const done = report(child)
-        child.send(order)
-        await done
-      }
-    },
+    pids,
     stop,
+    fill: async (callers) => {
+      await hold(FIRST, callers + 1)
+      return undefined
+    },
   }
 }
 
 const startConnected = async (root: string, redis: RedisServer, platform: string, count: number): Promise<Gates> => {
   const gates = await Promise.all(
     Array.from({ length: count }, () =>
-      startGate(redis.url, platform, { Queue__DisconnectGraceSeconds: "60" }, { root }),
+      startGate(redis.url, platform, { Queue__DisconnectGraceSeconds: "60" }, { nodeArgs: collecting, root }),
     ),
   )
   const crowds: Array<Crowd> = []
@@ -96,15 +73,23 @@ const startConnected = async (root: string, redis: RedisServer, platform: string
       const [first] = gates
       if (first !== undefined) await takeSlot(first.url)
       const each = Math.ceil(callers / count)
-      for (const [n, { url }] of gates.entries()) {
-        const crowd = makeCrowd(url)
+      let before: Memory | undefined
+      for (const [n, gate] of gates.entries()) {
+        const crowd = makeCrowd(gate.url)
         crowds.push(crowd)
         const end = Math.min(callers, (n + 1) * each)
         for (let from = n * each; from < end; from += CONNECT_AT_ONCE) {
-          const tickets = await queueCallers(url, from, Math.min(CONNECT_AT_ONCE, end - from))
+          const tickets = await queueCallers(gate.url, from, Math.min(CONNECT_AT_ONCE, end - from))
           await crowd.gather(tickets.map((ticket) => `/api/session/${ticket}/events`))
+          // of the first gate alone
+          if (n === 0 && from + CONNECT_AT_ONCE === BASELINE && each >= MEASURED) before = await memoryOf(gate)
         }
       }
+      if (before === undefined || first === undefined) return undefined
+      await sleep(SETTLE_MILLIS)
+      const after = await memoryOf(first)
+      const more = Math.min(each, callers) - BASELINE
+      return { resident: (after.resident - before.resident) / more, heap: (after.heap - before.heap) / more }
     },
     stop: async () => {
       for (const crowd of crowds) crowd.close()
@@ -128,6 +113,7 @@ interface Cost {
   readonly commands: number
   /** of Redis' memory */
   readonly bytes: number
+  readonly connection?: Memory | undefined
 }
 
 const seen = async (redis: RedisServer, gates: Gates) => {
@@ -160,11 +146,11 @@ const measure = async (root: string, size: number, seconds: number, held: boolea
   const redis = await startRedis()
   try {
     const count = Math.min(Math.ceil(size / CALLERS_PER_GATE), held ? HOLDERS_AT_MOST : Number.POSITIVE_INFINITY)
-    const gates = held ? await startHolders(root, redis, count) : await startConnected(root, redis, platform, count)
+    const gates = held ? await startHeld(root, redis, count) : await startConnected(root, redis, platform, count)
     try {
       await sleep(SETTLE_MILLIS)
       const idle = await costOver(redis, gates, Math.min(seconds, 30))
-      await gates.fill(size)
+      const connection = await gates.fill(size)
       await sleep(SETTLE_MILLIS + size * SETTLE_MILLIS_PER_CALLER)
       const waiting = Number(await redis.command("EVAL", WAITING, "0"))
       if (waiting !== size) throw new Error(`${waiting} callers wait, not ${size}`)
@@ -174,10 +160,24 @@ const measure = async (root: string, size: number, seconds: number, held: boolea
         gates: full.gates - idle.gates,
         commands: full.commands - idle.commands,
         bytes: full.bytes - idle.bytes,
+        connection,
       }
     } finally {
       await gates.stop()
     }
+  } finally {
+    await redis.dispose()
+  }
+}
+
+/** The memory of Redis for each of many waiting tickets (bytes). */
+const ticketBytes = async (networks: Networks): Promise<number> => {
+  const redis = await startRedis()
+  try {
+    const used = async () => Number(/used_memory:(\d+)/.exec(await redis.command("INFO", "memory"))?.[1])
+    const empty = await used()
+    await fill(redis, TICKETS, networks)
+    return ((await used()) - empty) / TICKETS
   } finally {
     await redis.dispose()
   }
@@ -218,6 +218,13 @@ export const waiting = async (options: {
         { name: `${how}: commands inside Redis`, unit: "a second", of: of(({ commands }) => commands) },
         { name: `${how}: memory of Redis`, unit: "bytes a ticket", of: of(({ bytes }) => bytes / size) },
       )
+      if (found.now?.connection !== undefined) {
+        const heap = of(({ connection }) => (connection?.heap ?? Number.NaN) / 1_000)
+        const resident = of(({ connection }) => (connection?.resident ?? Number.NaN) / 1_000)
+        figures.push({ name: `${how}: heap of a connection`, unit: "KB", of: heap })
+        figures.push({ name: `${how}: resident memory of a connection`, unit: "KB", of: resident })
+        ratios.push(figure(`${how}: resident memory of a connection, KB`, resident.now ?? [], { atMost: 4.5 }))
+      }
       const now = found.now
       if (now === undefined) continue
       ratios.push(
@@ -229,6 +236,10 @@ export const waiting = async (options: {
         ),
       )
     }
+    ratios.push(
+      figure("Redis memory of a waiting ticket, bytes", [await ticketBytes("shared")], { atMost: 700 }),
+      figure("the same, each of another network", [await ticketBytes("own")], { atMost: 750 }),
+    )
   } finally {
     platform.close()
   }

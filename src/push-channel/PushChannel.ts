@@ -11,6 +11,8 @@ export interface Connection {
   readonly backlog: () => number
   /** Sends a ping; false when the peer did not answer the previous one. */
   readonly ping: () => boolean
+  /** Whether the peer has answered the last ping. Absent where peers do not answer. */
+  readonly isAnswered?: () => boolean
   readonly close: (reason: CloseReason) => void
 }
 

@@ -4,6 +4,7 @@ import { makeHeld } from "../lib/held.ts"
 import type { PushEvent } from "../protocol/events.ts"
 import * as texts from "../protocol/texts.ts"
 import type { CloseReason, Connection, Opened } from "./PushChannel.ts"
+import { makePings, type Pinged } from "./pings.ts"
 
 /** One more replaces the oldest. */
 export const CONNECTIONS_PER_TICKET = 3
@@ -16,9 +17,11 @@ const reconnectEvent: PushEvent = { type: "reconnect", message: texts.reconnect 
 const reconnectText = JSON.stringify(reconnectEvent)
 
 /** A connection of the table. A class, because closures would take twice the memory, and there may be ten thousand of them. */
-class Entry implements Opened {
+class Entry implements Opened, Pinged {
   readonly ticket: string
   readonly caller: string
+  pingStep = 0
+  pingIndex = 0
   private readonly connection: Connection
   private readonly remove: (entry: Entry) => void
   /** the last event, as JSON */
@@ -53,6 +56,10 @@ class Entry implements Opened {
     if (!this.connection.ping()) this.cut("dead")
   }
 
+  checkAnswer(): void {
+    if (this.connection.isAnswered?.() === false) this.cut("dead")
+  }
+
   sendAway(): void {
     this.connection.send(reconnectEvent, reconnectText)
     this.cut("shutdown")
@@ -69,13 +76,18 @@ class Entry implements Opened {
   }
 }
 
+const NOBODY: ReadonlyArray<Entry> = []
+
 export interface ConnectionTable {
   /** The tickets that have a connection here. */
   readonly tickets: () => ReadonlyArray<string>
   readonly deliver: (ticket: string, event: PushEvent) => void
+  /** The same for many; tickets in a row that have the same event share its text. */
+  readonly deliverAll: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => void
   /** Undefined if the caller is at the limit. */
   readonly open: (ticket: string, caller: string, connection: Connection) => Opened | undefined
-  readonly pingAll: () => void
+  /** Pings a share of the connections, and closes those that have not answered an earlier ping (`pings.ts`). */
+  readonly pingSome: () => void
   readonly all: () => ReadonlyArray<Entry>
   /** Tells a connection to reconnect to another instance and closes it, unless it is already closed. */
   readonly sendAway: (entry: Entry) => void
@@ -91,40 +103,58 @@ export const makeConnectionTable = (): ConnectionTable => {
   /** lists, because nearly every ticket has one connection, and a set takes four times the memory */
   const byTicket = new Map<string, ReadonlyArray<Entry>>()
   const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
+  const pings = makePings()
   let draining = false
+  /** the keys of `byTicket`, until one is added or removed: most heartbeats find the same as the one before */
+  let tickets: ReadonlyArray<string> | undefined
 
   const isOpen = (entry: Entry): boolean => byTicket.get(entry.ticket)?.includes(entry) === true
   const remove = (entry: Entry): void => {
     if (!isOpen(entry)) return
+    pings.remove(entry)
     const others = (byTicket.get(entry.ticket) ?? []).filter((each) => each !== entry)
-    if (others.length === 0) byTicket.delete(entry.ticket)
-    else byTicket.set(entry.ticket, others)
+    if (others.length === 0) {
+      byTicket.delete(entry.ticket)
+      tickets = undefined
+    } else byTicket.set(entry.ticket, others)
     connectionsPerCaller.release(entry.caller)
   }
   const all = (): ReadonlyArray<Entry> => [...byTicket.values()].flat()
 
   return {
-    tickets: () => [...byTicket.keys()],
+    tickets: () => {
+      tickets ??= [...byTicket.keys()]
+      return tickets
+    },
     deliver: (ticket, event) => {
       const entries = byTicket.get(ticket)
       if (entries === undefined) return
       const text = JSON.stringify(event)
       for (const entry of entries) entry.sendText(event, text)
     },
+    deliverAll: (events) => {
+      let last: PushEvent | undefined
+      let text = ""
+      for (const [ticket, event] of events) {
+        if (event !== last) text = JSON.stringify(event)
+        last = event
+        for (const entry of byTicket.get(ticket) ?? NOBODY) entry.sendText(event, text)
+      }
+    },
     open: (ticket, caller, connection) => {
       if (!connectionsPerCaller.acquire(caller)) return undefined
       const [oldest, ...others] = byTicket.get(ticket) ?? []
       if (others.length + 1 >= CONNECTIONS_PER_TICKET) oldest?.cut("replaced")
       const entry = new Entry(ticket, caller, connection, remove)
+      pings.add(entry)
       const known = byTicket.get(ticket)
+      if (known === undefined) tickets = undefined
       // a spread of nothing would leave room for 16 more
       byTicket.set(ticket, known === undefined ? [entry] : [...known, entry])
       if (draining) entry.sendAway()
       return entry
     },
-    pingAll: () => {
-      for (const entry of all()) entry.ping()
-    },
+    pingSome: pings.step,
     all,
     sendAway: (entry) => {
       if (isOpen(entry)) entry.sendAway()

@@ -16,11 +16,16 @@ import * as texts from "../protocol/texts.ts"
 import { Store } from "../store/Store.ts"
 import { type ConnectionTable, makeConnectionTable } from "./connection-table.ts"
 import { PushChannel, TooManyConnections } from "./PushChannel.ts"
+import { ANSWER_STEPS, PING_STEPS } from "./pings.ts"
 
 /** The interval between two batches of connections that are told to reconnect (ms). */
 const SEND_AWAY_MILLIS = 100
 const NANOS_PER_MILLI = 1_000_000n
-export const HEARTBEAT_MILLIS = 15_000
+const PING_STEP_MILLIS = 1_000
+/** How often each connection is pinged. Proxies close one that is silent for 30 or 60 s. */
+export const PING_MILLIS = PING_STEPS * PING_STEP_MILLIS
+/** In this time a peer must answer a ping. */
+export const ANSWER_MILLIS = ANSWER_STEPS * PING_STEP_MILLIS
 
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
@@ -46,10 +51,7 @@ const serve = (
     PushChannel.of({
       address,
       send: (ticket, event) => Effect.sync(() => table.deliver(ticket, event)),
-      sendAll: (events) =>
-        Effect.sync(() => {
-          for (const [ticket, event] of events) table.deliver(ticket, event)
-        }),
+      sendAll: (events) => Effect.sync(() => table.deliverAll(events)),
       tickets: Effect.sync(table.tickets),
       open: (ticket, caller, connection) =>
         Effect.suspend(() => {
@@ -77,15 +79,15 @@ const serve = (
     }),
   )
 
-const heartbeat = (table: ConnectionTable) =>
-  Effect.sync(table.pingAll).pipe(Effect.schedule(Schedule.spaced(HEARTBEAT_MILLIS)), Effect.forkScoped)
+const pings = (table: ConnectionTable) =>
+  Effect.sync(table.pingSome).pipe(Effect.schedule(Schedule.spaced(PING_STEP_MILLIS)), Effect.forkScoped)
 
 /** For a single process, which has every connection. */
 export const layerLocal: Layer.Layer<PushChannel> = Layer.effect(
   PushChannel,
   Effect.gen(function* () {
     const table = makeConnectionTable()
-    yield* heartbeat(table)
+    yield* pings(table)
     return yield* serve("", table)
   }),
 )
@@ -97,7 +99,7 @@ export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
     const store = yield* Store
     const table = makeConnectionTable()
     const address = randomBytes(6).toString("base64url")
-    yield* heartbeat(table)
+    yield* pings(table)
     const missedMessages = Latch.makeUnsafe(false)
     const run = Effect.runForkWith(yield* Effect.context<never>())
     yield* store.subscribe(

@@ -96,6 +96,37 @@ describe("round trips to Redis", () => {
   })
 })
 
+describe("round trips to Redis of callers who poll", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+
+  it("needs one for a poll, and writes it once in half a grace", async () => {
+    const platform = bench.own(await startPlatform())
+    const redis = bench.own(await startRedis())
+    const monitor = bench.own(await startMonitor(redis))
+    const GRACE_SECONDS = 10
+    const settings = { StoreConnectionString: redis.url, Queue__DisconnectGraceSeconds: String(GRACE_SECONDS) }
+    const gate = await bench.gate(settingsFor(platform, settings))
+    await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
+    await monitor.sees("queue.heartbeat")
+    assert.strictEqual((await gate.call()).status, 200)
+    const ticket = textOf(await gate.call(), "uniqueRequestId")
+    const key = (await redis.command("KEYS", "*:presence")).trim()
+    await monitor.take()
+    const POLLS = 40
+    const until = new Set<string>()
+    const began = performance.now()
+    for (let poll = 0; poll < POLLS; poll++) {
+      assert.strictEqual(textOf(await gate.ask("GET", `/api/session/${ticket}`), "state"), "waiting")
+      until.add(await redis.command("ZSCORE", key, ticket))
+    }
+    const halves = (performance.now() - began) / (GRACE_SECONDS * 500)
+    const commands = (await monitor.take()).filter((name) => name !== "ZSCORE")
+    assert.deepStrictEqual(commands, Array(POLLS).fill("queue.attach"))
+    assert.isAtMost(until.size, 1 + Math.ceil(halves))
+  })
+})
+
 describe("round trips to Redis with a limit of calls at once", () => {
   const bench = makeBench()
   afterAll(bench.dispose)

@@ -12,7 +12,7 @@ import {
   CONNECTIONS_PER_CALLER,
   CONNECTIONS_PER_TICKET,
 } from "../../src/push-channel/connection-table.ts"
-import { HEARTBEAT_MILLIS, layerLocal, layerShared } from "../../src/push-channel/layer.ts"
+import { ANSWER_MILLIS, layerLocal, layerShared, PING_MILLIS } from "../../src/push-channel/layer.ts"
 import { type CloseReason, type Connection, PushChannel } from "../../src/push-channel/PushChannel.ts"
 import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -34,19 +34,21 @@ const makePeer = () => {
   const closed: Array<CloseReason> = []
   let backlog = 0
   let alive = true
-  let asked = false
+  let answered = true
+  let pings = 0
   const connection: Connection = {
     send: (event, text) => {
       expect(JSON.parse(text)).toEqual(event)
       got.push(event)
     },
     backlog: () => backlog,
-    // like a WebSocket: a ping is sent, and the next one checks whether the pong arrived
+    // like a WebSocket, whose peer answers at once as long as it lives
     ping: () => {
-      if (asked && !alive) return false
-      asked = true
+      pings++
+      answered = alive
       return true
     },
+    isAnswered: () => answered,
     close: (reason) => closed.push(reason),
   }
   return {
@@ -59,6 +61,7 @@ const makePeer = () => {
     die: () => {
       alive = false
     },
+    pings: () => pings,
   }
 }
 
@@ -162,17 +165,37 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "closes a dead peer at the second heartbeat, and its ticket is no longer present",
+      "closes a peer that answers no ping within half a minute of its death, and its ticket is no longer present",
       Effect.gen(function* () {
         const dead = yield* open("dead")
         const alive = yield* open("alive")
+        yield* TestClock.adjust(PING_MILLIS)
         dead.die()
-        yield* TestClock.adjust(HEARTBEAT_MILLIS)
+        const pings = dead.pings()
+        yield* Effect.repeat(TestClock.adjust(500), { until: () => dead.pings() > pings })
+        yield* TestClock.adjust(ANSWER_MILLIS - 1_000)
         expect(dead.closed).toEqual([])
-        yield* TestClock.adjust(HEARTBEAT_MILLIS)
+        yield* TestClock.adjust(1_000)
         expect(dead.closed).toEqual(["dead"])
+        expect(PING_MILLIS + ANSWER_MILLIS).toBeLessThanOrEqual(30_000)
+        yield* TestClock.adjust(PING_MILLIS)
         expect(alive.closed).toEqual([])
         expect(yield* tickets).toEqual(["alive"])
+      }),
+    )
+
+    channelTest(
+      "pings each of a hundred connections once in an interval, and no more than a few in a second",
+      Effect.gen(function* () {
+        const peers = yield* Effect.forEach(ids(100), (ticket) => open(ticket, ticket))
+        const sent = () => peers.reduce((sum, { pings }) => sum + pings(), 0)
+        let before = 0
+        for (let second = 0; second < PING_MILLIS / 1_000; second++) {
+          yield* TestClock.adjust(1_000)
+          expect(sent() - before).toBe(5)
+          before = sent()
+        }
+        expect(peers.map(({ pings }) => pings())).toEqual(peers.map(() => 1))
       }),
     )
 

@@ -9,7 +9,7 @@ import {
   MAX_WINDOWS,
   SILENT_AFTER_MILLIS,
 } from "../../src/fifo-queue/rules/shared/outage.ts"
-import type { Carried } from "./causes.ts"
+import type { Carried } from "./carried.ts"
 
 /** The last time that a gate was seen which was not seen since a moment, or the last sweep if nobody sweeps. */
 export const silentSince = ({ away, before, lastSwept, now, self }: Carried, moment: number): number | undefined => {

@@ -28,7 +28,8 @@ import {
   TERMINAL,
 } from "../model/queue-state.ts"
 import type { AccountWatch } from "./account-watch.ts"
-import { type Carried, left, trespasses } from "./causes.ts"
+import type { Carried } from "./carried.ts"
+import { left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import { Hindrances } from "./hindrances.ts"

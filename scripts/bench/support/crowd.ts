@@ -24,12 +24,35 @@ export const steadyNow = (): number => Number(process.hrtime.bigint()) / 1e6
 
 const PING = 0x89
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
+const HEAD_END = "\r\n\r\n"
 const KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 /** A different caller's address for each number. */
 export const callerOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
 
-const connect = async (url: URL, path: string, caller: string, onData: (chunk: Buffer) => void): Promise<Socket> => {
+/** Calls back with each frame of a server: its first byte and its payload of less than 64 KB. */
+const frames = (onFrame: (kind: number, payload: Buffer) => void): ((chunk: Buffer) => void) => {
+  let data: Buffer = Buffer.alloc(0)
+  return (chunk) => {
+    data = data.length === 0 ? chunk : Buffer.concat([data, chunk])
+    while (data.length >= 2) {
+      const short = data.readUInt8(1)
+      const head = short < 126 ? 2 : 4
+      const length = short < 126 ? short : data.length < head ? Number.POSITIVE_INFINITY : data.readUInt16BE(2)
+      if (data.length < head + length) return
+      onFrame(data.readUInt8(0), data.subarray(head, head + length))
+      data = data.subarray(head + length)
+    }
+  }
+}
+
+/** Opens a WebSocket, which answers pings. */
+export const connect = async (
+  url: URL,
+  path: string,
+  caller: string,
+  onText: (text: string) => void,
+): Promise<Socket> => {
   const socket = createConnection({ host: url.hostname, port: Number(url.port) })
   socket.setNoDelay(true)
   socket.write(
@@ -38,10 +61,12 @@ const connect = async (url: URL, path: string, caller: string, onData: (chunk: B
   const [first]: Array<unknown> = await once(socket, "data")
   const text = Buffer.isBuffer(first) ? first.toString("latin1") : ""
   if (!text.startsWith("HTTP/1.1 101")) throw new Error(`not upgraded: ${text}`)
-  socket.on("data", (chunk: Buffer) => {
-    if (chunk[0] === PING) socket.write(PONG)
-    else onData(chunk)
+  const read = frames((kind, payload) => {
+    if (kind === PING) socket.write(PONG)
+    else onText(payload.toString("latin1"))
   })
+  if (Buffer.isBuffer(first)) read(first.subarray(first.indexOf(HEAD_END) + HEAD_END.length))
+  socket.on("data", read)
   socket.on("error", () => {})
   return socket
 }
@@ -58,7 +83,7 @@ const obey = (url: URL, report: (report: Report) => void): ((order: Order) => Pr
   let size = 0
   let onText: (text: string) => void = () => {}
   const join = (path: string, index: number): Promise<Socket> =>
-    connect(url, path, callerOf(index), (chunk) => onText(chunk.toString("latin1")))
+    connect(url, path, callerOf(index), (text) => onText(text))
   return async (order) => {
     if ("gather" in order) {
       for (let from = 0; from < order.gather.length; from += AT_ONCE) {

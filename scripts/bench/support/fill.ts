@@ -18,8 +18,14 @@ const data = JSON.stringify({
   audio: {},
 })
 
-const newcomer = (n: number): Newcomer => {
-  const network = `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`
+/** Whether the callers share networks (IPv4 /24), 256 in each, or each has one of its own. */
+export type Networks = "shared" | "own"
+
+const newcomer = (n: number, networks: Networks): Newcomer => {
+  const network =
+    networks === "shared"
+      ? `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`
+      : `${11 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`
   const id = `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`
   return { id, data, caller: `${network}.${n & 255}`, holds: true, network }
 }
@@ -39,7 +45,7 @@ const context: QueueContext = {
 }
 
 /** Queues `count` tickets, with the gate's own rule. */
-export const fill = async (redis: RedisServer, count: number): Promise<void> => {
+export const fill = async (redis: RedisServer, count: number, networks: Networks = "shared"): Promise<void> => {
   const client = new Redis(redis.url)
   try {
     const sha = String(await client.script("LOAD", rules.admit.lua))
@@ -48,7 +54,7 @@ export const fill = async (redis: RedisServer, count: number): Promise<void> => 
       const pipeline = client.pipeline()
       for (let n = 0; n < 100 && from < count; n++) {
         const many = Math.min(MAX_CALLS_PER_COMMAND, count - from)
-        const calls = Array.from({ length: many }, (_, k) => newcomer(from + k)).flatMap((call) =>
+        const calls = Array.from({ length: many }, (_, k) => newcomer(from + k, networks)).flatMap((call) =>
           argumentsOf(call, rules.admit.texts),
         )
         pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)

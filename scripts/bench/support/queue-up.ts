@@ -15,12 +15,12 @@ export interface Waiting {
   readonly startNext: () => Promise<void>
 }
 
-const text = (value: unknown, field: string): string => {
+export const text = (value: unknown, field: string): string => {
   const found: unknown = Reflect.get(Object(value), field)
   return typeof found === "string" || typeof found === "number" ? String(found) : ""
 }
 
-const post = async (url: string, headers: Readonly<Record<string, string>>, body: unknown): Promise<unknown> => {
+export const post = async (url: string, headers: Readonly<Record<string, string>>, body: unknown): Promise<unknown> => {
   const answer = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },

@@ -2,10 +2,11 @@
  * The open file descriptors of the process. When none is left, the system closes new connections before Node hears of them: callers get no
  * answer, and nothing else tells of it. So they are looked at every few seconds, and the log says when they run out.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, statSync } from "node:fs"
 import { Context, Effect, Layer, Schedule } from "effect"
 
 const LOOK_MILLIS = 5_000
+const OPEN = "/proc/self/fd"
 /** From this share on, the log warns. */
 const SCARCE = 0.8
 
@@ -29,7 +30,8 @@ const makeRead = (): (() => Descriptors) => {
   const max = readMax()
   return () => {
     try {
-      return { max, open: readdirSync("/proc/self/fd").length }
+      // Linux 6.2 and later tell the number as a size; reading the list takes 1 ms for each 1,000
+      return { max, open: statSync(OPEN).size || readdirSync(OPEN).length }
     } catch (error) {
       // the list itself needs a descriptor
       const none = error instanceof Error && "code" in error && (error.code === "EMFILE" || error.code === "ENFILE")

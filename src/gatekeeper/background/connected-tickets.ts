@@ -102,24 +102,33 @@ export class ConnectedTickets {
   }
 
   /**
-   * A heartbeat begins with these tickets. Returns those to ask for.
+   * A heartbeat begins with these tickets, each once. Returns those to ask for.
    * @param all whether it asks for all
    */
   begin(connected: ReadonlyArray<string>, all: boolean): ReadonlyArray<string> {
     this.ticks++
     this.connected = connected
     this.asksForAll = all
-    const open = new Set(connected)
+    let stillKnown = 0
+    const notHeld: Array<string> = []
+    for (const ticket of connected) {
+      const known = this.known.get(ticket)
+      if (known !== undefined) stillKnown++
+      if (typeof known !== "object") notHeld.push(ticket)
+    }
+    if (stillKnown < this.known.size) this.close(new Set(connected))
+    if (this.untold) this.closed.clear()
+    else if (this.closed.size > 0) for (const ticket of connected) this.closed.delete(ticket)
+    return all || this.resynchronises || this.untold ? connected : notHeld
+  }
+
+  /** All known tickets but the open ones have closed. */
+  private close(open: ReadonlySet<string>): void {
     for (const ticket of this.known.keys()) {
       if (open.has(ticket)) continue
       this.forget(ticket)
       this.closed.add(ticket)
     }
-    if (this.untold) this.closed.clear()
-    for (const ticket of this.closed) if (open.has(ticket)) this.closed.delete(ticket)
-    return all || this.resynchronises || this.untold
-      ? connected
-      : connected.filter((ticket) => typeof this.known.get(ticket) !== "object")
   }
 
   /** What the queue is told and asked beside the tickets, at most `max` closed ones. */
@@ -229,6 +238,9 @@ export class ConnectedTickets {
     const toAll = hindrances !== this.hindrances
     this.hindrances = hindrances
     const slots = this.slots()
+    /** the last event: behind the first places, many callers in a row are shown the same */
+    let shared: PushEvent | undefined
+    let sharedPlace = 0
     for (const [ticket, held] of this.known) {
       if (typeof held !== "object") continue
       const place = placeIn(places, held)
@@ -241,7 +253,9 @@ export class ConnectedTickets {
       const isDue = held.seq % REFRESH_TICKS === this.ticks % REFRESH_TICKS
       if (place === held.place && place > FIRST_PLACES && !toAll && !isDue) continue
       held.place = place
-      events.set(ticket, positionEvent({ ...queue, position: place }, slots))
+      if (shared === undefined || place !== sharedPlace) shared = positionEvent({ ...queue, position: place }, slots)
+      sharedPlace = place
+      events.set(ticket, shared)
     }
   }
 }

@@ -90,7 +90,8 @@ export const layer = Layer.effectDiscard(
       const now = yield* store.now
       const tickets = yield* push.tickets
       const moved = storeOutage.tickets()
-      const all = moved.length === 0 ? tickets : new Set([...tickets, ...moved])
+      // a host's own channel may name a ticket twice
+      const all = moved.length === 0 && push.sendAll !== undefined ? tickets : new Set([...tickets, ...moved])
       const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
       // campaigns without connections send an empty heartbeat, so that none of their tickets waits for this instance
       for (const campaign of campaigns.all) if (!byCampaign.has(campaign)) byCampaign.set(campaign, [])

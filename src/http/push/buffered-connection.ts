@@ -8,6 +8,7 @@ export interface Transport {
   readonly write: (event: PushEvent, text: string) => void
   readonly backlog: () => number
   readonly ping: () => boolean
+  readonly isAnswered?: () => boolean
   readonly close: (reason: CloseReason) => void
 }
 
@@ -33,6 +34,10 @@ export class BufferedConnection implements Connection {
 
   ping(): boolean {
     return this.transport?.ping() ?? true
+  }
+
+  isAnswered(): boolean {
+    return this.transport?.isAnswered?.() ?? true
   }
 
   close(reason: CloseReason): void {

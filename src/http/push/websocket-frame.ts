@@ -1,4 +1,7 @@
-/** A frame of a WebSocket server (RFC 6455 §5.2), for texts of ASCII that are sent to thousands of connections. */
+/** Frames of a WebSocket server (RFC 6455 §5.2) that are sent to thousands of connections: texts of ASCII, and pings. */
+
+/** FIN and the opcode of a ping, and no payload. */
+export const PING_FRAME = "\x89\x00"
 
 /** FIN, and the opcode of a text. */
 const FINAL_TEXT = "\x81"

@@ -1,6 +1,6 @@
 /** Tickets that a gate holds: how long they count as present, who takes them over, and what a gate is told of changes. */
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FIRST_PLACES } from "../../../src/fifo-queue/position.ts"
 import { MAX_CHANGES, MAX_CHANGES_PER_STEP } from "../../../src/fifo-queue/rules/shared/changes.ts"
@@ -287,6 +287,25 @@ export const held = (test: QueueTest): void => {
       yield* q.attach("t2", false)
       yield* q.attach("t2", true)
       assert.isTrue(isHeld(q, "t2"))
+    }),
+  )
+
+  test("a poll is written once in half a grace, and its caller has at least the grace from each", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      const written = new Set<number>()
+      const SECONDS = 60
+      for (let second = 0; second < SECONDS; second++) {
+        yield* q.attach("t2", false)
+        const until = q.state().presence.get("t2") ?? 0
+        written.add(until)
+        assert.isAtLeast(until - (yield* Clock.currentTimeMillis), GRACE)
+        yield* TestClock.adjust(1_000)
+        yield* q.sweep
+      }
+      assert.isAtMost(written.size, 1 + (SECONDS * 1_000) / (GRACE / 2))
+      assert.deepStrictEqual(q.line(), ["t2"])
     }),
   )
 }

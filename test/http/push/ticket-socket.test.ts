@@ -4,9 +4,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { BufferedConnection } from "../../../src/http/push/buffered-connection.ts"
 import { type OnCommand, TicketSocket, WebSocketTransport } from "../../../src/http/push/websocket-transport.ts"
 
-/** A socket that is served, without a connection; counts how often it was told to ping, to terminate and to leave the push channel. */
+/** A socket that is served, without a connection; counts how often it was told to terminate and to leave the push channel. */
 const served = () => {
-  const calls = { pings: 0, terminations: 0, closes: 0, commands: [] as Array<string> }
+  const calls = { terminations: 0, closes: 0, commands: [] as Array<string> }
+  const sent = new PassThrough({ encoding: "latin1" })
   const opened = {
     send: () => {},
     close: () => {
@@ -14,9 +15,6 @@ const served = () => {
     },
   }
   class Socket extends TicketSocket {
-    override ping(): void {
-      calls.pings++
-    }
     override terminate(): void {
       calls.terminations++
     }
@@ -25,21 +23,24 @@ const served = () => {
   const socket: TicketSocket = Reflect.construct(Socket, [null, undefined, {}])
   Object.defineProperty(socket, "readyState", { value: TicketSocket.OPEN })
   const onCommand: OnCommand = (_, { type }) => void calls.commands.push(type)
-  const transport = new WebSocketTransport(socket, new PassThrough(), "t", opened, new BufferedConnection(), onCommand)
+  const transport = new WebSocketTransport(socket, sent, "t", opened, new BufferedConnection(), onCommand)
   socket.serve(transport)
-  return { socket, transport, calls }
+  return { socket, transport, calls, sent }
 }
 
 describe("a ticket's WebSocket", () => {
-  it("is dead if nothing came since the last heartbeat, and alive after a pong or a message", () => {
-    const { calls, socket, transport } = served()
+  it("is dead if nothing came since the last ping, and alive after a pong or a message", () => {
+    const { calls, sent, socket, transport } = served()
+    assert.isTrue(transport.isAnswered())
     assert.isTrue(transport.ping())
+    assert.isFalse(transport.isAnswered())
     assert.isFalse(transport.ping())
     socket.emit("pong", Buffer.alloc(0))
+    assert.isTrue(transport.isAnswered())
     assert.isTrue(transport.ping())
     socket.emit("message", Buffer.from('{"type":"leave"}'), false)
     assert.isTrue(transport.ping())
-    assert.deepStrictEqual([calls.pings, calls.commands], [3, ["leave"]])
+    assert.deepStrictEqual([sent.read(), calls.commands], ["\x89\x00".repeat(3), ["leave"]])
   })
 
   it("is terminated by an error", () => {
