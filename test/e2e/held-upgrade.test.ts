@@ -45,7 +45,8 @@ describe("callers who wait", () => {
           const n = ++callers
           return [textOf(await balancer.pick().call(address(n)), "uniqueRequestId"), address(n)]
         }
-        const page = async (): Promise<Page> => bench.own(await openPage(balancer, ...(await join())))
+        const page = async (): Promise<Page> =>
+          bench.own(await openPage(balancer, ...(await join()), signal === "SIGKILL"))
         const times = async <A>(count: number, make: () => Promise<A>): Promise<ReadonlyArray<A>> => {
           const all: Array<A> = []
           for (let n = 0; n < count; n++) all.push(await make())
@@ -58,7 +59,11 @@ describe("callers who wait", () => {
         let polls = true
         const poller = (async () => {
           while (polls) {
-            for (const ticket of polling) await balancer.pick().ask("GET", `/api/session/${ticket}`)
+            for (const ticket of polling)
+              await balancer
+                .pick()
+                .ask("GET", `/api/session/${ticket}`)
+                .catch(() => {})
             await sleep(500)
           }
         })()

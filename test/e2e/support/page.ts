@@ -1,4 +1,5 @@
 /** The page of a waiting caller, which reconnects to a gate that is ready whenever its connection is closed. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { eventually } from "../../harness/process.ts"
 import type { Balancer } from "./load.ts"
 import { openSocket, type Socket } from "./push.ts"
@@ -17,7 +18,10 @@ export interface Page {
   readonly dispose: () => Promise<void>
 }
 
-export const openPage = async ({ pick }: Balancer, ticket: string, address: string): Promise<Page> => {
+const RETRY_MILLIS = 100
+
+/** @param retries whether it tries again when it is refused, as where a gate is killed and the balancer does not know it yet */
+export const openPage = async ({ pick }: Balancer, ticket: string, address: string, retries = false): Promise<Page> => {
   const closedAt: Array<number> = []
   const failed: Array<string> = []
   const sockets: Array<Socket> = []
@@ -33,8 +37,18 @@ export const openPage = async ({ pick }: Balancer, ticket: string, address: stri
       at = undefined
       if (disposed) return
       closedAt.push(performance.now())
-      await connect().catch((error: unknown) => failed.push(`${gate.url} ${error}`))
+      await reconnect()
     })
+  }
+  const reconnect = async (): Promise<void> => {
+    while (!disposed) {
+      try {
+        return await connect()
+      } catch (error) {
+        if (!retries) return void failed.push(String(error))
+        await sleep(RETRY_MILLIS)
+      }
+    }
   }
   await connect()
   return {
