@@ -2,6 +2,7 @@
 import { campaignRemoved } from "./scenarios/campaign-removed.ts"
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
+import { crowdFrozen, crowdFrozenLong, crowdKilled, crowdKilledTwice } from "./scenarios/crowd-gone.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
 import { endsByNone, endsByPage } from "./scenarios/end-signals.ts"
 import { endTwice } from "./scenarios/end-twice.ts"
@@ -51,4 +52,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   campaignRemoved,
   slowReaders,
   reconnect,
+  crowdKilled,
+  crowdKilledTwice,
+  crowdFrozen,
+  crowdFrozenLong,
 ]

@@ -17,7 +17,7 @@ const SIZES = { small: { count: 300, calls: 10 }, full: { count: 10_000, calls: 
 const SLOTS = 10
 
 /** Waits until all have received their position since they reconnected; returns the times of half, 99 % and all. */
-const allTold = async (line: ReadonlyArray<Waiter>, since: number): Promise<string> => {
+export const allTold = async (line: ReadonlyArray<Waiter>, since: number): Promise<string> => {
   await eventually(
     "all have their position again",
     () => {
@@ -40,7 +40,7 @@ const moved = (line: ReadonlyArray<Waiter>): ReadonlyArray<string> => {
 }
 
 /** Frees slots one after the other and checks who is called; the called tickets start and talk. */
-const callInOrder = async (rig: Rig, line: ReadonlyArray<Waiter>, calls: number, url: string) => {
+export const callInOrder = async (rig: Rig, line: ReadonlyArray<Waiter>, calls: number, url: string) => {
   const times: Array<number> = []
   const wrongs: Array<string> = []
   const held = rig.platform.sessions.map(({ webId }) => webId)

@@ -1,0 +1,45 @@
+/** The slowest commands of Redis, by its slow log. */
+import { createHash } from "node:crypto"
+import { Redis } from "ioredis"
+import { lua } from "../../../src/store/rules/lua.generated.ts"
+
+/** The most that the log keeps. */
+const KEPT = 512
+/** What is faster is not noted (µs). */
+const NOTED_MICROS = 2_000
+
+const names = new Map(
+  Object.entries(lua).map(([name, text]) => [createHash("sha1").update(text, "latin1").digest("hex"), name]),
+)
+
+export interface Slowest {
+  /** forgets all so far */
+  readonly begin: () => Promise<void>
+  /** the longest step of each rule since then (ms), longest first */
+  readonly steps: () => Promise<ReadonlyArray<readonly [rule: string, millis: number]>>
+  readonly dispose: () => Promise<void>
+}
+
+export const watchSlowest = (url: string): Slowest => {
+  const client = new Redis(url)
+  return {
+    begin: async () => {
+      await client.config("SET", "slowlog-log-slower-than", NOTED_MICROS)
+      await client.config("SET", "slowlog-max-len", KEPT)
+      await client.slowlog("RESET")
+    },
+    steps: async () => {
+      const longest = new Map<string, number>()
+      for (const entry of await client.slowlog("GET", KEPT)) {
+        const [, , micros, words]: ReadonlyArray<unknown> = Array.isArray(entry) ? entry : []
+        const [command, sha]: ReadonlyArray<unknown> = Array.isArray(words) ? words : []
+        const rule = names.get(String(sha))
+        // what the test itself reads is not the gates'
+        if (rule === undefined || !/^evalsha$/i.test(String(command))) continue
+        longest.set(rule, Math.max(longest.get(rule) ?? 0, Number(micros) / 1_000))
+      }
+      return [...longest].toSorted(([, a], [, b]) => b - a)
+    },
+    dispose: async () => client.disconnect(),
+  }
+}
