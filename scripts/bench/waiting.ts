@@ -33,7 +33,9 @@ const BASELINE = 1_000
 /** With fewer, the memory of one is not told. */
 const MEASURED = 5 * BASELINE
 /** How many tickets are queued to measure the memory of one. */
-const TICKETS = 100_000
+const TICKETS = 1_000_000
+/** `Queue.NetworkShare`: no fair shares. */
+const DEFAULT_SHARE = 1
 /** Until everything that a new connection causes is done. */
 const SETTLE_MILLIS = 10_000
 /** And for each caller: the gates ask once for each of their new tickets, some 10,000 a second on a busy machine (ms). */
@@ -176,7 +178,7 @@ const ticketBytes = async (networks: Networks): Promise<number> => {
   try {
     const used = async () => Number(/used_memory:(\d+)/.exec(await redis.command("INFO", "memory"))?.[1])
     const empty = await used()
-    await fill(redis, TICKETS, networks)
+    await fill(redis, TICKETS, networks, DEFAULT_SHARE)
     return ((await used()) - empty) / TICKETS
   } finally {
     await redis.dispose()

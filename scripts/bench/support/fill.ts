@@ -44,8 +44,13 @@ const context: QueueContext = {
   callMillis: 7_200_000,
 }
 
-/** Queues `count` tickets, with the gate's own rule. */
-export const fill = async (redis: RedisServer, count: number, networks: Networks = "shared"): Promise<void> => {
+/** Queues `count` tickets, with the gate's own rule. @param share `Queue.NetworkShare` */
+export const fill = async (
+  redis: RedisServer,
+  count: number,
+  networks: Networks = "shared",
+  share: number = context.share,
+): Promise<void> => {
   const client = new Redis(redis.url)
   try {
     const sha = String(await client.script("LOAD", rules.admit.lua))
@@ -57,7 +62,7 @@ export const fill = async (redis: RedisServer, count: number, networks: Networks
         const calls = Array.from({ length: many }, (_, k) => newcomer(from + k, networks)).flatMap((call) =>
           argumentsOf(call, rules.admit.texts),
         )
-        pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
+        pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify({ ...context, share }), ...calls)
         from += many
       }
       await pipeline.exec()
