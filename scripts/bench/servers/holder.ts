@@ -4,7 +4,7 @@
  *
  *     node holder.ts ROOT REDIS_URL      ROOT: a checkout whose build is measured
  */
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer, Logger, Schedule } from "effect"
 import type { Gatekeeper, PushChannel } from "voicegate"
 
 /** How many requests are in the pipeline at the same time. */
@@ -69,7 +69,12 @@ const connection = {
 
 const addressOf = (n: number): string => `${11 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
 
-const hold = Effect.fnUntraced(function* (n: number) {
+/** After a request that the store did not answer in time (ms). */
+const AGAIN_MILLIS = 500
+
+const hold: (n: number) => Effect.Effect<void, unknown, Gatekeeper | PushChannel> = Effect.fnUntraced(function* (
+  n: number,
+) {
   const gatekeeper = yield* gate.Gatekeeper
   const push = yield* gate.PushChannel
   const caller = { address: addressOf(n) }
@@ -79,9 +84,13 @@ const hold = Effect.fnUntraced(function* (n: number) {
   })
   // the first caller of all has the only slot
   if (ticket === undefined) return
-  if (typeof ticket !== "string") return yield* Effect.die(ticket)
+  if (typeof ticket !== "string") {
+    if (ticket._tag !== "StoreUnavailable") return yield* Effect.die(ticket)
+    yield* Effect.sleep(AGAIN_MILLIS)
+    return yield* hold(n)
+  }
   yield* push.open(ticket, caller.address, connection)
-  yield* gatekeeper.attach(ticket)
+  yield* Effect.retry(gatekeeper.attach(ticket), Schedule.spaced(AGAIN_MILLIS))
 })
 
 const follow = Effect.gen(function* () {

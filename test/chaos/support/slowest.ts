@@ -12,6 +12,8 @@ const names = new Map(
   Object.entries(lua).map(([name, text]) => [createHash("sha1").update(text, "latin1").digest("hex"), name]),
 )
 
+const listOf = (found: unknown): ReadonlyArray<unknown> => (Array.isArray(found) ? found : [])
+
 export interface Slowest {
   /** forgets all so far */
   readonly begin: () => Promise<void>
@@ -30,9 +32,9 @@ export const watchSlowest = (url: string): Slowest => {
     },
     steps: async () => {
       const longest = new Map<string, number>()
-      for (const entry of await client.slowlog("GET", KEPT)) {
-        const [, , micros, words]: ReadonlyArray<unknown> = Array.isArray(entry) ? entry : []
-        const [command, sha]: ReadonlyArray<unknown> = Array.isArray(words) ? words : []
+      for (const entry of listOf(await client.slowlog("GET", KEPT))) {
+        const [, , micros, words] = listOf(entry)
+        const [command, sha] = listOf(words)
         const rule = names.get(String(sha))
         // what the test itself reads is not the gates'
         if (rule === undefined || !/^evalsha$/i.test(String(command))) continue
