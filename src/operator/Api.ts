@@ -9,6 +9,7 @@ import { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
+import { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./deliveries.ts"
 import { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
 
 /** The problems with which the console's API refuses a request, beside those of HTTP itself. */
@@ -136,6 +137,46 @@ const group = HttpApiGroup.make("Console")
       .annotate(
         OpenApi.Description,
         "An action on a campaign. `remove` takes the `seq` of a waiting ticket, `end` the `lease` and `deadline` of a slot, as `view` shows them. A running call is ended at the platform first.",
+      ),
+    HttpApiEndpoint.get("deliveries", "/console/api/events", {
+      query: {
+        campaign,
+        filter: Schema.optionalKey(
+          DeliveryFilter.annotate({ description: "Only events that wait to be delivered, or that were given up." }),
+        ),
+        before: number("Only events before this `seq`; the newest when absent."),
+        count: number("How many; 25 when absent, at most 100."),
+      },
+      success: succeeds(200, Deliveries),
+      error: refused(invalid, unknownCampaign, problems.storeUnavailable),
+    })
+      .middleware(Input)
+      .annotate(Takes, otherwise("query: Expected whole numbers, and all, pending or failed."))
+      .annotate(OpenApi.Description, "The events of a campaign and what became of their delivery, newest first."),
+    HttpApiEndpoint.post("redeliver", "/console/api/events/redeliver", {
+      payload: Schema.Struct({
+        campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+        redelivery: Redelivery,
+      }),
+      success: succeeds(200, Redelivered),
+      error: refused(
+        invalid,
+        unknownCampaign,
+        problems.malformedJson,
+        problems.bodyTooLarge,
+        problems.unsupportedMediaType,
+        problems.bodyAlreadyRead,
+        problems.storeUnavailable,
+      ),
+    })
+      .middleware(Input)
+      .annotate(Takes, {
+        body: "application/json",
+        otherwise: invalid.make("redelivery: Expected one with seq, or failed with from and to."),
+      })
+      .annotate(
+        OpenApi.Description,
+        "Sends one event again, or all that were given up of events between two times (ms since 1970). Written to the audit log.",
       ),
     HttpApiEndpoint.post("reload", "/console/api/reload", {
       success: succeeds(200, Reloaded),

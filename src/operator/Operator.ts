@@ -4,6 +4,7 @@ import { Context, type Effect } from "effect"
 import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./deliveries.ts"
 import type { SearchPosition } from "./find.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
 
@@ -28,6 +29,19 @@ export class Operator extends Context.Service<
       count: number,
       only?: AuditFilter,
     ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
+    /** At most `count` deliveries of events, newest first, of events before the number `before`; 0 for the newest. */
+    readonly deliveries: (
+      campaign: string | undefined,
+      filter: DeliveryFilter,
+      before: number,
+      count: number,
+    ) => Effect.Effect<Deliveries | undefined, StoreUnavailable>
+    /** Sends events again, for the operator `who`; a line of the audit log is written before. */
+    readonly redeliver: (
+      campaign: string | undefined,
+      who: string,
+      of: Redelivery,
+    ) => Effect.Effect<Redelivered | undefined, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
     /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search continues `from` where it ended. */

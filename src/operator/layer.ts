@@ -6,6 +6,7 @@
  */
 
 import { Effect, Layer, Option } from "effect"
+import * as EventLog from "../events/EventLog.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
@@ -20,6 +21,7 @@ import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
 import { instancesOf, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
+import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
@@ -83,6 +85,7 @@ export const layer: Layer.Layer<
     const { campaigns, closedQueues, instance, peers, removed, slots, step, verify } = (yield* Gatekeeper).internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
+    const eventLog = yield* EventLog.EventLog
     const { Security } = yield* Settings
     const instances = makeInstances(store)
     const health = yield* makeHealth({ campaigns, verify })
@@ -167,6 +170,19 @@ export const layer: Layer.Layer<
           inSpan("Operator.act", ofCampaign(campaign, { "voicegate.action": action.type }))(act(campaign, who, action)),
         ),
       noteSettings,
+      deliveries: (name, filter, before, count) =>
+        withCampaign(name, (campaign) => deliveriesOf(eventLog, campaign, filter, before, count)),
+      redeliver: (name, who, of) =>
+        withCampaign(name, (campaign) =>
+          Effect.andThen(
+            step(campaign, (at) => queue.act(at, who, { type: "redeliver", target: targetOf(of) })),
+            redeliverOf(eventLog, campaign, of),
+          ).pipe(
+            Effect.tap(({ queued }) =>
+              Effect.logInfo(`Operator ${who}: sends ${targetOf(of)} of campaign ${campaign.name} again: ${queued}`),
+            ),
+          ),
+        ),
       campaigns: Effect.gen(function* () {
         const refusals = yield* Effect.option(instances.refusals)
         const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))
@@ -207,4 +223,4 @@ export const layer: Layer.Layer<
         ),
     }
   }),
-)
+).pipe(Layer.provide(EventLog.layer))

@@ -59,6 +59,9 @@ export const delegateOperator = (current: () => Generation): Operator["Service"]
     noteSettings: (who, changes) => using(({ operator }) => operator.noteSettings(who, changes)),
     auditLog: (campaign, first, count, only) =>
       using(({ operator }) => operator.auditLog(campaign, first, count, only)),
+    deliveries: (campaign, filter, before, count) =>
+      using(({ operator }) => operator.deliveries(campaign, filter, before, count)),
+    redeliver: (campaign, who, of) => using(({ operator }) => operator.redeliver(campaign, who, of)),
     campaigns: using(({ operator }) => operator.campaigns),
     find: (hash, from) => using(({ operator }) => operator.find(hash, from)),
   })

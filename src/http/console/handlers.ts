@@ -58,6 +58,18 @@ export const handlers = HttpApiBuilder.group(
           return yield* outcome === undefined ? unknownCampaign : answered(`console_${action.type}`, outcome)
         }),
       )
+      .handle("deliveries", ({ query: { before = 0, campaign, count = ROWS, filter = "all" } }) =>
+        Effect.gen(function* () {
+          const deliveries = yield* orRefused(operator.deliveries(campaign, filter, before, count))
+          return yield* deliveries === undefined ? unknownCampaign : answered("console", deliveries)
+        }),
+      )
+      .handle("redeliver", ({ payload: { campaign, redelivery } }) =>
+        Effect.gen(function* () {
+          const outcome = yield* orRefused(operator.redeliver(campaign, yield* OperatorName, redelivery))
+          return yield* outcome === undefined ? unknownCampaign : answered("console_redeliver", outcome)
+        }),
+      )
       .handle("reload", () =>
         Effect.gen(function* () {
           if (Option.isNone(reloader)) return yield* notReloadable

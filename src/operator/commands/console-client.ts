@@ -9,6 +9,7 @@ import { type Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts
 import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../../lib/http-client.ts"
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
+import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery } from "../deliveries.ts"
 import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
 
 /** The gate cannot be reached, or refused; the message says which, for the operator. */
@@ -108,6 +109,15 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
           HttpClientRequest.bodyJsonUnsafe({ campaign, action }),
         ),
         ActionOutcome,
+      ),
+    deliveries: (campaign: string, filter: DeliveryFilter, before: number) =>
+      send(HttpClientRequest.get(url + pathOf("events", { campaign, filter, before })), Deliveries),
+    redeliver: (campaign: string, redelivery: Redelivery) =>
+      send(
+        HttpClientRequest.post(`${url}console/api/events/redeliver`).pipe(
+          HttpClientRequest.bodyJsonUnsafe({ campaign, redelivery }),
+        ),
+        Redelivered,
       ),
     reload: send(
       HttpClientRequest.post(`${url}console/api/reload`).pipe(HttpClientRequest.bodyJsonUnsafe({})),

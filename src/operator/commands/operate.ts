@@ -1,4 +1,4 @@
-/** The commands `campaign`, `ticket` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
+/** The commands `campaign`, `ticket`, `events` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
 import { Console, DateTime, Effect, type FileSystem, Option, Schema, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
@@ -104,6 +104,54 @@ export const reload = <R>(source: Source<R>) =>
       `Make a running gate read its settings again, as the signal SIGHUP does; when they are invalid, nothing changes. ${TOKEN}`,
     ),
   )
+
+/** Loaded when a command about events runs. */
+const eventsImplementation = Effect.promise(() => import("./events.ts"))
+
+export const events = <R>(source: Source<R>) => {
+  const name = Argument.String("campaign").pipe(Argument.withDescription("the campaign's name in the settings"))
+  const filter = Flag.Literals("only", ["all", "pending", "failed"]).pipe(
+    Flag.withDescription("only events that wait to be delivered, or that were given up"),
+    Flag.withDefault("all" as const),
+  )
+  const before = Flag.Int("before").pipe(Flag.withDescription("only events before this number"), Flag.withDefault(0))
+  const seq = Flag.Int("seq").pipe(Flag.withDescription("the number of one event"), Flag.optional)
+  const since = Flag.String("since").pipe(
+    Flag.withDescription("only events since this time, such as 2026-11-24T14:00+01:00; all when absent"),
+    Flag.filterMap(
+      (text) => Option.map(decodeTime(text), DateTime.toEpochMillis),
+      () => "Expected a time with its zone, such as 2026-11-24T14:00+01:00",
+    ),
+    Flag.withDefault(0),
+  )
+  const yes = Flag.Boolean("yes").pipe(
+    Flag.withDescription("send again all that were given up, without asking"),
+    Flag.withDefault(false),
+  )
+  return Command.make("events").pipe(
+    Command.withShortDescription("Show the deliveries of events of a running gate, send events again"),
+    Command.withDescription(`The events that a campaign sends to its host. ${TOKEN}`),
+    Command.withSubcommands([
+      Command.make("list", { name, only: filter, before, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(eventsImplementation, ({ listEvents }) =>
+            listEvents(client, given.name, given.only, given.before),
+          ),
+        ),
+      ).pipe(Command.withDescription("List events, newest first: state, attempts, last answer, next attempt")),
+      Command.make("redeliver", { name, seq, since, yes, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(eventsImplementation, ({ redeliverEvent, redeliverFailed }) =>
+            Option.match(given.seq, {
+              onNone: () => redeliverFailed(client, given.name, given.since, given.yes),
+              onSome: (number) => redeliverEvent(client, given.name, number),
+            }),
+          ),
+        ),
+      ).pipe(Command.withDescription("Send one event again (--seq), or all that were given up (--yes)")),
+    ]),
+  )
+}
 
 /** Part of a ticket's hash, or a `uniqueRequestId`. */
 const TICKET = /^([0-9a-f]{4,10}|[\w-]{22,64})$/i

@@ -56,7 +56,7 @@ const stateOf = ({ figures }: Pick<Row, "figures">, checkFails = false): string 
   )
 }
 
-const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+export const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)))
   return rows.map((row) =>
     row

@@ -24,7 +24,33 @@ describe("the document of the console's API", () => {
       assert.notStrictEqual(hash, "")
       const get = (path: string) => Effect.map(operator.get(path), (answer) => judge("GET", path, answer))
       const post = (body: unknown) => Effect.map(operator.post(body), (answer) => judge("POST", "actions", answer))
-      for (const path of ["campaigns", "view", "audit-log", `find?hash=${hash}`]) {
+      const again = (body: unknown, token = TOKEN) =>
+        Effect.map(
+          ask(`${gate.url}/console/api/events/redeliver`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+            body: typeof body === "string" ? body : JSON.stringify(body),
+          }),
+          (answer) => judge("POST", "events/redeliver", answer),
+        )
+      const one = { redelivery: { type: "one", seq: 1 } }
+      assert.strictEqual(yield* again(one), 200)
+      const [line] = (yield* operator.auditLog).lines
+      assert.deepInclude(line, { action: "redeliver", result: "done" })
+      assert.strictEqual(yield* again({ redelivery: { type: "failed", from: 0, to: 1 } }), 200)
+      assert.strictEqual(yield* again({ campaign: "nobody", ...one }), 404)
+      assert.strictEqual(yield* again({ redelivery: { type: "some" } }), 400)
+      assert.strictEqual(yield* again("{"), 400)
+      assert.strictEqual(yield* again(one, "wrong-token-0123456789"), 401)
+      const plain = yield* ask(`${gate.url}/console/api/events/redeliver`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${TOKEN}`, "content-type": "text/plain" },
+        body: "{}",
+      })
+      assert.strictEqual(judge("POST", "events/redeliver", plain), 415)
+      assert.strictEqual(yield* get("events?filter=some"), 400)
+      assert.strictEqual(yield* get("events?campaign=nobody"), 404)
+      for (const path of ["campaigns", "view", "audit-log", "events", `find?hash=${hash}`]) {
         assert.strictEqual(yield* get(path), 200)
         judge("GET", path, yield* ask(`${gate.url}/console/api/${path}`, withToken("wrong-token-0123456789")))
       }
@@ -54,7 +80,8 @@ describe("the document of the console's API", () => {
       assert.strictEqual(yield* reloadOf(yield* startGate({ reload: { _tag: "refused", problems } })), 422)
       gate.setAway(true)
       for (const path of ["campaigns", "view"]) assert.strictEqual(yield* get(path), 200)
-      for (const path of ["audit-log", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
+      for (const path of ["audit-log", "events", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
+      assert.strictEqual(yield* again(one), 503)
       assert.strictEqual(yield* post({ action: { type: "pause" } }), 503)
       // the others come from code that all endpoints of the gate share; they are not provoked here
       const COMMON =

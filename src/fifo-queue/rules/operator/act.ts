@@ -42,8 +42,14 @@ interface SettingsChange {
   readonly changes: string
 }
 
+/** Events are sent to the host again. Changes nothing in the queue; the audit log keeps which. */
+interface RedeliveredEvents {
+  readonly type: "redeliver"
+  readonly target: string
+}
+
 /** An action with what the gate adds to it. */
-export type QueueAction = Action | Pause | End | SettingsChange
+export type QueueAction = Action | Pause | End | SettingsChange | RedeliveredEvents
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
 interface LoggedOutcome extends Performed {
@@ -158,6 +164,7 @@ const perform = (s: Step, who: string, action: QueueAction): LoggedOutcome => {
   if (action.type === "remove") return removeWaiting(s, action.seq)
   if (action.type === "end") return endLease(s, who, action)
   if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
+  if (action.type === "redeliver") return { result: "done", ticket: "-", loggedTarget: action.target }
   if (action.type === "pause") return pause(s, action)
   return action.type === "resume" ? resume(s) : setDraining(s, action.type)
 }

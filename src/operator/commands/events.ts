@@ -1,0 +1,74 @@
+/** What the commands `events` print: the deliveries of a campaign's events, and which are sent again. */
+import { Clock, DateTime, Effect } from "effect"
+import type { Deliveries, DeliveryFilter } from "../deliveries.ts"
+import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
+import { columns, type Printed } from "./run.ts"
+
+const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const HEAD = ["SEQ", "EVENT", "TICKET", "AT", "STATE", "TRIED", "LAST ANSWER", "NEXT"]
+
+const rowOf = ({ attempts = 0, due, error, event, state, status }: Deliveries["rows"][number]) => [
+  String(event.seq),
+  event.type,
+  event.ticketHash?.slice(0, 10) ?? "-",
+  event.at,
+  state,
+  String(attempts),
+  printable(error ?? (status === undefined ? "-" : `HTTP ${status}`)),
+  due === undefined ? "-" : iso(due),
+]
+
+/** A page of deliveries, newest first. */
+export const listEvents = (
+  client: Pick<ConsoleClient, "deliveries">,
+  campaign: string,
+  filter: DeliveryFilter,
+  before: number,
+) =>
+  Effect.map(client.deliveries(campaign, filter, before), (document): Printed => {
+    const { failed, lost, more, pending, rows, stored } = document
+    const last = rows.at(-1)?.event.seq
+    return {
+      ok: true,
+      document,
+      lines: [
+        `${stored} events are kept: ${pending} wait to be delivered, ${failed} were given up; ${lost} were lost.`,
+        ...(rows.length === 0 ? [] : columns([HEAD, ...rows.map(rowOf)])),
+        ...(more && last !== undefined ? [`There are older ones: --before ${last}`] : []),
+      ],
+    }
+  })
+
+/** Sends one event again. */
+export const redeliverEvent = (client: Pick<ConsoleClient, "redeliver">, campaign: string, seq: number) =>
+  Effect.map(client.redeliver(campaign, { type: "one", seq }), (document): Printed => {
+    const lines = {
+      queued: `Event ${seq} is sent again.`,
+      pending: `Event ${seq} waits to be delivered, so it is sent anyway.`,
+      gone: `Event ${seq} is not kept.`,
+    }
+    return { ok: document.result !== "gone", document, lines: [lines[document.result]] }
+  })
+
+/** Sends all again that were given up, of events since a time (ms). Without `yes` it only says how many there are. */
+export const redeliverFailed = (
+  client: Pick<ConsoleClient, "deliveries" | "redeliver">,
+  campaign: string,
+  since: number,
+  yes: boolean,
+) =>
+  Effect.gen(function* () {
+    if (!yes) {
+      const { failed } = yield* client.deliveries(campaign, "failed", 0)
+      return yield* Effect.fail(
+        new ConsoleFailed({ message: `${failed} events were given up. To send them again, add --yes.` }),
+      )
+    }
+    const document = yield* client.redeliver(campaign, {
+      type: "failed",
+      from: since,
+      to: yield* Clock.currentTimeMillis,
+    })
+    return { ok: true, document, lines: [`${document.queued} events are sent again.`] } satisfies Printed
+  })

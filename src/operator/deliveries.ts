@@ -1,0 +1,76 @@
+/** The deliveries of a campaign's events, as an operator sees them and has them sent again. Times in ms since 1970. */
+import { Effect, Schema } from "effect"
+import { DeliveryState } from "../events/answers.ts"
+import type { EventLog } from "../events/EventLog.ts"
+import { HostEvent } from "../protocol/host-events.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { isoTime } from "../protocol/session-answers.ts"
+import type { Campaign } from "../settings/Settings.ts"
+
+const { Array: List, Boolean: Flag, Finite, Int, Literal, Literals, optionalKey, String: Text, Struct, Union } = Schema
+
+export const DeliveryFilter = Literals(["all", "pending", "failed"])
+export type DeliveryFilter = typeof DeliveryFilter.Type
+
+/** What became of one event. Absent is what has not happened. */
+const Delivery = Struct({
+  event: HostEvent,
+  state: DeliveryState,
+  attempts: optionalKey(Finite),
+  /** when the last attempt began */
+  at: optionalKey(Finite),
+  /** the status of the last answer */
+  status: optionalKey(Finite),
+  /** why the last attempt failed */
+  error: optionalKey(Text),
+  /** when it is sent next, or until when a gate is sending it */
+  due: optionalKey(Finite),
+})
+
+/** A page of deliveries, newest event first; `lost` were dropped undelivered or because there were too many. */
+export const Deliveries = Struct({
+  campaign: Text,
+  rows: List(Delivery),
+  more: Flag,
+  pending: Finite,
+  failed: Finite,
+  stored: Finite,
+  lost: Finite,
+})
+export type Deliveries = typeof Deliveries.Type
+
+/** One event by its `seq`; or all that were given up, of events that happened between two times. */
+export const Redelivery = Union([
+  Struct({ type: Literal("one"), seq: Int }),
+  Struct({ type: Literal("failed"), from: Finite, to: Finite }),
+])
+export type Redelivery = typeof Redelivery.Type
+
+/** `queued`: how many are sent again. `result` of one: `pending` is sent anyway, `gone` is not kept any more. */
+export const Redelivered = Struct({ queued: Finite, result: Literals(["queued", "pending", "gone"]) })
+export type Redelivered = typeof Redelivered.Type
+
+/** What the audit log says of a redelivery. */
+export const targetOf = (of: Redelivery): string =>
+  of.type === "one" ? `event ${of.seq}` : `failed events from ${isoTime(of.from)} to ${isoTime(of.to)}`
+
+export const deliveriesOf = (
+  log: EventLog["Service"],
+  campaign: Campaign,
+  filter: DeliveryFilter,
+  before: number,
+  count: number,
+): Effect.Effect<Deliveries, StoreUnavailable> =>
+  Effect.map(log.deliveries(campaign, { filter, before, count }), (page) => ({ campaign: campaign.name, ...page }))
+
+export const redeliverOf = (
+  log: EventLog["Service"],
+  campaign: Campaign,
+  of: Redelivery,
+): Effect.Effect<Redelivered, StoreUnavailable> =>
+  of.type === "one"
+    ? Effect.map(log.redeliver(campaign, of.seq), (result) => ({ queued: result === "queued" ? 1 : 0, result }))
+    : Effect.map(log.redeliverFailed(campaign, of.from, of.to), (queued) => ({
+        queued,
+        result: queued === 0 ? ("gone" as const) : ("queued" as const),
+      }))
