@@ -65,6 +65,7 @@ export { Credential } from "./protocol/credential.ts"
 export { PushEvent } from "./protocol/events.ts"
 export {
   Blocked,
+  Closed,
   Draining,
   FieldIssue,
   InvalidRequest,

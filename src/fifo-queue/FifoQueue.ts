@@ -36,7 +36,7 @@ import type {
   TicketSnapshot,
   Waiting,
 } from "./answers.ts"
-import type { EndAttempt, EndReporter, KnownQueue, Learned, Newcomer, StartFailure } from "./inputs.ts"
+import type { EndAttempt, EndReporter, HoursNow, KnownQueue, Learned, Newcomer, StartFailure } from "./inputs.ts"
 import type { OperatorQueue } from "./operator/OperatorQueue.ts"
 import type { CampaignContext, Stepping } from "./step.ts"
 
@@ -53,6 +53,8 @@ export interface HeartbeatEntry {
   readonly seq?: number
   /** another gate holds the waiting ticket */
   readonly elsewhere?: true
+  /** of a waiting ticket: when it was accepted (ms since 1970), where the context asks for it */
+  readonly accepted?: number
 }
 
 /** What a gate learns of the queue that it knew up to a change. */
@@ -205,9 +207,10 @@ export class FifoQueue extends Context.Service<
     /**
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
      * default: none of them counts as absent if it was present until later. `learned` is what this gate has learned of the platform; the
-     * answer has the state of the platform, and in `watch` whether this gate must read it now.
+     * answer has the state of the platform, and in `watch` whether this gate must read it now. `hours` is what the campaign's hours say
+     * now, undefined without any: in a queue that ignores them, those who wait at the close wait until it opens.
      */
-    readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned) => Stepping<Swept>
+    readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned, hours?: HoursNow) => Stepping<Swept>
     /**
      * Puts back tickets that a rule has left half-done because the store refused one of its commands. Returns how many. Absent for a queue
      * whose steps are carried out whole or not at all.

@@ -50,7 +50,13 @@ const queueFields = {
 }
 
 /** A ticket's place in the queue. */
-export const Waiting = Struct({ _tag: Literal("waiting"), position: Finite, ...queueFields })
+export const Waiting = Struct({
+  _tag: Literal("waiting"),
+  position: Finite,
+  ...queueFields,
+  /** when it was accepted; of a ticket that waits already, if the campaign asks for it (`QueueContext.tellsAccepted`) */
+  accepted: optionalKey(Finite),
+})
 export type Waiting = typeof Waiting.Type
 
 /** `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks. */
@@ -158,6 +164,8 @@ const TicketHeartbeat = Struct({
   /** of a waiting ticket, for a gate that holds it: its order of acceptance, and that another gate holds it */
   seq: optionalKey(Finite),
   elsewhere: optionalKey(Literal(true)),
+  /** of a waiting ticket: when it was accepted, if the campaign asks for it */
+  accepted: optionalKey(Finite),
 })
 export type TicketHeartbeat = typeof TicketHeartbeat.Type
 

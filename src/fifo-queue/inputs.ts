@@ -71,6 +71,14 @@ export interface Learned {
   readonly suspect?: true
 }
 
+/**
+ * What the campaign's hours say now, for a sweep. `since`: when it closed by them, 0 when that is long ago; `servedMillis`: for how long
+ * those who wait are served after the close.
+ */
+export type HoursNow =
+  | { readonly _tag: "open" }
+  | { readonly _tag: "closed"; readonly since: number; readonly servedMillis: number }
+
 /** Which rows of a campaign an operator sees. */
 export interface Pages {
   readonly firstSlot: number

@@ -31,7 +31,7 @@ const identity = <A>(result: A): A => result
 
 const heartbeatEntryOf = (
   ticket: string,
-  { elsewhere, lease = "", position = 0, seq, startBefore = 0, state }: TicketHeartbeat,
+  { accepted, elsewhere, lease = "", position = 0, seq, startBefore = 0, state }: TicketHeartbeat,
 ): HeartbeatEntry => ({
   ticket,
   // a start in doubt is not a ticket that a caller can hold
@@ -41,6 +41,7 @@ const heartbeatEntryOf = (
   lease,
   ...(seq === undefined ? {} : { seq }),
   ...(elsewhere === undefined ? {} : { elsewhere }),
+  ...(accepted === undefined ? {} : { accepted }),
 })
 
 const Steps = Schema.fromJsonString(Schema.Array(Schema.Finite))
@@ -114,7 +115,14 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         readonly capacity: AccountCapacity | undefined
       }
     >()
-    const stepInput = ({ account: capacity, campaign, events, instance, slots: requestedSlots }: CampaignContext) => {
+    const stepInput = ({
+      account: capacity,
+      campaign,
+      events,
+      instance,
+      slots: requestedSlots,
+      tellsAccepted = false,
+    }: CampaignContext) => {
       // JSON has no infinity
       const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
@@ -143,6 +151,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
         ...(account === undefined ? {} : { account }),
         ...(events === undefined ? {} : { events }),
+        ...(tellsAccepted ? { tellsAccepted } : {}),
       }
       const created = { keys: last?.keys ?? keysOf(campaign), context, capacity }
       known.set(campaign, created)
@@ -312,14 +321,18 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
             : { changes: changesOf(changes, known?.places === true && settings.NetworkShare >= 1) }),
           tickets: ids.map((id, i) => movedBy(heartbeatEntryOf(id, tickets[i] ?? {}), aheadMillis?.() ?? 0)),
         })),
-      sweep: (at, heartbeatAt, learned = {}) => {
+      sweep: (at, heartbeatAt, learned = {}, hours) => {
         const swept = reportAnd(at, (now) =>
           Effect.tap(
             run(
               rules.sweep,
               at,
               now,
-              heartbeatAt === undefined ? learned : { heartbeatAt, ...learned },
+              {
+                ...learned,
+                ...(heartbeatAt === undefined ? {} : { heartbeatAt }),
+                ...(hours === undefined ? {} : { hours }),
+              },
               ({ junk, owed = [], quarantined, ...swept }) => ({
                 ...swept,
                 owed,

@@ -33,6 +33,8 @@ export interface CampaignContext {
   readonly events?: true
   /** address of this process's push channel; empty when this process reaches every ticket's connection itself */
   readonly instance: string
+  /** whether answers about a waiting ticket say when it was accepted */
+  readonly tellsAccepted?: boolean
   /** sent with this instance's report of an outage, so that none of these tickets is called; absent for none */
   readonly withdrawals?: Withdrawals
 }

@@ -8,6 +8,7 @@ import type { PlatformState } from "../fifo-queue/operator/schemas.ts"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
 import type { PushEvent } from "../protocol/events.ts"
 import type { Identity } from "../protocol/identity.ts"
+import type { OfferKind } from "../protocol/offers.ts"
 import type { Draining, RequestRefusal, StartFailed, StoreUnavailable } from "../protocol/refusals.ts"
 import type { Queued, Relayed, Started } from "../protocol/session-answers.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
@@ -51,8 +52,11 @@ export class Gatekeeper extends Context.Service<
       ticket: string,
       silentMillis: number,
     ) => Effect.Effect<number | undefined, TicketUnknown | TicketOver | StoreUnavailable>
-    /** Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. */
-    readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. `taken`: the caller leaves for
+     * something that was offered (`Overflow`), which is counted.
+     */
+    readonly leave: (ticket: string, taken?: OfferKind) => Effect.Effect<void, StoreUnavailable>
     /**
      * Withdraws a ticket that `request` has just returned, because its answer could not be delivered. Runs in the background.
      * Does not end a session that is already live.

@@ -8,6 +8,7 @@ import type { Campaign } from "../settings/Settings.ts"
 import { ClosedQueues } from "./background/ClosedQueues.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Handover } from "./Handover.ts"
+import { Hours, type HoursState } from "./Hours.ts"
 import { Instance } from "./peers/Instance.ts"
 import { Peers, type PeersStatus } from "./peers/Peers.ts"
 import { type RemovedCampaign, RemovedCampaigns } from "./peers/RemovedCampaigns.ts"
@@ -20,6 +21,8 @@ export class Internals extends Context.Service<
     readonly instance: Instance["Service"]
     readonly campaigns: Pick<Campaigns["Service"], "all" | "find" | "key">
     readonly slots: (campaign: Campaign) => number
+    /** What the hours of a campaign say at a time (ms); undefined for one that is always open. */
+    readonly hours: (campaign: Campaign, now: number) => HoursState | undefined
     /** Undefined without an account. */
     readonly account: (campaign: Campaign) => AccountCapacity | undefined
     /** Takes a step in the campaign's queue; its signals are pushed, and its settlements are carried out. */
@@ -41,7 +44,7 @@ export class Internals extends Context.Service<
 export const layer: Layer.Layer<
   Internals,
   never,
-  Campaigns | ClosedQueues | Handover | Instance | Peers | PlatformApi | RemovedCampaigns | Steps | Successor
+  Campaigns | ClosedQueues | Handover | Hours | Instance | Peers | PlatformApi | RemovedCampaigns | Steps | Successor
 > = Layer.effect(
   Internals,
   Effect.gen(function* () {
@@ -51,6 +54,7 @@ export const layer: Layer.Layer<
       instance: yield* Instance,
       campaigns: yield* Campaigns,
       slots,
+      hours: (yield* Hours).stateOf,
       account,
       step: (campaign, take) => {
         const where = at(campaign)

@@ -86,6 +86,7 @@ export const layer: Layer.Layer<
       ...(campaign.Events === undefined ? {} : { events: true as const }),
       instance: push.address,
       withdrawals: notGivenBack.of(campaign),
+      ...(campaign.Overflow === undefined ? {} : { tellsAccepted: true }),
     })
     const contexts = new Map<Campaign, CampaignContext>()
     const at: Steps["Service"]["at"] = (campaign) => {

@@ -28,6 +28,7 @@ import * as WatchCall from "./calls/WatchCall.ts"
 import * as Capacity from "./capacity/Capacity.ts"
 import * as Admit from "./checks/Admit.ts"
 import * as CheckAddress from "./checks/CheckAddress.ts"
+import * as CheckHours from "./checks/CheckHours.ts"
 import * as FullQueues from "./checks/FullQueues.ts"
 import * as Identify from "./checks/Identify.ts"
 import * as Shadow from "./checks/Shadow.ts"
@@ -37,8 +38,10 @@ import * as FollowUps from "./FollowUps.ts"
 import { Gatekeeper } from "./Gatekeeper.ts"
 import { guarded } from "./guard.ts"
 import * as Handover from "./Handover.ts"
+import * as Hours from "./Hours.ts"
 import * as Internals from "./Internals.ts"
 import * as metrics from "./metrics.ts"
+import * as Overflow from "./Overflow.ts"
 import * as PlatformStates from "./PlatformStates.ts"
 import * as Instance from "./peers/Instance.ts"
 import * as Membership from "./peers/Membership.ts"
@@ -108,7 +111,7 @@ const gatekeeper = Layer.effect(
   }),
 )
 
-const checks = Layer.mergeAll(Validate.layer, Identify.layer, CheckAddress.layer, Admit.layer).pipe(
+const checks = Layer.mergeAll(Validate.layer, Identify.layer, CheckHours.layer, CheckAddress.layer, Admit.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(FullQueues.layer, Shadow.layer, Unchecked.layer)),
 )
 
@@ -126,7 +129,8 @@ const peers = Layer.mergeAll(Peers.layer, RemovedCampaigns.layer).pipe(
 )
 
 /** What checks, calls, background and peers share. */
-const shared = Steps.layer.pipe(
+const shared = Layer.mergeAll(Overflow.layer, Steps.layer).pipe(
+  Layer.provideMerge(Hours.layer),
   Layer.provideMerge(Successor.layer),
   Layer.provideMerge(Capacity.layer),
   Layer.provideMerge(

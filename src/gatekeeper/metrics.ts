@@ -7,6 +7,7 @@ import { type CampaignSeries, campaignSeries } from "../lib/campaign-series.ts"
 import { LOSS_REASONS, omittedLines } from "../lib/log-loss.ts"
 import { addressLookup, platformRequests } from "../lib/request-metrics.ts"
 import { BLOCKS, blockedMessages } from "../protocol/block-reasons.ts"
+import { OfferKind } from "../protocol/offers.ts"
 import {
   allRefusalOutcomes,
   type Blocked,
@@ -266,7 +267,7 @@ export const setGauges = (campaign: string, figures: Partial<GaugeFigures>): Eff
 /** Sets all gauges of a campaign to 0, because nothing updates them any more. */
 export const clearGauges = (campaign: string): Effect.Effect<void> =>
   Effect.andThen(
-    setPlatformState(campaign, undefined),
+    Effect.andThen(setPlatformState(campaign, undefined), clearHours([campaign])),
     Effect.forEach(Object.values(gauges), (gauge) => Metric.update(gauge(campaign), 0), { discard: true }),
   )
 
@@ -318,6 +319,88 @@ export const setPlatformState = (
     ),
   )
 }
+
+/** What the hours of a campaign may say. */
+const HOURS_STATES = ["open", "closing", "closed"] as const
+
+const hoursStateGauge = Metric.gauge("voicegate_hours_state", {
+  description: "1 for what the campaign's hours say now, 0 for the others; of campaigns with hours",
+})
+const hoursChangeGauge = Metric.gauge("voicegate_hours_change_at_seconds", {
+  description: "When the campaign closes if it is open, else when it opens (Unix time); 0 when that is not known",
+})
+const withHours = new Set<string>()
+
+/** @param changesAt when it closes or opens next (ms); undefined when that is not known */
+export const setHours = (
+  campaign: string,
+  state: (typeof HOURS_STATES)[number] | undefined,
+  changesAt: number | undefined,
+): Effect.Effect<void> => {
+  withHours.add(campaign)
+  return Effect.andThen(
+    Effect.forEach(
+      HOURS_STATES,
+      (each) =>
+        Metric.update(Metric.withAttributes(hoursStateGauge, { campaign, state: each }), each === state ? 1 : 0),
+      { discard: true },
+    ),
+    Metric.update(Metric.withAttributes(hoursChangeGauge, { campaign }), (changesAt ?? 0) / 1000),
+  )
+}
+
+/** Sets the gauges of those campaigns to 0 that had hours. */
+export const clearHours = (campaigns: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.forEach(
+    campaigns.filter((name) => withHours.has(name)),
+    (name) => setHours(name, undefined, undefined),
+    { discard: true },
+  )
+
+const offeredTotal = Metric.counter("voicegate_offered_total", {
+  description: "Callers who were offered something else, by campaign and when",
+  incremental: true,
+})
+const offersTakenTotal = Metric.counter("voicegate_offers_taken_total", {
+  description: "Callers who left the queue for something that was offered, by campaign and kind",
+  incremental: true,
+})
+
+/** When something is offered: while a caller waits, or when one is refused. */
+const OFFERED_AT = ["waiting", "queue_full", "closed"] as const
+const offeredBy = new Map<(typeof OFFERED_AT)[number], CampaignSeries<Metric.Counter<number>>>(
+  OFFERED_AT.map((at) => [at, campaignSeries((campaign) => Metric.withAttributes(offeredTotal, { campaign, at }))]),
+)
+const takenBy = new Map<OfferKind, CampaignSeries<Metric.Counter<number>>>(
+  OfferKind.literals.map((kind) => [
+    kind,
+    campaignSeries((campaign) => Metric.withAttributes(offersTakenTotal, { campaign, kind })),
+  ]),
+)
+const seriesOf = <K>(of: ReadonlyMap<K, CampaignSeries<Metric.Counter<number>>>, key: K, campaign: string) =>
+  of.get(key)?.of(campaign) ?? offeredTotal
+
+export const offered = (campaign: string, at: (typeof OFFERED_AT)[number]): Metric.Counter<number> =>
+  seriesOf(offeredBy, at, campaign)
+export const offerTaken = (campaign: string, kind: OfferKind): Metric.Counter<number> =>
+  seriesOf(takenBy, kind, campaign)
+
+/** All series of what was offered, and of what was taken. */
+export const allOffered = (): ReadonlyArray<Metric.Counter<number>> =>
+  [...offeredBy.values()].flatMap(({ all }) => all())
+export const allOffersTaken = (): ReadonlyArray<Metric.Counter<number>> =>
+  [...takenBy.values()].flatMap(({ all }) => all())
+
+/** Makes `/metrics` show the zeros of these campaigns, which offer something. */
+export const registerOffers = (campaigns: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.forEach(
+    campaigns.flatMap((name) => [
+      ...OFFERED_AT.map((at) => offered(name, at)),
+      ...OfferKind.literals.map((kind) => offerTaken(name, kind)),
+    ]),
+    (counter) => Metric.value(counter),
+    { discard: true },
+  )
 
 const startedTotal = Metric.counter("voicegate_started_total", {
   description: "Sessions that the platform has started, by campaign",

@@ -1,7 +1,7 @@
 /**
  * The pipeline: the one place where the order of checks can be read.
  *
- *     validate → identity → address → limits → slot or queue → platform
+ *     validate → identity → hours → address → limits → slot or queue → platform
  *
  * A caller whose rate limit is known to be exhausted is refused before the address lookup.
  *
@@ -15,6 +15,7 @@ import { Campaigns } from "./Campaigns.ts"
 import { Tickets } from "./calls/Tickets.ts"
 import { Admit } from "./checks/Admit.ts"
 import { CheckAddress } from "./checks/CheckAddress.ts"
+import { CheckHours } from "./checks/CheckHours.ts"
 import { type Identified, Identify } from "./checks/Identify.ts"
 import { campaignOf, Validate, type Validated } from "./checks/Validate.ts"
 import type { Caller, Gatekeeper, RequestError } from "./Gatekeeper.ts"
@@ -39,7 +40,7 @@ export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service
 export const layer: Layer.Layer<
   Pipeline,
   never,
-  Admit | CallerNames | Campaigns | CheckAddress | Identify | Shutdown | Tickets | Traces | Validate
+  Admit | CallerNames | Campaigns | CheckAddress | CheckHours | Identify | Shutdown | Tickets | Traces | Validate
 > = Layer.effect(
   Pipeline,
   Effect.gen(function* () {
@@ -47,6 +48,7 @@ export const layer: Layer.Layer<
     const { ready } = yield* CallerNames
     const checkAddress = yield* CheckAddress
     const identify = yield* Identify
+    const checkHours = yield* CheckHours
     const shutdown = yield* Shutdown
     const tickets = yield* Tickets
     const traces = yield* Traces
@@ -67,6 +69,7 @@ export const layer: Layer.Layer<
       const known: Validated & Partial<Identified> = identifying === undefined ? validated : yield* identifying
       if (known.existing !== undefined) return known.existing
       used.undo = known.unused
+      if (campaign.Hours !== undefined) yield* checkHours(campaign)
       yield* checkAddress(caller.address, campaign, known.identity)
       const trace = traces.current === undefined ? undefined : yield* traces.current
       const { newcomer, stored } = newcomerOf(known, caller.address, trace)

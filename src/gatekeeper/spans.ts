@@ -16,6 +16,7 @@ const IS_ANSWER: { readonly [Tag in Failure["_tag"]]: boolean } = {
   Blocked: true,
   RateLimited: true,
   QueueFull: true,
+  Closed: true,
   Draining: true,
   PlatformUnavailable: false,
   StoreUnavailable: false,

@@ -39,6 +39,8 @@ const totals: ReadonlyArray<readonly [name: CountName, total: Effect.Effect<numb
   ["waitedMillis", totalMillis(metrics.waited)],
   ["pickedUp", observations(metrics.pickedUp)],
   ["pickedUpMillis", totalMillis(metrics.pickedUp)],
+  ["offered", Effect.suspend(() => sumOf(metrics.allOffered(), count))],
+  ["offersTaken", Effect.suspend(() => sumOf(metrics.allOffersTaken(), count))],
   ["letThroughUnchecked", sumOf(Object.values(metrics.unchecked.let_through), count)],
 ]
 

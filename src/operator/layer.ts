@@ -82,7 +82,8 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Operator,
   Effect.gen(function* () {
-    const { campaigns, closedQueues, instance, peers, removed, slots, step, verify } = (yield* Gatekeeper).internals
+    const { campaigns, closedQueues, hours, instance, peers, removed, slots, step, verify } = (yield* Gatekeeper)
+      .internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const eventLog = yield* EventLog.EventLog
@@ -100,6 +101,11 @@ export const layer: Layer.Layer<
       ...(campaign.Account === undefined ? {} : { account: campaign.Account.Name }),
     })
 
+    const hoursOf = (campaign: Campaign, now: number) => {
+      const found = hours(campaign, now)
+      return found === undefined ? {} : { hours: found }
+    }
+
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
       const began = yield* monotonicMillis
       const stored = yield* Effect.all(
@@ -116,6 +122,7 @@ export const layer: Layer.Layer<
         campaigns: campaigns.all.map(({ name }) => name),
         campaign: campaign.name,
         ...slotsOf(campaign),
+        ...hoursOf(campaign, now),
         instance: instance.id,
         health: [
           ...(closedQueues().has(campaign.name) ? [] : [storeHealth(stored.queue !== undefined, listens, took, now)]),
@@ -186,6 +193,7 @@ export const layer: Layer.Layer<
       campaigns: Effect.gen(function* () {
         const refusals = yield* Effect.option(instances.refusals)
         const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))
+        const now = yield* store.now
         const rows = yield* Effect.forEach(
           campaigns.all,
           (campaign) =>
@@ -195,12 +203,14 @@ export const layer: Layer.Layer<
                 onFailure: () => ({
                   name: campaign.name,
                   ...slotsOf(campaign),
+                  ...hoursOf(campaign, now),
                   figures: null,
                   refused: refusedIn(campaign.name),
                 }),
                 onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => ({
                   name: campaign.name,
                   ...slotsOf(campaign),
+                  ...hoursOf(campaign, now),
                   figures,
                   refused: refusedIn(campaign.name),
                 }),
@@ -208,7 +218,7 @@ export const layer: Layer.Layer<
             ),
           { concurrency: 8 },
         )
-        return { now: yield* store.now, campaigns: rows, refusedElsewhere: refusedIn("") }
+        return { now, campaigns: rows, refusedElsewhere: refusedIn("") }
       }),
       find: (hash, from) =>
         search(campaigns.all, hash, from, takePage, (campaign, pages) =>

@@ -13,6 +13,8 @@ export type CountName =
   | "pickedUp"
   | "pickedUpMillis"
   | "letThroughUnchecked"
+  | "offered"
+  | "offersTaken"
   | `refused.${string}`
 
 /** A campaign's queue at one moment: its figures, a page of its slots and a page of its waiting tickets. */
@@ -38,6 +40,18 @@ export type Health = typeof Health.Type
 export const Instance = Struct({ id: Text, seenAt: Finite, host: Text, startedAt: Finite, connections: Finite })
 export type Instance = typeof Instance.Type
 
+/**
+ * What the hours of a campaign say. `closing`: nobody new is let in, and those who wait are served until `servedUntil`. `closesAt` is
+ * absent when that is not soon, `opensAt` when that is not within a year.
+ */
+export const Hours = Struct({
+  state: Literals(["open", "closing", "closed"]),
+  opensAt: optionalKey(Finite),
+  closesAt: optionalKey(Finite),
+  servedUntil: optionalKey(Finite),
+})
+export type Hours = typeof Hours.Type
+
 export const View = Struct({
   /** `VIEW_VERSION` of the instance that answers */
   version: Int,
@@ -49,6 +63,8 @@ export const View = Struct({
   slots: NullOr(Finite),
   /** the account whose calls it shares with other campaigns; absent without one */
   account: optionalKey(Text),
+  /** absent for a campaign that is always open */
+  hours: optionalKey(Hours),
   /** the instance that answers */
   instance: Text,
   health: List(Health),
@@ -90,6 +106,7 @@ export const Campaigns = Struct({
       /** null where nobody knows how many there are */
       slots: NullOr(Finite),
       account: optionalKey(Text),
+      hours: optionalKey(Hours),
       /** null while the store is unavailable */
       figures: NullOr(Struct(figures)),
       /** the requests of the last hour that all instances refused, by reason */

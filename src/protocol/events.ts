@@ -1,6 +1,7 @@
 /** What goes over the connection of a ticket: events to its page, and the page's commands and reports. */
 import { Schema } from "effect"
 import { accessOf } from "./credential.ts"
+import { type Offer, Offers } from "./offers.ts"
 import { isoTime, placeFields, Started } from "./session-answers.ts"
 import * as texts from "./texts.ts"
 import { type TicketState, Warning } from "./ticket.ts"
@@ -20,6 +21,13 @@ export const PushEvent = Schema.Union([
     disrupted: Schema.optionalKey(placeFields.disrupted),
     paused: Schema.optionalKey(placeFields.paused),
     pausedUntil: Schema.optionalKey(placeFields.pausedUntil),
+  }),
+  Schema.Struct({
+    type: eventType(
+      "offer",
+      "The ticket waits for long, and the caller may be heard in other ways; once a connection.",
+    ),
+    offers: Offers,
   }),
   Schema.Struct({ type: eventType("start_call", "It is the caller's turn."), startBefore }),
   Schema.Struct({
@@ -63,6 +71,8 @@ export const lostEvent: PushEvent = {
   reason: "unknown",
   message: texts.placeLost,
 }
+
+export const offerEvent = (offers: ReadonlyArray<Offer>): PushEvent => ({ type: "offer", offers })
 
 /** The slot is reserved until `startBefore` (ms since 1970). */
 export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({

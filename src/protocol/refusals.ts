@@ -4,6 +4,7 @@
  */
 import { Schema, Struct } from "effect"
 import { blockedMessages } from "./block-reasons.ts"
+import { type Offer, offersField, withOffers } from "./offers.ts"
 
 /**
  * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are
@@ -119,17 +120,33 @@ export const rateLimited = (
 export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
+  offers: offersField,
 }) {}
 
 /** Suggests a retry after half the average time between ending calls, between ten seconds and five minutes. */
-export const queueFull = (averageMillis: number, slots: number): QueueFull =>
+export const queueFull = (averageMillis: number, slots: number, offers?: ReadonlyArray<Offer>): QueueFull =>
   stackless(
     () =>
       new QueueFull({
         retryAfterSeconds: Math.min(300, Math.max(10, Math.ceil(averageMillis / 2000 / Math.max(1, slots)))),
         message: "The queue is full. Try again later.",
+        ...withOffers(offers),
       }),
   )
+
+/**
+ * The campaign is closed by its hours, or would be before the caller's turn. Nothing was kept and nothing was asked of others. It opens
+ * at `opensAt` (ISO 8601), absent when it does not open within a year.
+ */
+export class Closed extends Schema.TaggedError<Closed>()("Closed", {
+  opensAt: Schema.optionalKey(Schema.String),
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+  offers: offersField,
+}) {}
+
+export const closed = (fields: Pick<Closed, "opensAt" | "retryAfterSeconds" | "message" | "offers">): Closed =>
+  stackless(() => new Closed(fields))
 
 /**
  * An operator admits no new requests for now, or this instance is shutting down. Nothing was kept, the quota was given back, and
@@ -202,6 +219,7 @@ export type RequestRefusal =
   | Blocked
   | RateLimited
   | QueueFull
+  | Closed
   | Draining
   | PlatformUnavailable
   | StoreUnavailable
@@ -215,6 +233,7 @@ export const refusalOutcomes = {
   Blocked: "blocked",
   RateLimited: "rate_limited",
   QueueFull: "queue_full",
+  Closed: "closed",
   Draining: "draining",
   PlatformUnavailable: "platform_unavailable",
   StoreUnavailable: "store_unavailable",

@@ -1,6 +1,7 @@
 /** How the wire answers a session request that succeeds: a started session, or a place in the queue. How it is refused: `refusals.ts`. */
 import { DateTime, Schema } from "effect"
 import { Credential } from "./credential.ts"
+import { offersField } from "./offers.ts"
 
 /** A time (ms since 1970) as answers and events say it. */
 export const isoTime = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
@@ -66,6 +67,8 @@ export const Queued = Schema.TaggedStruct("Queued", {
   pausedUntil: Schema.NullOr(Schema.String),
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
+  /** other ways, if the wait is long (`Overflow`) */
+  offers: offersField,
 })
 export type Queued = typeof Queued.Type
 

@@ -38,6 +38,7 @@ const ends: Readonly<Partial<Record<TicketState, string>>> = {
   removed: "You were removed from the queue.",
   stopped: "The operator ended the call.",
   silent: "The call ended because nobody spoke.",
+  closed: "We have closed before your turn came.",
 }
 /** Why a ticket is over. */
 export const ended = (state: TicketState): string => ends[state] ?? "This request has ended."

@@ -1,5 +1,6 @@
 /** A ticket: its id, its states, what its holder is told of it, and why an action on it is refused. */
 import { Schema } from "effect"
+import { offersField } from "./offers.ts"
 import { placeFields, Started } from "./session-answers.ts"
 
 /** A ticket's id: at least 128 random bits, base64url. It is the bearer's only credential, so it is never logged. */
@@ -7,7 +8,7 @@ export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,
 
 /**
  * A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call; a `silent` call has ended
- * because nobody spoke.
+ * because nobody spoke. A `closed` one has waited for longer than its campaign is open.
  */
 export const EndState = Schema.Literals([
   "ended",
@@ -19,6 +20,7 @@ export const EndState = Schema.Literals([
   "removed",
   "stopped",
   "silent",
+  "closed",
 ])
 export type EndState = typeof EndState.Type
 
@@ -47,6 +49,7 @@ export const TicketStatus = Schema.Struct({
   disrupted: Schema.optionalKey(placeFields.disrupted),
   paused: Schema.optionalKey(placeFields.paused),
   pausedUntil: Schema.optionalKey(placeFields.pausedUntil),
+  offers: offersField,
   startBefore: Schema.optionalKey(
     Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601; only while called." }),
   ),

@@ -9,8 +9,10 @@ import type { VendorSettings } from "../platform-api/vendors.ts"
 import type { CampaignAccount } from "./groups/account.ts"
 import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./groups/campaign.ts"
 import type { CampaignEvents } from "./groups/events.ts"
+import type { CampaignHours } from "./groups/hours.ts"
 import { IdentitySettings } from "./groups/identity.ts"
 import { IpIntelSettings } from "./groups/ip-intel.ts"
+import type { CampaignOverflow } from "./groups/overflow.ts"
 import { QueueSettings } from "./groups/queue.ts"
 import { SecuritySettings } from "./groups/security.ts"
 import { ServerSettings } from "./groups/server.ts"
@@ -53,13 +55,20 @@ type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclud
  * key and agent in the fields of the default platform.
  */
 export interface Campaign
-  extends Omit<Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, "SilenceSeconds" | "IdentityRequired">,
+  extends Omit<
+      Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">,
+      "Hours" | "IdentityRequired" | "Overflow" | "SilenceSeconds"
+    >,
     VendorSettings {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
   readonly SilenceSeconds?: (typeof PlatformCampaign.Type)["SilenceSeconds"]
   /** absent: as `Identity.Required` says */
   readonly IdentityRequired?: (typeof PlatformCampaign.Type)["IdentityRequired"]
+  /** absent for a campaign that is always open */
+  readonly Hours?: CampaignHours
+  /** absent for a campaign that offers nothing to callers who would wait long */
+  readonly Overflow?: CampaignOverflow
   /** absent for a campaign that shares no account */
   readonly Account?: CampaignAccount
   /** absent for a campaign that reports no events */

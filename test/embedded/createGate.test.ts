@@ -116,6 +116,8 @@ describe("creating a gate", () => {
       MaxConcurrency: "",
       SilenceSeconds: "",
       IdentityRequired: "",
+      Hours: { Zone: "", Open: "", Closed: "", AfterCloseMinutes: "" },
+      Overflow: { AfterSeconds: "", Offers: "" },
       Platform: "",
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
       Events: { Url: "", Secrets: "", Token: "", RetentionHours: "", MaxStored: "" },

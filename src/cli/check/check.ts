@@ -2,7 +2,7 @@
  * Reports what works, what fails and what was not checked: the settings, the store, the platform with its key, campaign, regions
  * and slots, the IP provider, the webhook's credentials. As text, or with `--json` as one JSON document.
  */
-import { Console, Effect, type FileSystem, Layer, Logger, Result } from "effect"
+import { Clock, Console, Effect, type FileSystem, Layer, Logger, Result } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { IpIntel } from "../../ip-intel/IpIntel.ts"
 import { clientAddress, trustedProxies } from "../../lib/ip/client-address.ts"
@@ -15,12 +15,13 @@ import type { SettingProblem } from "../../settings/problems.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import * as StoreLayer from "../../store/layer.ts"
 import * as memory from "../../store/memory/layer.ts"
+import { hoursText, isEverOpen } from "./hours.ts"
 import { checkLive } from "./live.ts"
 import { checkStore } from "./store.ts"
 
 /** One check, as `--json` shows it. */
 interface Finding {
-  /** settings, store, platform, web campaign, region, credential, slots, live, addresses, identity, callers, webhook */
+  /** settings, store, hours, platform, web campaign, region, credential, slots, live, addresses, identity, callers, webhook */
   readonly name: string
   /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
@@ -211,6 +212,22 @@ const callersFinding = ({ Security: { ClientAddressHeader, TrustedProxies } }: S
   )
 }
 
+/** What the hours of each campaign say now, in its own zone. */
+const hoursFindings = ({ Campaigns }: SettingsTree, now: number): ReadonlyArray<Finding> =>
+  Campaigns.flatMap(
+    ({ Hours, name }): ReadonlyArray<Finding> =>
+      Hours === undefined ? [] : [{ name: "hours", campaign: name, status: "ok", message: hoursText(Hours, now) }],
+  )
+
+const neverOpen = ({ Campaigns }: SettingsTree, now: number): ReadonlyArray<string> =>
+  Campaigns.flatMap(({ Hours, name }) =>
+    Hours === undefined || isEverOpen(Hours, now)
+      ? []
+      : [
+          `${settingPath(name, "Hours")}: the campaign does not open within a year, so every caller is told that it is closed.`,
+        ],
+  )
+
 const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const loaded = yield* Effect.result(loadSettings(source))
@@ -242,8 +259,13 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
     const found = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
     const campaigns = tree.Campaigns.length === 1 ? "1 campaign" : `${tree.Campaigns.length} campaigns`
     const valid: Finding = { name: "settings", status: "ok", message: `valid, with ${campaigns}` }
-    const all = [valid, ...found, callersFinding(tree), webhookFinding(tree)]
-    return { ok: all.every(({ status }) => status !== "failed"), checks: all, warnings }
+    const now = yield* Clock.currentTimeMillis
+    const all = [valid, ...hoursFindings(tree, now), ...found, callersFinding(tree), webhookFinding(tree)]
+    return {
+      ok: all.every(({ status }) => status !== "failed"),
+      checks: all,
+      warnings: [...warnings, ...neverOpen(tree, now)],
+    }
   })
 
 const lineOf = ({ campaign, message, name, problems, status }: Finding): string => {

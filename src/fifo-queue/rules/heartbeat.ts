@@ -22,6 +22,12 @@ import { heldCount, heldPage, hold, keepPresent, letGo, noteHolder } from "./sha
 import { meta, type Step } from "./shared/step.ts"
 import type { State } from "./shared/ticket.ts"
 
+/** @lazy */
+const withAccepted = (s: Step, id: string, found: TicketHeartbeat): TicketHeartbeat => {
+  const ticket = load(s, id)
+  return ticket === undefined ? found : { ...found, accepted: ticket.accepted }
+}
+
 const waitingHeartbeat = (s: Step, id: string, rank: number, holds: boolean): TicketHeartbeat => {
   const position = positionOf(s, id, rank)
   if (!holds) {
@@ -35,7 +41,10 @@ const waitingHeartbeat = (s: Step, id: string, rank: number, holds: boolean): Ti
 const ticketHeartbeat = (s: Step, id: string, holds: boolean): TicketHeartbeat => {
   const { context, db, keys, now } = s
   const rank = db.zrank(keys.waiting, id)
-  if (rank !== undefined) return waitingHeartbeat(s, id, rank, holds)
+  if (rank !== undefined) {
+    const found = waitingHeartbeat(s, id, rank, holds)
+    return context.tellsAccepted === true ? withAccepted(s, id, found) : found
+  }
   const ticket = load(s, id)
   // a waiting ticket that is not in the queue counts as unknown
   if (ticket === undefined || ticket.state === "waiting") return {}

@@ -3,15 +3,16 @@
  * whose gate died may have happened: its slot is held in doubt, and its ticket returns to its place. Absent tickets are
  * abandoned, free slots call the next tickets, and ended tickets are forgotten. Time lost to an outage is given back
  * (`./shared/outage.ts`). Every `RECOUNT_MILLIS`, and after an invalid record was found (`./shared/load.ts`), the counts of
- * networks, live sessions and doubts are rebuilt. Any gate may sweep at any time, as often as it likes.
+ * networks, live sessions and doubts are rebuilt. Who waits for longer than the campaign is open is ended (`./shared/closing.ts`). Any gate may sweep at any time, as often as it likes.
  */
 
 import { decode, isNumber, isObject, isText, LOWEST } from "../../store/rules/native.ts"
 import type { Swept } from "../answers.ts"
-import type { Learned } from "../inputs.ts"
+import type { HoursNow, Learned } from "../inputs.ts"
 import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
+import { endWaiting } from "./shared/closing.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "./shared/expiry.ts"
 import { keepPlaces } from "./shared/fair-places.ts"
 import { isHeld, noteStall } from "./shared/hold.ts"
@@ -103,6 +104,8 @@ const lastQuarantined = (s: Step): Swept["junk"] => {
 export interface Sweep extends Learned {
   /** when this gate last sent the heartbeat of its connected tickets (ms); now if absent */
   readonly heartbeatAt?: number
+  /** absent for a campaign that is always open */
+  readonly hours?: HoursNow
 }
 
 export const sweep = (s: Step, call: Sweep): Swept => {
@@ -123,6 +126,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
   const moreHeld = releaseSilent(s)
   const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)
+  const moreClosed = call.hours !== undefined && endWaiting(s, call.hours)
   const moreOld = forgetOverdue(s)
   if (call.heard !== undefined && hearPlatform(s, call.heard)) markPlatformReachable(s)
   const moreCalls = callNext(s)
@@ -133,7 +137,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   const watched = watchPlatform(s, waiting, leases, call.suspect === true)
   const swept: Swept = {
     ...watched,
-    more: moreSlots || moreWaiting || moreHeld || moreOld || moreCalls,
+    more: moreSlots || moreWaiting || moreHeld || moreClosed || moreOld || moreCalls,
     waiting,
     leases,
     live: meta(s, "live"),

@@ -1,18 +1,21 @@
 /** The heartbeat of this gate's tickets: keeps those present whose pages are connected, and pushes what their pages show. */
 
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { MAX_HELD_PER_STEP } from "../../fifo-queue/bounds.ts"
 import { FifoQueue, TICK_MILLIS } from "../../fifo-queue/FifoQueue.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
-import type { PushEvent } from "../../protocol/events.ts"
+import { offerEvent, type PushEvent } from "../../protocol/events.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { PushChannel } from "../../push-channel/PushChannel.ts"
-import { Settings } from "../../settings/Settings.ts"
+import { type Campaign, Settings } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
+import * as metrics from "../metrics.ts"
+import { Overflow } from "../Overflow.ts"
 import { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
 import { Steps } from "../Steps.ts"
 import { ConnectedTickets } from "./connected-tickets.ts"
+import { OffersToWaiting } from "./offers-to-waiting.ts"
 import { runEvery } from "./run-every.ts"
 import { StoreOutage } from "./StoreOutage.ts"
 
@@ -21,12 +24,27 @@ const TICKETS_PER_STEP = 500
 /** A heartbeat asks at most so often for what has changed meanwhile; the next one goes on. */
 const MAX_ROUNDS = 25
 
+/** What is known of the tickets of one campaign; without offers for a campaign that offers nothing. */
+interface Beating {
+  readonly connected: ConnectedTickets
+  readonly offers: OffersToWaiting | undefined
+}
+
+/** One campaign's part of a heartbeat; without a campaign for one that was removed. */
+interface Beat {
+  readonly at: CampaignContext
+  readonly theirs: ReadonlyArray<string>
+  readonly campaign: Campaign | undefined
+  readonly heard: Effect.Effect<void>
+}
+
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const campaigns = yield* Campaigns
     const queue = yield* FifoQueue
     const push = yield* PushChannel
     const removed = yield* RemovedCampaigns
+    const overflow = yield* Overflow
     const steps = yield* Steps
     const store = yield* Store
     const storeOutage = yield* StoreOutage
@@ -41,7 +59,7 @@ export const layer = Layer.effectDiscard(
     /** One step. */
     const ask = Effect.fnUntraced(function* (
       at: CampaignContext,
-      connected: ConnectedTickets,
+      { connected, offers }: Beating,
       tickets: ReadonlyArray<string>,
       heldFrom?: number,
     ) {
@@ -50,10 +68,12 @@ export const layer = Layer.effectDiscard(
       const answer = yield* steps.step(at, queue.heartbeat(at, tickets, question))
       const { ask, events, more } = connected.answered(answer, question.closed ?? [])
       yield* sendAll(events)
+      offers?.answered(answer.tickets, events)
       return { ask, more, holds: answer.changes?.holds, held: answer.changes?.held.length ?? 0 }
     })
     const heartbeatOf = Effect.fnUntraced(
-      function* (at: CampaignContext, connected: ConnectedTickets, tickets: ReadonlyArray<string>) {
+      function* (at: CampaignContext, beating: Beating, tickets: ReadonlyArray<string>) {
+        const { connected } = beating
         if (tickets.length === 0 && connected.isIdle()) return
         let toAsk = connected.begin(tickets, asksForAll)
         let holds: number | undefined
@@ -64,7 +84,7 @@ export const layer = Layer.effectDiscard(
           let more = false
           let from = 0
           do {
-            const asked = yield* ask(at, connected, toAsk.slice(from, from + TICKETS_PER_STEP), heldFrom)
+            const asked = yield* ask(at, beating, toAsk.slice(from, from + TICKETS_PER_STEP), heldFrom)
             if (heldFrom !== undefined) heldFrom = asked.held < MAX_HELD_PER_STEP ? undefined : heldFrom + asked.held
             next.push(...asked.ask)
             ;({ holds, more } = asked)
@@ -76,15 +96,35 @@ export const layer = Layer.effectDiscard(
         }
         connected.end(holds)
       },
-      (effect, _at, connected) => Effect.tapError(effect, () => Effect.sync(() => connected.missed())),
+      (effect, _at, { connected }) => Effect.tapError(effect, () => Effect.sync(() => connected.missed())),
     )
 
     /** by the key of the campaign */
-    const known = new Map<string, { readonly at: CampaignContext; readonly connected: ConnectedTickets }>()
-    const beat = (at: CampaignContext, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> => {
-      const { connected } = known.get(at.campaign) ?? { connected: new ConnectedTickets(() => at.slots) }
-      known.set(at.campaign, { at, connected })
-      return heartbeatOf(at, connected, tickets)
+    const known = new Map<string, { readonly at: CampaignContext } & Beating>()
+    /** Offers something else to those who wait for long. */
+    const offerTo = (campaign: Campaign, offers: OffersToWaiting, tickets: ReadonlyArray<string>) =>
+      Effect.gen(function* () {
+        const due = offers.due(new Set(tickets), yield* store.now)
+        const found = due.length === 0 ? undefined : overflow.offers(campaign)
+        if (found === undefined) return
+        yield* sendAll(new Map(due.map((ticket) => [ticket, offerEvent(found)])))
+        yield* Metric.update(metrics.offered(campaign.name, "waiting"), due.length)
+      })
+    const beat = (
+      at: CampaignContext,
+      tickets: ReadonlyArray<string>,
+      campaign?: Campaign,
+    ): Effect.Effect<void, StoreUnavailable> => {
+      const limit = campaign?.Overflow?.AfterSeconds
+      const beating = known.get(at.campaign) ?? {
+        connected: new ConnectedTickets(() => at.slots),
+        offers: limit === undefined ? undefined : new OffersToWaiting(limit),
+      }
+      known.set(at.campaign, { ...beating, at })
+      const beaten = heartbeatOf(at, beating, tickets)
+      return campaign === undefined || beating.offers === undefined
+        ? beaten
+        : Effect.andThen(beaten, offerTo(campaign, beating.offers, tickets))
     }
     const heartbeat = Effect.gen(function* () {
       const now = yield* store.now
@@ -95,23 +135,33 @@ export const layer = Layer.effectDiscard(
       const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
       // campaigns without connections send an empty heartbeat, so that none of their tickets waits for this instance
       for (const campaign of campaigns.all) if (!byCampaign.has(campaign)) byCampaign.set(campaign, [])
-      const beats = [...byCampaign].flatMap(([campaign, theirs]) => {
+      const beats = [...byCampaign].flatMap(([campaign, theirs]): ReadonlyArray<Beat> => {
         if (campaign === undefined) return []
-        if ("at" in campaign) return [{ at: campaign.at, theirs, heard: Effect.void }]
-        return [{ at: steps.at(campaign), theirs, heard: Effect.sync(() => void steps.heartbeatAt.set(campaign, now)) }]
+        if ("at" in campaign) return [{ at: campaign.at, theirs, campaign: undefined, heard: Effect.void }]
+        return [
+          {
+            at: steps.at(campaign),
+            theirs,
+            campaign,
+            heard: Effect.sync(() => void steps.heartbeatAt.set(campaign, now)),
+          },
+        ]
       })
       // a removed campaign is told of its last connection that closes, and then forgotten
+      const silent: Array<Beat> = []
       const beating = new Set(beats.map(({ at }) => at.campaign))
       for (const [key, { at, connected }] of known) {
         if (beating.has(key)) continue
         if (connected.isIdle()) known.delete(key)
-        else beats.push({ at, theirs: [], heard: Effect.void })
+        else silent.push({ at, theirs: [], campaign: undefined, heard: Effect.void })
       }
       yield* Effect.forEach(
-        beats,
+        [...beats, ...silent],
         // the store may refuse one campaign, or have lost its part of a Cluster; the others have their heartbeat
-        ({ at, heard, theirs }) =>
-          Effect.andThen(beat(at, theirs), heard).pipe(Effect.catchTag("StoreUnavailable", () => Effect.void)),
+        ({ at, campaign, heard, theirs }) =>
+          Effect.andThen(beat(at, theirs, campaign), heard).pipe(
+            Effect.catchTag("StoreUnavailable", () => Effect.void),
+          ),
         { concurrency: "unbounded", discard: true },
       )
     })

@@ -7,6 +7,7 @@ import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { FullQueues } from "../checks/FullQueues.ts"
+import { Hours } from "../Hours.ts"
 import * as metrics from "../metrics.ts"
 import { PlatformStates } from "../PlatformStates.ts"
 import { Running } from "../Running.ts"
@@ -47,6 +48,7 @@ const platformReads = (platform: PlatformApi["Service"], scope: Scope.Scope) => 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const queue = yield* FifoQueue
+    const hours = yield* Hours
     const steps = yield* Steps
     const store = yield* Store
     const running = yield* Running
@@ -74,12 +76,14 @@ export const layer = Layer.effectDiscard(
         const at = steps.at(campaign)
         const learned = states.learned(campaign.name)
         const readAt = yield* store.now
-        const swept = yield* steps.step(at, queue.sweep(at, steps.heartbeatAt.get(campaign) ?? startedAt, learned))
+        const shownAt = steps.heartbeatAt.get(campaign) ?? startedAt
+        const swept = yield* steps.step(at, queue.sweep(at, shownAt, learned, hours.told(campaign, readAt)))
         states.told(campaign.name, learned)
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.found(campaign, swept)
         fullQueues.swept(campaign, swept.waiting)
         yield* showFigures(campaign, swept, at.slots, readAt)
+        if (campaign.Hours !== undefined) yield* hours.swept(campaign, swept, at.slots, readAt)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
         yield* states.note(campaign.name, swept.platform, yield* store.now)
         if (swept.watch === true) yield* readPlatform(campaign.name)

@@ -8,6 +8,7 @@ import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { endedEvent, type PushEvent, sessionEvent, startCallEvent } from "../../protocol/events.ts"
+import type { OfferKind } from "../../protocol/offers.ts"
 import type { StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformUnavailable } from "../../protocol/refusals.ts"
 import type { Queued, Started } from "../../protocol/session-answers.ts"
@@ -18,6 +19,7 @@ import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { callerKeys } from "../checks/caller-keys.ts"
 import * as metrics from "../metrics.ts"
+import { Overflow } from "../Overflow.ts"
 import * as outcomes from "../outcomes.ts"
 import { MEMBERSHIP_MILLIS } from "../peers/Membership.ts"
 import { RemovedCampaigns } from "../peers/RemovedCampaigns.ts"
@@ -35,7 +37,7 @@ export class Tickets extends Context.Service<
     readonly start: (
       ticket: string,
     ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | StartFailed | StoreUnavailable>
-    readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+    readonly leave: (ticket: string, taken?: OfferKind) => Effect.Effect<void, StoreUnavailable>
     readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     readonly attach: (
       ticket: string,
@@ -125,7 +127,17 @@ const BACKOFF_MILLIS = 1
 export const layer: Layer.Layer<
   Tickets,
   never,
-  CallerNames | Campaigns | FifoQueue | GiveBack | Leave | PlatformApi | RemovedCampaigns | Starts | Steps | Store
+  | CallerNames
+  | Campaigns
+  | FifoQueue
+  | GiveBack
+  | Leave
+  | Overflow
+  | PlatformApi
+  | RemovedCampaigns
+  | Starts
+  | Steps
+  | Store
 > = Layer.effect(
   Tickets,
   Effect.gen(function* () {
@@ -138,6 +150,7 @@ export const layer: Layer.Layer<
     const names = yield* CallerNames
     const queue = yield* FifoQueue
     const store = yield* Store
+    const overflow = yield* Overflow
     const platform = yield* PlatformApi
 
     const queueOf = (ticket: string): Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable> => {
@@ -209,7 +222,9 @@ export const layer: Layer.Layer<
               case "live":
                 return Effect.succeed(outcomes.startedOf(ticket, found.data, campaigns.ofTicket(ticket)))
               case "waiting":
-                return Effect.fail(outcomes.queued(ticket, found, slots))
+                return Effect.fail(
+                  overflow.added(campaigns.ofTicket(ticket), outcomes.queued(ticket, found, slots), found.accepted),
+                )
               case "called":
               case "starting":
                 return Effect.fail(outcomes.queued(ticket, NO_PLACE, slots, true))
@@ -221,9 +236,9 @@ export const layer: Layer.Layer<
         ),
       // a caller who disconnects must not interrupt a start halfway
       start: (ticket) => Effect.uninterruptible(startTicket(ticket)),
-      leave: (ticket) =>
+      leave: (ticket, taken) =>
         queueOf(ticket).pipe(
-          Effect.flatMap((where) => leave(where, ticket)),
+          Effect.flatMap((where) => leave(where, ticket, taken)),
           Effect.catchTag("TicketUnknown", () => Effect.void),
           // a page that is being closed does not wait for the answer
           Effect.uninterruptible,
@@ -262,9 +277,11 @@ export const layer: Layer.Layer<
         )
       },
       status: (ticket, hidden) =>
-        Effect.map(standing(ticket, false, hidden), ({ found, slots }) =>
-          statusOf(ticket, found, slots, campaigns.ofTicket(ticket)),
-        ),
+        Effect.map(standing(ticket, false, hidden), ({ found, slots }) => {
+          const campaign = campaigns.ofTicket(ticket)
+          const status = statusOf(ticket, found, slots, campaign)
+          return found._tag === "waiting" ? overflow.added(campaign, status, found.accepted) : status
+        }),
       attach: (ticket, hidden) =>
         Effect.map(standing(ticket, true, hidden), ({ found, slots }) =>
           eventOf(ticket, found, slots, campaigns.ofTicket(ticket)),

@@ -26,6 +26,7 @@ import { Campaigns, Secrets } from "../Campaigns.ts"
 import { GiveBack } from "../calls/GiveBack.ts"
 import { Starts } from "../calls/Starts.ts"
 import { identifierOf, type StoredConfig } from "../calls/stored-config.ts"
+import { Overflow } from "../Overflow.ts"
 import { queued } from "../outcomes.ts"
 import { Steps } from "../Steps.ts"
 import { tracing } from "../spans.ts"
@@ -82,7 +83,7 @@ const thenFail = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never,
 export const layer: Layer.Layer<
   Admit,
   never,
-  Admission | CallerNames | Campaigns | FullQueues | GiveBack | RateLimiter | Shadow | Starts | Steps
+  Admission | CallerNames | Campaigns | FullQueues | GiveBack | Overflow | RateLimiter | Shadow | Starts | Steps
 > = Layer.effect(
   Admit,
   Effect.gen(function* () {
@@ -90,6 +91,7 @@ export const layer: Layer.Layer<
     const fullQueues = yield* FullQueues
     const giveBack = yield* GiveBack
     const names = yield* CallerNames
+    const overflow = yield* Overflow
     const shadow = yield* Shadow
     const { at, carryOut } = yield* Steps
     const { startSession } = yield* Starts
@@ -117,9 +119,13 @@ export const layer: Layer.Layer<
             case "starting":
               return Effect.succeed(admitted.lease)
             case "waiting":
-              return Effect.fail(queued(newcomer.id, admitted, where.slots))
+              return Effect.fail(overflow.added(campaign, queued(newcomer.id, admitted, where.slots)))
             case "full": {
-              const refusal = queueFull(admitted.averageMillis, where.slots)
+              const refusal = queueFull(
+                admitted.averageMillis,
+                where.slots,
+                campaign.Overflow && overflow.atRefusal(campaign, "queue_full"),
+              )
               fullQueues.refused(campaign, refusal, admitted.length)
               return thenFail(giveBack.quota(campaign, newcomer), refusal)
             }

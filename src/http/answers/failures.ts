@@ -4,6 +4,7 @@
  */
 
 import { Schema } from "effect"
+import { offersField, withOffers } from "../../protocol/offers.ts"
 import {
   type Problem,
   type ProblemDetails,
@@ -19,6 +20,7 @@ import {
 import type { RequestRefusal } from "../../protocol/refusals.ts"
 import {
   Blocked,
+  type Closed,
   type Draining,
   IdentityRefused,
   type IdentityRequired,
@@ -89,7 +91,21 @@ const rateLimited = problem("RateLimited", 429, ["rate_limited"], {
   },
   remark: "a rate limit of the caller is exhausted; with `limit`, `RateLimit-Policy` and `RateLimit`",
 })
-const queueFull = retried("QueueFull", 503, "queue_full")
+const queueFull = problem("QueueFull", 503, ["queue_full"], {
+  members: { retryAfterSeconds: seconds, offers: offersField },
+  headers: retryHeader,
+})
+const closed = problem("Closed", 503, ["closed"], {
+  members: {
+    retryAfterSeconds: seconds,
+    opensAt: Schema.optionalKey(
+      Schema.String.annotate({ description: "When it opens, ISO 8601; absent when that is not within a year." }),
+    ),
+    offers: offersField,
+  },
+  headers: retryHeader,
+  remark: "the campaign is closed by its hours, or would be before the caller's turn",
+})
 const draining = retried("Draining", 503, "draining")
 const requestRefused = plain(
   "RequestRefused",
@@ -163,8 +179,21 @@ const requestFailures = {
       rateLimitHeaders(error),
     ),
   ),
-  QueueFull: answered([queueFull], ({ message, retryAfterSeconds }: QueueFull) =>
-    queueFull.make(message, retryAfterSeconds),
+  QueueFull: answered([queueFull], ({ message, offers, retryAfterSeconds }: QueueFull) =>
+    queueFull.make(
+      "queue_full",
+      message,
+      { retryAfterSeconds, ...withOffers(offers) },
+      { "retry-after": String(retryAfterSeconds) },
+    ),
+  ),
+  Closed: answered([closed], ({ message, offers, opensAt, retryAfterSeconds }: Closed) =>
+    closed.make(
+      "closed",
+      message,
+      { retryAfterSeconds, ...(opensAt === undefined ? {} : { opensAt }), ...withOffers(offers) },
+      { "retry-after": String(retryAfterSeconds) },
+    ),
   ),
   Draining: answered([draining], ({ message, retryAfterSeconds }: Draining) =>
     draining.make(message, retryAfterSeconds),

@@ -63,6 +63,16 @@ export const Requests = HttpApiGroup.make("Session requests").add(
   }).annotate(OpenApi.Description, "Asks for a session: started at once, or a place in the queue."),
 )
 
+/** What a page may say when it leaves. */
+const leaving = {
+  taken: Schema.optionalKey(
+    // a repeated parameter is a list, and is ignored like any other word
+    Schema.Union([Schema.String, Schema.Array(Schema.String)]).annotate({
+      description: "`number`, `link` or `campaign`: the caller leaves for such an offer, which is counted.",
+    }),
+  ),
+}
+
 /** Both ways to leave are refused for the same reasons. */
 const leaveRefusals = refusals(
   problems.originNotAllowed,
@@ -164,6 +174,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     ),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
+    query: leaving,
     success: succeeds(204, Schema.Void),
     error: leaveRefusals,
   }).annotate(
@@ -172,6 +183,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
   ),
   HttpApiEndpoint.post("leaveWithPage", "/api/session/:id/leave", {
     params: id,
+    query: leaving,
     success: succeeds(204, Schema.Void),
     error: leaveRefusals,
   }).annotate(

@@ -1,8 +1,9 @@
 /** The endpoints of tickets: state, start, offer, silence and leaving. */
 
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
+import { OfferKind } from "../../protocol/offers.ts"
 import { isoTime } from "../../protocol/session-answers.ts"
 import { Routed } from "../Api.ts"
 import { toCalledAgainProblem, toProblem, toStartProblem } from "../answers/failures.ts"
@@ -10,6 +11,8 @@ import { answered, refuse } from "../answers/respond.ts"
 import { bearerOf, incoming } from "../incoming/body.ts"
 import { startedBody } from "./answers.ts"
 import { noOffer } from "./api.ts"
+
+const isKind = Schema.is(OfferKind)
 
 /** How an SDP begins (RFC 8866 §5). */
 const SDP = /^v=0\r?\n/
@@ -20,8 +23,8 @@ export const tickets = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const gatekeeper = yield* Gatekeeper
 
-    const leave = (ticket: string) =>
-      Effect.matchEffect(gatekeeper.leave(ticket), {
+    const leave = (ticket: string, taken: unknown) =>
+      Effect.matchEffect(gatekeeper.leave(ticket, isKind(taken) ? taken : undefined), {
         onFailure: (error) => refuse(toProblem(error)),
         onSuccess: () => answered("left", undefined),
       })
@@ -74,7 +77,7 @@ export const tickets = HttpApiBuilder.group(
             }),
         }),
       )
-      .handle("leave", ({ params }) => leave(params.id))
-      .handle("leaveWithPage", ({ params }) => leave(params.id))
+      .handle("leave", ({ params, query }) => leave(params.id, query.taken))
+      .handle("leaveWithPage", ({ params, query }) => leave(params.id, query.taken))
   }),
 )

@@ -6,7 +6,14 @@ import type { ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import type { PlatformState } from "../../fifo-queue/operator/schemas.ts"
 import { shortHash } from "../../fifo-queue/short-hash.ts"
 import { type CampaignAction, commandTexts, FAILED_RESULTS } from "../action-words.ts"
-import { type Campaigns, type FoundTicket, type Health, PLATFORM_CHECK_MILLIS, type View } from "../shapes.ts"
+import {
+  type Campaigns,
+  type FoundTicket,
+  type Health,
+  type Hours,
+  PLATFORM_CHECK_MILLIS,
+  type View,
+} from "../shapes.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 
 export { connect } from "./console-client.ts"
@@ -43,14 +50,26 @@ const platformOf = ({ code, setting, since, state }: PlatformState): string =>
         : `: check ${setting}`
   }`
 
+/** Empty while it is open. */
+const hoursText = ({ opensAt, servedUntil, state }: Hours): string => {
+  if (state === "open") return ""
+  const opens = opensAt === undefined ? "" : ` until ${iso(opensAt)}`
+  return `closed${opens}${servedUntil === undefined ? "" : ` (who waits is served until ${iso(servedUntil)})`}`
+}
+
 /** @param checkFails the last check of the platform has failed, which calls may not have noticed yet */
-const stateOf = ({ figures }: Pick<Row, "figures">, checkFails = false): string => {
+const stateOf = ({ figures, hours }: Pick<Row, "figures" | "hours">, checkFails = false): string => {
   if (figures === null) return "store unavailable"
   const until = figures.pausedUntil
   const paused = until === undefined ? "paused" : `paused until ${iso(until)}`
   const platform = figures.platform === undefined ? "" : PLATFORM[figures.platform.state]
   return (
-    [figures.paused ? paused : "", figures.draining ? "draining" : "", platform]
+    [
+      hours === undefined ? "" : hoursText(hours),
+      figures.paused ? paused : "",
+      figures.draining ? "draining" : "",
+      platform,
+    ]
       .filter((word) => word !== "")
       .join(", ") || (checkFails ? "open, but the check of the platform fails" : "open")
   )
@@ -114,15 +133,25 @@ const ageText = (at: number, now: number): string =>
 /** One campaign, and the health of the gate. */
 export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) =>
   Effect.map(viewChecked(client, name), (view): Printed => {
-    const { account, campaign, health, instances, now, queue, slots } = view
+    const { account, campaign, health, hours, instances, now, queue, slots } = view
     const checkFails = health.some((each) => isPlatformOf(view, each) && each.state === "failed")
     return {
       ok: true,
-      document: { now, campaign, slots, ...(account === undefined ? {} : { account }), health, instances, queue },
+      document: {
+        now,
+        campaign,
+        slots,
+        ...(account === undefined ? {} : { account }),
+        ...(hours === undefined ? {} : { hours }),
+        health,
+        instances,
+        queue,
+      },
       lines: [
         ...columns([
           ["campaign", printable(campaign)],
-          ["state", stateOf({ figures: queue }, checkFails)],
+          ["state", stateOf({ figures: queue, ...(hours === undefined ? {} : { hours }) }, checkFails)],
+          ...(hours?.closesAt === undefined ? [] : [["closes at", iso(hours.closesAt)]]),
           ...(queue?.platform === undefined ? [] : [["platform", printable(platformOf(queue.platform))]]),
           ["waiting", String(queue?.waiting ?? "?")],
           ["held slots", `${queue?.held ?? "?"}${ofSlots(slots, queue?.allowed)}, ${queue?.live ?? "?"} in a call`],

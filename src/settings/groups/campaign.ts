@@ -7,6 +7,8 @@ import { platformKey } from "../values/secret.ts"
 import { flag, identifier, list, oneOf, wholeNumber } from "../values/values.ts"
 import { AccountSettings } from "./account.ts"
 import { EventsSettings } from "./events.ts"
+import { HoursSettings } from "./hours.ts"
+import { OverflowSettings } from "./overflow.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
 export const TRANSPORTS = ["websocket", "webrtc"] as const
@@ -58,6 +60,8 @@ const commonFields = {
     description: "refuse requests for the campaign without a token that says who calls (401)",
     documentation: "See [Control](control.md#identity)",
   }),
+  Hours: HoursSettings,
+  Overflow: OverflowSettings,
   Platform: withDefault(oneOf(PLATFORMS), DEFAULT_PLATFORM, {
     description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,
     documentation:

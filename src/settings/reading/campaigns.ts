@@ -12,6 +12,8 @@ import {
   TRANSPORTS,
   VendorCampaign,
 } from "../groups/campaign.ts"
+import { hoursOf } from "../groups/hours.ts"
+import { checkOffers, overflowOf } from "../groups/overflow.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Flat } from "../sources/flat.ts"
 import { readAccount, resolveAccounts } from "./accounts.ts"
@@ -49,6 +51,19 @@ const checkRegion = (read: Reader, base: string, region: string, allowed: Readon
   }
 }
 
+/** The groups of a campaign that are absent where they say nothing. */
+const groupsOf = (
+  read: Reader,
+  base: string,
+  { Hours, Overflow }: Pick<typeof PlatformCampaign.Type, "Hours" | "Overflow">,
+): Pick<Campaign, "Hours" | "Overflow"> => {
+  const [hours, overflow] = [hoursOf(read, base, Hours), overflowOf(Overflow)]
+  return {
+    ...(hours === undefined ? {} : { Hours: hours }),
+    ...(overflow === undefined ? {} : { Overflow: overflow }),
+  }
+}
+
 const readPlatformCampaign = (read: Reader, name: string, base: string, inheritFrom?: string): CampaignRead => {
   const { draft = {}, valid } = read.group({
     base: `${base}.`,
@@ -57,10 +72,16 @@ const readPlatformCampaign = (read: Reader, name: string, base: string, inheritF
     own: NOT_INHERITED,
     inheritFrom: inheritFrom && `${inheritFrom}.`,
   })
+  const resolved = ({ Hours, Overflow, ...settings }: typeof PlatformCampaign.Type): Campaign => ({
+    name,
+    ...settings,
+    AllowedRegionIds: settings.AllowedRegionIds ?? [settings.DefaultRegionId],
+    ...groupsOf(read, base, { Hours, Overflow }),
+  })
   const { AllowedRegionIds, BusinessId, DefaultRegionId, WebCampaignId } = draft
   if (DefaultRegionId !== undefined) checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
   return {
-    campaign: valid && { name, ...valid, AllowedRegionIds: valid.AllowedRegionIds ?? [valid.DefaultRegionId] },
+    campaign: valid && resolved(valid),
     identity:
       BusinessId === undefined || WebCampaignId === undefined ? undefined : identityOf(BusinessId, WebCampaignId),
   }
@@ -86,13 +107,15 @@ const readVendorCampaign = (
   }
   const found = vendor.read(read, base, inheritFrom)
   if (valid === undefined || found === undefined) return { campaign: undefined, identity: undefined }
-  const { AllowedRegionIds, DefaultRegionId = AllowedRegionIds?.[0] ?? NO_REGION } = valid
+  const { Hours, Overflow, ...common } = valid
+  const { AllowedRegionIds, DefaultRegionId = AllowedRegionIds?.[0] ?? NO_REGION } = common
   checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
   const { agent, settings, ...identified } = found
   return {
     campaign: {
       name,
-      ...valid,
+      ...common,
+      ...groupsOf(read, base, { Hours, Overflow }),
       ...identified,
       ...settings,
       BusinessId: vendor.platform,
@@ -180,6 +203,14 @@ export const readCampaigns = (
     seen.set(identity, base)
     return campaign
   })
+  const written = namesIn(flat)
+  const names = ["default", ...written]
+  for (const [base, campaign] of [
+    [ROOT, defaults.campaign] as const,
+    ...further.map((campaign, index) => [`${ROOT}.Campaigns.${written[index]}`, campaign] as const),
+  ]) {
+    if (campaign !== undefined) checkOffers(read, base, campaign, names)
+  }
   const known = [defaults.campaign, ...further].filter((campaign) => campaign !== undefined)
   const [first, ...others] = resolveAccounts(read, known)
   return first === undefined || known.length <= further.length ? undefined : [first, ...others]

@@ -139,7 +139,7 @@ export const Console = ({
       )}
       {isShown && (
         <div class={problem === "" ? undefined : "stale"}>
-          <State queue={shown.queueView?.queue} now={shown.view.now} onAct={setAsking} />
+          <State queue={shown.queueView?.queue} hours={shown.view.hours} now={shown.view.now} onAct={setAsking} />
           <Figures view={shown.queueView} minutes={shown.minutes} several={several} />
           <Charts minutes={shown.minutes} several={several} />
           <Search client={client} several={several} onShow={showTicket} />
@@ -181,7 +181,7 @@ const useTitle = (view: QueueView | undefined): void => {
     document.title =
       view === undefined
         ? "voicegate console"
-        : `${stateOf(view.queue, view.now).title}, ${count(view.queue.waiting)} waiting: voicegate console`
+        : `${stateOf(view.queue, view.now, view.hours).title}, ${count(view.queue.waiting)} waiting: voicegate console`
   }, [view])
 }
 

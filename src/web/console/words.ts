@@ -1,6 +1,6 @@
 /** The console's texts for numbers, times and states. */
 import type { HeldSlot } from "../../fifo-queue/operator/schemas.ts"
-import type { Queue } from "../../operator/shapes.ts"
+import type { Hours, Queue } from "../../operator/shapes.ts"
 
 const numbers = new Intl.NumberFormat("en")
 export const count = (n: number): string => numbers.format(n)
@@ -31,6 +31,14 @@ const LASTING_MILLIS = 10_000
 const refusal = ({ code, setting }: NonNullable<Queue["platform"]>): string =>
   `The platform refuses this campaign (${code}): check ${setting === "" ? "the account at the platform" : setting}.`
 
+/** What the hours say of a campaign that is closed. */
+const closedBy = ({ opensAt, servedUntil }: Hours): string => {
+  const opens = opensAt === undefined ? "It doesn’t open within a year." : `It opens on ${chosenTime(opensAt)}.`
+  return servedUntil === undefined
+    ? `New callers are turned away, and no one waits. ${opens}`
+    : `New callers are turned away; waiting callers are served until ${chosenTime(servedUntil)}. ${opens}`
+}
+
 /** The state of a campaign, and what it means for callers. `limited`: not every caller is served as usual. */
 export const stateOf = (
   {
@@ -43,10 +51,16 @@ export const stateOf = (
     backoffUntil,
   }: Pick<Queue, "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil">,
   now: number,
+  hours?: Hours,
 ): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
   const end = pausedUntil === undefined ? "" : ` The pause ends on ${chosenTime(pausedUntil)}.`
   const rejected = platform?.state === "rejected"
   const outage = rejected ? ` ${refusal(platform)}` : disrupted ? " The platform is unreachable." : ""
+  if (hours !== undefined && hours.state !== "open") {
+    const also = paused ? ` It is paused too.${end}` : draining ? " It is draining too." : ""
+    const title = hours.state === "closed" ? "Closed" : "Closing"
+    return { limited: true, title, meaning: `${closedBy(hours)}${also}${outage}` }
+  }
   if (paused && draining) {
     return {
       limited: true,

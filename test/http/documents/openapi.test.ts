@@ -420,6 +420,54 @@ describe("the document says all of", () => {
     }),
   )
 
+  const OFFERS = ["Call us tel:+4930123456", "Write to us https://shop.example/", "Sales campaign:sales"]
+  const overflowing = {
+    Overflow: { AfterSeconds: 0, Offers: OFFERS },
+    Campaigns: { sales: { WebCampaignId: "campaign-2", Overflow: { Offers: OFFERS[0] } } },
+  }
+
+  servedTest(
+    "the document says all of offers",
+    { Queue: { MaxLength: 1 }, VoiceAiPlatform: { MaxConcurrency: 1, ...overflowing } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { ask, request } = yield* openapi.check(port)
+        yield* request()
+        const waits = yield* request()
+        assert.strictEqual(waits.status, 202)
+        const ticket = ticketOf(waits)
+        const offers = [
+          { kind: "number", label: "Call us", target: "tel:+4930123456" },
+          { kind: "link", label: "Write to us", target: "https://shop.example/" },
+          { kind: "campaign", label: "Sales", target: "sales" },
+        ]
+        assert.deepInclude((yield* ask("GET", `/api/session/${ticket}`)).body, { offers })
+        const full = yield* request()
+        assert.deepStrictEqual(codeOf(full), [503, "queue_full"])
+        assert.deepInclude(full.body, { offers })
+        assert.strictEqual((yield* ask("DELETE", `/api/session/${ticket}?taken=link`)).status, 204)
+      }),
+  )
+
+  servedTest(
+    "the document says all of a campaign that is closed",
+    { VoiceAiPlatform: { Hours: { Zone: "UTC", Closed: "Jan 1 to Dec 31" }, ...overflowing } },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { request } = yield* openapi.check(port)
+        const closed = yield* request()
+        assert.deepStrictEqual(codeOf(closed), [503, "closed"])
+        assert.strictEqual(closed.headers["retry-after"], "86400")
+        // the other campaign is closed too
+        assert.deepInclude(closed.body, {
+          offers: [
+            { kind: "number", label: "Call us", target: "tel:+4930123456" },
+            { kind: "link", label: "Write to us", target: "https://shop.example/" },
+          ],
+        })
+      }),
+  )
+
   servedTest(
     "the document says all of an address that sends too many requests",
     { Security: { StatusPerMinute: 1 } },

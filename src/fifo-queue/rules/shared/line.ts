@@ -130,6 +130,7 @@ export const place = (s: Step, id: string, ticket: Ticket): Waiting => {
     length: s.db.zcard(s.keys.waiting),
     averageMillis: meta(s, "averageMillis"),
     disrupted: isDisrupted(s),
+    ...(s.context.tellsAccepted === true ? { accepted: ticket.accepted } : {}),
   }
   const found = withSlots(s, all, servedWhileFull(s))
   return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found

@@ -37,6 +37,8 @@ export const save = (s: Step, id: string, ticket: Ticket): void => {
   const { state } = ticket
   if (state === "stopped" || state === "silent") {
     s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "ended", ended: state }))
+  } else if (state === "closed") {
+    s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "removed", ended: state }))
   } else {
     s.db.hset(s.keys.tickets, id, encode(ticket))
   }
@@ -48,7 +50,8 @@ export const load = (s: Step, id: string): Ticket | undefined => {
   if (record === undefined) return undefined
   const ticket = decode(record)
   if (isTicket(ticket)) {
-    if (ticket.ended !== undefined && ticket.state === "ended") ticket.state = ticket.ended
+    const { ended } = ticket
+    if (ended !== undefined && ticket.state === (ended === "closed" ? "removed" : "ended")) ticket.state = ended
     return ticket
   }
   s.db.hdel(s.keys.tickets, id)

@@ -27,6 +27,8 @@ export interface QueueContext {
   readonly callMillis: number
   /** how long a session may run before somebody has opened it; absent for no limit */
   readonly openMillis?: number
+  /** the answers about a waiting ticket say when it was accepted */
+  readonly tellsAccepted?: true
   /** newcomers are refused while the platform refuses what the operator must mend; absent when they wait */
   readonly refuses?: true
   /** the account whose capacity the campaign shares; absent for none */

@@ -65,10 +65,10 @@ export interface Ticket {
   callerHeard?: number | undefined
   agentHeard?: number | undefined
   /**
-   * How the call has ended, in a record whose state is `ended`. The last release knows neither state: during an upgrade, its gates would
-   * take a record with one for damaged.
+   * How the ticket has ended, in a record whose state is `ended`, or for `closed` `removed`. The last release knows none of these states:
+   * during an upgrade, its gates would take a record with one for damaged.
    */
-  ended?: "stopped" | "silent" | undefined
+  ended?: "stopped" | "silent" | "closed" | undefined
 }
 
 export const holdsSlot = (state: string): boolean =>
@@ -86,7 +86,8 @@ const isState = (state: unknown): boolean =>
     state === "reclaimed" ||
     state === "removed" ||
     state === "stopped" ||
-    state === "silent")
+    state === "silent" ||
+    state === "closed")
 
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
 const isNumberOrNone = (value: unknown): boolean => value === undefined || isNumber(value)
@@ -128,7 +129,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.silentSince) &&
   isNumberOrNone(value.callerHeard) &&
   isNumberOrNone(value.agentHeard) &&
-  (value.ended === undefined || value.ended === "stopped" || value.ended === "silent") &&
+  (value.ended === undefined || value.ended === "stopped" || value.ended === "silent" || value.ended === "closed") &&
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))
 

@@ -83,9 +83,9 @@ const columnsOf = (
     },
     {
       title: "State",
-      cell: ({ figures }) => {
+      cell: ({ figures, hours }) => {
         if (figures === null) return <Mark of="bad">Store unreachable</Mark>
-        const { limited, title } = stateOf(figures, now)
+        const { limited, title } = stateOf(figures, now, hours)
         return <Mark of={limited ? "soon" : "good"}>{title}</Mark>
       },
     },

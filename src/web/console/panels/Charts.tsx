@@ -23,6 +23,7 @@ const ADMISSIONS: ReadonlyArray<Part> = [
 const REFUSALS: ReadonlyArray<Part> = [
   { name: "refused.rate_limited", label: "Rate limited", color: 2 },
   { name: "refused.queue_full", label: "Queue full", color: 3 },
+  { name: "refused.closed", label: "Closed", color: 5 },
   { name: "refused.draining", label: "Draining", color: 4 },
   { name: "refused.vpn", label: "VPN", color: 5 },
   { name: "refused.proxy", label: "Proxy", color: 6 },

@@ -23,6 +23,13 @@ export const Figures = ({
     <dl class="figures">
       {view !== undefined && <QueueFigures view={view} />}
       <Figure label="Refused" value={count(refused)} more={hour} />
+      {minutes.total("offered") > 0 && (
+        <Figure
+          label="Offered another way"
+          value={count(minutes.total("offered"))}
+          more={`${count(minutes.total("offersTaken"))} left for it ${hour}`}
+        />
+      )}
       <Figure
         label="Unchecked addresses"
         value={count(passed + blocked)}

@@ -1,20 +1,23 @@
 /** The state of the campaign, and the actions on it. */
 import type { JSX } from "preact"
 import { type ActionButton, campaignButtons, changeEnd } from "../../../operator/action-words.ts"
-import type { Queue } from "../../../operator/shapes.ts"
-import { stateOf } from "../words.ts"
+import type { Hours, Queue } from "../../../operator/shapes.ts"
+import { chosenTime, stateOf } from "../words.ts"
 
 export const State = ({
   queue,
+  hours,
   now,
   onAct,
 }: {
   /** undefined before it is known */
   readonly queue: Queue | undefined
+  /** undefined for a campaign that is always open */
+  readonly hours: Hours | undefined
   readonly now: number
   readonly onAct: (button: ActionButton) => void
 }): JSX.Element => {
-  const state = queue === undefined ? { limited: false, title: "Console", meaning: "" } : stateOf(queue, now)
+  const state = queue === undefined ? { limited: false, title: "Console", meaning: "" } : stateOf(queue, now, hours)
   const change = queue?.paused === true ? changeEnd(queue.pausedUntil) : undefined
   return (
     <section class="state" aria-labelledby="state" data-state={state.limited ? "limited" : "open"}>
@@ -22,7 +25,10 @@ export const State = ({
         <h1 id="state" tabIndex={-1}>
           {state.title}
         </h1>
-        <p class="soft">{state.meaning}</p>
+        <p class="soft">
+          {state.meaning}
+          {hours?.closesAt !== undefined && ` Open until ${chosenTime(hours.closesAt)}.`}
+        </p>
       </div>
       <div class="actions">
         {change !== undefined && (

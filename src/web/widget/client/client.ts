@@ -10,7 +10,7 @@ import type { Visit } from "../visit/visit.ts"
 import { Forbidden, loadVendors, loadVisit, type VisitPart } from "./load.ts"
 import { storageKeyOf, type VoiceAgentOptions } from "./options.ts"
 import { tellOwner } from "./owner.ts"
-import type { VoiceAgentState } from "./state.ts"
+import type { Offer, VoiceAgentState } from "./state.ts"
 
 export interface VoiceAgentEvents {
   /** The state, or a part of it, has changed. */
@@ -41,6 +41,12 @@ export interface VoiceAgent {
   readonly setMuted: (muted: boolean) => void
   /** Sends a text to the agent, during a call whose state says `takesText`; false if it cannot be sent now. */
   readonly send: (text: string) => boolean
+  /**
+   * Takes what was offered (`offers` of the states `waiting` and `refused`); call it from a user gesture. For another campaign it asks for a
+   * call there: from the queue, it leaves this one only when it has a place or a call there. The page itself opens a link or calls a number;
+   * then the place is kept until the visitor leaves.
+   */
+  readonly take: (offer: Offer) => void
   /** Retries at once while the gate does not answer; in a call, opens a lost microphone again. */
   readonly retry: () => void
   /** Resumes the place that this tab had before a reload, or shows that the reload ended a call; false if there was neither. */
@@ -143,6 +149,11 @@ export const createClient = (
     show({ name: "idle", notice: queued ? { code: "left", message: "" } : undefined })
   }
 
+  // The state is shown at once, so that a page can do in the user's gesture what needs one.
+  // Where the visitor is asked to agree first, only the visit knows what comes next.
+  const begin = (campaign?: string): void =>
+    void newVisit(options.consent ? state : { name: "checking-microphone" }).then((opened) => opened?.begin(campaign))
+
   return {
     get state() {
       return state
@@ -152,10 +163,11 @@ export const createClient = (
       return () => listeners[type].delete(listener)
     },
     prepare: () => void load(options).catch(() => {}),
-    // The state is shown at once, so that a page can do in the user's gesture what needs one.
-    // Where the visitor is asked to agree first, only the visit knows what comes next.
-    begin: () =>
-      void newVisit(options.consent ? state : { name: "checking-microphone" }).then((opened) => opened?.begin()),
+    begin: () => begin(),
+    take: (offer) => {
+      if (state.name === "waiting") visit?.take(offer)
+      else if (offer.kind === "campaign") begin(offer.target)
+    },
     start: () => void visit?.start(),
     leave,
     setMuted: (muted) => visit?.setMuted(muted),

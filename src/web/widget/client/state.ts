@@ -2,6 +2,15 @@
 
 import type { Down } from "../call/liveness.ts"
 
+/** Another way to be heard, which the campaign offers. */
+export interface Offer {
+  /** `number` to call, `link` to open, `campaign` to ask for a call in */
+  readonly kind: "number" | "link" | "campaign"
+  readonly label: string
+  /** `tel:` with the number, an https address, or a campaign */
+  readonly target: string
+}
+
 /** A place in the queue. */
 export interface Place {
   /** 1 is next */
@@ -16,6 +25,8 @@ export interface Place {
   readonly paused: boolean
   /** when the pause ends by itself; undefined when the operator has not said */
   readonly pausedUntil: number | undefined
+  /** what the campaign offers instead, because the wait is long; empty for nothing */
+  readonly offers: ReadonlyArray<Offer>
   /** when the gate first reported this position and estimate (ms since 1970 of this machine's clock) */
   readonly asOf: number
 }
@@ -89,11 +100,13 @@ export type VoiceAgentState =
     }
   | {
       readonly name: "refused"
-      /** the gate's: `blocked`, `rate_limited`, `queue_full`, … */
+      /** the gate's: `blocked`, `rate_limited`, `queue_full`, `closed` until `retryAt`, … */
       readonly code: string
       readonly message: string
       /** what of the request is wrong, in English, for the site’s owner; empty for other codes */
       readonly issues: ReadonlyArray<string>
       readonly retryAt: number | undefined
+      /** what the campaign offers instead; empty for nothing */
+      readonly offers: ReadonlyArray<Offer>
     }
   | { readonly name: "offline"; readonly retryAt: number }

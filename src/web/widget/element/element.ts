@@ -181,6 +181,7 @@ export const defineVoiceAgent = (): void => {
         checks: () => this.source === undefined && this.getAttribute("check") !== "off",
         check: (on) => void this.check(on),
         mute: (muted) => this.agent.setMuted(muted),
+        take: (offer) => this.agent.take(offer),
         send: (text) => this.agent.send(text),
       })
       const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))

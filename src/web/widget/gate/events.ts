@@ -6,6 +6,7 @@
 import type { Place } from "../client/state.ts"
 import { type Gate, Refusal, type Session, sessionIn } from "./gate-client.ts"
 import { parse, text } from "./json.ts"
+import { offersIn } from "./offers.ts"
 
 export interface Listener {
   /** Whether the push connection is open. */
@@ -46,7 +47,9 @@ export const follow = (
   /** An estimate that is repeated goes on counting down from the time when it was first reported. */
   const place = (next: Place): void => {
     const repeated = last.position === next.position && last.estimatedWait === next.estimatedWait
-    last = repeated ? { ...next, asOf: last.asOf } : next
+    // only some answers repeat what is offered
+    const offers = next.offers.length === 0 ? last.offers : next.offers
+    last = { ...next, offers, asOf: repeated ? last.asOf : next.asOf }
     isHiddenKnown = false
     listener.place(last)
   }
@@ -83,6 +86,7 @@ export const follow = (
     if (event.type !== "reconnect") failures = 0
     const message = text(event.message) ?? ""
     if (event.type === "position") place(gate.placeOf(event))
+    else if (event.type === "offer") place({ ...last, offers: offersIn(event.offers) })
     else if (event.type === "start_call") {
       // a caller on another tab gets more time to come back
       if (document.hidden && !isHiddenKnown) socket?.send('{"type":"hidden"}')

@@ -4,8 +4,9 @@
  */
 
 import { audioConfiguration, gateUrl, type VoiceAgentOptions } from "../client/options.ts"
-import type { Place } from "../client/state.ts"
+import type { Offer, Place } from "../client/state.ts"
 import { type Fields, fieldsOf, list, number, parse, text } from "./json.ts"
+import { offersIn } from "./offers.ts"
 import { pauseFor } from "./retry.ts"
 
 /** A session to connect to, once: at its URL, or with a vendor's credential. */
@@ -38,6 +39,7 @@ export class Refusal extends Error {
   /** in seconds */
   readonly retryAfter: number | undefined
   readonly issues: ReadonlyArray<string>
+  readonly offers: ReadonlyArray<Offer>
 
   constructor(status: number, problem: Fields, retryAfter: number | undefined) {
     super(text(problem.detail) ?? text(problem.message) ?? text(problem.title) ?? `The gate answered with ${status}.`)
@@ -45,6 +47,7 @@ export class Refusal extends Error {
     this.code = text(problem.code) ?? ""
     this.retryAfter = retryAfter
     this.issues = list(problem.errors).map(issueOf)
+    this.offers = offersIn(problem.offers)
   }
 }
 
@@ -65,6 +68,8 @@ const LAST_PAUSE = 64_000
 
 /** `Retry-After` is a number of seconds or an HTTP date. */
 const retryAfterOf = (response: Response, problem: Fields): number | undefined => {
+  // nobody knows when it opens
+  if (problem.code === "closed" && problem.opensAt === undefined) return undefined
   const header = response.headers.get("retry-after")
   if (header === null) return number(problem.retryAfterSeconds)
   if (/^\d+$/.test(header)) return Number(header)
@@ -110,12 +115,15 @@ export class Gate {
     this.options = options
   }
 
-  /** Requests a session. With a ticket that is not over, returns that ticket's state again. */
-  async request(ticket: string | undefined, signal: AbortSignal): Promise<Answer> {
+  /**
+   * Requests a session. With a ticket that is not over, returns that ticket's state again.
+   * @param other a campaign other than the page's
+   */
+  async request(ticket: string | undefined, signal: AbortSignal, other?: string): Promise<Answer> {
     const { campaign, clientIdentifier, dynamicVariables = {}, metadata = {}, region } = this.options
     const fields = await this.exchange("POST", "api/session/request", signal, {
-      campaignId: campaign,
-      regionId: region,
+      campaignId: other ?? campaign,
+      regionId: other === undefined ? region : undefined,
       clientIdentifier,
       identity: await this.identity(),
       dynamicVariables,
@@ -159,11 +167,12 @@ export class Gate {
     return this.localTime((await this.exchange("POST", `${path(ticket)}/silence`, signal, { seconds })).endsAt)
   }
 
-  /** Gives up the place, or ends the call. Repeated while the gate does not answer, for about two minutes. */
-  async leave(ticket: string): Promise<void> {
+  /** Gives up the place, for what was offered if so, or ends the call. Repeated while the gate does not answer, for about two minutes. */
+  async leave(ticket: string, taken?: Offer["kind"]): Promise<void> {
+    const to = gateUrl(this.options, path(ticket) + (taken === undefined ? "" : `?taken=${taken}`))
     for (let pause = FIRST_PAUSE; pause <= LAST_PAUSE; pause *= 2) {
       try {
-        const { status } = await fetch(gateUrl(this.options, path(ticket)), { method: "DELETE", keepalive: true })
+        const { status } = await fetch(to, { method: "DELETE", keepalive: true })
         // Neither too many requests nor a fault of the gate.
         if (status < 429) return
       } catch {
@@ -193,6 +202,7 @@ export class Gate {
       disrupted: fields.disrupted === true,
       paused: fields.paused === true,
       pausedUntil: Number.isNaN(pausedUntil) ? undefined : pausedUntil,
+      offers: offersIn(fields.offers),
       asOf: Date.now(),
     }
   }

@@ -1,6 +1,6 @@
 /** What the widget's screens are made of. Untrusted content is only set as text. */
 
-import type { VoiceAgentState } from "../client/state.ts"
+import type { Offer, VoiceAgentState } from "../client/state.ts"
 import type { Say } from "../words/strings.ts"
 import { h } from "./dom.ts"
 
@@ -38,6 +38,7 @@ export interface Tools {
   /** Shows the check of the microphone, or what was there before. */
   readonly check: (on: boolean) => void
   readonly mute: (muted: boolean) => void
+  readonly take: (offer: Offer) => void
   /** False if it cannot be sent now. */
   readonly send: (text: string) => boolean
 }

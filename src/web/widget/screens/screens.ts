@@ -12,10 +12,14 @@ import { type CallSettings, callScreen } from "./call-screen.ts"
 import { type CheckScreen, checkScreen } from "./check-screen.ts"
 import { h, setText } from "./dom.ts"
 import { copyIcon } from "./icons.ts"
+import { offerRows } from "./offer-rows.ts"
 import { nothing, type Parts, partsOf, type Screen, type Tools } from "./parts.ts"
 import css from "./screens.css?inline"
 import { createTranscript, type Transcript, type Turn } from "./transcript.ts"
 import { waitingScreen } from "./waiting-screen.ts"
+
+/** A campaign that was closed is shown as open up to so much later, in milliseconds. */
+const REOPEN_WITHIN = 20_000
 
 export interface Screens {
   /** the style of the screens, in addition to the widget's */
@@ -125,13 +129,17 @@ const createScreen = (
       }
     }
     case "refused": {
+      // not all pages that show it begin anew in the same second
+      const later = Math.random() * REOPEN_WITHIN
       const [heading, body, when, issues] = [title(), text(), text("", "small"), h("ul", { class: "issues" })]
       const again = button("try-again", "begin", "primary")
+      const offers = offerRows(tools)
       return {
-        nodes: [heading, body, issues, when, actions(again)],
+        nodes: [heading, body, issues, when, actions(again), offers.element],
         update: (state) => {
           if (state.name !== name) return
-          const [what, why] = words.refused(state, say)
+          offers.show(state.offers)
+          const [what, why] = words.refused(state, say, tools.language(), Date.now())
           setText(heading, what)
           // The list of issues replaces the text.
           setText(body, state.issues.length > 0 ? "" : why)
@@ -141,6 +149,13 @@ const createScreen = (
         tick: (state, now) => {
           if (state.name !== name) return
           const left = (state.retryAt ?? 0) - now
+          if (state.code === "closed") {
+            // its title says when it opens
+            setText(when, "")
+            again.hidden = true
+            if (state.retryAt !== undefined && left < -later) tools.act("leave")
+            return
+          }
           const time = left > 3_600_000 ? hours(left / 3_600_000, tools.language()) : countdown(left)
           const retry = left > 0 ? say("refused.retry-in", { time }) : say("refused.retry-now")
           setText(when, state.retryAt === undefined ? "" : retry)

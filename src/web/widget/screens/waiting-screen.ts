@@ -3,15 +3,15 @@
 import { notice as noticeOf } from "../words/first-words.ts"
 import * as words from "../words/visit-words.ts"
 import { h, setText } from "./dom.ts"
+import { offerRows } from "./offer-rows.ts"
 import type { Parts, Screen, Tools } from "./parts.ts"
 
 /** Maximum callers drawn in the queue; the others are shown as a number. */
 const MAX_DRAWN = 10
 
-export const waitingScreen = (
-  { check, checks, language, notifying, say }: Tools,
-  { actions, button, text, title }: Parts,
-): Screen => {
+export const waitingScreen = (tools: Tools, { actions, button, text, title }: Parts): Screen => {
+  const { check, checks, language, notifying, say } = tools
+  const offers = offerRows(tools)
   const place = h("p", { class: "place" })
   const line = h("ol", { class: "line", "aria-hidden": "true" })
   const [ahead, estimate] = [h("span"), h("span")]
@@ -26,6 +26,7 @@ export const waitingScreen = (
       notice,
       actions(button("waiting.leave", "leave"), notify),
       notified,
+      offers.element,
       h("slot", { name: "waiting" }),
       text(say("waiting.hint"), "small"),
       ...(checks() ? [button("check.begin", () => check(true), "plain")] : []),
@@ -34,6 +35,7 @@ export const waitingScreen = (
       if (state.name !== "waiting") return
       setText(place, new Intl.NumberFormat(language()).format(state.place.position))
       setText(ahead, words.ahead(state.place, say))
+      offers.show(state.place.offers)
       setText(link, say(state.link ? "waiting.live" : "waiting.link-lost"))
       link.classList.toggle("live", state.link)
       setText(notice, noticeOf(state.notice, say))

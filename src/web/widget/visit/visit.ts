@@ -10,7 +10,7 @@ import type { Call } from "../call/call.ts"
 import { type CallOwner, connectCall, type InCall } from "../call/session-call.ts"
 import { storageKeyOf, type VoiceAgentOptions } from "../client/options.ts"
 import { explainRefusal, isShutOut, watchPolicy } from "../client/owner.ts"
-import type { VoiceAgentState } from "../client/state.ts"
+import type { Offer, VoiceAgentState } from "../client/state.ts"
 import { Gate, neverAborted, Refusal, type Session } from "../gate/gate-client.ts"
 import { pauseAfter, pauseFor } from "../gate/retry.ts"
 import { createWaiting, type WaitOwner } from "../waiting/waiting.ts"
@@ -18,8 +18,11 @@ import * as tickets from "./ticket-store.ts"
 import type { Visitor } from "./visitor.ts"
 
 export interface Visit {
-  /** Without the visitor's consent, or a microphone, it stops before a place is taken. */
-  readonly begin: () => Promise<void>
+  /**
+   * Without the visitor's consent, or a microphone, it stops before a place is taken. `campaign` is one that was offered, other than the
+   * page's.
+   */
+  readonly begin: (campaign?: string) => Promise<void>
   /** Resumes a ticket after a reload; false if another tab has it. */
   readonly resume: (ticket: string) => Promise<boolean>
   /** A reload has ended the call of this ticket. */
@@ -30,6 +33,8 @@ export interface Visit {
   /** False if it cannot be sent now. */
   readonly send: (text: string) => boolean
   readonly retry: () => void
+  /** Takes what was offered to a caller who waits. */
+  readonly take: (offer: Offer) => void
   /** False if there is no call. */
   readonly hangUp: () => boolean
   /** Releases everything and ends the visit, without showing a state. */
@@ -88,7 +93,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
 
   /** Releases the place or session of a ticket that is no longer needed. */
   const discard = (ticket: string | undefined): void => {
-    if (ticket !== undefined && !queue.isForeign(ticket)) void gate.leave(ticket)
+    if (ticket !== undefined && !queue.isForeign(ticket)) void gate.leave(ticket, queue.taken())
   }
 
   const end = (reason: string, message: string, lasted?: number): void => {
@@ -101,14 +106,14 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
   const shutOut = (): void => {
     if (isOver()) return
     finish()
-    show({ name: "refused", code: "page_not_allowed", message: "", issues: [], retryAt: undefined })
+    show({ name: "refused", code: "page_not_allowed", message: "", issues: [], retryAt: undefined, offers: [] })
   }
 
-  const refuse = ({ code, message, issues, retryAfter }: Refusal): void => {
+  const refuse = ({ code, message, issues, offers, retryAfter }: Refusal): void => {
     finish()
     explainRefusal({ code, issues }, options)
     const retryAt = retryAfter === undefined ? undefined : Date.now() + retryAfter * 1_000
-    show({ name: "refused", code, message, issues: code === "invalid_request" ? issues : [], retryAt })
+    show({ name: "refused", code, message, issues: code === "invalid_request" ? issues : [], retryAt, offers })
   }
 
   /** The page goes, or is kept for going back to it: the call is over either way. After a reload, the page says so. */
@@ -173,7 +178,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
     }
   }
 
-  const request = async (resumed: string | undefined): Promise<void> => {
+  const request = async (resumed: string | undefined, campaign?: string): Promise<void> => {
     show({ name: "connecting", to: "gate" })
     // no slot is taken without the SDK that the page names
     if (options.sdk !== undefined && (await (await visitor.vendors?.())?.hasSdk(options)) === false) {
@@ -181,7 +186,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
       return shutOut()
     }
     if (isOver()) return
-    const answer = await gate.request(resumed, neverAborted)
+    const answer = await gate.request(resumed, neverAborted, campaign)
     if (isOver()) discard(answer.status === "queued" ? answer.ticket : answer.session.ticket)
     else if (answer.status === "started") await queue.connectOwn(answer.session)
     else await queue.follow(answer.ticket, answer.place, resumed)
@@ -203,7 +208,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
   }
 
   return {
-    begin: () =>
+    begin: (campaign) =>
       retrying(async () => {
         await visitor.extras?.agreed()
         if (isOver()) return
@@ -211,7 +216,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
         await equipment.open()
         const taken = visitor.extras?.takes()
         if (isOver()) return
-        await (taken === undefined ? request(undefined) : takeOver(taken))
+        await (taken === undefined ? request(undefined, campaign) : takeOver(taken))
       }),
     resume: async (ticket) => {
       if (!(await tickets.claim(ticket, signal, tickets.HANDOVER))) return false
@@ -235,6 +240,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
       visitor.turn({ role: "caller", text })
       return true
     },
+    take: (offer) => void queue.take(offer),
     retry: () => {
       retryNow?.()
       void equipment.regain()

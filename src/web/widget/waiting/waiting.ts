@@ -5,7 +5,7 @@
 
 import { NoSound } from "../audio/microphone.ts"
 import type { CallOwner } from "../call/session-call.ts"
-import type { Notice, Place, VoiceAgentState } from "../client/state.ts"
+import type { Notice, Offer, Place, VoiceAgentState } from "../client/state.ts"
 import { follow } from "../gate/events.ts"
 import { type Gate, neverAborted, Refusal, type Session } from "../gate/gate-client.ts"
 import * as tickets from "../visit/ticket-store.ts"
@@ -30,6 +30,7 @@ export interface WaitOwner extends Pick<CallOwner, "options" | "visitor" | "equi
   readonly pause: (millis: number) => Promise<void>
   readonly connect: (session: Session) => Promise<void>
   readonly refuse: (refusal: Refusal) => void
+  readonly discard: (ticket: string | undefined) => void
 }
 
 export interface Waiting {
@@ -45,6 +46,13 @@ export interface Waiting {
   readonly follow: (ticket: string, place: Place, resumed: string | undefined) => Promise<void>
   /** Takes the call. */
   readonly start: () => Promise<void>
+  /**
+   * Takes what was offered. For another campaign it asks there first, and leaves this one only when it has a place or a call there: if it
+   * is refused, the place is kept.
+   */
+  readonly take: (offer: Offer) => Promise<void>
+  /** what the caller has taken who leaves now; undefined for nothing */
+  readonly taken: () => Offer["kind"] | undefined
   /** Opens a call that the gate reports, unless another device has started it. */
   readonly connectOwn: (session: Session) => Promise<void>
   /** Nothing of the queue is shown any more: the call is being opened, or the visit is over. */
@@ -61,6 +69,10 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
   let link = true
   let refresh: (() => void) | undefined
   let hasStarted = false
+  /** ends the events of the ticket that this visit waits with */
+  let unfollow = (): void => {}
+  let taken: Offer["kind"] | undefined
+  let isMoving = false
 
   const isDone = (): boolean => following.signal.aborted
 
@@ -150,6 +162,74 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
     owner.end("elsewhere", "")
   }
 
+  const isWaiting = (): boolean => !isDone() && owner.state().name === "waiting"
+
+  const move = async (campaign: string): Promise<void> => {
+    const left = ticket
+    try {
+      // the call may begin at once
+      await equipment.open()
+      const answer = await owner.gate.request(undefined, neverAborted, campaign)
+      const found = answer.status === "queued" ? answer.ticket : answer.session.ticket
+      // the turn has come here meanwhile, or the caller has left
+      if (!isWaiting() || left === undefined) return owner.discard(found)
+      unfollow()
+      tickets.forget(owner.storageKey, left)
+      void owner.gate.leave(left, "campaign")
+      ticket = found
+      await (answer.status === "queued" ? follows(answer.ticket, answer.place, undefined) : connectOwn(answer.session))
+    } catch (error) {
+      if (!isWaiting()) return
+      equipment.rest()
+      const code = error instanceof NoSound ? error.problem : error instanceof Refusal ? "offer_refused" : "no-answer"
+      showWaiting({ code, message: "" })
+    }
+  }
+
+  const follows: Waiting["follow"] = async (own, first, resumed) => {
+    ticket = own
+    place = first
+    equipment.rest()
+    // before it is stored: a tab that is duplicated now must find it locked
+    if (foreign === own || resumed !== own) {
+      const locked = tickets.claim(own, owner.signal, tickets.FIRST_LOCK)
+      // another window of this browser may keep it locked
+      if (foreign !== own) await locked
+    }
+    if (owner.isOver()) return
+    foreign = undefined
+    visitor.extras?.holds(own)
+    tickets.remember(owner.storageKey, own)
+    const lost = resumed !== undefined && resumed !== own
+    showWaiting(lost ? { code: "place-expired", message: "" } : undefined)
+    const noticed = (): Notice | undefined => {
+      const state = owner.state()
+      return state.name === "waiting" ? state.notice : undefined
+    }
+    const listening = new AbortController()
+    unfollow = () => listening.abort()
+    following.signal.addEventListener("abort", unfollow, { once: true })
+    refresh = follow(
+      owner.gate,
+      { ticket: own, place: first },
+      {
+        link: (open) => {
+          link = open
+          if (owner.state().name === "waiting") showWaiting(noticed())
+        },
+        place: (next) => {
+          place = next
+          showWaiting(noticed())
+        },
+        called: showYourTurn,
+        session: (session) => void connectOwn(session),
+        ended: (reason, message) => owner.end(reason, message),
+        failed: (code, message) => showWaiting({ code, message }),
+      },
+      listening.signal,
+    )
+  }
+
   return {
     ticket: () => ticket,
     isForeign: (which) => which === foreign,
@@ -157,46 +237,16 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
       foreign = others
     },
     isContested,
-    follow: async (own, first, resumed) => {
-      ticket = own
-      place = first
-      equipment.rest()
-      // before it is stored: a tab that is duplicated now must find it locked
-      if (foreign === own || resumed !== own) {
-        const locked = tickets.claim(own, owner.signal, tickets.FIRST_LOCK)
-        // another window of this browser may keep it locked
-        if (foreign !== own) await locked
+    follow: follows,
+    take: async ({ kind, target }) => {
+      if (kind !== "campaign") taken = kind
+      else if (!isMoving && isWaiting()) {
+        isMoving = true
+        await move(target)
+        isMoving = false
       }
-      if (owner.isOver()) return
-      foreign = undefined
-      visitor.extras?.holds(own)
-      tickets.remember(owner.storageKey, own)
-      const lost = resumed !== undefined && resumed !== own
-      showWaiting(lost ? { code: "place-expired", message: "" } : undefined)
-      const noticed = (): Notice | undefined => {
-        const state = owner.state()
-        return state.name === "waiting" ? state.notice : undefined
-      }
-      refresh = follow(
-        owner.gate,
-        { ticket: own, place: first },
-        {
-          link: (open) => {
-            link = open
-            if (owner.state().name === "waiting") showWaiting(noticed())
-          },
-          place: (next) => {
-            place = next
-            showWaiting(noticed())
-          },
-          called: showYourTurn,
-          session: (session) => void connectOwn(session),
-          ended: (reason, message) => owner.end(reason, message),
-          failed: (code, message) => showWaiting({ code, message }),
-        },
-        following.signal,
-      )
     },
+    taken: () => taken,
     start,
     connectOwn,
     stop: () => following.abort(),

@@ -8,12 +8,19 @@ import type { Say } from "./strings.ts"
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
 
-/** A time of day in words of a language, with the date unless it is today. */
+/** So far ahead, a day of the week is said by its name alone, in milliseconds. */
+const NEAR = 6 * 86_400_000
+
+/** A time of day in words of a language, with the day of the week or the date unless it is today. */
 const timeOfDay = (at: number, language: string, now: number): string => {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString()
   // in figures alone, 5/6 is another day to an American than to others
-  const style = isToday ? undefined : "long"
-  return new Intl.DateTimeFormat(language, { dateStyle: style, timeStyle: "short" }).format(at)
+  const style: Intl.DateTimeFormatOptions = isToday
+    ? { timeStyle: "short" }
+    : at - now < NEAR
+      ? { weekday: "long", hour: "numeric", minute: "2-digit" }
+      : { dateStyle: "long", timeStyle: "short" }
+  return new Intl.DateTimeFormat(language, style).format(at)
 }
 
 /** Why nobody is called at the moment; empty if callers are called. */
@@ -39,8 +46,17 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
   return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: range(left, language) })
 }
 
-export const refused = ({ code, message }: State<"refused">, say: Say): readonly [title: string, text: string] => [
-  say([`refused.${code}.title`, "refused.other.title"]),
+const MINUTE = 60_000
+
+export const refused = (
+  { code, message, retryAt }: State<"refused">,
+  say: Say,
+  language: string,
+  now: number,
+): readonly [title: string, text: string] => [
+  code === "closed" && retryAt !== undefined
+    ? say("refused.closed.until", { time: timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now) })
+    : say([`refused.${code}.title`, "refused.other.title"]),
   say([`refused.${code}`, "refused.other"], { message }),
 ]
 
@@ -112,7 +128,7 @@ export const announcement = (
     case "ended":
       return ended(state, say).join(". ")
     case "refused":
-      return refused(state, say).join(". ")
+      return refused(state, say, language, Date.now()).join(". ")
   }
   return undefined
 }

@@ -224,7 +224,7 @@ describe("the widget's scripts", () => {
     "widget/audio.js",
   ]
 
-  it("load 13 kB gzipped first and 18 kB when a visit begins, at most, and depend on nothing else", async () => {
+  it("load 13.5 kB gzipped first and 19.5 kB when a visit begins, at most, and depend on nothing else", async () => {
     const size = async (name: string): Promise<number> => {
       const script = await readFile(join(page.built.widget, name))
       const bytes = gzipSync(script, { level: 9 }).length
@@ -235,8 +235,8 @@ describe("the widget's scripts", () => {
       expect(parts.toSorted()).toEqual(name.startsWith("widget") ? PARTS : (later[name] ?? []))
       return bytes
     }
-    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(13_000)
-    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(18_050)
+    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(13_500)
+    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(19_500)
     // only where the page switches on what is in it
     expect(await size("extras.js")).toBeLessThanOrEqual(5_050)
     // only where the campaign is of another vendor, and one of the files that it loads

@@ -31,6 +31,8 @@ const GATE_KEYS = [
   "ended.reclaimed",
   "ended.stopped",
   "ended.silent",
+  "ended.closed",
+  "refused.closed",
 ]
 
 const formsOf = (text: Text): ReadonlyArray<readonly [form: string, text: string]> =>

@@ -1,0 +1,174 @@
+/**
+ * The hours of each campaign: whether it is open, when that changes, the refusal of newcomers while it is closed or would be before their
+ * turn, and what a sweep is told. A campaign without hours costs nothing.
+ */
+import { Context, type DateTime, Effect, Layer } from "effect"
+import type { Swept } from "../fifo-queue/FifoQueue.ts"
+import type { HoursNow } from "../fifo-queue/inputs.ts"
+import { type Opening, schedule } from "../lib/opening-hours/schedule.ts"
+import { timeInWords } from "../lib/opening-hours/words.ts"
+import { type Offer, withOffers } from "../protocol/offers.ts"
+import { type Closed, closed } from "../protocol/refusals.ts"
+import { isoTime } from "../protocol/session-answers.ts"
+import { openingHoursOf } from "../settings/groups/hours.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import { Campaigns } from "./Campaigns.ts"
+import * as metrics from "./metrics.ts"
+import { estimateSeconds } from "./outcomes.ts"
+
+/**
+ * What holds now (times in ms since 1970). `closing`: newcomers are refused, and those who wait are still served until `servedUntil`.
+ * `opensAt` is absent when that is not within a year, `closesAt` when that is not soon.
+ */
+export type HoursState =
+  | { readonly state: "open"; readonly closesAt?: number }
+  | { readonly state: "closing"; readonly opensAt?: number; readonly servedUntil: number }
+  | { readonly state: "closed"; readonly opensAt?: number }
+
+export class Hours extends Context.Service<
+  Hours,
+  {
+    /** Undefined for a campaign that is always open. */
+    readonly stateOf: (campaign: Campaign, now: number) => HoursState | undefined
+    /** Why a newcomer is refused; undefined for one who may come in. */
+    readonly refusal: (
+      campaign: Campaign,
+      now: number,
+      offers?: () => ReadonlyArray<Offer> | undefined,
+    ) => Closed | undefined
+    /** What a sweep is told; undefined for a campaign that is always open. */
+    readonly told: (campaign: Campaign, now: number) => HoursNow | undefined
+    /** A sweep found these figures, with so many slots. Shows the state, and logs a change. */
+    readonly swept: (campaign: Campaign, swept: Swept, slots: number, now: number) => Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/Hours") {}
+
+/** When somebody is told to try again who is not told when it opens (s). */
+const RETRY_SECONDS = 86_400
+
+interface Known {
+  readonly openingAt: (now: number) => Opening
+  readonly servedMillis: number
+  readonly zone: DateTime.TimeZone
+  /** the expected wait of a newcomer at the last sweep (s); 0 when nobody waits or nothing is known */
+  waitSeconds: number
+  /** what was logged last */
+  logged: HoursState["state"] | undefined
+}
+
+const stateIn = ({ openingAt, servedMillis }: Known, now: number): HoursState => {
+  const { isOpen, since = 0, until } = openingAt(now)
+  if (isOpen) return { state: "open", ...(until === undefined ? {} : { closesAt: until }) }
+  const opensAt = until === undefined ? {} : { opensAt: until }
+  const servedUntil = since + servedMillis
+  return now < servedUntil ? { state: "closing", ...opensAt, servedUntil } : { state: "closed", ...opensAt }
+}
+
+/** When it opens next (ms): after it has closed, if it is open. */
+const nextOpening = ({ openingAt }: Known, now: number): number | undefined => {
+  const { isOpen, until } = openingAt(now)
+  return isOpen && until !== undefined ? openingAt(until).until : until
+}
+
+/** @param isOpen it is open, and closes before the caller's turn would come */
+const refusalAt = (
+  isOpen: boolean,
+  opensAt: number | undefined,
+  now: number,
+  zone: DateTime.TimeZone,
+  offers: ReadonlyArray<Offer> | undefined,
+): Closed => {
+  const what = isOpen ? "We close before your turn would come." : "We're closed."
+  return closed(
+    opensAt === undefined
+      ? { retryAfterSeconds: RETRY_SECONDS, message: what, ...withOffers(offers) }
+      : {
+          opensAt: isoTime(opensAt),
+          retryAfterSeconds: Math.max(1, Math.ceil((opensAt - now) / 1000)),
+          message: `${what} We open on ${timeInWords(opensAt, zone)}.`,
+          ...withOffers(offers),
+        },
+  )
+}
+
+const lineOf = (name: string, state: HoursState, { zone }: Known): string => {
+  const opens =
+    state.state === "open"
+      ? ""
+      : state.opensAt === undefined
+        ? " It does not open within a year: check its Hours."
+        : ` It opens on ${timeInWords(state.opensAt, zone)}.`
+  switch (state.state) {
+    case "open":
+      return `Campaign ${name} is open by its hours.`
+    case "closing":
+      return `Campaign ${name} has closed by its hours: nobody new is let in, and those who wait are served until ${timeInWords(state.servedUntil, zone)}.${opens}`
+    case "closed":
+      return `Campaign ${name} is closed by its hours: nobody is let in, and nobody waits.${opens}`
+  }
+}
+
+export const layer: Layer.Layer<Hours, never, Campaigns> = Layer.effect(
+  Hours,
+  Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const known = new Map<Campaign, Known>()
+    for (const campaign of campaigns.all) {
+      if (campaign.Hours === undefined) continue
+      const hours = openingHoursOf(campaign.Hours)
+      known.set(campaign, {
+        openingAt: schedule(hours),
+        servedMillis: campaign.Hours.AfterCloseMinutes * 60_000,
+        zone: hours.zone,
+        waitSeconds: 0,
+        logged: undefined,
+      })
+    }
+    // those that a reload has taken the hours from
+    yield* metrics.clearHours(campaigns.all.flatMap((campaign) => (known.has(campaign) ? [] : [campaign.name])))
+
+    const stateOf: Hours["Service"]["stateOf"] = (campaign, now) => {
+      const hours = known.get(campaign)
+      return hours && stateIn(hours, now)
+    }
+    return {
+      stateOf,
+      refusal: (campaign, now, offers) => {
+        const hours = known.get(campaign)
+        if (hours === undefined) return undefined
+        const { isOpen, until } = hours.openingAt(now)
+        const isInTime = until === undefined || now + hours.waitSeconds * 1000 <= until
+        return isOpen && isInTime ? undefined : refusalAt(isOpen, nextOpening(hours, now), now, hours.zone, offers?.())
+      },
+      told: (campaign, now) => {
+        const hours = known.get(campaign)
+        if (hours === undefined) return undefined
+        const { isOpen, since = 0 } = hours.openingAt(now)
+        return isOpen ? { _tag: "open" } : { _tag: "closed", since, servedMillis: hours.servedMillis }
+      },
+      swept: (campaign, { allowed, averageMillis, disrupted, leases, waiting }, slots, now) => {
+        const hours = known.get(campaign)
+        if (hours === undefined) return Effect.void
+        const isFree = waiting === 0 && leases < slots
+        const place = {
+          averageMillis,
+          disrupted,
+          position: waiting + 1,
+          ...(allowed === undefined ? {} : { slots: allowed }),
+        }
+        hours.waitSeconds = isFree ? 0 : (estimateSeconds(place, slots) ?? 0)
+        const state = stateIn(hours, now)
+        const shown = metrics.setHours(
+          campaign.name,
+          state.state,
+          state.state === "open" ? state.closesAt : state.opensAt,
+        )
+        if (state.state === hours.logged) return shown
+        hours.logged = state.state
+        const line = lineOf(campaign.name, state, hours)
+        const isForGood = state.state !== "open" && state.opensAt === undefined
+        return Effect.andThen(shown, isForGood ? Effect.logWarning(line) : Effect.logInfo(line))
+      },
+    }
+  }),
+)

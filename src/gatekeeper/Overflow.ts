@@ -1,0 +1,87 @@
+/**
+ * What a campaign offers to callers who would wait long, or who are not taken because its queue is full or it is closed. A campaign that
+ * offers nothing costs nothing.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { Offer } from "../protocol/offers.ts"
+import { offersOf } from "../settings/groups/overflow.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import { Campaigns } from "./Campaigns.ts"
+import { Hours } from "./Hours.ts"
+import * as metrics from "./metrics.ts"
+
+export class Overflow extends Context.Service<
+  Overflow,
+  {
+    /** What is offered now; undefined for nothing. Another campaign that is closed is not. */
+    readonly offers: (campaign: Campaign) => ReadonlyArray<Offer> | undefined
+    /** The same for a caller who is refused, which is counted. */
+    readonly atRefusal: (campaign: Campaign, at: "queue_full" | "closed") => ReadonlyArray<Offer> | undefined
+    /**
+     * Adds the offers to what a waiting caller is told, if the wait is long: as expected, or since the ticket was accepted (ms since 1970).
+     * Returns the value itself otherwise.
+     */
+    readonly added: <A extends Expected>(campaign: Campaign | undefined, told: A, acceptedAt?: number) => A | (A & Told)
+    /** The caller has left for one of the offers. */
+    readonly taken: (campaign: Campaign, kind: Offer["kind"]) => Effect.Effect<void>
+  }
+>()("voicegate/gatekeeper/Overflow") {}
+
+interface Expected {
+  readonly estimatedWaitSeconds?: number | null
+}
+
+interface Told {
+  readonly offers: ReadonlyArray<Offer>
+}
+
+/** Whether a wait is longer than the campaign's limit (s). */
+export const isLong = (limit: number, estimatedSeconds: number | null | undefined, waitedMillis: number): boolean =>
+  (estimatedSeconds ?? 0) > limit || waitedMillis > limit * 1000
+
+export const layer: Layer.Layer<Overflow, never, Campaigns | Hours> = Layer.effect(
+  Overflow,
+  Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const hours = yield* Hours
+    const clock = yield* Clock.Clock
+    const context = yield* Effect.context<never>()
+    const known = new Map(
+      campaigns.all.flatMap((campaign) =>
+        campaign.Overflow === undefined ? [] : [[campaign, offersOf(campaign.name, campaign.Overflow)] as const],
+      ),
+    )
+    yield* metrics.registerOffers([...known].map(([{ name }]) => name))
+
+    const isClosed = (target: string, now: number): boolean => {
+      const campaign = campaigns.find(target)
+      return campaign?.Hours !== undefined && hours.refusal(campaign, now) !== undefined
+    }
+    const offers: Overflow["Service"]["offers"] = (campaign) => {
+      const all = known.get(campaign)
+      if (all === undefined) return undefined
+      const now = clock.currentTimeMillisUnsafe()
+      const open = all.filter(({ kind, target }) => kind !== "campaign" || !isClosed(target, now))
+      return open.length === 0 ? undefined : open
+    }
+    return {
+      offers,
+      atRefusal: (campaign, at) => {
+        const found = offers(campaign)
+        if (found !== undefined) metrics.offered(campaign.name, at).updateUnsafe(1, context)
+        return found
+      },
+      added: (campaign, told, acceptedAt) => {
+        if (campaign?.Overflow === undefined) return told
+        const waited = acceptedAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - acceptedAt
+        if (!isLong(campaign.Overflow.AfterSeconds, told.estimatedWaitSeconds, waited)) return told
+        const found = offers(campaign)
+        if (found === undefined) return told
+        // of a newcomer; who asks again was told before
+        if (acceptedAt === undefined) metrics.offered(campaign.name, "waiting").updateUnsafe(1, context)
+        return { ...told, offers: found }
+      },
+      taken: ({ name }, kind) => Effect.sync(() => metrics.offerTaken(name, kind).updateUnsafe(1, context)),
+    }
+  }),
+)
