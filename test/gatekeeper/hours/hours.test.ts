@@ -189,7 +189,7 @@ describe("two gates", () => {
         {},
         { _tag: "closed", since: BEGIN + 60_000, servedMillis: 0 },
       )
-      assert.deepStrictEqual([result.more, result.waiting, settlements.length], [true, 250, 200])
+      assert.deepStrictEqual([result.more, result.waiting, settlements.length], [true, 350, 100])
       yield* startGate(world, store, given)
       const there = yield* startGate(world, store, given)
       yield* TestClock.adjust("10 seconds")

@@ -6,13 +6,15 @@
  * and what has been closed by a reload counts as closed from then on.
  */
 import type { HoursNow } from "../../inputs.ts"
-import { MAX_PER_STEP } from "./expiry.ts"
 import { dequeue, endTicket } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { meta, type Step } from "./step.ts"
 
 /** For how long the word of a gate counts that says that the campaign is open (ms). It sweeps every second. */
 export const OPEN_MILLIS = 5_000
+
+/** How many tickets one step ends, so that Redis is kept for milliseconds only. */
+const MAX_CLOSED_PER_STEP = 100
 
 /**
  * The newest tickets are ended first: a slot that comes free meanwhile is the oldest one's. True when there is more to do.
@@ -30,12 +32,12 @@ export const endWaiting = (s: Step, hours: HoursNow): boolean => {
   // one in the future was noted before a clock was set back
   const closedSince = openAt > now + OPEN_MILLIS ? hours.since : Math.max(hours.since, openAt + OPEN_MILLIS)
   if (now < closedSince + hours.servedMillis) return false
-  for (const id of db.zrange(keys.waiting, Math.max(0, waiting - MAX_PER_STEP), MAX_PER_STEP)) {
+  for (const id of db.zrange(keys.waiting, Math.max(0, waiting - MAX_CLOSED_PER_STEP), MAX_CLOSED_PER_STEP)) {
     const ticket = loadWaiting(s, id)
     if (ticket !== undefined) {
       dequeue(s, id, ticket)
       endTicket(s, id, ticket, "closed", "refund")
     }
   }
-  return waiting > MAX_PER_STEP
+  return waiting > MAX_CLOSED_PER_STEP
 }
