@@ -21,6 +21,7 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Security.WebhookApiToken": ["SentinelWebhookToken01", "SentinelWebhookToken02"],
   "Security.WebhookSigningSecret": [base64(0x5e), base64(0x7a)],
   "Security.ConsoleToken": ["SentinelConsoleToken01"],
+  "Identity.Secrets": ["SentinelIdentitySecret01SentinelIdentity"],
   "LiveKit.ApiKey": ["SentinelLiveKitKey01"],
   "LiveKit.ApiSecret": ["SentinelLiveKitSecret01SentinelLiveKitSecret01"],
   "Retell.ApiKey": ["SentinelRetellKey01"],
@@ -141,6 +142,7 @@ describe("a secret setting", () => {
       Security__WebhookSigningSecret__0: sentinel("Security.WebhookSigningSecret"),
       Security__WebhookSigningSecret__1: sentinel("Security.WebhookSigningSecret", 1),
       Security__ConsoleToken: sentinel("Security.ConsoleToken"),
+      Identity__Secrets__0: sentinel("Identity.Secrets"),
       ...vendorSettings(vendors.origin),
     }
     const { Security__WebhookApiToken: _one, ...lists } = environment
@@ -300,6 +302,7 @@ describe("a secret setting", () => {
         Security__WebhookSigningSecret__0: `${sentinel("Security.WebhookSigningSecret")}=!`,
         Security__WebhookApiToken__1: `short ${sentinel("Security.WebhookApiToken", 1)}`,
         IpIntel__ApiKey: `${sentinel("IpIntel.ApiKey")} ${sentinel("IpIntel.ApiKey")}`,
+        Identity__Secrets__0: `${sentinel("Identity.Secrets")} and a space`,
         IpIntel__BaseUrl: `ftp://user:${sentinel("IpIntel.ApiKey")}@provider.example`,
         StoreConnectionString: `redis://:${store}@host:99999`,
       },
