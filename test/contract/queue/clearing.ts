@@ -140,7 +140,7 @@ export const clearing = (test: QueueTest): void => {
         sent.push(cleared.sent)
         more = cleared.more
       }
-      assert.deepStrictEqual(sent, [200, 200, 50])
+      assert.deepStrictEqual(sent, [100, 100, 100, 100, 50])
     }),
   )
 

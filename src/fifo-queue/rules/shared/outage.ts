@@ -28,7 +28,7 @@
  *   gates, at most `DEAD_MILLIS` are excluded per turn, so that a flapping gate cannot hold slots and places forever.
  */
 
-import { ALL } from "../../../store/rules/native.ts"
+import { LOWEST } from "../../../store/rules/native.ts"
 import { endTicket, freeSlot, isDisrupted, park, requeue } from "./line.ts"
 import { loadHolder, save } from "./load.ts"
 import { isCutOff } from "./stall.ts"
@@ -186,7 +186,9 @@ export const forgiveOutage = (s: Step, since: number): void => {
   const ofAll = isUnattended(s)
   s.db.hset(s.keys.meta, "forgivenAt", `${s.now}`)
   if (meta(s, "graceUntil") <= s.now) s.db.hset(s.keys.meta, "graceUntil", `${s.now + s.context.seenMillis}`)
-  for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
+  // turns end within so many windows; calls, of which there may be many more, mostly later
+  const latest = s.now + DEAD_MILLIS + MAX_WINDOWS * s.context.windowMillis
+  for (const id of s.db.zrangebyscore(s.keys.leases, LOWEST, latest, s.db.zcard(s.keys.leases))) {
     const ticket = loadHolder(s, id)
     if (ticket !== undefined && ticket.state === "called") renewWindow(s, id, ticket, from, ofAll)
   }
