@@ -77,7 +77,7 @@ describe("the examples for frameworks", () => {
       try {
         const tab = await visitor.open(rig.url)
         const request = tab.waitForRequest((each) => each.url().endsWith("/request") && each.method() === "POST")
-        await click(tab, "Start talking")
+        await click(tab, "Start a call")
         expect((await request).postDataJSON()).toMatchObject({ metadata: { page: "/cart" } })
         await screen(tab, "In call")
         await tab.locator("output", { hasText: /^in-call$/ }).waitFor()

@@ -78,7 +78,7 @@ describe.skipIf(firefox === undefined)(`the demo in Firefox${skipped}`, () => {
   it.skipIf(pulseaudio === undefined)(`waits, is called, talks and hears, and hangs up${silent}`, async () => {
     const hangUps = [await hold(), await hold()]
     const tab = await openWidget()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await state(tab, "waiting")
     await see(tab, "You’re next.")
     hangUps[0]?.()

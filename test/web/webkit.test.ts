@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`the demo in WebKit${skipped}`, () => {
     const hangUps = [await hold(), await hold()]
     await browser.open(said(/voicegate demo +(http\S+)/))
     await state("idle")
-    await click("Start talking")
+    await click("Start a call")
     await state("waiting")
     await see("You’re next.")
     hangUps[0]?.()

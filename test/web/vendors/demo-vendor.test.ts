@@ -42,12 +42,12 @@ describe("the demo of a vendor", () => {
       try {
         const [first, second, third] = [await visitor.open(url), await visitor.open(url), await visitor.open(url)]
         for (const tab of [first, second]) {
-          await click(tab, "Start talking")
+          await click(tab, "Start a call")
           await screen(tab, "In call")
           await see(tab, `Hello. I repeat what you say. This is a call of ${vendor}.`)
         }
         await eventually("the echo", async () => (await level(first, "Agent")) > 0.2)
-        await click(third, "Start talking")
+        await click(third, "Start a call")
         await screen(third, "Your place in the queue")
         const left = first.waitForResponse((response) => response.url().endsWith("/demo/leave"))
         await click(first, "Hang up")
@@ -74,7 +74,7 @@ describe("the demo of a vendor", () => {
       const visitor = await visit(browser)
       try {
         const shown = await visitor.open(url)
-        await see(shown, "Talk to our voice agent right here in your browser.")
+        await see(shown, "Our voice agent answers right here in your browser.")
         const [lines = "", command = ""] = await shown.locator("pre").allTextContents()
         expect(command).toBe(`npm start -- --vendor ${vendor} --allow-origin http://localhost:3000`)
         await shown.getByText(`The agent is of ${vendor}: a fake of that vendor on this machine.`).waitFor()
@@ -83,13 +83,13 @@ describe("the demo of a vendor", () => {
         )
 
         await shown.getByRole("link", { name: "Without the widget" }).click()
-        await click(shown, "Start talking")
+        await click(shown, "Start a call")
         await shown.getByText(/^In a call\./).waitFor()
         await shown.getByText(`This is a call of ${vendor}.`).waitFor()
 
         body = `<!doctype html><html lang="en"><title>Shop</title>${lines}</html>`
         const another = await visitor.open(site.origin)
-        await click(another, "Start talking")
+        await click(another, "Start a call")
         await screen(another, "In call")
         await see(another, `Hello. I repeat what you say. This is a call of ${vendor}.`)
         const left = another.waitForResponse((response) => response.url().endsWith("/demo/leave"))

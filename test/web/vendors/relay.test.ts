@@ -80,7 +80,7 @@ describe("a call by an offer through the gate", () => {
   it("needs no SDK: sound both ways, text, and the end", async () => {
     const agent = await openAnsweringPage(rig, visitor)
     const { offers, tab } = await openPage(rig, visitor, agent.answer)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     expect(offers).toHaveLength(1)
     expect(offers[0]).toMatchObject({
@@ -110,7 +110,7 @@ describe("a call by an offer through the gate", () => {
       return new Promise(() => {})
     })
     const abandoned = tab.waitForEvent("requestfailed", (request) => request.url().endsWith("/offer"))
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await eventually("the offer", () => offers === 1)
     await click(tab, "Cancel")
     await abandoned
@@ -128,7 +128,7 @@ describe("a call by an offer through the gate", () => {
     const { tab } = await openPage(rig, visitor, async (sdp) =>
       (await agent.answer(sdp)).replaceAll(/^a=ice-pwd:\S+/gm, wrong),
     )
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await eventually("the page has the answer", async () => (await peerStates(tab)).includes("stable answer"))
     await click(tab, "Cancel")
     await eventually("the page has closed its connection", async () =>

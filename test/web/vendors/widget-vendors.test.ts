@@ -94,7 +94,7 @@ describe("a caller whom ElevenLabs holds in its own queue", () => {
     const when = script === "" ? "after the call is connected" : "before it"
     it(`is shown as held, not as in call, when it is told ${when}, and is in call once admitted`, async () => {
       const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script })
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       if (script === "") {
         await screen(tab, "In call")
         await agent(tab, 'queues("waiting")')
@@ -112,7 +112,7 @@ describe("a caller whom ElevenLabs holds in its own queue", () => {
 
   it("may leave, which ends the call and frees the slot", async () => {
     const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script: 'window.holds = "first"' })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "The agent is busy. Please hold.")
     await click(tab, "Cancel")
     await eventually("the report to the gate", () => leaves() === 1)
@@ -121,7 +121,7 @@ describe("a caller whom ElevenLabs holds in its own queue", () => {
 
   it("a caller whom ElevenLabs holds in its own queue and lets go is told that the call did not connect, and the slot is freed", async () => {
     const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { script: 'window.holds = "first"' })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "The agent is busy. Please hold.")
     await agent(tab, 'queues("timed_out")')
     await screen(tab, "The call didn’t connect")
@@ -133,7 +133,7 @@ describe("a page whose policy blocks the worklets of the vendor's SDK", () => {
   it("takes no slot, and its owner reads what to allow", async () => {
     const policy = '<meta http-equiv="Content-Security-Policy" content="script-src * \'unsafe-inline\'">'
     const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { policy })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await see(tab, "Calls aren’t available on this page right now.")
     expect(rig.asked).toEqual([])
     expect(visitor.complaints.join()).toContain("blocks the worklets of @elevenlabs/client: add blob: to script-src")
@@ -144,7 +144,7 @@ describe("the widget in front of another vendor", () => {
   for (const [platform, { connects, make, text }] of Object.entries(SUBJECTS)) {
     it(`calls by the SDK of ${platform}: levels, text, mute, and the end`, async () => {
       const tab = await open(make, `sdk="/${platform}.js"`)
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "In call")
       expect((await done(tab)).find((each) => each.startsWith("connects"))).toMatch(connects)
 
@@ -162,8 +162,7 @@ describe("the widget in front of another vendor", () => {
       }
       await click(tab, "Mute")
       expect((await done(tab)).at(-1)).toBe("mutes")
-      // a button that stays pressed
-      await click(tab, "Mute")
+      await click(tab, "Unmute")
       expect((await done(tab)).at(-1)).toBe("unmutes")
 
       await click(tab, "Hang up")
@@ -175,7 +174,7 @@ describe("the widget in front of another vendor", () => {
 
     it(`ends when the agent of ${platform} hangs up, and says so to the gate`, async () => {
       const tab = await open(make, `sdk="/${platform}.js"`)
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "In call")
       await agent(tab, "hangsUp()")
       await screen(tab, "Call ended")
@@ -186,10 +185,10 @@ describe("the widget in front of another vendor", () => {
 
   it("waits in the queue, and gives the credential to the SDK at the turn", async () => {
     const tab = await open(makeFakeVapi, 'sdk="/vapi.js"')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     const other = await visitor.open(rig.site)
-    await click(other, "Start talking")
+    await click(other, "Start a call")
     await screen(other, "Your place in the queue")
     expect(await done(other)).toEqual([])
     await click(tab, "Hang up")
@@ -202,7 +201,7 @@ describe("the widget in front of another vendor", () => {
 
   it("shows a line that is down, until it is up again", async () => {
     const tab = await open(makeFakeLiveKit, 'sdk="/livekit.js"')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await agent(tab, "link(false)")
     await tab.locator("voice-agent[state=in-call]").waitFor()
@@ -224,7 +223,7 @@ describe("the widget in front of another vendor", () => {
       const { connect } = await import("/generic.js")
       document.querySelector("voice-agent").sdk = async () => ({ connect })`
     const tab = await open(makeFakeLiveKit, "", { script })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     expect((await done(tab))[0]).toMatch(/^connects livekit wss:\/\/livekit\.example eyJ/)
   })
@@ -233,7 +232,7 @@ describe("the widget in front of another vendor", () => {
     const script = `document.querySelector("voice-agent").sdk = async () =>
       ({ connect: async () => { throw new Error("the room is full") } })`
     const tab = await open(makeFakeVapi, "", { script })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "The call didn’t connect")
     await eventually("the report to the gate", () => leaves() === 1)
     await eventually("the end at the vendor", () => !fake.isRunning("call-1"))
@@ -244,7 +243,7 @@ describe("the widget in front of another vendor", () => {
       connect: (_credential, { signal }) => new Promise(() => signal.addEventListener("abort", () => { window.aborted = true })),
     })`
     const tab = await open(makeFakeGeneric, "", { script })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Connecting your call")
     await eventually("the start", () => rig.asked.includes("POST /api/session/request"))
     await click(tab, "Cancel")
@@ -263,7 +262,7 @@ describe("the widget in front of another vendor", () => {
     })
     await tab.reload()
     await tab.reload()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await eventually("the connection", () => sockets.opened === 1)
     await click(tab, "Cancel")
     await eventually("its end", () => sockets.closed === 1)
@@ -272,7 +271,7 @@ describe("the widget in front of another vendor", () => {
 
   it("reports the end with the page that is left", async () => {
     const tab = await open(makeFakeVapi, 'sdk="/vapi.js"')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await tab.close({ runBeforeUnload: true })
     await eventually("the beacon", () => rig.asked.includes("POST /api/session/:id/leave"))
@@ -283,7 +282,7 @@ describe("the widget in front of another vendor", () => {
 describe("a page without the vendor's SDK", () => {
   it("shows neutral words, tells its owner once what to do, and gives the slot back", async () => {
     const tab = await open(makeFakeVapi, "")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await see(tab, "Calls aren’t available on this page right now.")
     await eventually("the report to the gate", () => leaves() === 1)
     await eventually("the end at the vendor", () => !fake.isRunning("call-1"))
@@ -294,14 +293,14 @@ describe("a page without the vendor's SDK", () => {
 
   it("tells the owner of another SDK than the campaign's which one is needed", async () => {
     const tab = await open(makeFakeLiveKit, 'sdk="/retell.js"')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await see(tab, "Calls aren’t available on this page right now.")
     expect(visitor.complaints).toEqual([expect.stringContaining("need livekit-client on this page")])
   })
 
   it("takes no slot where the SDK cannot be loaded", async () => {
     const tab = await open(makeFakeVapi, 'sdk="/nowhere.js"')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await see(tab, "Calls aren’t available on this page right now.")
     expect(visitor.complaints).toEqual([
       expect.stringMatching(

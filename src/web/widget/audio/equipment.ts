@@ -7,6 +7,7 @@
 import type { VoiceAgentOptions } from "../client/options.ts"
 import { openSound, openSource, type Sound, type Source } from "./audio.ts"
 import { NoSound } from "./microphone.ts"
+import { openSilence } from "./silence-source.ts"
 
 export interface Ready {
   readonly source: Source
@@ -53,7 +54,7 @@ export class Equipment {
   private async openAll(): Promise<Ready> {
     const [sound, source] = await Promise.allSettled([
       this.sound ?? openSound(this.options),
-      this.source ?? openSource(this.options.source),
+      this.source ?? openSource(this.options.writing ? openSilence : this.options.source),
     ])
     if (sound.status === "fulfilled") this.sound = sound.value
     if (source.status === "fulfilled" && this.source !== source.value) this.keep(source.value)
@@ -117,6 +118,16 @@ export class Equipment {
       ready.source.setMuted(this.muted)
       this.listener.microphone(true)
     } else this.rest()
+  }
+
+  /** Opens the microphone that the visitor has chosen now; in a call only, since it is opened later otherwise. */
+  async change(): Promise<void> {
+    // the last choice counts
+    await this.opening?.catch(() => {})
+    if (!this.inCall || this.source === undefined || !this.replaceable) return
+    this.rest()
+    await this.regain()
+    if (this.isCurrent(undefined)) this.miss()
   }
 
   /** The call begins: from now on a lost source is opened again. */

@@ -108,11 +108,12 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
     opened: () => {
       since = Date.now()
       owner.opened()
-      const { pushToTalk, textInput } = owner.options
-      const muted = pushToTalk === true
+      const { pushToTalk, textInput, writing } = owner.options
+      const muted = pushToTalk === true && !writing
       call?.setMuted?.(muted)
-      const takesText = textInput === true
-      owner.show({ name: "in-call", since, muted, link: true, audio: true, microphone: true, takesText })
+      const takesText = textInput === true || writing === true
+      const works = { link: true, audio: true, microphone: true }
+      owner.show({ name: "in-call", since, muted, ...works, takesText, ...(writing ? { writing } : {}) })
       owner.equipment.begin(muted)
       void watch()
     },

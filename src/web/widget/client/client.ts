@@ -34,11 +34,15 @@ export interface VoiceAgent {
   readonly prepare: () => void
   /** Opens the microphone, then requests a call; call it from a user gesture. Leaves any visit in progress. */
   readonly begin: () => void
+  /** As `begin`, for a caller who writes: no microphone is opened. Only where the agent takes text, with a sound of the widget's own. */
+  readonly write: () => void
   /** Takes the call when it is the caller's turn. */
   readonly start: () => void
   /** Leaves the queue, hangs up, or cancels. */
   readonly leave: () => void
   readonly setMuted: (muted: boolean) => void
+  /** Takes another microphone, of this device's id; this browser remembers it. */
+  readonly useMicrophone: (deviceId: string) => void
   /** Sends a text to the agent, during a call whose state says `takesText`; false if it cannot be sent now. */
   readonly send: (text: string) => boolean
   /**
@@ -78,7 +82,7 @@ export const createClient = (
     emit("state", state)
   }
 
-  const createVisit = ({ openVisit }: VisitPart): Visit => {
+  const createVisit = ({ openVisit }: VisitPart, writing: boolean): Visit => {
     let [said, heard] = [0, 0]
     // Events of a visit that was replaced are dropped.
     const current = (emitEvent: () => void): void => {
@@ -86,7 +90,7 @@ export const createClient = (
     }
     const level = (): void => current(() => emit("level", { said, heard }))
     const mine: Visit = openVisit(
-      { ...options },
+      { ...options, writing },
       {
         vendors: () => loadVendors(options),
         show: (next) => current(() => show(next)),
@@ -110,7 +114,7 @@ export const createClient = (
   }
 
   /** Leaves any visit and loads another one; undefined if the visitor cancels, or the page's policy blocks it. */
-  const newVisit = async (shown: VoiceAgentState): Promise<Visit | undefined> => {
+  const newVisit = async (shown: VoiceAgentState, writing = false): Promise<Visit | undefined> => {
     loading?.abort()
     loading = new AbortController()
     const { signal } = loading
@@ -129,7 +133,7 @@ export const createClient = (
       }
       if (loaded !== undefined) {
         if (state.name === "offline") show(shown)
-        return createVisit(loaded)
+        return createVisit(loaded, writing)
       }
       const millis = pauseAfter(failures)
       show({ name: "offline", retryAt: Date.now() + millis })
@@ -168,9 +172,11 @@ export const createClient = (
       if (state.name === "waiting") visit?.take(offer)
       else if (offer.kind === "campaign") begin(offer.target)
     },
+    write: () => void newVisit(state, true).then((opened) => opened?.begin()),
     start: () => void visit?.start(),
     leave,
     setMuted: (muted) => visit?.setMuted(muted),
+    useMicrophone: (deviceId) => visit?.useMicrophone(deviceId),
     send: (text) => visit?.send(text) ?? false,
     retry: () => {
       retryNow()

@@ -35,6 +35,8 @@ export interface VoiceAgentOptions {
    * the SDK of the campaign's vendor, where it is not the default platform: the address of an ES module, or a function that imports it
    */
   readonly sdk?: string | (() => Promise<object>) | undefined
+  /** The caller writes: no microphone is opened. `write` of the client sets it. */
+  readonly writing?: boolean | undefined
   /** distinguishes several widgets of one gate and campaign on a page, so that each keeps its own place over a reload */
   readonly key?: string | undefined
   /** whether `begin` asks for consent before the microphone; of the element only */

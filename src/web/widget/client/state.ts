@@ -84,6 +84,8 @@ export type VoiceAgentState =
       readonly microphone: boolean
       /** Whether the agent takes text too. */
       readonly takesText: boolean
+      /** The caller writes, and has no microphone; absent in other calls. */
+      readonly writing?: boolean | undefined
       /** The call is about to end; absent while it is not. `silence`: it goes on if somebody speaks before `endsAt`. */
       readonly warning?: { readonly reason: "silence"; readonly endsAt: number } | undefined
     }

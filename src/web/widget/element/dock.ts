@@ -6,7 +6,8 @@
 
 import type { VoiceAgentState } from "../client/state.ts"
 import { h, setText } from "../screens/dom.ts"
-import { closeIcon } from "../screens/icons.ts"
+import { downIcon, phoneIcon } from "../screens/icons.ts"
+import { createOrb, showPicture } from "../screens/orb.ts"
 import { clock, ended } from "../words/first-words.ts"
 import type { Say } from "../words/strings.ts"
 
@@ -20,6 +21,8 @@ export interface Dock {
   readonly element: HTMLElement
   /** In the page, or floating: opened or closed. */
   readonly place: (floating: boolean, open: boolean) => void
+  /** Shows the agent's picture, at its address, and the accent of the page's attribute; empty texts are none. */
+  readonly look: (picture: string, accent: string) => void
   /** Shows on the launcher where the visit stands. */
   readonly tick: (state: VoiceAgentState, now: number) => void
   readonly close: () => void
@@ -27,13 +30,16 @@ export interface Dock {
 
 export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock => {
   const label = h("span", { class: "label" })
+  // the slot of a picture is in the panel
+  const mark = createOrb("mark", "", false)
   const launcher = h(
     "button",
     { type: "button", class: "launcher", part: "launcher", "aria-haspopup": "dialog", hidden: true },
-    h("span", { class: "mark", "aria-hidden": "true" }),
+    mark,
+    phoneIcon(),
     label,
   )
-  const minimize = h("button", { type: "button", class: "minimize", part: "minimize", hidden: true }, closeIcon())
+  const minimize = h("button", { type: "button", class: "minimize", part: "minimize", hidden: true }, downIcon())
   const element = h("div", { class: "dock" }, launcher, panel)
   panel.append(minimize)
   const page = new AbortController()
@@ -113,6 +119,10 @@ export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock =
       if (floating) panel.setAttribute("role", "dialog")
       else panel.removeAttribute("role")
       if (changed) moveFocus(hadFocus)
+    },
+    look: (picture, accent) => {
+      showPicture(mark, picture)
+      element.style.setProperty("--voice-agent-accent", accent)
     },
     tick: (state, now) => {
       launcher.className = `launcher ${state.name}`

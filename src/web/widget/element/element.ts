@@ -11,9 +11,10 @@ import { parse } from "../gate/json.ts"
 import { createLanguages } from "../languages/current-language.ts"
 import { createSwitcher } from "../languages/switcher.ts"
 import type { Action } from "../screens/parts.ts"
-import { createAttention } from "../waiting/attention.ts"
+import { createRing } from "../waiting/ring.ts"
 import { createSay, type Strings } from "../words/strings.ts"
 import { optionsOf } from "./attributes.ts"
+import { CHECKED, expected, isChoice } from "./choices.ts"
 import type { VoiceAgentElement } from "./element-api.ts"
 import { areValid } from "./fields.ts"
 import { createView } from "./view.ts"
@@ -31,14 +32,37 @@ export const defineVoiceAgent = (): void => {
   if (customElements.get("voice-agent") !== undefined) return
 
   class Widget extends HTMLElement implements VoiceAgentElement {
-    static readonly observedAttributes = ["strings", "lang", "dir", "languages", "mode", "open"]
-    private given: Pick<VoiceAgentElement, "dynamicVariables" | "identity" | "metadata" | "source" | "sdk"> = {
-      dynamicVariables: {},
-      identity: undefined,
-      metadata: {},
-      source: undefined,
-      sdk: undefined,
+    static readonly observedAttributes = [
+      "strings",
+      "lang",
+      "dir",
+      "languages",
+      "open",
+      "heading",
+      "agent-name",
+      ...CHECKED,
+    ]
+    declare dynamicVariables: VoiceAgentElement["dynamicVariables"]
+    declare metadata: VoiceAgentElement["metadata"]
+    declare identity: VoiceAgentElement["identity"]
+    declare source: VoiceAgentElement["source"]
+    declare sdk: VoiceAgentElement["sdk"]
+    private readonly given: Record<string, unknown> = { dynamicVariables: {}, metadata: {} }
+
+    // Accessors, because Svelte sets a property only where there is a setter.
+    static {
+      for (const name of ["dynamicVariables", "metadata", "identity", "source", "sdk"]) {
+        Object.defineProperty(Widget.prototype, name, {
+          get(this: Widget) {
+            return this.given[name]
+          },
+          set(this: Widget, value) {
+            this.given[name] = value
+          },
+        })
+      }
     }
+
     private readonly options = optionsOf(this)
     readonly agent = createClient(this.options, (options) => this.load(options))
     private ownStrings: Strings = {}
@@ -51,10 +75,8 @@ export const defineVoiceAgent = (): void => {
     })
     private readonly say = createSay(this.allStrings, this.languages.current)
     private readonly langObserver = new MutationObserver(this.languages.update)
-    private readonly attention = createAttention(this.say, {
-      notifies: () => this.hasAttribute("notify"),
-      rings: () => this.getAttribute("ring") !== "off",
-    })
+    private readonly bell = createRing()
+    private readonly ring = () => (this.getAttribute("ring") === "off" ? undefined : this.bell)
     private view: ReturnType<typeof createView> | undefined
     private readonly root = this.attachShadow({ mode: "open" })
 
@@ -92,47 +114,6 @@ export const defineVoiceAgent = (): void => {
       this.view?.check(on)
     }
 
-    // Accessors, because Svelte sets a property only where there is a setter.
-    get dynamicVariables(): Readonly<Record<string, string>> {
-      return this.given.dynamicVariables
-    }
-
-    set dynamicVariables(dynamicVariables: Readonly<Record<string, string>>) {
-      this.given = { ...this.given, dynamicVariables }
-    }
-
-    get metadata(): Readonly<Record<string, string>> {
-      return this.given.metadata
-    }
-
-    set metadata(metadata: Readonly<Record<string, string>>) {
-      this.given = { ...this.given, metadata }
-    }
-
-    get identity(): VoiceAgentElement["identity"] {
-      return this.given.identity
-    }
-
-    set identity(identity: VoiceAgentElement["identity"]) {
-      this.given = { ...this.given, identity }
-    }
-
-    get source(): VoiceAgentElement["source"] {
-      return this.given.source
-    }
-
-    set source(source: VoiceAgentElement["source"]) {
-      this.given = { ...this.given, source }
-    }
-
-    get sdk(): VoiceAgentElement["sdk"] {
-      return this.given.sdk
-    }
-
-    set sdk(sdk: VoiceAgentElement["sdk"]) {
-      this.given = { ...this.given, sdk }
-    }
-
     get strings(): Strings {
       return this.ownStrings
     }
@@ -148,6 +129,12 @@ export const defineVoiceAgent = (): void => {
 
     set open(open: boolean) {
       this.toggleAttribute("open", open)
+    }
+
+    /** An attribute; empty if it is absent, or wrong. */
+    private text(name: string): string {
+      const value = this.getAttribute(name)?.trim() ?? ""
+      return expected(name, value) === undefined ? value : ""
     }
 
     private place(): void {
@@ -171,17 +158,26 @@ export const defineVoiceAgent = (): void => {
           for (const each of shown) this.languages.mark(each)
           this.switcher.draw(screen, this.languages.current().name, this.say("language"))
         },
+        agent: () => ({
+          name: this.text("agent-name"),
+          heading: this.text("heading"),
+          avatar: this.text("avatar"),
+          writes: this.options.textInput === true && this.options.sdk === undefined,
+        }),
+        accent: () => this.text("accent"),
         act: (action) => this.act(action),
         open: (open) => {
           this.open = open
+          if (open && this.hasAttribute("one-tap") && this.agent.state.name === "idle") this.act("begin")
         },
-        notifying: this.attention.notifying,
+        alerts: { notifies: () => this.hasAttribute("notify"), ring: this.ring },
         pushToTalk: () => this.hasAttribute("push-to-talk"),
         captions: () => this.getAttribute("captions") !== "off",
         checks: () => this.source === undefined && this.getAttribute("check") !== "off",
         check: (on) => void this.check(on),
         mute: (muted) => this.agent.setMuted(muted),
         take: (offer) => this.agent.take(offer),
+        useMicrophone: (id) => this.agent.useMicrophone(id),
         send: (text) => this.agent.send(text),
       })
       const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))
@@ -212,16 +208,19 @@ export const defineVoiceAgent = (): void => {
         window.removeEventListener("hashchange", this.followLink)
         this.agent.leave()
         this.view?.close()
-        this.attention.close()
+        this.bell.close()
         this.view = undefined
       })
     }
 
-    attributeChangedCallback(name: string): void {
-      if (name === "mode" || name === "open") {
-        this.place()
-        return
-      }
+    attributeChangedCallback(name: string, before: string | null, after: string | null): void {
+      if (before === after) return
+      const value = after?.trim() ?? ""
+      const wanted = expected(name, value)
+      if (wanted !== undefined) console.warn(`voicegate: the attribute ${name}="${value}" has to be: ${wanted}`)
+      if (name === "mode" || name === "open") this.place()
+      // the style alone reads these, or a call
+      if (isChoice(name) || name === "open") return
       // before the element is connected, a framework may not have set the gate
       if (this.isConnected) void this.languages.update()
       this.view?.redraw()
@@ -248,15 +247,18 @@ export const defineVoiceAgent = (): void => {
     private show(state: VoiceAgentState): void {
       this.setAttribute("state", state.name)
       this.view?.show(state)
-      this.attention.show(state)
+      // the visitor has just tapped to begin
+      if (state.name === "checking-microphone") this.ring()?.unlock()
       this.dispatchEvent(new CustomEvent("statechange", { detail: state }))
     }
 
     private act(action: Action): void {
       const { agent } = this
       if (action === "mute") agent.setMuted(agent.state.name === "in-call" && !agent.state.muted)
-      else if (action === "notify") void this.attention.ask().then(() => this.view?.show(agent.state))
-      else if (action !== "begin" || agent.state.name !== "idle" || areValid(this)) agent[action]()
+      else if (!/begin|write/.test(action) || agent.state.name !== "idle" || areValid(this)) {
+        if (action === "write") this.ring()?.unlock()
+        agent[action]()
+      }
     }
   }
 

@@ -8,12 +8,17 @@ import type { VoiceAgentState } from "../client/state.ts"
 import type { CheckScreen } from "../screens/check-screen.ts"
 import { h } from "../screens/dom.ts"
 import { announceFirst, createFirstScreen } from "../screens/first-screens.ts"
-import type { Level, Screen, Tools } from "../screens/parts.ts"
+import { type Level, lookOf, type Screen, type Tools } from "../screens/parts.ts"
 import type { Screens } from "../screens/screens.ts"
 import type { Turn } from "../screens/transcript.ts"
 import floating from "./dock.css?inline"
 import { createDock, type DockTools } from "./dock.ts"
 import css from "./style.css?inline"
+
+export interface ViewTools {
+  /** the accent that the page has set by an attribute; empty if none */
+  readonly accent: () => string
+}
 
 export interface View {
   /** Takes the screens of a visit, once; a visit's states are shown after it. */
@@ -47,7 +52,7 @@ const announce = (region: HTMLElement, text: string): void => {
   if (region.textContent !== text) region.textContent = text
 }
 
-export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => {
+export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTools): View => {
   const content = h("div", { class: "screen" })
   const panel = h("section", { class: "panel", part: "panel" }, content)
   const status = h("p", { role: "status", class: "unseen" })
@@ -74,7 +79,8 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
   const fill = (next: Screen): void => {
     // Keeps keyboard focus in the widget instead of at the top of the page.
     const hadFocus = root.activeElement !== null
-    panel.ariaLabel = tools.say("label")
+    panel.ariaLabel = lookOf(tools).name || tools.say("label")
+    dock.look(lookOf(tools).avatar, tools.accent())
     content.replaceChildren(...next.nodes)
     if (hadFocus) content.querySelector<HTMLElement>("h2")?.focus()
     tools.localize(content, [dock.element, panel, status, alert])
@@ -123,6 +129,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
       if (next.name === "connecting" && state.name !== "connecting") screens?.reset()
       state = next
       draw()
+      screens?.attention?.show(state)
     },
     redraw: () => {
       screen = undefined
@@ -142,6 +149,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
     check,
     close: () => {
       checking?.close()
+      screens?.attention?.close()
       window.clearInterval(ticking)
       dock.close()
     },

@@ -5,11 +5,13 @@
 
 import type { VoiceAgentOptions } from "../client/options.ts"
 import type { VoiceAgentState } from "../client/state.ts"
+import { windowIcon } from "../screens/icons.ts"
 import { partsOf, type Screen, type Tools } from "../screens/parts.ts"
 import type { createScreens as Screens } from "../screens/screens.ts"
 import type { openVisit as OpenVisit } from "../visit/visit.ts"
+import { withStrings } from "../words/more-strings.ts"
 import { createConsent } from "./consent.ts"
-import { withExtraStrings } from "./extra-say.ts"
+import { extraStrings } from "./extra-strings.ts"
 import css from "./extras.css?inline"
 import { createOffer, handoffScreen, isShared, share, takeFromAddress } from "./handoff.ts"
 import { linkOf, readLink } from "./handoff-link.ts"
@@ -115,7 +117,7 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   }
 
   const createScreens = (given: Tools): ReturnType<typeof Screens> => {
-    const tools = withExtraStrings(given)
+    const tools = withStrings(given, extraStrings)
     const base = screens.createScreens(tools)
     return {
       ...base,
@@ -129,7 +131,7 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
           return handoffScreen(tools)
         const screen = base.create(name)
         if (screen === undefined) return undefined
-        if (name === "waiting") return { ...screen, nodes: [...screen.nodes, ...whileWaiting(tools)] }
+        if (name === "waiting") screen.rows?.prepend(...whileWaiting(tools))
         return name === "ended" ? afterCall(screen, tools) : screen
       },
       announcement: (next, before) =>
@@ -154,7 +156,7 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
       })
     }
     if (has("picture-in-picture") && canFloat()) {
-      floatButton = button("float.open", openWindow, "plain")
+      floatButton = button("float.open", openWindow, "way", windowIcon())
       floatButton.hidden = floats
       nodes.push(floatButton)
     }
@@ -163,22 +165,21 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
         if (ticket !== undefined) share(ticket)
         return linkOf(location.href, ticket ?? "", key)
       }
-      nodes.push(createOffer(tools, link))
+      nodes.push(...createOffer(tools, link))
     }
     return nodes
   }
 
   const afterCall = (screen: Screen, tools: Tools): Screen => {
-    const [heading, body, ...rest] = screen.nodes
     const lasted = state.name === "ended" ? state.lasted : undefined
-    const top = [heading, body].filter((node) => node !== undefined)
+    // below what is said of the call: its picture, title, text and length
+    const [top, others] = [screen.nodes.slice(0, 4), screen.nodes.slice(4)]
     if (!has("rating") || lasted === undefined) return screen
     const rate = createRating(tools, rating, (stars) => {
       rating = stars
       element.dispatchEvent(new CustomEvent("rating", { detail: { rating: stars, lasted } }))
     })
-    const [length, ...others] = rest
-    return { ...screen, nodes: [...top, ...(length === undefined ? [] : [length]), rate, ...others] }
+    return { ...screen, nodes: [...top, rate, ...others] }
   }
 
   return { visit: { openVisit }, screens: { createScreens } }

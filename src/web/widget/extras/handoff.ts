@@ -3,8 +3,9 @@
  * has the place: the ticket is its only credential.
  */
 import { h, setText } from "../screens/dom.ts"
-import { copyIcon } from "../screens/icons.ts"
+import { copyIcon, devicesIcon, phoneIcon } from "../screens/icons.ts"
 import { nothing, partsOf, type Screen, type Tools } from "../screens/parts.ts"
+import { drawQrCode } from "./draw-qr-code.ts"
 import { readLink } from "./handoff-link.ts"
 
 /** The ticket in the page's address, if it is for this widget; it is removed from the address. */
@@ -35,8 +36,8 @@ export const isShared = (ticket: string): boolean => {
   }
 }
 
-/** A button that shows the link, with another one that copies it. `link` is called when the visitor opens it. */
-export const createOffer = (tools: Tools, link: () => string): HTMLElement => {
+/** A button, and below it the link as a code and as text, with a button that copies it. `link` is called when the visitor opens it. */
+export const createOffer = (tools: Tools, link: () => string): ReadonlyArray<HTMLElement> => {
   const { say } = tools
   const { button } = partsOf(tools)
   const field = document.createElement("input")
@@ -52,7 +53,8 @@ export const createOffer = (tools: Tools, link: () => string): HTMLElement => {
   copy.prepend(copyIcon())
   copy.hidden = !("clipboard" in navigator)
   setText(done, "")
-  const shown = h("div", { class: "handoff" }, h("p", { class: "small" }, say("handoff.text")), field, copy, done)
+  const code = h("div", { class: "code" })
+  const shown = h("div", { class: "handoff" }, code, h("p", { class: "small" }, say("handoff.text")), field, copy, done)
   shown.hidden = true
   const open = button(
     "handoff.offer",
@@ -61,23 +63,26 @@ export const createOffer = (tools: Tools, link: () => string): HTMLElement => {
       open.ariaExpanded = String(!shown.hidden)
       if (shown.hidden) return
       field.value = link()
+      code.replaceChildren(...[drawQrCode(field.value, say("handoff.offer"))].filter((each) => each !== undefined))
       field.focus()
     },
-    "plain",
+    "way",
+    devicesIcon(),
   )
   open.ariaExpanded = "false"
-  return h("div", {}, open, shown)
+  return [open, shown]
 }
 
 /** The first screen of a page that was opened with such a link. */
 export const handoffScreen = (tools: Tools): Screen => {
-  const { actions, button, text, title } = partsOf(tools)
+  const { actions, button, picture, text, title } = partsOf(tools)
   const { say } = tools
   return {
     nodes: [
+      picture(devicesIcon()),
       title(say("handoff.title")),
       text(say("handoff.take")),
-      actions(button("handoff.title", "begin", "primary")),
+      actions(button("handoff.title", "begin", "primary", phoneIcon())),
       text(say("idle.hint"), "small"),
     ],
     update: nothing,

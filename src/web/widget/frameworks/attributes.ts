@@ -13,10 +13,17 @@ export interface VoiceAgentAttributes {
   ring?: "off" | undefined
   audio?: string | undefined
   theme?: "light" | "dark" | undefined
+  "agent-name"?: string | undefined
+  heading?: string | undefined
+  accent?: string | undefined
+  avatar?: string | undefined
+  size?: "small" | "medium" | "large" | undefined
   languages?: string | undefined
   worklet?: string | undefined
   mode?: "floating" | undefined
-  corner?: "bottom-right" | "bottom-left" | "top-right" | "top-left" | undefined
+  corner?: `${"bottom" | "top"}-${"right" | "left" | "center"}` | undefined
+  launcher?: "pill" | "round" | undefined
+  "one-tap"?: boolean | undefined
   "push-to-talk"?: boolean | undefined
   "text-input"?: "on" | "off" | undefined
   captions?: "off" | undefined

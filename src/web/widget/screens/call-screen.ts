@@ -1,12 +1,13 @@
-/** The screen of a call: the orb and the levels, the transcript with a text field, and the buttons. */
+/** The screen of a call: the orb and the levels, the transcript with a text field, and the buttons, which are always there. */
 
 import { clock } from "../words/first-words.ts"
 import { silenceWarning, troubleOf } from "../words/visit-words.ts"
+import { devicePicker } from "./devices.ts"
 import { h, setText } from "./dom.ts"
-import { captionsIcon, hangUpIcon, microphoneIcon } from "./icons.ts"
+import { captionsIcon, hangUpIcon, microphoneIcon, sendIcon } from "./icons.ts"
 import { createMeter } from "./meter.ts"
-import { createOrb } from "./orb.ts"
-import { partsOf, type Screen, type Tools } from "./parts.ts"
+import { createOrbLevels } from "./orb-levels.ts"
+import { lookOf, partsOf, type Screen, type Tools } from "./parts.ts"
 import { createTalkButton } from "./talk-button.ts"
 import type { Transcript } from "./transcript.ts"
 
@@ -24,30 +25,33 @@ export interface CallSettings {
 
 export const callScreen = (tools: Tools, transcript: Transcript, settings: CallSettings): Screen => {
   const { say } = tools
-  const { actions, button, text, title } = partsOf(tools)
+  const { actions, button, orb: newOrb, text, title } = partsOf(tools)
   const timer = h("p", { class: "timer", role: "timer" })
-  const notice = text("", "notice")
-  const warning = text("", "silence")
+  const notice = text("", "notice warning")
+  const warning = text("", "warning silence")
   const mood = text("", "mood")
-  const orb = createOrb()
-  const muting = tools.pushToTalk() ? createTalkButton(tools) : button("in-call.mute", "mute")
-  if (!tools.pushToTalk()) muting.prepend(microphoneIcon())
-  const hangUp = button("in-call.hang-up", "leave", "strong")
-  hangUp.prepend(hangUpIcon())
+  const orb = newOrb("live")
+  const levels = createOrbLevels(orb)
+  const talk = tools.pushToTalk() ? createTalkButton(tools) : undefined
+  const muting = talk ?? button("in-call.mute", "mute", "mute", microphoneIcon())
+  const picker = devicePicker(tools)
+  const hangUp = button("in-call.hang-up", "leave", "hang-up", hangUpIcon())
   const captions = button(
-    "in-call.captions",
+    "",
     () => {
       settings.captions = !settings.captions
       showCaptions()
     },
     "captions",
+    captionsIcon(),
   )
-  captions.replaceChildren(captionsIcon())
   captions.ariaLabel = say("in-call.captions")
   captions.title = captions.ariaLabel
-  const [said, heard] = [createMeter(say("in-call.you")), createMeter(say("in-call.agent"))]
+  const agent = lookOf(tools).name
+  const [said, heard] = [createMeter(say("in-call.you")), createMeter(agent || say("in-call.agent"))]
   const field = writing(tools, transcript)
   const again = button("try-again", "retry")
+  const microphone = h("span", { class: "split" }, muting, picker)
   let muted = false
   let spoke = 0
   /** whether nothing has come from the agent for too long, since the call began */
@@ -56,7 +60,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   const showMood = (): void => {
     // with a notice nobody listens: the line is dead, or the microphone is gone
     const now = muted || !notice.hidden ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
-    orb.mood(now)
+    levels.mood(now)
     setText(mood, notice.hidden ? say(`in-call.${quiet && now === "listening" ? "quiet" : now}`) : "")
   }
   const showCaptions = (): void => {
@@ -65,20 +69,28 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   }
   return {
     nodes: [
-      h("div", { class: "row" }, title(say("in-call.title")), timer),
-      h("div", { class: "stage" }, orb.element, mood, captions),
-      // the orb shows them to those who see
-      h("div", { class: "unseen" }, said.element, heard.element),
-      notice,
-      warning,
-      again,
-      transcript.element,
-      h("div", { class: "foot" }, field, actions(hangUp, muting)),
+      h("div", { class: "bar" }, title(agent || say("in-call.title")), timer, captions),
+      h(
+        "div",
+        { class: "body" },
+        h("div", { class: "stage" }, orb, mood),
+        // the orb shows them to those who see
+        h("div", { class: "unseen" }, said.element, heard.element),
+        notice,
+        warning,
+        again,
+        transcript.element,
+      ),
+      h("div", { class: "foot" }, field, actions(microphone, hangUp)),
     ],
     update: (state) => {
       if (state.name !== "in-call") return
       muted = state.muted
-      muting.ariaPressed = String(tools.pushToTalk() ? !muted : muted)
+      if (talk === undefined) {
+        muting.lastChild?.replaceWith(say(muted ? "in-call.unmute" : "in-call.mute"))
+        muting.classList.toggle("off", muted)
+      } else talk.ariaPressed = String(!muted)
+      microphone.hidden = state.writing === true
       field.hidden = !state.takesText
       const trouble = troubleOf(state)
       setText(notice, trouble && say(trouble))
@@ -99,7 +111,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       said.show(level.said)
       heard.show(level.heard)
       if (level.heard > VOICE) spoke = performance.now()
-      orb.level(level)
+      levels.level(level)
     },
   }
 }
@@ -113,7 +125,8 @@ const writing = ({ say, send }: Tools, transcript: Transcript): HTMLElement => {
   field.ariaLabel = field.placeholder
   field.autocomplete = "off"
   field.enterKeyHint = "send"
-  const form = h("form", { class: "writing" }, field, h("button", { part: "button" }, say("in-call.send")))
+  const name = say("in-call.send")
+  const form = h("form", { class: "writing" }, field, h("button", { part: "button", "aria-label": name }, sendIcon()))
   form.addEventListener("submit", (event) => {
     event.preventDefault()
     const text = field.value.trim()

@@ -7,7 +7,9 @@ import { loudness } from "../audio/format.ts"
 import { chooseMicrophone, NoSound, openMicrophone } from "../audio/microphone.ts"
 import type { MicrophoneProblem } from "../client/state.ts"
 import { noMicrophone } from "../words/first-words.ts"
+import { fillDevices } from "./devices.ts"
 import { h, setText } from "./dom.ts"
+import { microphoneIcon } from "./icons.ts"
 import { createMeter } from "./meter.ts"
 import { nothing, partsOf, type Screen, type Tools } from "./parts.ts"
 
@@ -26,7 +28,7 @@ const SILENT_AFTER = 6_000
 
 export const checkScreen = (tools: Tools): CheckScreen => {
   const { say } = tools
-  const { actions, button, text, title } = partsOf(tools)
+  const { actions, button, picture, text, title } = partsOf(tools)
   const devices = document.createElement("select")
   const label = h("span", { class: "small" })
   const picker = h("label", { class: "field", hidden: true }, label, devices)
@@ -47,16 +49,8 @@ export const checkScreen = (tools: Tools): CheckScreen => {
   }
 
   const showDevices = async (current: string | undefined): Promise<void> => {
-    const found = await navigator.mediaDevices.enumerateDevices()
-    const inputs = found.filter(({ kind }) => kind === "audioinput")
-    devices.replaceChildren(
-      ...inputs.map(({ deviceId, label }, index) => {
-        const option = h("option", { value: deviceId }, label || say("check.number", { n: index + 1 }))
-        option.toggleAttribute("selected", deviceId === current)
-        return option
-      }),
-    )
-    picker.hidden = inputs.length === 0
+    await fillDevices(devices, current, say)
+    picker.hidden = devices.length === 0
   }
 
   const listen = async (): Promise<void> => {
@@ -115,6 +109,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
       setText(label, say("check.device"))
       meter.element.ariaLabel = say("check.level")
       return [
+        picture(microphoneIcon()),
         title(say("check.title")),
         picker,
         h("div", { class: "hearing" }, meter.element, verdict),

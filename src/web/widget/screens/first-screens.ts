@@ -3,26 +3,29 @@
 import type { VoiceAgentState } from "../client/state.ts"
 import * as words from "../words/first-words.ts"
 import { h, setText } from "./dom.ts"
-import { nothing, partsOf, type Screen, type Tools } from "./parts.ts"
+import { chatIcon, microphoneIcon, offlineIcon, phoneIcon } from "./icons.ts"
+import { lookOf, nothing, partsOf, type Screen, type Tools } from "./parts.ts"
 
 /** Undefined for a state that only a loaded visit has. */
 export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): Screen | undefined => {
   const { say } = tools
-  const { actions, button, text, title } = partsOf(tools)
+  const { actions, button, orb, picture, text, title } = partsOf(tools)
   switch (name) {
     case "idle": {
       const notice = text("", "notice")
+      const { heading, name: agent, writes } = lookOf(tools)
       return {
         nodes: [
-          h(
-            "div",
-            { class: "hello" },
-            h("span", { class: "mark", "aria-hidden": "true" }),
-            h("div", {}, title(say("idle.title")), text(say("idle.text"))),
-          ),
+          orb("calm"),
+          ...(heading !== "" && agent !== "" ? [text(agent, "small")] : []),
+          title(heading || agent || say("idle.title")),
+          text(say("idle.text")),
           notice,
           h("slot"),
-          actions(button("idle.begin", "begin", "primary")),
+          actions(
+            button("idle.begin", "begin", "primary", phoneIcon()),
+            ...(writes ? [button("idle.write", "write", "", chatIcon())] : []),
+          ),
           text(say("idle.hint"), "small"),
           ...(tools.checks() ? [button("check.begin", () => tools.check(true), "plain")] : []),
         ],
@@ -35,10 +38,10 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
     case "checking-microphone":
       return {
         nodes: [
+          picture(microphoneIcon()),
           title(say("microphone.title")),
           text(say("microphone.text")),
-          h("div", { class: "track indeterminate" }),
-          actions(button("cancel", "leave")),
+          actions(button("cancel", "leave", "quiet")),
         ],
         update: nothing,
         tick: nothing,
@@ -46,7 +49,12 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
     case "no-microphone": {
       const [heading, body] = [title(), text()]
       return {
-        nodes: [heading, body, actions(button("try-again", "begin", "primary"), button("cancel", "leave"))],
+        nodes: [
+          picture(microphoneIcon(), "off"),
+          heading,
+          body,
+          actions(button("try-again", "begin", "primary"), button("cancel", "leave", "quiet")),
+        ],
         update: (state) => {
           if (state.name !== name) return
           const [what, why] = words.noMicrophone(state, say)
@@ -60,9 +68,10 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
       const body = text()
       return {
         nodes: [
+          picture(offlineIcon()),
           title(say("offline.title")),
           body,
-          actions(button("offline.retry", "retry", "primary"), button("cancel", "leave")),
+          actions(button("offline.retry", "retry", "primary"), button("cancel", "leave", "quiet")),
         ],
         update: nothing,
         tick: (state, now) => {

@@ -11,10 +11,15 @@ export const offerRows = ({ say, take }: Tools) => {
     const { kind, label, target } = offer
     const row =
       kind === "campaign"
-        ? h("button", { type: "button", part: "button offer" }, label)
+        ? h("button", { type: "button", class: "way", part: "button offer" }, label)
         : h(
             "a",
-            { href: target, part: "offer", ...(kind === "link" ? { target: "_blank", rel: "noreferrer" } : {}) },
+            {
+              href: target,
+              class: "way",
+              part: "offer",
+              ...(kind === "link" ? { target: "_blank", rel: "noreferrer" } : {}),
+            },
             label,
           )
     row.addEventListener("click", () => take(offer))

@@ -4,16 +4,31 @@
  */
 
 import type { VoiceAgentState } from "../client/state.ts"
-import { hours } from "../words/durations.ts"
+import { type Attention, createAttention } from "../waiting/attention.ts"
+import { soon } from "../words/durations.ts"
 import { clock, countdown, ended, notice as noticeOf } from "../words/first-words.ts"
+import { withStrings } from "../words/more-strings.ts"
 import type { Say } from "../words/strings.ts"
+import { visitStrings } from "../words/visit-strings.ts"
 import * as words from "../words/visit-words.ts"
 import { type CallSettings, callScreen } from "./call-screen.ts"
 import { type CheckScreen, checkScreen } from "./check-screen.ts"
 import { h, setText } from "./dom.ts"
-import { copyIcon } from "./icons.ts"
+import {
+  againIcon,
+  alertIcon,
+  blockedIcon,
+  clockIcon,
+  copyIcon,
+  devicesIcon,
+  hangUpIcon,
+  moonIcon,
+  peopleIcon,
+  personIcon,
+  phoneIcon,
+} from "./icons.ts"
 import { offerRows } from "./offer-rows.ts"
-import { nothing, type Parts, partsOf, type Screen, type Tools } from "./parts.ts"
+import { lookOf, nothing, type Parts, partsOf, type Screen, type Tools } from "./parts.ts"
 import css from "./screens.css?inline"
 import { createTranscript, type Transcript, type Turn } from "./transcript.ts"
 import { waitingScreen } from "./waiting-screen.ts"
@@ -31,22 +46,28 @@ export interface Screens {
   /** The announcement of a state that followed `before`; undefined if there is nothing to announce. */
   readonly announcement: (state: VoiceAgentState, before: VoiceAgentState) => string | undefined
   readonly turn: (turn: Turn) => void
+  /** Alerts the caller; absent in a part that is older than this widget. */
+  readonly attention?: Attention | undefined
   /** Lets the visitor try the microphone. */
   readonly check: () => CheckScreen
 }
 
-export const createScreens = (tools: Tools): Screens => {
+export const createScreens = (given: Tools): Screens => {
+  const tools = withStrings(given, visitStrings)
   /** What was said in the call, kept after it until the next one. */
-  let transcript = createTranscript(tools.say)
+  const newTranscript = (): Transcript => createTranscript(tools.say, () => lookOf(tools).name)
+  let transcript = newTranscript()
   const settings: CallSettings = { captions: tools.captions() }
+  const attention = tools.alerts && createAttention(tools.say, tools.alerts)
   return {
     css,
+    attention,
     reset: () => {
-      transcript = createTranscript(tools.say)
+      transcript = newTranscript()
     },
     create: (name) => {
       transcript.translate()
-      return createScreen(name, tools, transcript, settings)
+      return createScreen(name, tools, transcript, settings, attention)
     },
     announcement: (state, before) => words.announcement(state, before, tools.say, tools.language(), tools.pushToTalk()),
     turn: (turn) => transcript.add(turn),
@@ -54,15 +75,35 @@ export const createScreens = (tools: Tools): Screens => {
   }
 }
 
+/** What the end of a visit is about, and the text of the button below it. */
+const endOf = (reason: string): readonly [picture: () => SVGElement, next: string] => {
+  if (/^(lost|unreached|no-sound)$/.test(reason)) return [alertIcon, "try-again"]
+  if (/^(missed|abandoned|unknown|removed)$/.test(reason)) return [clockIcon, "ended.join"]
+  if (reason === "closed") return [moonIcon, "ended.join"]
+  return [reason === "elsewhere" ? devicesIcon : hangUpIcon, "ended.again"]
+}
+
+/** The pictures of refusals, by code. */
+const REFUSALS: Readonly<Record<string, () => SVGElement>> = {
+  blocked: blockedIcon,
+  rate_limited: clockIcon,
+  queue_full: peopleIcon,
+  closed: moonIcon,
+  draining: againIcon,
+  identity_required: personIcon,
+  identity_refused: personIcon,
+}
+
 const createScreen = (
   name: VoiceAgentState["name"],
   tools: Tools,
   transcript: Transcript,
   settings: CallSettings,
+  attention: Attention | undefined,
 ): Screen | undefined => {
   const { say } = tools
   const parts = partsOf(tools)
-  const { actions, button, text, title } = parts
+  const { actions, button, orb, picture, text, title } = parts
   const messages = transcript.element
   messages.ariaLabel = say("in-call.messages")
 
@@ -70,7 +111,7 @@ const createScreen = (
     case "connecting": {
       const heading = title()
       return {
-        nodes: [heading, h("div", { class: "track indeterminate" }), actions(button("cancel", "leave"))],
+        nodes: [orb("small calm"), heading, actions(button("cancel", "leave", "quiet"))],
         update: (state) => {
           if (state.name === name) setText(heading, say(`connecting.${state.to}`))
         },
@@ -78,21 +119,24 @@ const createScreen = (
       }
     }
     case "waiting":
-      return waitingScreen(tools, parts)
+      return waitingScreen(tools, parts, attention)
     case "your-turn": {
-      const start = button("your-turn.start", "start", "primary")
+      const start = button("your-turn.start", "start", "primary", phoneIcon())
       const bar = h("div", { class: "track" })
-      const [body, notice] = [h("p", { class: "text", role: "timer" }), text("", "notice")]
+      const [body, notice] = [h("p", { class: "text", role: "timer" }), text("", "notice warning")]
       return {
         nodes: [
-          h("div", { class: "turn" }, title(say("your-turn.title")), body, bar),
+          orb("turn"),
+          title(say("your-turn.title")),
+          body,
+          bar,
           notice,
           actions(start, button("your-turn.leave", "leave", "quiet")),
         ],
         update: (state) => {
           if (state.name !== name) return
           setText(notice, noticeOf(state.notice, say))
-          setText(start, say(state.starting ? "your-turn.starting" : "your-turn.start"))
+          start.lastChild?.replaceWith(say(state.starting ? "your-turn.starting" : "your-turn.start"))
           start.ariaDisabled = String(state.starting)
         },
         tick: (state, now) => {
@@ -112,10 +156,16 @@ const createScreen = (
       const [heading, body, lasted] = [title(), text(), text("", "small")]
       const copy = copying(transcript, parts, say)
       const kept = h("div", { class: "kept" }, messages, copy)
+      const sign = picture(alertIcon())
+      const again = button("ended.again", "begin", "primary")
       return {
-        nodes: [heading, body, lasted, actions(button("ended.again", "begin", "primary")), kept],
+        nodes: [sign, heading, body, lasted, actions(again), kept],
         update: (state) => {
           if (state.name !== name) return
+          const [icon, next] = endOf(state.reason)
+          sign.replaceChildren(icon())
+          sign.classList.toggle("bad", icon === alertIcon)
+          setText(again, say(next))
           const [what, why] = ended(state, say)
           setText(heading, what)
           setText(body, why)
@@ -134,10 +184,13 @@ const createScreen = (
       const [heading, body, when, issues] = [title(), text(), text("", "small"), h("ul", { class: "issues" })]
       const again = button("try-again", "begin", "primary")
       const offers = offerRows(tools)
+      const sign = picture(alertIcon())
       return {
-        nodes: [heading, body, issues, when, actions(again), offers.element],
+        nodes: [sign, heading, body, issues, when, actions(again), offers.element],
         update: (state) => {
           if (state.name !== name) return
+          sign.replaceChildren((REFUSALS[state.code] ?? alertIcon)())
+          sign.classList.toggle("bad", REFUSALS[state.code] === undefined)
           offers.show(state.offers)
           const [what, why] = words.refused(state, say, tools.language(), Date.now())
           setText(heading, what)
@@ -156,7 +209,7 @@ const createScreen = (
             if (state.retryAt !== undefined && left < -later) tools.act("leave")
             return
           }
-          const time = left > 3_600_000 ? hours(left / 3_600_000, tools.language()) : countdown(left)
+          const time = soon(left, tools.language())
           const retry = left > 0 ? say("refused.retry-in", { time }) : say("refused.retry-now")
           setText(when, state.retryAt === undefined ? "" : retry)
           again.ariaDisabled = String(left > 0)

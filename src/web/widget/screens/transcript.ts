@@ -3,6 +3,19 @@
 import type { Say } from "../words/strings.ts"
 import { h } from "./dom.ts"
 
+/** An address of the web in a text, without the signs of the sentence round it. */
+const ADDRESS = /(https?:\/\/[^\s<>"“”«»]*[^\s<>"“”«».,;:!?)\]}'’])/
+
+/** A text whose addresses can be followed; nothing else of it means anything. */
+const linked = (text: string): ReadonlyArray<Node | string> =>
+  text
+    .split(ADDRESS)
+    .map((part, index) =>
+      index % 2 === 1 && URL.canParse(part)
+        ? h("a", { href: part, target: "_blank", rel: "noopener noreferrer" }, part)
+        : part,
+    )
+
 export type Role = "agent" | "caller"
 
 /** One side's words, as the platform sends them or the caller writes them. */
@@ -27,7 +40,8 @@ export interface Transcript {
 /** Maximum turns of a call that stay on the page. */
 const MAX_TURNS = 200
 
-export const createTranscript = (say: Say): Transcript => {
+/** @param agent the agent’s name; empty if it has none */
+export const createTranscript = (say: Say, agent: () => string): Transcript => {
   const list = h("ol")
   const element = h(
     "div",
@@ -35,7 +49,7 @@ export const createTranscript = (say: Say): Transcript => {
     list,
   )
   let turns: ReadonlyArray<Turn> = []
-  const name = (role: Role): string => say(role === "agent" ? "in-call.agent" : "in-call.you")
+  const name = (role: Role): string => (role === "agent" ? agent() || say("in-call.agent") : say("in-call.you"))
   return {
     element,
     add: (turn) => {
@@ -43,7 +57,7 @@ export const createTranscript = (say: Say): Transcript => {
       element.hidden = false
       const { scrollHeight } = element
       const speaker = h("span", { class: "speaker" }, name(turn.role))
-      list.append(h("li", { class: turn.role }, speaker, h("p", { dir: "auto" }, turn.text)))
+      list.append(h("li", { class: turn.role }, speaker, h("p", { dir: "auto" }, ...linked(turn.text))))
       // It is scrolled from its end. A visitor who has scrolled back to read stays there.
       if (element.scrollTop < 0) element.scrollTop -= element.scrollHeight - scrollHeight
       while (list.children.length > MAX_TURNS) list.firstElementChild?.remove()

@@ -1,50 +1,84 @@
-/** The screen of a caller who waits: the place, the queue as a row of marks, and the expected wait. */
+/** The screen of a caller who waits: the place, the queue as a row of marks, the expected wait, and other ways to wait. */
 
+import type { Attention } from "../waiting/attention.ts"
 import { notice as noticeOf } from "../words/first-words.ts"
 import * as words from "../words/visit-words.ts"
 import { h, setText } from "./dom.ts"
+import { alertIcon, bellIcon, microphoneIcon, moonIcon, pauseIcon } from "./icons.ts"
 import { offerRows } from "./offer-rows.ts"
 import type { Parts, Screen, Tools } from "./parts.ts"
 
 /** Maximum callers drawn in the queue; the others are shown as a number. */
 const MAX_DRAWN = 10
 
-export const waitingScreen = (tools: Tools, { actions, button, text, title }: Parts): Screen => {
-  const { check, checks, language, notifying, say } = tools
+/** Shows a new text, which comes from below while the old one goes: what is read does not jump. */
+const change = (element: HTMLElement, text: string): void => {
+  const isNew = element.textContent !== text
+  const hadText = element.textContent !== ""
+  setText(element, text)
+  if (!isNew || !hadText || matchMedia("(prefers-reduced-motion: reduce)").matches) return
+  element.animate([{ opacity: 0, transform: "translateY(6px)" }, {}], { duration: 160, easing: "ease-out" })
+}
+
+export const waitingScreen = (
+  tools: Tools,
+  { actions, button, orb: newOrb, picture, text, title }: Parts,
+  attention: Attention | undefined,
+): Screen => {
+  const { check, checks, language, say } = tools
   const offers = offerRows(tools)
+  const orb = newOrb("small calm")
+  const sign = picture(pauseIcon())
   const place = h("p", { class: "place" })
   const line = h("ol", { class: "line", "aria-hidden": "true" })
-  const [ahead, estimate] = [h("span"), h("span")]
-  const [notice, link, notified] = [text("", "notice"), text("", "small link"), text("", "small")]
-  const notify = button("waiting.notify", "notify")
+  const [ahead, estimate] = [h("span"), h("span", { class: "estimate" })]
+  const [notice, link, notified] = [text("", "notice warning"), text("", "small link"), text("", "small")]
+  const hint = text(say("waiting.hint"), "small")
+  const notify = button("waiting.notify", () => void attention?.ask().then(offer), "way", bellIcon())
+  const offer = (): void => {
+    notify.hidden = attention?.notifying() !== "ask"
+    setText(notified, attention?.notifying() === "yes" ? say("waiting.notified") : "")
+  }
+  const rows = h("div", { class: "ways" }, notify)
+  if (checks()) rows.append(button("check.begin", () => check(true), "way", microphoneIcon()))
   return {
+    rows,
     nodes: [
+      orb,
+      sign,
       title(say("waiting.title")),
-      h("div", { class: "row" }, place, link),
-      line,
+      h("div", { class: "standing" }, place, line),
       h("p", { class: "text" }, ahead, " ", estimate),
       notice,
-      actions(button("waiting.leave", "leave"), notify),
-      notified,
-      offers.element,
+      link,
       h("slot", { name: "waiting" }),
-      text(say("waiting.hint"), "small"),
-      ...(checks() ? [button("check.begin", () => check(true), "plain")] : []),
+      offers.element,
+      rows,
+      notified,
+      hint,
+      actions(button("waiting.leave", "leave", "quiet")),
     ],
     update: (state) => {
       if (state.name !== "waiting") return
-      setText(place, new Intl.NumberFormat(language()).format(state.place.position))
+      const { disrupted, paused, pausedUntil, position, queueLength = 0 } = state.place
+      change(place, new Intl.NumberFormat(language()).format(position))
       setText(ahead, words.ahead(state.place, say))
       offers.show(state.place.offers)
       setText(link, say(state.link ? "waiting.live" : "waiting.link-lost"))
       link.classList.toggle("live", state.link)
+      link.hidden = paused && state.link
       setText(notice, noticeOf(state.notice, say))
-      notify.hidden = notifying() !== "ask"
-      setText(notified, notifying() === "yes" ? say("waiting.notified") : "")
-      line.replaceChildren(...marks(state.place.position, Math.max(state.place.position, state.place.queueLength ?? 0)))
+      offer()
+      line.replaceChildren(...marks(position, Math.max(position, queueLength)))
+      // while nobody is called, nothing is about to happen
+      orb.hidden = paused || disrupted
+      sign.hidden = !orb.hidden
+      sign.className = `picture ${paused ? "" : "bad"}`
+      sign.replaceChildren((paused ? (pausedUntil === undefined ? pauseIcon : moonIcon) : alertIcon)())
+      hint.hidden = paused
     },
     tick: (state, now) => {
-      if (state.name === "waiting") setText(estimate, words.estimate(state.place, say, language(), now))
+      if (state.name === "waiting") change(estimate, words.estimate(state.place, say, language(), now))
     },
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { Equipment } from "../audio/equipment.ts"
-import { NoSound } from "../audio/microphone.ts"
+import { chooseMicrophone, NoSound } from "../audio/microphone.ts"
 import type { Call } from "../call/call.ts"
 import { type CallOwner, connectCall, type InCall } from "../call/session-call.ts"
 import { storageKeyOf, type VoiceAgentOptions } from "../client/options.ts"
@@ -30,6 +30,8 @@ export interface Visit {
   /** Takes the call, when it is the caller's turn. */
   readonly start: () => Promise<void>
   readonly setMuted: (muted: boolean) => void
+  /** Takes another microphone, now or when one is opened. */
+  readonly useMicrophone: (deviceId: string) => void
   /** False if it cannot be sent now. */
   readonly send: (text: string) => boolean
   readonly retry: () => void
@@ -212,7 +214,7 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
       retrying(async () => {
         await visitor.extras?.agreed()
         if (isOver()) return
-        show({ name: "checking-microphone" })
+        if (!options.writing) show({ name: "checking-microphone" })
         await equipment.open()
         const taken = visitor.extras?.takes()
         if (isOver()) return
@@ -233,6 +235,10 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
       equipment.setMuted(muted)
       call?.setMuted?.(muted)
       changeCall({ muted })
+    },
+    useMicrophone: (deviceId) => {
+      chooseMicrophone(deviceId)
+      void equipment.change()
     },
     send: (text) => {
       if (state.name !== "in-call" || !state.takesText || !state.link) return false

@@ -5,25 +5,25 @@
 
 import type { VoiceAgentState } from "../client/state.ts"
 import type { Say } from "../words/strings.ts"
-import { createRing } from "./ring.ts"
+import type { Ring } from "./ring.ts"
 
 export interface Attention {
   readonly show: (state: VoiceAgentState) => void
   readonly notifying: () => "ask" | "yes" | "no"
   /** Asks whether notifications are allowed; call it from a tap. */
   readonly ask: () => Promise<void>
-  /** Releases the audio output. */
+  /** Takes back what it shows. */
   readonly close: () => void
 }
 
 export interface AttentionOptions {
   /** whether the page enables notifications */
   readonly notifies: () => boolean
-  readonly rings: () => boolean
+  /** undefined while the page wants none */
+  readonly ring: () => Ring | undefined
 }
 
-export const createAttention = (say: Say, { notifies, rings }: AttentionOptions): Attention => {
-  const ring = createRing()
+export const createAttention = (say: Say, { notifies, ring }: AttentionOptions): Attention => {
   let state: VoiceAgentState | undefined
   /** the page's own title, while there is text before it */
   let before: string | undefined
@@ -66,12 +66,10 @@ export const createAttention = (say: Say, { notifies, rings }: AttentionOptions)
       if (state === undefined) document.addEventListener("visibilitychange", name)
       state = next
       name()
-      // the visitor has just tapped to begin
-      if (state.name === "checking-microphone" && rings()) ring.unlock()
       if (called) notify()
       else if (state.name !== "your-turn") release()
-      if (state.name === "your-turn" && !state.starting && rings()) ring.start()
-      else ring.stop()
+      if (state.name === "your-turn" && !state.starting) ring()?.start()
+      else ring()?.stop()
     },
     notifying: () => {
       if (!notifies() || !("Notification" in window)) return "no"
@@ -85,7 +83,7 @@ export const createAttention = (say: Say, { notifies, rings }: AttentionOptions)
       entitle(undefined)
       document.removeEventListener("visibilitychange", name)
       state = undefined
-      ring.close()
+      ring()?.stop()
     },
   }
   return attention

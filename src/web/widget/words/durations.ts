@@ -3,8 +3,14 @@
 const inUnit = (unit: string, language: string): Intl.NumberFormat =>
   new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })
 
-/** A number of hours: `3 hours`. */
-export const hours = (count: number, language: string): string => inUnit("hour", language).format(Math.round(count))
+/** A time that passes (ms), rounded up, as people say it: `40 seconds`, `13 minutes`, `3 hours`. */
+export const soon = (millis: number, language: string): string => {
+  const seconds = Math.ceil(Math.max(0, millis) / 1_000)
+  if (seconds < 60) return inUnit("second", language).format(seconds)
+  const minutes = Math.ceil(seconds / 60)
+  if (minutes < 90) return inUnit("minute", language).format(minutes)
+  return inUnit("hour", language).format(Math.round(minutes / 60))
+}
 
 /** An estimated wait is an average: it is shown as a range of this share below and above it. */
 export const TOLERANCE = 0.25

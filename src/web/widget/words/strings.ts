@@ -1,17 +1,20 @@
 /**
- * The widget's texts, in English; `languages/*.json` has them in other languages. A page can replace each of them; `{n}`, `{time}` and
+ * The widget's first texts, in English, and those of the launcher; `visit-strings.ts` has the others, which come with the screens of a
+ * visit, and `languages/*.json` has all of them in other languages. A page can replace each of them; `{n}`, `{time}` and
  * the like are filled in. A text that depends on a number may have one form for each plural category (`one`, `few`, … and `other`) of
  * the widget's language.
  */
 import type { extraStrings } from "../extras/extra-strings.ts"
 import type { Language } from "../languages/languages.ts"
 import { fill, isText, type Text } from "./fill.ts"
+import type { visitStrings } from "./visit-strings.ts"
 
 export const defaultStrings = {
   label: "Voice agent",
   "idle.title": "Talk to us",
-  "idle.text": "Talk to our voice agent right here in your browser.",
-  "idle.begin": "Start talking",
+  "idle.text": "Our voice agent answers right here in your browser.",
+  "idle.begin": "Start a call",
+  "idle.write": "Write instead",
   "idle.hint": "Your browser will ask to use your microphone.",
   "microphone.title": "Allow the microphone",
   "microphone.text": "Choose Allow in your browser. Take your time – you haven’t joined the queue yet.",
@@ -38,7 +41,6 @@ export const defaultStrings = {
   "waiting.overdue": "This is taking longer than usual. You’ll keep your place.",
   "waiting.paused": "The queue is paused. You’ll keep your place.",
   "waiting.closed": "Closed until {time}. You’ll keep your place.",
-  "waiting.no-estimate": "We don’t have an estimated wait yet.",
   "waiting.disrupted": "The voice agent is temporarily unavailable. You’ll keep your place.",
   "waiting.live": "Live",
   "waiting.link-lost": "Connection lost. Reconnecting – we’ll hold your place for a little while.",
@@ -53,49 +55,18 @@ export const defaultStrings = {
   "your-turn.starting": "Starting",
   "your-turn.leave": "Leave",
   "your-turn.notification": "An agent is ready. Come back to start your call.",
-  "in-call.title": "In call",
-  "in-call.you": "You",
-  "in-call.agent": "Agent",
-  "in-call.mute": "Mute",
-  "in-call.muted": "Muted",
-  "in-call.hang-up": "Hang up",
-  "in-call.messages": "Messages",
-  "in-call.link-lost": "Your connection is down. The call will continue if it comes back soon.",
-  "in-call.agent-lost": "The agent’s service isn’t answering. The call will continue if it comes back soon.",
-  "in-call.no-audio": "The audio has stopped. Tap the page to turn it on again.",
-  "in-call.no-microphone": "Your microphone was disconnected or muted. The agent can’t hear you.",
-  "in-call.silent": "Nobody has spoken for a while. Say something to stay – the call ends in {time}.",
-  "in-call.quiet": "We haven’t heard from the agent yet.",
-  "ended.again": "Talk again",
-  "ended.lasted": "The call lasted {time}.",
   "ended.hung-up.title": "Call ended",
-  "ended.hung-up": "You hung up.",
   "ended.remote.title": "Call ended",
-  "ended.remote": "The agent ended the call.",
   "ended.lost.title": "The call dropped",
-  "ended.lost": "The connection between you and the agent broke. Please call again.",
   "ended.unreached.title": "The call didn’t connect",
-  "ended.unreached": "We couldn’t reach the agent. Please try again.",
   "ended.interrupted.title": "Your call was interrupted",
-  "ended.interrupted": "Reloading or leaving the page ends the call.",
   "ended.no-sound.title": "The audio isn’t working",
-  "ended.no-sound": "Your browser couldn’t play or record audio.",
   "ended.missed.title": "You missed your turn",
-  "ended.missed": "You didn’t start the call in time, so we moved on to the next caller.",
   "ended.abandoned.title": "Your place has expired",
-  "ended.abandoned": "We had no contact with this page for too long.",
   "ended.unknown.title": "Your place has expired",
-  "ended.unknown": "Please join the queue again.",
   "ended.elsewhere.title": "Open elsewhere",
-  "ended.elsewhere": "You’re continuing in another window or device.",
   "ended.other.title": "You’ve been disconnected",
-  "ended.other": "You can start another call.",
-  "ended.removed": "You were removed from the queue.",
-  "ended.reclaimed": "The call reached its time limit.",
-  "ended.silent": "The call ended because nobody spoke.",
-  "ended.stopped": "The operator ended the call.",
   "ended.closed.title": "We’re closed",
-  "ended.closed": "We closed before it was your turn.",
   "refused.blocked.title": "Calls aren’t available on this network",
   "refused.rate_limited.title": "Too many calls for now",
   "refused.queue_full.title": "The queue is full",
@@ -114,6 +85,8 @@ export const defaultStrings = {
   "refused.closed.title": "We’re closed",
   "refused.closed.until": "Closed until {time}",
   "refused.closed": "We’re not taking calls right now.",
+  "refused.draining.title": "One moment",
+  "refused.draining": "The service is restarting. Please try again in a moment.",
   "refused.field": "This value isn’t accepted.",
   "refused.retry-in": "You can try again in {time}.",
   "refused.retry-now": "You can try again now.",
@@ -132,9 +105,6 @@ export const defaultStrings = {
   "announce.place": "You’re number {n} in the queue.",
   "announce.your-turn": "It’s your turn. Start the call now.",
   "announce.offline": "No connection. Trying again automatically.",
-  "announce.in-call": "You’re in the call.",
-  "announce.unmuted": "Microphone on",
-  "announce.link-back": "The connection is back.",
   "floating.idle": "Talk to us",
   "floating.connecting": "Connecting",
   "floating.waiting": "Number {n} in the queue",
@@ -142,31 +112,16 @@ export const defaultStrings = {
   "floating.in-call": "In call {time}",
   "floating.offline": "No connection",
   "floating.minimize": "Minimize",
-  "in-call.listening": "Listening",
-  "in-call.speaking": "Speaking",
-  "in-call.captions": "Captions",
-  "in-call.hold": "Hold to talk",
-  "in-call.write": "Write a message",
-  "in-call.send": "Send",
   "refused.page_not_allowed": "Calls aren’t available on this page right now.",
   "refused.unknown_campaign": "Calls aren’t available on this page right now.",
   "refused.region_not_allowed": "Calls aren’t available on this page right now.",
   "check.begin": "Check your microphone",
-  "check.title": "Check your microphone",
-  "check.device": "Microphone",
-  "check.number": "Microphone {n}",
-  "check.level": "Microphone level",
-  "check.speak": "Say something.",
-  "check.heard": "We hear you.",
-  "check.silent": "We can’t hear you yet. Try another microphone.",
-  "check.done": "Done",
-  "ended.copy": "Copy transcript",
   "ended.copied": "Copied",
   "ended.not-copied": "Couldn’t copy",
   language: "Language",
 } as const satisfies Readonly<Record<string, Text>>
 
-export type StringKey = keyof typeof defaultStrings | keyof typeof extraStrings
+export type StringKey = keyof typeof defaultStrings | keyof typeof visitStrings | keyof typeof extraStrings
 
 /** Replacements; also of texts of the gate, by code: `refused.{code}`, `refused.{code}.title`, `notice.{code}`. */
 export type Strings = { readonly [Key in StringKey]?: Text } & {

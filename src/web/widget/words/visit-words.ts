@@ -40,7 +40,7 @@ export const hindrance = (
 export const estimate = (place: Place, say: Say, language: string, now: number): string => {
   const hindered = hindrance(place, say, language, now)
   if (hindered !== "") return hindered
-  if (place.estimatedWait === undefined) return say("waiting.no-estimate")
+  if (place.estimatedWait === undefined) return ""
   const left = place.estimatedWait - (now - place.asOf) / 1_000
   if (left <= 0) return say("waiting.overdue")
   return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: range(left, language) })

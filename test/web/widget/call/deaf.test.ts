@@ -53,7 +53,7 @@ const openPage = async (script = ""): Promise<Page> => {
 /** A call in which the caller is heard. */
 const talk = async (script = ""): Promise<Page> => {
   const tab = await openPage(script)
-  await click(tab, "Start talking")
+  await click(tab, "Start a call")
   await screen(tab, "In call")
   await speaks(tab)
   return tab
@@ -73,7 +73,7 @@ const isFree = (): Promise<void> => eventually("the slot is free", () => widget.
 describe("a microphone whose rate the audio context does not take, as in Firefox", () => {
   it("is captured by a context of a rate that fits", async () => {
     const tab = await openPage("window.kept.refuses = ({ sampleRate }) => sampleRate !== 16_000")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await speaks(tab)
     await click(tab, "Hang up")
@@ -82,7 +82,7 @@ describe("a microphone whose rate the audio context does not take, as in Firefox
 
   it("takes no slot where there is none, and the visitor is told", async () => {
     const tab = await openPage("window.kept.refuses = () => true")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Audio isn’t available on this page")
     expect(widget.rig.webhooks).toEqual([])
     await tab.evaluate("window.kept.refuses = undefined")
@@ -150,7 +150,7 @@ describe("a call whose audio the browser stops", () => {
       await screen(tab, "The audio isn’t working")
       await check(tab, "deaf-ended")
       await isFree()
-      await click(tab, "Talk again")
+      await click(tab, "Try again")
       await screen(tab, "In call")
       await speaks(tab)
     })
@@ -174,7 +174,7 @@ describe("a call whose microphone is lost", () => {
     )
     await noNotice(tab)
     expect(await tab.evaluate<boolean>("window.kept.tracks.at(-1).enabled")).toBe(false)
-    await click(tab, "Mute")
+    await click(tab, "Unmute")
     await speaks(tab)
   })
 
@@ -208,7 +208,7 @@ describe("a call whose microphone is lost", () => {
     await widget.visitor.context.addInitScript(KEEP)
     const tab = await widget.open()
     await tab.evaluate(`document.querySelector("voice-agent").setAttribute("text-input", "off")`)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await tab.evaluate(`window.kept.microphone = false; ${UNPLUG}`)
     await see(tab, /^Your microphone was disconnected or muted/)
@@ -260,7 +260,7 @@ describe("a gate that answers with an error", () => {
       const tab = await openPage()
       await widget.visitor.context.route("**/api/session/request", (route) => route.fulfill({ status: 500, body }))
       await tab.evaluate(`document.querySelector("voice-agent").lang = "${language}"`)
-      await click(tab, language === "en" ? "Start talking" : "Gespräch starten")
+      await click(tab, language === "en" ? "Start a call" : "Gespräch starten")
       await screen(tab, title)
       await see(tab, text)
     })

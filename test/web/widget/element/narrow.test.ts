@@ -39,7 +39,7 @@ describe("the widget in a narrow column", () => {
       const styles = `voice-agent { width: ${width}px }`
       const tab = await open("<voice-agent rating text-input></voice-agent>", { styles })
       await look(tab, `${width}-idle`)
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "In call")
       await tab.locator("voice-agent .messages li").first().waitFor()
       await look(tab, `${width}-call`)
@@ -63,7 +63,7 @@ describe("the floating widget in a low window", () => {
       const tab = await open('<voice-agent mode="floating" open text-input></voice-agent>', {
         browsing: { viewport: { width, height } },
       })
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "In call")
       await tab.locator("voice-agent .messages li").first().waitFor()
       if (shots !== undefined) await tab.screenshot({ path: `${shots}/low-${width}-${height}.png` })

@@ -11,7 +11,7 @@ describe("a small window", () => {
   it("shows the place and starts the call at the turn, and closes with it", async () => {
     const tab = await open("<voice-agent picture-in-picture></voice-agent>")
     const hangUp = await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     await check(tab, "waiting-float")
     const [small] = await Promise.all([tab.context().waitForEvent("page"), click(tab, "Keep in a small window")])
@@ -35,7 +35,7 @@ describe("a small window", () => {
   it("opens once at a double click, and its button comes back in another language", async () => {
     const tab = await open("<voice-agent picture-in-picture></voice-agent>")
     await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     await tab.evaluate(`
       window.opened = 0
@@ -54,7 +54,7 @@ describe("a small window", () => {
   it("has the language and the direction of the widget, also when they change, and leaves the choice of languages to the page", async () => {
     const tab = await open('<voice-agent picture-in-picture languages="en de ar"></voice-agent>')
     const hangUp = await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     const choice = tab.getByRole("combobox", { name: "Language" })
     await choice.selectOption("ar")
@@ -87,7 +87,7 @@ describe("a small window", () => {
     const tab = await open("<voice-agent picture-in-picture></voice-agent>")
     await tab.evaluate("delete window.documentPictureInPicture")
     await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     await see(tab, /^Keep this tab open/)
     expect(await tab.getByRole("button", { name: "Keep in a small window" }).count()).toBe(0)

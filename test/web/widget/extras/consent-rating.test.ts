@@ -28,7 +28,7 @@ describe("consent", () => {
       window.asked = 0
       const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
       navigator.mediaDevices.getUserMedia = (wanted) => (window.asked++, ask(wanted))`)
-    await tabTo(tab, "Start talking")
+    await tabTo(tab, "Start a call")
     await tab.keyboard.press("Enter")
     await screen(tab, "Before we start")
     await focusOn(tab, "Before we start")
@@ -38,7 +38,7 @@ describe("consent", () => {
     await check(tab, "consent")
     await click(tab, "Cancel")
     await screen(tab, "Talk to us")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Before we start")
     expect(seen).toEqual([])
     expect(await tab.evaluate("window.asked")).toBe(0)
@@ -59,7 +59,7 @@ describe("consent", () => {
     const tab = await open(`<voice-agent ${CONSENT} consent-remember mode="floating"></voice-agent>`)
     const again = async (title: string): Promise<void> => {
       await click(tab, "Talk to us")
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, title)
     }
     await again("Before we start")
@@ -95,7 +95,7 @@ describe("the rating", () => {
     await tab.evaluate(`
       window.ratings = []
       document.querySelector("voice-agent").addEventListener("rating", ({ detail }) => window.ratings.push(detail))`)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await check(tab, "in-call")
     await tab.evaluate(`
@@ -136,7 +136,7 @@ describe("the rating", () => {
 
   it("is not asked where there was no call, or the page does not want it", async () => {
     const tab = await open("<voice-agent></voice-agent>")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await click(tab, "Hang up")
     await screen(tab, "Call ended")

@@ -29,13 +29,14 @@ describe("continuing on another device", () => {
       browsing: { permissions: ["microphone", "clipboard-read", "clipboard-write"] },
     })
     const hangUp = await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     const link = await offered(tab)
     await click(tab, "Copy link")
     await see(tab, "Copied")
     expect(await tab.evaluate("navigator.clipboard.readText()")).toBe(link)
     expect(link.startsWith(`${tab.url()}#voicegate=`)).toBe(true)
+    await tab.getByRole("img", { name: "Continue on another device" }).waitFor()
     await check(tab, "handoff")
     await elsewhere(link, async (other) => {
       await screen(other, "Continue here")
@@ -49,7 +50,7 @@ describe("continuing on another device", () => {
       await place(other, 1)
       // both wait at the same place
       const behind = await widget.open()
-      await click(behind, "Start talking")
+      await click(behind, "Start a call")
       await place(behind, 2)
       hangUp()
       await screen(other, "Your turn")
@@ -72,7 +73,7 @@ describe("continuing on another device", () => {
   it("lets exactly one start when both have the turn and start at once", async () => {
     const tab = await open("<voice-agent handoff></voice-agent>")
     const hangUp = await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     const link = await offered(tab)
     hangUp()
@@ -102,7 +103,7 @@ describe("continuing on another device", () => {
   it("is known to a page that was loaded again since: it takes no call that the other device started, and ends none", async () => {
     const tab = await open("<voice-agent handoff auto-start></voice-agent>")
     const hangUp = await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     const link = await offered(tab)
     await tab.reload()
@@ -126,7 +127,7 @@ describe("continuing on another device", () => {
   it("is offered by a page that is open already when its tab opens the link: before a call, after one, and not during one", async () => {
     const tab = await open("<voice-agent handoff></voice-agent>")
     const hangUp = await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     const link = await offered(tab)
     const page = tab.url()
@@ -173,7 +174,7 @@ describe("continuing on another device", () => {
   it("says so when the place has expired, and takes a new one", async () => {
     const tab = await open("<voice-agent handoff></voice-agent>")
     await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await place(tab, 1)
     const link = await offered(tab)
     await click(tab, "Leave the queue")

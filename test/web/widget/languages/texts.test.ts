@@ -9,8 +9,9 @@ import { extraStrings } from "../../../../src/web/widget/extras/extra-strings.ts
 import { match, NAMES } from "../../../../src/web/widget/languages/languages.ts"
 import type { Text } from "../../../../src/web/widget/words/fill.ts"
 import { createSay, defaultStrings } from "../../../../src/web/widget/words/strings.ts"
+import { visitStrings } from "../../../../src/web/widget/words/visit-strings.ts"
 
-const allStrings = { ...defaultStrings, ...extraStrings }
+const allStrings = { ...defaultStrings, ...visitStrings, ...extraStrings }
 
 const directory = new URL("../../../../src/web/widget/languages/", import.meta.url)
 const files = readdirSync(directory).flatMap((file) => /^(.+)\.json$/.exec(file)?.[1] ?? [])

@@ -28,18 +28,18 @@ describe("the widget", () => {
     const vpn = new URL("../../../fixtures/ip/vpn.txt", import.meta.url).pathname
     const settings = { IpIntel: { Lists: { Vpn: [vpn] } } }
     const tab = await begin({ settings }, { extraHTTPHeaders: { "x-forwarded-for": "8.8.8.8" } })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Calls aren’t available on this network")
   })
 
   it("tells a caller who is rate limited when to try again", async () => {
     const tab = await begin({ settings: { Security: { RateLimitHourly: 1 } } })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "In call")
     await click(tab, "Hang up")
     await click(tab, "Talk again")
     await screen(tab, "Too many calls for now")
-    await see(tab, /^You can try again in (59:\d\d|60 minutes|1:00:00|1 hour)\.$/)
+    await see(tab, /^You can try again in (59|60) minutes\.$/)
     await tab.getByRole("button", { name: "Try again" }).and(tab.locator("[aria-disabled=true]")).waitFor()
   })
 
@@ -56,7 +56,7 @@ describe("the widget", () => {
           })
         : route.continue(),
     )
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await see(tab, "You’ve reached your limit of calls for now.")
     await see(tab, "You can try again now.")
     await click(tab, "Try again")
@@ -66,7 +66,7 @@ describe("the widget", () => {
   it("lists what was wrong with a request, as text and not as markup", async () => {
     const tab = await begin()
     await tab.evaluate('document.querySelector("voice-agent").setAttribute("client-identifier", "<b>mars</b>")')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "This call isn’t available")
     await see(tab, /^clientIdentifier: /)
     expect(await tab.locator("voice-agent b").count()).toBe(0)
@@ -89,17 +89,17 @@ describe("the widget", () => {
   it("says that the queue is full", async () => {
     const tab = await begin({ settings: { Queue: { MaxLength: 1 } } })
     await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Your place in the queue")
     const other = await widget.visitor.open(widget.rig.url)
-    await click(other, "Start talking")
+    await click(other, "Start a call")
     await screen(other, "The queue is full")
   })
 
   it("retries automatically while the gate does not answer, and at once on a tap", async () => {
     const tab = await begin()
     widget.rig.gateLine.set("cut")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "No connection")
     widget.rig.gateLine.set("open")
     await screen(tab, "In call")
@@ -122,7 +122,7 @@ describe("the widget", () => {
         window.wanted = wanted
         return denials-- > 0 ? Promise.reject(new DOMException("denied", "NotAllowedError")) : ask(wanted)
       }`)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Your microphone is blocked")
     expect(requests.count).toBe(0)
     expect(await tab.evaluate("window.wanted.audio")).toMatchObject({
@@ -143,7 +143,7 @@ describe("the widget", () => {
     })
     await tab.reload()
     const requests = counting(tab)
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Audio isn’t available on this page")
     expect(requests.count).toBe(0)
     // Chromium reports the violated policy
@@ -154,7 +154,7 @@ describe("the widget", () => {
     const tab = await begin()
     const requests = counting(tab)
     await tab.evaluate("navigator.mediaDevices.getUserMedia = () => new Promise(() => {})")
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Allow the microphone")
     await click(tab, "Cancel")
     await screen(tab, "Talk to us")
@@ -166,7 +166,7 @@ describe("the widget", () => {
     const requests = counting(tab)
     // as with a security policy that allows neither the gate nor blob:
     await tab.evaluate('AudioWorklet.prototype.addModule = () => Promise.reject(new DOMException("no", "AbortError"))')
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Audio isn’t available on this page")
     expect(requests.count).toBe(0)
   })
@@ -178,7 +178,7 @@ describe("the widget", () => {
       await click(tab, "Cancel")
       await route.fulfill({ response })
     })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Talk to us")
     await eventually("the slot is free again", () => widget.rig.webhooks.length === 1)
     const hangUp = await widget.rig.hold()
@@ -188,7 +188,7 @@ describe("the widget", () => {
   it("releases its place and the microphone when it is removed from the page", async () => {
     const tab = await begin()
     await widget.rig.hold()
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "Your place in the queue")
     const deletion = tab.waitForResponse((response) => response.request().method() === "DELETE")
     await tab.evaluate('document.querySelector("voice-agent").remove()')
@@ -200,7 +200,7 @@ describe("the widget", () => {
     await tab.evaluate(
       'navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("none", "NotFoundError"))',
     )
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await screen(tab, "No microphone found")
     await tab.getByLabel("Use a test tone instead of the microphone").check()
     await click(tab, "Try again")

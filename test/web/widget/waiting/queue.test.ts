@@ -10,7 +10,7 @@ const widget = useWidget()
 /** A tab in a call, or waiting when the slots are taken. */
 const talk = async (shows: "In call" | "Your place in the queue"): Promise<Page> => {
   const tab = await widget.open()
-  await click(tab, "Start talking")
+  await click(tab, "Start a call")
   await screen(tab, shows)
   return tab
 }
@@ -156,7 +156,7 @@ describe("the queue", () => {
     hangUp()
     await screen(second, "Your turn")
     await screen(second, "You missed your turn")
-    await click(second, "Talk again")
+    await click(second, "Join again")
     await screen(second, "In call")
   })
 
@@ -179,7 +179,8 @@ describe("the queue", () => {
     const second = await talk("Your place in the queue")
     const third = await talk("Your place in the queue")
     await place(third, 2)
-    await see(third, "We don’t have an estimated wait yet.")
+    // nothing is said of a wait that is not known
+    expect(await third.locator("voice-agent .estimate").textContent()).toBe("")
     hangUp()
     await screen(second, "Your turn")
     await second.evaluate(`
@@ -297,7 +298,7 @@ describe("the queue", () => {
           socket.send(String(text).replace(/"estimatedWaitSeconds":null/, '"estimatedWaitSeconds":600')),
         )
     })
-    await click(tab, "Start talking")
+    await click(tab, "Start a call")
     await see(tab, "Estimated wait: 7–13 minutes.")
     await tab.clock.runFor("05:00")
     await see(tab, "Estimated wait: 3–7 minutes.")

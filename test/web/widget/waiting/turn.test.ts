@@ -10,7 +10,7 @@ const widget = useWidget()
 /** A tab that waits, because the slots are taken. */
 const waiting = async (): Promise<Page> => {
   const tab = await widget.open()
-  await click(tab, "Start talking")
+  await click(tab, "Start a call")
   await screen(tab, "Your place in the queue")
   return tab
 }
@@ -30,7 +30,7 @@ describe("a caller's turn", () => {
         OscillatorNode.prototype.start = function (...args) { window.chimes++; start.apply(this, args) }
         document.querySelector("voice-agent").setAttribute("ring", "${ring}")`)
       const chimes = () => tab.evaluate<number>("window.chimes")
-      await click(tab, "Start talking")
+      await click(tab, "Start a call")
       await screen(tab, "Your place in the queue")
       expect(await chimes()).toBe(0)
       hangUp()
@@ -52,7 +52,7 @@ describe("a caller's turn", () => {
     const second = await waiting()
     await second.evaluate('document.querySelector("voice-agent").setAttribute("auto-start", "")')
     await click(second, "Leave the queue")
-    await click(second, "Start talking")
+    await click(second, "Start a call")
     await place(second, 1)
     hangUp()
     await screen(second, "In call")

@@ -20,8 +20,10 @@ const CORNERS = [
   { value: "", label: "Bottom corner, follows the reading direction" },
   { value: "bottom-right", label: "Bottom right" },
   { value: "bottom-left", label: "Bottom left" },
+  { value: "bottom-center", label: "Bottom center" },
   { value: "top-right", label: "Top right" },
   { value: "top-left", label: "Top left" },
+  { value: "top-center", label: "Top center" },
 ] as const
 
 const THEMES = [

@@ -11,7 +11,7 @@ export interface EmbedInput {
   /** empty for the inline form */
   readonly mode: "" | "floating"
   /** of the floating form */
-  readonly corner: "" | "bottom-right" | "bottom-left" | "top-right" | "top-left"
+  readonly corner: "" | `${"bottom" | "top"}-${"right" | "left" | "center"}`
   readonly theme: "" | "light" | "dark"
   /** a language tag; empty for the page's language */
   readonly lang: string
