@@ -76,10 +76,7 @@ export const appendTicketEvent = (s: Step, type: EventType, id: string, ticket: 
   appendEvent(s, { ...more, type, ticket: ticketHashOf(id), first: ticket.event })
 }
 
-/**
- * The entry of an accepted ticket in `events`.
- * @lazy
- */
+/** The entry of an accepted ticket in `events`. */
 export const acceptedEntry = (s: Step, id: string, seq: number, about: string, caller: string): string => {
   const accepted: StoredEvent = {
     type: "call.accepted",
