@@ -96,6 +96,14 @@ export interface Swept extends Omit<SweptAnswer, "junk" | "owed" | "quarantined"
   readonly quarantined: { readonly count: number; readonly at: number; readonly key: string }
 }
 
+/** The time limit of one call. Times in ms since 1970, of the store's clock. */
+export interface CallLimit {
+  /** when the call ends */
+  readonly endsAt: number
+  /** when it has ended at the latest, where its vendor ends it without the gate; absent where the gate ends it */
+  readonly heldUntil?: number | undefined
+}
+
 type Served = Extract<ClearedAnswer, { readonly _tag: "served" }>
 
 export type Cleared =
@@ -124,6 +132,8 @@ export class FifoQueue extends Context.Service<
         readonly data: Readonly<Record<string, string>>
         /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
         readonly offerMillis?: number | undefined
+        /** the time limit of this call; absent where it has none of its own. A host's own queue may ignore it. */
+        readonly limit?: CallLimit | undefined
       },
     ) => Stepping<Binding>
     /**
@@ -254,6 +264,16 @@ export class FifoQueue extends Context.Service<
       claimMillis: number,
       silenceMillis?: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * Running calls with a time limit of their own (`CallLimit`): warns the pages of those that end soon, and answers with the data bound to each
+     * session that is to be ended at the platform now, claimed as those of `dueEnds`. `ends`: the platform can be asked to end a call. `nextAt`
+     * is when the next thing is due (ms since 1970), undefined when there is no such call. In a queue without it, no call has such a limit.
+     */
+    readonly dueLengths?: (
+      at: CampaignContext,
+      claimMillis: number,
+      ends: boolean,
+    ) => Stepping<{ readonly sessions: ReadonlyArray<string>; readonly nextAt: number | undefined }>
     /**
      * The page of a running call reports how long nobody has spoken (ms), 0 when somebody speaks. With a limit (ms), a silent call ends
      * at the answer's `endsAt`; `ends`: a gate can end it (`dueEnds`). In a queue without `silence`, no call ends because of it.

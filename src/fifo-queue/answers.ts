@@ -59,8 +59,16 @@ export const Waiting = Struct({
 })
 export type Waiting = typeof Waiting.Type
 
-/** `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks. */
-const Live = Struct({ _tag: Literal("live"), data: Text, silentUntil: optionalKey(Finite) })
+/**
+ * `data` was stored when the session was bound. `silentUntil`: when a silent call ends unless somebody speaks. `endsAt`: when a call ends that
+ * has a time limit of its own.
+ */
+const Live = Struct({
+  _tag: Literal("live"),
+  data: Text,
+  silentUntil: optionalKey(Finite),
+  endsAt: optionalKey(Finite),
+})
 export const Ended = Struct({ _tag: Literal("ended"), state: EndState })
 export type Ended = typeof Ended.Type
 export type LiveOrEnded = typeof Live.Type | Ended
@@ -254,6 +262,10 @@ export type Repaired = typeof Repaired.Type
 
 export const Sessions = Struct({ sessions: optionalKey(List(Text)) })
 export type Sessions = typeof Sessions.Type
+
+/** What was bound to each session to end now, as JSON; and when the next thing is due of a call with a time limit of its own. */
+export const DueLengths = Struct({ sessions: optionalKey(List(Text)), nextAt: optionalKey(Finite) })
+export type DueLengths = typeof DueLengths.Type
 
 export const Speech = Literals(["live", "unknown"])
 export type Speech = typeof Speech.Type

@@ -10,6 +10,10 @@ export const DOUBT_MILLIS: number = 5 * 60_000
 /** The longest backoff after a refusal of the key's request rate, whatever the platform asks for. */
 export const LIMITED_LONGEST_MILLIS = 5_000
 
+/** How long before the time limit of a call its page is warned for the first and for the last time. */
+export const FIRST_WARNING_MILLIS = 60_000
+export const LAST_WARNING_MILLIS = 10_000
+
 export const MAX_WITHDRAWN_PER_STEP = 200
 /** The most tickets that a gate holds that one step lists. */
 export const MAX_HELD_PER_STEP = 500

@@ -278,7 +278,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           }),
         )
       },
-      bind: (at, id, lease, { data, ids, offerMillis }) =>
+      bind: (at, id, lease, { data, ids, limit, offerMillis }) =>
         step(
           rules.bind,
           at,
@@ -288,6 +288,8 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
             data: JSON.stringify({ ...data, s: ids }),
             sessions: ids,
             ...(offerMillis === undefined ? {} : { offerMillis }),
+            ...(limit === undefined || offerMillis !== undefined ? {} : { endsAt: limit.endsAt }),
+            ...(limit?.heldUntil === undefined ? {} : { heldUntil: limit.heldUntil }),
           },
           identity,
         ),
@@ -389,6 +391,13 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
             ({ sessions = [] }) => sessions,
           ),
           ({ result }) => result,
+        ),
+      dueLengths: (at, claimMillis, ends) =>
+        step(
+          rules.dueLengths,
+          at,
+          { claimMillis, ...(ends ? { ends: true as const } : {}) },
+          ({ nextAt, sessions = [] }) => ({ sessions, nextAt }),
         ),
       speech: (at, sessions, heard) => step(rules.reportSpeech, at, { sessions, ...heard }, identity),
       silence: (at, id, silentMillis, limit) =>

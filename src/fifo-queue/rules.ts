@@ -17,6 +17,7 @@ import { fail } from "./rules/fail.ts"
 import { gateGone, reportOutage } from "./rules/gate-reports.ts"
 import { heartbeat } from "./rules/heartbeat.ts"
 import { leave } from "./rules/leave.ts"
+import { dueLengths } from "./rules/lengths.ts"
 import { offer } from "./rules/offer.ts"
 import { act } from "./rules/operator/act.ts"
 import { auditLog } from "./rules/operator/audit-log.ts"
@@ -60,6 +61,7 @@ export const rules = {
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
   audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.Sessions)),
   dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.Sessions)),
+  dueLengths: ruleOf("queue.dueLengths", runQueue(dueLengths), stepAnswer(answers.DueLengths)),
   findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.Sessions)),
   noteOpening: ruleOf("queue.noteOpening", runQueue(noteOpening), stepAnswer(Text)),
   reportSpeech: ruleOf("queue.speech", runQueue(reportSpeech), stepAnswer(answers.Speech)),

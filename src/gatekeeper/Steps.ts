@@ -3,6 +3,7 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { CampaignContext, StepResult } from "../fifo-queue/step.ts"
+import { DEFAULT_PLATFORM } from "../platform-api/vendors.ts"
 import type { Settlement } from "../protocol/settlements.ts"
 import type { Signal } from "../protocol/signals.ts"
 import { eventOf, inSignalSpan } from "../push-channel/layer.ts"
@@ -62,14 +63,48 @@ export const layer: Layer.Layer<
         Effect.catch(() => Effect.void),
       )
 
+    /** vendors of which the log has said that they end calls late */
+    const late = new Set<string>()
+    const noteOverrun = (campaign: string, seconds: number): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const vendor = campaigns.find(campaign)?.Platform ?? DEFAULT_PLATFORM
+        const isKnown = late.has(vendor)
+        late.add(vendor)
+        return Effect.andThen(
+          Metric.update(metrics.overrun.of(campaign), seconds),
+          isKnown
+            ? Effect.void
+            : Effect.annotateLogs(
+                Effect.logWarning(
+                  `A call has run ${Math.ceil(seconds)} s beyond its time limit, as far as the gate knows: ${vendor} did not end it, or said so ` +
+                    "late. More such calls are counted by voicegate_call_overrun_seconds_total and not logged.",
+                ),
+                { campaign },
+              ),
+        )
+      })
+
     /** Counts and logs a call or an end. The step's own gate does, so that each is counted once, whichever gate has the connection. */
-    const note = (campaign: string, { kind, ticket }: Signal): Effect.Effect<void> =>
-      Effect.andThen(
-        Metric.update(kind._tag === "called" ? metrics.called.of(campaign) : metrics.over(campaign, kind.state), 1),
-        kind._tag === "called"
-          ? log("ticket called", { campaign, ticket })
-          : log("ticket over", { campaign, ticket, state: kind.state }),
-      )
+    const note = (campaign: string, { kind, ticket }: Signal): Effect.Effect<void> => {
+      switch (kind._tag) {
+        case "called":
+          return Effect.andThen(
+            Metric.update(metrics.called.of(campaign), 1),
+            log("ticket called", { campaign, ticket }),
+          )
+        case "ended": {
+          const ended = Effect.andThen(
+            Metric.update(metrics.over(campaign, kind.state), 1),
+            log("ticket over", { campaign, ticket, state: kind.state }),
+          )
+          return kind.overrunMillis === undefined
+            ? ended
+            : Effect.andThen(ended, noteOverrun(campaign, kind.overrunMillis / 1000))
+        }
+        case "warning":
+          return Effect.void
+      }
+    }
 
     const send = (campaign: string, signal: Signal): Effect.Effect<void> =>
       Effect.andThen(note(campaign, signal), inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))))

@@ -99,6 +99,7 @@ const platform = Layer.effect(
       pageEnds,
       relay,
       reportsEnds,
+      shortestCallSeconds,
       startMillis,
       watch,
       webhook,
@@ -190,6 +191,7 @@ const platform = Layer.effect(
       ...(reportsEnds === undefined ? {} : { reportsEnds }),
       ...(lengthControl === undefined ? {} : { lengthControl }),
       ...(limitsCalls === undefined ? {} : { limitsCalls }),
+      ...(shortestCallSeconds === undefined ? {} : { shortestCallSeconds }),
       ...(startMillis === undefined ? {} : { startMillis }),
       verify: (campaign) =>
         inSpan(

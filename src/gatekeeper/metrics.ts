@@ -418,6 +418,14 @@ const unopenedTotal = Metric.counter("voicegate_unopened_total", {
 /** Sessions that this instance has found unopened. */
 export const unopened = campaignSeries((campaign) => Metric.withAttributes(unopenedTotal, { campaign }))
 
+const overrunSeconds = Metric.counter("voicegate_call_overrun_seconds_total", {
+  description: "Seconds that calls have run beyond their time limits, as far as the gate knows, by campaign",
+  incremental: true,
+})
+
+/** Of calls whose end this instance has recorded. */
+export const overrun = campaignSeries((campaign) => Metric.withAttributes(overrunSeconds, { campaign }))
+
 const TERMINAL_STATES = TicketState.literals.filter(isTerminal)
 
 /** Every series whose labels are known in advance, so that `/metrics` shows its zero from the first scrape. */
@@ -430,6 +438,7 @@ export const register = (campaigns: ReadonlyArray<string>): Effect.Effect<void> 
       called.of(name),
       started.of(name),
       unopened.of(name),
+      overrun.of(name),
       ...TERMINAL_STATES.map((state) => over(name, state)),
     ]),
     ...[...WEBHOOK_RESULTS, ...IGNORED_WEBHOOKS].map(webhooks),

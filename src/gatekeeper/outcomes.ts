@@ -1,5 +1,6 @@
 /** Creates the outcomes for a ticket, with their messages. Those for a request are in `../protocol/refusals.ts`. None carries a stack trace. */
 
+import { FIRST_WARNING_MILLIS } from "../fifo-queue/bounds.ts"
 import type { Place } from "../fifo-queue/FifoQueue.ts"
 import type { WebSession } from "../platform-api/model.ts"
 import { accessOf, type Credential } from "../protocol/credential.ts"
@@ -143,15 +144,31 @@ export const startedFrom = (
   uniqueRequestId: string,
   { sessionIds, ...session }: WebSession,
   limits: CallLimits,
+  endsAt?: number | undefined,
 ): Started => ({
   uniqueRequestId,
   ...accessOf(session),
   sessionId: sessionIds[0] ?? "",
   ...(limits?.SilenceSeconds === undefined ? {} : { silenceSeconds: limits.SilenceSeconds }),
+  ...(endsAt === undefined ? {} : { endsAt: isoTime(endsAt) }),
 })
 
-export const startedOf = (uniqueRequestId: string, data: string, limits: CallLimits): Started =>
-  startedFrom(uniqueRequestId, boundSessionOf(data), limits)
+/** What a live ticket's holder is told again. */
+export const startedOf = (
+  uniqueRequestId: string,
+  { data, endsAt }: { readonly data: string; readonly endsAt?: number },
+  limits: CallLimits,
+): Started => startedFrom(uniqueRequestId, boundSessionOf(data), limits, endsAt)
+
+/** The first of the reasons why a call is about to end; undefined while none holds. Times in ms since 1970. */
+export const warningIn = (
+  { endsAt, silentUntil }: { readonly endsAt?: number; readonly silentUntil?: number },
+  now: number,
+): Warning | undefined => {
+  const isNear = endsAt !== undefined && endsAt - now <= FIRST_WARNING_MILLIS
+  if (silentUntil !== undefined && !(isNear && endsAt < silentUntil)) return warningOf(silentUntil)
+  return isNear ? { reason: "length", endsAt: isoTime(endsAt) } : undefined
+}
 
 /** Why a call is about to end. `silentUntil`: when it ends unless somebody speaks (ms since 1970). */
 export const warningOf = (silentUntil: number): Warning => ({ reason: "silence", endsAt: isoTime(silentUntil) })

@@ -89,12 +89,24 @@ const callNext: ActionButton = {
   },
 }
 
+const endCalls: ActionButton = {
+  action: { type: "end_calls" },
+  label: "End all calls",
+  question: {
+    title: "End all calls of this campaign?",
+    text: "Every call that runs now ends at the platform, and its caller is told that the operator ended it. The slots go to the next callers: pause calls first if nobody should be called. A platform that can’t be asked to end calls keeps them.",
+    confirm: "End all calls",
+    danger: true,
+  },
+}
+
 /** A switch has the same name whatever it does now. */
 export const campaignButtons = (queue: Queue | undefined) =>
   ({
     callNext,
     pauseOrResume: queue?.paused === true ? resume : pause,
     drainOrReopen: queue?.draining === true ? reopen : drain,
+    endCalls,
   }) satisfies Readonly<Record<string, ActionButton>>
 
 export const waitingButtons = ({ seq, ticket }: WaitingTicket): ReadonlyArray<ActionButton> => [
@@ -163,6 +175,7 @@ export const actionWords: Readonly<Record<Action["type"], { readonly logged: str
   call: { logged: "Called next" },
   remove: { logged: "Removed" },
   end: { logged: "Ended" },
+  end_calls: { logged: "Ended all calls" },
 }
 
 export const reloadQuestion: Question = {
@@ -184,6 +197,10 @@ export const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: str
     ended: (ticket) => `Ended ${ticket}. The slot is free.`,
     freed: (ticket) => `The slot of ${ticket} is free. Its call may still be running at the platform.`,
     ending: (ticket) => `The platform hasn’t confirmed the end of ${ticket} yet. The slot is free within a minute.`,
+    ending_calls: (calls) =>
+      calls === "0" ? "No call runs." : `${calls} calls are being ended. Their slots are free within a minute.`,
+    cannot_end: (calls) =>
+      calls === "0" ? "No call runs." : `The platform can’t be asked to end calls. ${calls} calls run on.`,
     gone: () => "Nothing to do: it has already ended or changed.",
   }
 
@@ -203,11 +220,13 @@ export const loggedResults: Readonly<Record<string, string>> = {
   ending_live: "Asked the platform",
   ended_at_platform: "Ended at the platform",
   freed_live: "Freed, may still run at the platform",
+  ending_calls: "Asked the platform",
+  cannot_end: "Can’t be ended by the gate",
   gone: "Already gone",
 }
 
 /** The actions on a campaign that take no parameters. */
-export type CampaignAction = Exclude<Action["type"], "pause" | "remove" | "end">
+export type CampaignAction = Exclude<Action["type"], "pause" | "remove" | "end" | "end_calls">
 
 /** The commands of these actions, below `voicegate campaign`. */
 export const campaignCommands: Readonly<
@@ -235,8 +254,16 @@ export const commandTexts: Readonly<Record<ActionOutcome["result"], string>> = {
   freed: "The slot is free. The platform did not end the call, which may still run there.",
   ending:
     "The platform was asked to end the call and has not confirmed it. The gate asks again, and the slot is free within a minute at the latest.",
+  ending_calls: "The calls are being ended at the platform. Their slots are free within a minute at the latest.",
+  cannot_end: "The platform cannot be asked to end calls: they run on.",
   gone: "Nothing was done: the ticket has ended or changed, or the time of the pause has passed. Look at it again.",
 }
 
 /** With these, a command ends with exit code 1. */
-export const FAILED_RESULTS: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
+export const FAILED_RESULTS: ReadonlyArray<ActionOutcome["result"]> = [
+  "no_slot",
+  "nobody",
+  "more",
+  "cannot_end",
+  "gone",
+]

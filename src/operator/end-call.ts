@@ -18,6 +18,7 @@ import { endSession } from "../gatekeeper/calls/end-session.ts"
 import { ownNameOf } from "../gatekeeper/calls/stored-config.ts"
 import type { Internals } from "../gatekeeper/Internals.ts"
 import { boundSessionOf } from "../gatekeeper/outcomes.ts"
+import { lengthControl } from "../platform-api/layer.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
@@ -32,6 +33,35 @@ type End = Extract<Action, { readonly type: "end" }>
 
 /** Frees the slot of a lease, and ends its session. */
 export type EndCall = (campaign: Campaign, who: string, action: End) => Effect.Effect<ActionOutcome, StoreUnavailable>
+
+/** How many pages of running calls one request ends; the operator repeats it for more. */
+const MAX_PAGES = 1_000
+
+/** Ends all running calls of a campaign, each at the platform and by whichever gate finds it. `ticket` is how many that are. */
+export type EndCalls = (campaign: Campaign, who: string) => Effect.Effect<ActionOutcome, StoreUnavailable>
+
+export const makeEndCalls = ({
+  step,
+}: Pick<Internals["Service"], "step">): Effect.Effect<EndCalls, never, FifoQueue | PlatformApi> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const platform = yield* PlatformApi
+    return Effect.fnUntraced(function* (campaign, who) {
+      const ends = lengthControl(platform, campaign.name) === "endable" ? ({ ends: true } as const) : {}
+      let calls = 0
+      let page: Performed["next"]
+      let result: Performed["result"] = "ending_calls"
+      for (let pages = 0; pages < MAX_PAGES; pages++) {
+        const action = { type: "end_calls", ...ends, ...(page === undefined ? {} : { page }) } as const
+        const performed = yield* step(campaign, (at) => queue.operator.act(at, who, action))
+        calls += performed.calls ?? 0
+        result = performed.result
+        page = performed.next
+        if (page === undefined) break
+      }
+      return { result, ticket: String(calls) }
+    })
+  })
 
 export const makeEndCall = ({
   step,

@@ -22,7 +22,7 @@ import { Store } from "../store/Store.ts"
 import { instancesOf, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
-import { makeEndCall } from "./end-call.ts"
+import { makeEndCall, makeEndCalls } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { makeInstances } from "./instances.ts"
@@ -92,6 +92,7 @@ export const layer: Layer.Layer<
     const health = yield* makeHealth({ campaigns, verify })
     const takePage = makePageBudget()
     const endCall = yield* makeEndCall({ step })
+    const endCalls = yield* makeEndCalls({ step })
 
     if (Security.ConsoleToken.length > 0) yield* sendActivity(instances, instance)
 
@@ -139,14 +140,23 @@ export const layer: Layer.Layer<
       } satisfies View
     })
 
-    const perform = (campaign: Campaign, who: string, action: Exclude<Action, { readonly type: "end" }>) =>
+    const perform = (
+      campaign: Campaign,
+      who: string,
+      action: Exclude<Action, { readonly type: "end" | "end_calls" }>,
+    ) =>
       step(campaign, (at) => queue.act(at, who, action)).pipe(
         Effect.repeat({ times: ACTION_ATTEMPTS - 1, while: ({ result }) => result === "more" }),
         Effect.uninterruptible,
       )
 
+    const performed = (campaign: Campaign, who: string, action: Action) => {
+      if (action.type === "end") return endCall(campaign, who, action)
+      return action.type === "end_calls" ? endCalls(campaign, who) : perform(campaign, who, action)
+    }
+
     const act = (campaign: Campaign, who: string, action: Action): Effect.Effect<ActionOutcome, StoreUnavailable> =>
-      (action.type === "end" ? endCall(campaign, who, action) : perform(campaign, who, action)).pipe(
+      performed(campaign, who, action).pipe(
         Effect.tap(({ result, ticket }) =>
           Effect.logInfo(`Operator ${who}: ${action.type} ${ticket} in campaign ${campaign.name}: ${result}`),
         ),

@@ -46,6 +46,8 @@ export class PlatformApi extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
     /** Whether the platform ends a call at `Queue.MaxCallMinutes` by itself. Without it, the gate ends such calls. */
     readonly limitsCalls?: ((campaign: string) => boolean) | undefined
+    /** Where the platform's limit of a call cannot be shorter (s), which matters only where the gate cannot end it; undefined for none. */
+    readonly shortestCallSeconds?: ((campaign: string) => number | undefined) | undefined
     /** How long a start may take (ms), at most 25,000; 15,000 where it is undefined. */
     readonly startMillis?: ((campaign: string) => number | undefined) | undefined
     /** Whether the platform is set up to report the ends of the campaign's calls by webhooks that the gate accepts. Without it, it is not. */

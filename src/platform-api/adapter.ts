@@ -102,6 +102,8 @@ export interface Adapter {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** The vendor itself ends a call at the maximum length, so the gate does not. */
   readonly limitsCalls?: true
+  /** Where the vendor's limit of a call cannot be shorter (s): a shorter one is sent as this. */
+  readonly shortestCallSeconds?: number
   /** How long a start may take (ms), where the vendor is slower than `START_TIMEOUT_MILLIS` allows; at most `LONGEST_START_MILLIS`. */
   readonly startMillis?: number
   /**

@@ -38,6 +38,31 @@ const silenceFindings = ({ SilenceSeconds }: Campaign, control: LengthControl): 
         },
       ]
 
+/** What `check` and the start say where `MaxCallSeconds` is set and the gate cannot end a call at its limit. */
+const lengthFindings = (
+  { MaxCallSeconds, VendorEndsAfterMinutes }: Campaign,
+  control: LengthControl,
+  shortestSeconds: number,
+): ReadonlyArray<Finding> => {
+  if (MaxCallSeconds === undefined || control === "endable") return []
+  const found = (detail: string): ReadonlyArray<Finding> => [
+    { subject: "length of calls", state: "not_checked", detail },
+  ]
+  if (control === "bounded") {
+    return MaxCallSeconds >= shortestSeconds
+      ? []
+      : found(
+          `MaxCallSeconds is ${MaxCallSeconds}, and this platform takes no limit below ${shortestSeconds} s: a call whose page does not end it lasts so long`,
+        )
+  }
+  return found(
+    "the gate can neither end a call of this platform nor set its longest length, so MaxCallSeconds holds only where the page ends the call, as the widget does; " +
+      (VendorEndsAfterMinutes === undefined
+        ? "set VendorEndsAfterMinutes to the length after which the vendor itself ends a call"
+        : `any other ends after the vendor's ${VendorEndsAfterMinutes} minutes (VendorEndsAfterMinutes)`),
+  )
+}
+
 /** The platforms over HTTP. The host chooses the client, with its proxy, certificates and tracing. */
 export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpClient> = Layer.effect(
   PlatformApi,
@@ -104,6 +129,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         return adapter === undefined ? "unbounded" : lengthControlOf(adapter)
       },
       limitsCalls: (campaign) => adapters.get(campaign)?.limitsCalls === true,
+      shortestCallSeconds: (campaign) => adapters.get(campaign)?.shortestCallSeconds,
       startMillis: (campaign) => adapters.get(campaign)?.startMillis,
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed("unsupported" as const)),
       pageEnds: using(({ pageEnds }, session: WebSession) => Effect.succeed(pageEnds?.(session))),
@@ -121,7 +147,11 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
               const settingsOf = settings.Campaigns.find(({ name }) => name === campaign)
               return settingsOf === undefined
                 ? findings
-                : [...findings, ...silenceFindings(settingsOf, lengthControlOf(adapter))]
+                : [
+                    ...findings,
+                    ...silenceFindings(settingsOf, lengthControlOf(adapter)),
+                    ...lengthFindings(settingsOf, lengthControlOf(adapter), adapter.shortestCallSeconds ?? 0),
+                  ]
             }),
         }),
     })

@@ -72,7 +72,14 @@ export interface Fault {
 }
 
 export interface Finding {
-  readonly subject: "platform" | "web campaign" | "region" | "credential" | "vendor's settings" | "silent calls"
+  readonly subject:
+    | "platform"
+    | "web campaign"
+    | "region"
+    | "credential"
+    | "vendor's settings"
+    | "silent calls"
+    | "length of calls"
   readonly state: "ok" | "failed" | "not_checked"
   /** one sentence, without the key; for a failure it names the setting */
   readonly detail: string

@@ -36,13 +36,17 @@ export const PushEvent = Schema.Union([
     credential: Started.fields.credential,
     sessionId: Started.fields.sessionId,
     silenceSeconds: Started.fields.silenceSeconds,
+    endsAt: Started.fields.endsAt,
   }),
   Schema.Struct({
-    type: eventType("warning", "The call is about to end, or no more: the answer to a report of silence."),
+    type: eventType(
+      "warning",
+      "The call is about to end: of its length 60 s and 10 s before, of silence as the answer to a report, also when no end is due any more.",
+    ),
     reason: Warning.fields.reason,
     endsAt: Schema.NullOr(Warning.fields.endsAt).annotate({
       description:
-        "When the call ends unless somebody speaks, ISO 8601; null when no end is due, as when somebody speaks, or a call may be silent.",
+        "When the call ends, ISO 8601; of silence unless somebody speaks, and null when no end is due, as when somebody speaks, or a call may be silent.",
     }),
   }),
   Schema.Struct({
@@ -80,7 +84,15 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
   startBefore: isoTime(startBefore),
 })
 
+/** The call reaches its time limit at `endsAt` (ms since 1970). */
+export const lengthWarningEvent = (endsAt: number): Extract<PushEvent, { type: "warning" }> => ({
+  type: "warning",
+  reason: "length",
+  endsAt: isoTime(endsAt),
+})
+
 export const sessionEvent = ({
+  endsAt,
   sessionId,
   silenceSeconds,
   ...session
@@ -89,6 +101,7 @@ export const sessionEvent = ({
   ...accessOf(session),
   sessionId,
   ...(silenceSeconds === undefined ? {} : { silenceSeconds }),
+  ...(endsAt === undefined ? {} : { endsAt }),
 })
 
 export const MAX_SILENCE_SECONDS = 86_400

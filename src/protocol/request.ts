@@ -111,4 +111,6 @@ export type StartConfig = SessionConfig & {
   readonly clientIdentifier: string
   /** the gate's own id of the ticket's starts, which reveals nothing of the ticket: vendors keep it with the session */
   readonly correlationId?: string
+  /** how long the call may last (s), at most `Queue.MaxCallMinutes`; absent where it has no time limit of its own */
+  readonly callSeconds?: number
 }

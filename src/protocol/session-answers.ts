@@ -27,6 +27,12 @@ export const Started = Schema.Struct({
         "How long nobody may speak in the call; its page reports silence (`PushCommand`). Absent where a call may be silent.",
     }),
   ),
+  endsAt: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "When the call ends, ISO 8601: the time limit of this call (`MaxCallSeconds`), fixed at its start. Absent where it has none of its own.",
+    }),
+  ),
 })
 export type Started = typeof Started.Type
 

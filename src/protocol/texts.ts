@@ -39,6 +39,7 @@ const ends: Readonly<Partial<Record<TicketState, string>>> = {
   stopped: "The operator ended the call.",
   silent: "The call ended because nobody spoke.",
   closed: "We have closed before your turn came.",
+  too_long: "The call reached its time limit.",
 }
 /** Why a ticket is over. */
 export const ended = (state: TicketState): string => ends[state] ?? "This request has ended."

@@ -8,7 +8,7 @@ export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,
 
 /**
  * A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call; a `silent` call has ended
- * because nobody spoke. A `closed` one has waited for longer than its campaign is open.
+ * because nobody spoke, one that was `too_long` at the time limit of its call. A `closed` one has waited for longer than its campaign is open.
  */
 export const EndState = Schema.Literals([
   "ended",
@@ -21,6 +21,7 @@ export const EndState = Schema.Literals([
   "stopped",
   "silent",
   "closed",
+  "too_long",
 ])
 export type EndState = typeof EndState.Type
 
@@ -34,8 +35,12 @@ export const isTerminal = (state: TicketState): boolean =>
 
 /** A call is about to end. */
 export const Warning = Schema.Struct({
-  reason: Schema.Literal("silence").annotate({ description: "`silence`: nobody has spoken for a while." }),
-  endsAt: Schema.String.annotate({ description: "When the call ends unless somebody speaks, ISO 8601." }),
+  reason: Schema.Literals(["silence", "length"]).annotate({
+    description: "`silence`: nobody has spoken for a while. `length`: the time limit of the call is near.",
+  }),
+  endsAt: Schema.String.annotate({
+    description: "When the call ends, ISO 8601; after `silence`, unless somebody speaks.",
+  }),
 })
 export type Warning = typeof Warning.Type
 
@@ -57,6 +62,7 @@ export const TicketStatus = Schema.Struct({
   credential: Started.fields.credential,
   sessionId: Schema.optionalKey(Started.fields.sessionId),
   silenceSeconds: Started.fields.silenceSeconds,
+  endsAt: Started.fields.endsAt,
   warning: Schema.optionalKey(
     Warning.annotate({ description: "The call is about to end; only while a warning holds." }),
   ),

@@ -10,7 +10,7 @@ import { randomBytes } from "node:crypto"
 import { Clock, Duration, Effect, identity, Latch, Layer, Random, Schedule } from "effect"
 import { inSpan } from "../lib/spans.ts"
 import { spanFrom } from "../lib/trace-context.ts"
-import { endedEvent, type PushEvent, startCallEvent } from "../protocol/events.ts"
+import { endedEvent, lengthWarningEvent, type PushEvent, startCallEvent } from "../protocol/events.ts"
 import { INSTANCE_CHANNEL, readSignal, type Signal } from "../protocol/signals.ts"
 import * as texts from "../protocol/texts.ts"
 import { Store } from "../store/Store.ts"
@@ -27,19 +27,30 @@ export const PING_MILLIS = PING_STEPS * PING_STEP_MILLIS
 /** In this time a peer must answer a ping. */
 export const ANSWER_MILLIS = ANSWER_STEPS * PING_STEP_MILLIS
 
-export const eventOf = ({ kind }: Signal): PushEvent =>
-  kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
+export const eventOf = ({ kind }: Signal): PushEvent => {
+  switch (kind._tag) {
+    case "called":
+      return startCallEvent(kind.startBefore)
+    case "ended":
+      return endedEvent(kind.state)
+    case "warning":
+      return lengthWarningEvent(kind.endsAt)
+  }
+}
+
+/** What the span of a signal says of it. */
+const nameOf = ({ kind }: Signal): string => {
+  if (kind._tag === "called") return "start_call"
+  return kind._tag === "ended" ? kind.state : kind._tag
+}
 
 /** Delivers a signal in a span of its ticket's trace, if it has one and there is a tracer. */
-export const inSignalSpan = ({
-  kind,
-  trace,
-}: Signal): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
-  trace === undefined
+export const inSignalSpan = (signal: Signal): (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
+  signal.trace === undefined
     ? identity
     : inSpan("PushChannel.send", {
-        continues: spanFrom(trace),
-        attributes: { "voicegate.event": kind._tag === "called" ? "start_call" : kind.state },
+        continues: spanFrom(signal.trace),
+        attributes: { "voicegate.event": nameOf(signal) },
       })
 
 const serve = (

@@ -50,15 +50,21 @@ export const GeneralSettings = SettingsFile.mapFields(Struct.omit(["VoiceAiPlatf
 /** With a value for optional settings whose default depends on other settings. */
 type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
+/** The settings that a campaign need not have. */
+type OptionalSetting =
+  | "Hours"
+  | "IdentityRequired"
+  | "MaxCallSeconds"
+  | "Overflow"
+  | "SilenceSeconds"
+  | "VendorEndsAfterMinutes"
+
 /**
  * One web campaign of a platform; it has slots and a queue. A campaign of a vendor has that vendor's settings, and the vendor's address,
  * key and agent in the fields of the default platform.
  */
 export interface Campaign
-  extends Omit<
-      Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">,
-      "Hours" | "IdentityRequired" | "Overflow" | "SilenceSeconds"
-    >,
+  extends Omit<Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, OptionalSetting>,
     VendorSettings {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
@@ -69,6 +75,8 @@ export interface Campaign
   readonly Hours?: CampaignHours
   /** absent for a campaign that offers nothing to callers who would wait long */
   readonly Overflow?: CampaignOverflow
+  readonly MaxCallSeconds?: (typeof PlatformCampaign.Type)["MaxCallSeconds"]
+  readonly VendorEndsAfterMinutes?: (typeof PlatformCampaign.Type)["VendorEndsAfterMinutes"]
   /** absent for a campaign that shares no account */
   readonly Account?: CampaignAccount
   /** absent for a campaign that reports no events */

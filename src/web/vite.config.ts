@@ -76,7 +76,7 @@ const VENDORS = Object.fromEntries(
 )
 
 /** What `visit.js` loads for some calls only. */
-const CALLS = { "calls/silence": "call/silence.ts" }
+const CALLS = { "calls/watch": "call/watch.ts" }
 
 /** All of them, from those that load none of the others. */
 const loaded: ReadonlyArray<readonly [name: string, entry: string]> = Object.entries({ ...VENDORS, ...CALLS, ...PARTS })

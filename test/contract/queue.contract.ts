@@ -14,6 +14,7 @@ import { queueTest } from "./queue/harness.ts"
 import { held } from "./queue/held.ts"
 import { holds } from "./queue/holds.ts"
 import { instances } from "./queue/instances.ts"
+import { lengths } from "./queue/lengths.ts"
 import { networks } from "./queue/networks.ts"
 import { offers } from "./queue/offers.ts"
 import { operator } from "./queue/operator.ts"
@@ -51,6 +52,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   holds(test)
   networks(test)
   deadlines(test)
+  lengths(test)
   signals(test)
   traces(test)
   withdrawal(test)

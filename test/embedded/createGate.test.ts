@@ -118,6 +118,8 @@ describe("creating a gate", () => {
       IdentityRequired: "",
       Hours: { Zone: "", Open: "", Closed: "", AfterCloseMinutes: "" },
       Overflow: { AfterSeconds: "", Offers: "" },
+      MaxCallSeconds: "",
+      VendorEndsAfterMinutes: "",
       Platform: "",
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
       Events: { Url: "", Secrets: "", Token: "", RetentionHours: "", MaxStored: "" },

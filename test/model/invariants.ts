@@ -10,6 +10,7 @@ import { LEARNED_MILLIS } from "../../src/fifo-queue/rules/shared/platform-limit
 import { HELD } from "../../src/fifo-queue/rules/shared/presence.ts"
 import { STALL_MILLIS } from "../../src/fifo-queue/rules/shared/stall.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
+import { movedLimits, unlimited } from "./lengths.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
 
 /** The states that hold a slot. */
@@ -26,7 +27,7 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // to left only if its caller never learnt of it; to called when its gate got no answer and takes the start back
   starting: ["starting", "live", "waiting", "failed", "left", "removed", "called"],
   // to starting and missed only while the offer of its page is awaited
-  live: ["live", "ended", "reclaimed", "stopped", "silent", "starting", "missed"],
+  live: ["live", "ended", "reclaimed", "stopped", "silent", "too_long", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }
@@ -366,4 +367,9 @@ const moved = (change: Change): ReadonlyArray<string> => {
 export const contradictions = standing
 
 /** All violations after a step. */
-export const violations = (change: Change): ReadonlyArray<string> => [...standing(change.after), ...moved(change)]
+export const violations = (change: Change): ReadonlyArray<string> => [
+  ...standing(change.after),
+  ...unlimited(change.after, change.now),
+  ...moved(change),
+  ...movedLimits(change),
+]

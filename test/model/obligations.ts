@@ -7,26 +7,36 @@ import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
 import type { Signal } from "../../src/protocol/signals.ts"
 import { type Change, newlyCalled, newlyOver, withdrawn } from "./change.ts"
+import { newlyWarned } from "./lengths.ts"
 import { isDoubt, type Record } from "./queue-state.ts"
 
 /** A signal as text, independent of the order of its fields. */
-export const signalText = ({ kind, ticket }: Signal): string =>
-  kind._tag === "called" ? `${ticket} called ${kind.startBefore} ${kind.lease}` : `${ticket} ended ${kind.state}`
+export const signalText = ({ kind, ticket }: Signal): string => {
+  switch (kind._tag) {
+    case "called":
+      return `${ticket} called ${kind.startBefore} ${kind.lease}`
+    case "ended":
+      return `${ticket} ended ${kind.state}`
+    case "warning":
+      return `${ticket} warned ${kind.endsAt}`
+  }
+}
 
 /** The same for a settlement. */
 export const settlementText = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
 
-/** The signals that a step owes, in the format of `signalText`: one for each ticket it called or ended. */
+/** The signals that a step owes, in the format of `signalText`: one for each ticket it called, warned or ended. */
 export const expectedSignals = (change: Change): ReadonlyArray<string> =>
   expectedNews(change).filter((text) => !text.endsWith(" ended left"))
 
-/** What a step must tell the gate that asks, in the same format: every call and every end, also of a caller who has left. */
+/** What a step must tell the gate that asks, in the same format: every call, every warning and every end, also of a caller who has left. */
 export const expectedNews = (change: Change): ReadonlyArray<string> =>
   [
     ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
     ...newlyOver(change)
       .filter(([id]) => !isDoubt(id))
       .map(([id, { state }]) => `${id} ended ${state}`),
+    ...newlyWarned(change).map(([id, endsAt]) => `${id} warned ${endsAt}`),
   ].toSorted()
 
 /** Whether a called ticket was left so late that it costs more than a call; not if the store was down meanwhile. */

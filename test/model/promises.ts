@@ -1,6 +1,7 @@
 /**
  * The promises of `src/docs/promises.md` by the short names that every harness cites: unit tests, simulation, chaos and soak. `invariants.ts`
  * judges them by a campaign's data after every step, `obligations.ts` and `ends.ts` by what the step answered, `accounts.ts` between campaigns,
+ * `lengths.ts` of calls with a time limit of their own,
  * `order.ts` and `over.ts` by what is left in the end. What else a suite judges is what it alone knows: its callers, its platform, its faults.
  */
 

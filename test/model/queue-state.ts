@@ -57,7 +57,7 @@ const META = [
 
 /** The terminal states of a ticket. */
 export const TERMINAL: ReadonlySet<string> = new Set([
-  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped", "silent"],
+  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped", "silent", "too_long"],
 ])
 
 /** A ticket's record with a value in each field. */
@@ -84,6 +84,8 @@ export interface Record {
   readonly offerBefore: number
   /** nobody has opened its session in time */
   readonly unopened: boolean
+  /** when its call ends; 0 if it has no limit of its own */
+  readonly endsAt: number
   readonly accepted: number
   /** 0 if no start of it failed, with a mark of -1 */
   readonly strikes: number
@@ -124,6 +126,8 @@ export interface QueueState {
   readonly holders: ReadonlyMap<string, number>
   /** ids by the change that was noted last */
   readonly changes: ReadonlyMap<string, number>
+  /** live ids whose call has a time limit, by when the next thing is due */
+  readonly limits: ReadonlyMap<string, number>
 }
 
 /** A campaign of which nothing is stored yet. */
@@ -146,6 +150,7 @@ export const EMPTY: QueueState = {
   gates: new Map(),
   holders: new Map(),
   changes: new Map(),
+  limits: new Map(),
 }
 
 /** A start in doubt is not a ticket: it has a slot, but no caller. */
@@ -189,13 +194,14 @@ interface Answered<Stored> {
   readonly gates: Scores
   readonly holders: Scores
   readonly changes: Scores
+  readonly limits: Scores
 }
 
 export type Probed = Answered<Record>
 
 export const recordOf = (ticket: Ticket): Record => ({
   // `load` of the rules: how a call has ended, where the last release does not know it
-  state: ticket.ended ?? ticket.state,
+  state: ticket.tooLong === true ? "too_long" : (ticket.ended ?? ticket.state),
   seq: ticket.seq,
   lease: ticket.lease ?? "",
   instance: ticket.instance ?? "",
@@ -209,6 +215,7 @@ export const recordOf = (ticket: Ticket): Record => ({
   sessions: ticket.sessions ?? [],
   offerBefore: ticket.offerBefore ?? 0,
   unopened: ticket.unopened === true,
+  endsAt: ticket.endsAt ?? 0,
   accepted: ticket.accepted,
   strikes: ticket.strikes ?? 0,
   strikeMark: ticket.strikeMark ?? -1,
@@ -284,7 +291,8 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   .. ',"leases":' .. zset(KEYS[6]) .. ',"endedSessions":' .. zset(KEYS[8]) .. ',"forget":' .. zset(KEYS[9])
   .. ',"settlements":' .. zset(KEYS[10]) .. ',"passed":' .. zset(KEYS[11]) .. ',"parked":' .. zset(KEYS[13])
   .. ',"near":' .. zset(KEYS[18]) .. ',"crowds":' .. zset(KEYS[19])
-  .. ',"gates":' .. zset(KEYS[14]) .. ',"holders":' .. zset(KEYS[21]) .. ',"changes":' .. zset(KEYS[22]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
+  .. ',"gates":' .. zset(KEYS[14]) .. ',"holders":' .. zset(KEYS[21]) .. ',"changes":' .. zset(KEYS[22])
+  .. ',"limits":' .. zset(KEYS[25]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
 `,
   run: (port, keys, _now, _context, calls) => {
     // rules never count a hash
@@ -323,6 +331,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
         gates: zset(db, key(14)),
         holders: zset(db, key(21)),
         changes: zset(db, key(22)),
+        limits: zset(db, key(25)),
         tickets: { found: tickets, size: stored.size },
       })
     })
@@ -361,5 +370,6 @@ export const readState = (probed: Probed): QueueState => {
     gates: new Map(probed.gates),
     holders: new Map(probed.holders),
     changes: new Map(probed.changes),
+    limits: new Map(probed.limits),
   }
 }

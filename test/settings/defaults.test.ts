@@ -21,6 +21,8 @@ describe("the smallest settings", () => {
           MaxConcurrency: undefined,
           SilenceSeconds: undefined,
           IdentityRequired: undefined,
+          MaxCallSeconds: undefined,
+          VendorEndsAfterMinutes: undefined,
           Platform: "iqra",
         },
       ],

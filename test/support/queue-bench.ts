@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
+import { type CallLimit, TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import type { EndReporter, Heard, KnownQueue, Pages, StartFailure } from "../../src/fifo-queue/inputs.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
 import type { QueueAction } from "../../src/fifo-queue/rules/operator/act.ts"
@@ -128,10 +128,17 @@ export const makeBench = Effect.fnUntraced(function* (
       ids: ReadonlyArray<string>,
       data: Readonly<Record<string, string>> = {},
       offerMillis?: number,
+      limit?: CallLimit,
     ) => {
       watchSessions(ids)
-      return step(queue().bind(at(), id, lease, { ids, data, offerMillis }))
+      return step(queue().bind(at(), id, lease, { ids, data, offerMillis, limit }))
     },
+    /** The first ids of the sessions that have reached their time limits, and when the next thing is due of any. */
+    lengths: (claimMillis: number, ends = true) =>
+      Effect.map(
+        step(queue().dueLengths?.(at(), claimMillis, ends) ?? Effect.die("this queue limits no call")),
+        ({ nextAt, sessions }) => ({ nextAt, sessions: sessions.map((data) => JSON.parse(data).s[0]) }),
+      ),
     offer: (id: string, session: string) => step(queue().offer(at(), id, session, `data of ${id}`)),
     /** one id of each session that may not have been opened */
     findUnopened: (claimMillis: number) =>
@@ -226,6 +233,15 @@ export const makeBench = Effect.fnUntraced(function* (
         const action = { type: "end", lease, deadline, claimMillis: 20_000, candidates } as const
         return step(queue().operator.act(at(), OPERATOR, action))
       },
+      /** one page of the end of all running calls */
+      endCalls: (ends: boolean, page?: { readonly below: number; readonly upTo: number }) =>
+        step(
+          queue().operator.act(at(), OPERATOR, {
+            type: "end_calls",
+            ...(ends ? { ends: true } : {}),
+            ...(page === undefined ? {} : { page }),
+          }),
+        ),
       doubt: (lease: string) => step(queue().operator.doubt(at(), lease)),
       auditLog: (first = 0, most = 100) => step(queue().operator.auditLog(at(), first, most)),
     },

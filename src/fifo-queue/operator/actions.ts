@@ -23,6 +23,7 @@ export const Action = Union([
   Struct({ type: Literals(["resume", "drain", "reopen"]) }),
   Struct({ type: Literal("call") }),
   Struct({ type: Literal("remove"), seq: whole }),
+  Struct({ type: Literal("end_calls") }),
   Struct({ type: Literal("end"), lease: Text.check(Schema.isPattern(/^\d{1,15}$/)), deadline: whole }),
 ])
 export type Action = typeof Action.Type
@@ -34,6 +35,8 @@ const outcomeFields = {
    * - `ended`: no session of the slot runs any more
    * - `freed`: the slot is free, but a session may still run at the platform
    * - `ending`: the session is being ended at the platform, and holds its slot until then, for at most `STOP_MILLIS`
+   * - `ending_calls`: so many running calls as `ticket` says are being ended at the platform, each as by `ending`
+   * - `cannot_end`: the platform cannot be asked to end calls, of which so many run on
    * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
    */
   result: Literals([
@@ -47,10 +50,12 @@ const outcomeFields = {
     "ended",
     "freed",
     "ending",
+    "ending_calls",
+    "cannot_end",
     "gone",
   ]).annotate({
     description:
-      "What was done. Of an `end`: `ended`, nothing of it runs any more; `freed`, the slot is free, but a session may still run at the platform; `ending`, the platform has not confirmed the end yet: the gate asks again, and the slot is free within a minute at the latest.",
+      "What was done. Of an `end`: `ended`, nothing of it runs any more; `freed`, the slot is free, but a session may still run at the platform; `ending`, the platform has not confirmed the end yet: the gate asks again, and the slot is free within a minute at the latest. Of `end_calls`: `ending_calls`, so many calls are being ended; `cannot_end`, the platform cannot be asked to end calls, and so many run on.",
   }),
   ticket: Text,
   pausedUntil: optionalKey(
@@ -61,7 +66,7 @@ const outcomeFields = {
   ),
 }
 
-/** `ticket` is the short hash of the ticket concerned, or `-`. */
+/** `ticket` is the short hash of the ticket concerned, of `end_calls` the number of calls, or `-`. */
 export const ActionOutcome = Struct(outcomeFields)
 export type ActionOutcome = typeof ActionOutcome.Type
 
@@ -70,5 +75,8 @@ export const Performed = Struct({
   ...outcomeFields,
   /** what was bound to the session, JSON, and when its slot is freed at the latest (ms); with the result `ending` */
   session: optionalKey(Struct({ data: Text, deadline: Finite })),
+  /** of `end_calls`: how many calls this page concerns, and the next page; absent when this was the last */
+  calls: optionalKey(Finite),
+  next: optionalKey(Struct({ below: Finite, upTo: Finite })),
 })
 export type Performed = typeof Performed.Type

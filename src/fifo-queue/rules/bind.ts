@@ -9,9 +9,10 @@
  */
 
 import type { Binding } from "../answers.ts"
+import { nextDue } from "./lengths.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { closeDoubt, countDoubts, doubtOf } from "./shared/doubt.ts"
-import { endBeforeLease, endOrphan } from "./shared/ending.ts"
+import { earlyMillis, endBeforeLease, endOrphan } from "./shared/ending.ts"
 import { appendTicketEvent } from "./shared/events.ts"
 import { clearBackoff, dequeue, endSession } from "./shared/line.ts"
 import { load, save } from "./shared/load.ts"
@@ -29,6 +30,20 @@ export interface Bound {
   readonly sessions: ReadonlyArray<string>
   /** of a session that begins with its page's offer: how long the page has for the offer (ms) */
   readonly offerMillis?: number
+  /** when the call ends, if it has a time limit of its own; not with `offerMillis`, since its call has not begun */
+  readonly endsAt?: number
+  /** the slot is free by then at the latest, if the call ends without the gate; not later than at the maximum length of any call */
+  readonly heldUntil?: number
+}
+
+/**
+ * By when the slot of a call with a time limit of its own is free at the latest. The gate ends the call at its limit, and asks again until the
+ * lease ends; so that lease ends later by at least the time in which the gate ends calls of the maximum length.
+ */
+const limitedDeadline = (s: Step, endsAt: number, heldUntil: number | undefined): number => {
+  const longest = s.now + s.context.callMillis
+  const latest = heldUntil === undefined ? longest : Math.min(heldUntil, longest)
+  return Math.max(latest, endsAt + earlyMillis(s.context.callMillis))
 }
 
 /** What the session is bound to: the starting ticket, or the start's doubt. */
@@ -56,7 +71,7 @@ const holderOf = (
   return { id, ticket }
 }
 
-export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound): Binding => {
+export const bind = (s: Step, { data, endsAt, heldUntil, id, lease, offerMillis, sessions }: Bound): Binding => {
   const known = load(s, id)
   if (known !== undefined && known.state === "live" && known.lease === lease) return "live"
   // the page has used the session of this repeated bind
@@ -68,7 +83,12 @@ export const bind = (s: Step, { data, id, lease, offerMillis, sessions }: Bound)
   const { ticket } = holder
   ticket.state = "live"
   ticket.sessions = sessions
-  const deadline = s.now + (offerMillis ?? s.context.callMillis)
+  const isLimited = endsAt !== undefined && holder.id === id
+  const deadline = isLimited ? limitedDeadline(s, endsAt, heldUntil) : s.now + (offerMillis ?? s.context.callMillis)
+  if (isLimited) {
+    ticket.endsAt = endsAt
+    db.zadd(keys.limits, nextDue(s.now, endsAt), id)
+  }
   if (offerMillis !== undefined) {
     ticket.offerBefore = deadline
     // the end of a session without its offer measures from here how long its caller held the slot

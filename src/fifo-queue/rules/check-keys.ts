@@ -28,6 +28,7 @@ export const SETS: ReadonlyArray<keyof QueueKeys> = [
   "holders",
   "changes",
   "events",
+  "limits",
 ]
 export const TEXTS: ReadonlyArray<keyof QueueKeys> = ["steps"]
 /** Fields of `meta` that rules count with, and that no rule can rebuild. */

@@ -76,6 +76,7 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
     db.del(keys.endedSessions)
     db.del(keys.tickets)
     db.del(keys.ending)
+    db.del(keys.limits)
     db.del(keys.data)
     db.del(keys.changes)
     db.del(keys.holders)

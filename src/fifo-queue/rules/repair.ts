@@ -8,6 +8,7 @@
 
 import type { Repaired } from "../answers.ts"
 import { DOUBT_MILLIS } from "../bounds.ts"
+import { nextDue } from "./lengths.ts"
 import { isRecountable, recount } from "./recount.ts"
 import { enqueue, RETENTION_MILLIS, requeue } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
@@ -27,6 +28,10 @@ const repairHolder = (s: Step, id: string, ticket: Ticket, until: number): boole
   let repaired = false
   if (s.db.zscore(s.keys.leases, id) === undefined) {
     s.db.zadd(s.keys.leases, until, id)
+    repaired = true
+  }
+  if (ticket.endsAt !== undefined && s.db.zscore(s.keys.limits, id) === undefined) {
+    s.db.zadd(s.keys.limits, nextDue(s.now, ticket.endsAt), id)
     repaired = true
   }
   for (const session of ticket.sessions ?? []) {

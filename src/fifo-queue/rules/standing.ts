@@ -17,8 +17,13 @@ const namesSession = (data: string): boolean => {
 export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrEnded => {
   const data = s.db.hget(s.keys.data, id)
   if (data !== undefined && namesSession(data)) {
-    const { silentUntil } = ticket
-    return silentUntil === undefined ? { _tag: "live", data } : { _tag: "live", data, silentUntil }
+    const { endsAt, silentUntil } = ticket
+    return {
+      _tag: "live",
+      data,
+      ...(silentUntil === undefined ? {} : { silentUntil }),
+      ...(endsAt === undefined ? {} : { endsAt }),
+    }
   }
   quarantine(s, "data", id, data ?? "")
   endSession(s, id, ticket, "failed")

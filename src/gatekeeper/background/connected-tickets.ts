@@ -25,8 +25,14 @@ interface Held {
   place: number
 }
 
-/** `elsewhere`: it waits and another gate holds it. `not-waiting`: it is called, starting, live or over. */
-type Known = Held | "elsewhere" | "not-waiting"
+/**
+ * `elsewhere`: it waits and another gate holds it. `live`: its call runs, and its end is a change that the queue tells. `not-waiting`: it is called,
+ * starting or over.
+ */
+type Known = Held | "elsewhere" | "live" | "not-waiting"
+
+/** Whether the queue tells when something changes. */
+const isTold = (known: Known | undefined): boolean => typeof known === "object" || known === "live"
 
 type Queue = Omit<Place, "position">
 
@@ -110,16 +116,16 @@ export class ConnectedTickets {
     this.connected = connected
     this.asksForAll = all
     let stillKnown = 0
-    const notHeld: Array<string> = []
+    const untold: Array<string> = []
     for (const ticket of connected) {
       const known = this.known.get(ticket)
       if (known !== undefined) stillKnown++
-      if (typeof known !== "object") notHeld.push(ticket)
+      if (!isTold(known)) untold.push(ticket)
     }
     if (stillKnown < this.known.size) this.close(new Set(connected))
     if (this.untold) this.closed.clear()
     else if (this.closed.size > 0) for (const ticket of connected) this.closed.delete(ticket)
-    return all || this.resynchronises || this.untold ? connected : notHeld
+    return all || this.resynchronises || this.untold ? connected : untold
   }
 
   /** All known tickets but the open ones have closed. */
@@ -212,6 +218,7 @@ export class ConnectedTickets {
   }
 
   private knownOf({ elsewhere, position, seq, state }: HeartbeatEntry): Known {
+    if (state === "live") return "live"
     if (state !== "waiting" || seq === undefined) return "not-waiting"
     return elsewhere === true ? "elsewhere" : { seq, place: position }
   }

@@ -6,6 +6,7 @@ import * as EventLog from "../../events/EventLog.ts"
 import * as CheckOpened from "../calls/check-opened.ts"
 import * as Doubts from "../calls/doubts.ts"
 import * as EndDue from "../calls/end-due.ts"
+import * as Lengths from "../calls/lengths.ts"
 import * as Capacity from "../capacity/Capacity.ts"
 import * as DrainRemoved from "../peers/drain-removed.ts"
 import * as Peers from "../peers/Peers.ts"
@@ -28,6 +29,7 @@ export const layer = Layer.mergeAll(
   Doubts.layer,
   CheckOpened.layer,
   EndDue.layer,
+  Lengths.layer,
   Capacity.poll,
   events,
 ).pipe(Layer.provideMerge(StoreOutage.layer), Layer.provide(Unregister.layer))

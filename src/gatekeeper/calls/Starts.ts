@@ -5,7 +5,7 @@
 
 import { Context, Effect, Layer, Result, Schedule } from "effect"
 import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
-import { FifoQueue, type Place } from "../../fifo-queue/FifoQueue.ts"
+import { type CallLimit, FifoQueue, type Place } from "../../fifo-queue/FifoQueue.ts"
 import type { StartFailure } from "../../fifo-queue/inputs.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { type PlatformError, refused, type Unavailable } from "../../platform-api/errors.ts"
@@ -19,6 +19,7 @@ import type { StartConfig } from "../../protocol/request.ts"
 import type { Started } from "../../protocol/session-answers.ts"
 import * as texts from "../../protocol/texts.ts"
 import { Settings } from "../../settings/Settings.ts"
+import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { FollowUps } from "../FollowUps.ts"
 import * as metrics from "../metrics.ts"
@@ -26,6 +27,7 @@ import { addressed, awaitedDataOf, dataOf, startedFrom } from "../outcomes.ts"
 import { Shutdown } from "../Shutdown.ts"
 import { Steps } from "../Steps.ts"
 import { aboutTicket, TicketLog } from "../TicketLog.ts"
+import { callLimitOf, callSecondsOf } from "./call-limit.ts"
 import { SessionIds } from "./SessionIds.ts"
 import { correlationOf, identifierOf, type StoredConfig } from "./stored-config.ts"
 
@@ -103,7 +105,7 @@ const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): 
 export const layer: Layer.Layer<
   Starts,
   never,
-  Campaigns | FifoQueue | FollowUps | PlatformApi | SessionIds | Settings | Shutdown | Steps | TicketLog
+  Campaigns | FifoQueue | FollowUps | PlatformApi | SessionIds | Settings | Shutdown | Steps | Store | TicketLog
 > = Layer.effect(
   Starts,
   Effect.gen(function* () {
@@ -113,7 +115,8 @@ export const layer: Layer.Layer<
     const { beforeDeadline, isPastDeadline } = yield* Shutdown
     const followUps = yield* FollowUps
     const log = yield* TicketLog
-    const { OnPlatformRefusal } = (yield* Settings).Queue
+    const { MaxCallMinutes, OnPlatformRefusal } = (yield* Settings).Queue
+    const store = yield* Store
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const context = yield* Effect.context<never>()
@@ -142,9 +145,10 @@ export const layer: Layer.Layer<
       lease: string,
       campaign: string,
       session: WebSession,
-      data = dataOf(session),
+      data: Readonly<Record<string, string>>,
+      limit: CallLimit | undefined,
     ): Effect.Effect<Started, StartFailed | StoreUnavailable> =>
-      bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data, offerMillis: session.offerMillis }).pipe(
+      bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data, offerMillis: session.offerMillis, limit }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
             if (session.offerMillis === undefined) metrics.started.of(campaign).updateUnsafe(1, context)
@@ -155,7 +159,14 @@ export const layer: Layer.Layer<
                 ? Effect.void
                 : followUps.run(ids.learn(at, campaign, sessionId))
             return Effect.andThen(learned, log("ticket started", { campaign, ticket })).pipe(
-              Effect.as(startedFrom(ticket, session, campaigns.ofTicket(ticket))),
+              Effect.as(
+                startedFrom(
+                  ticket,
+                  session,
+                  campaigns.ofTicket(ticket),
+                  limit === undefined ? undefined : limit.endsAt + (store.aheadMillis?.() ?? 0),
+                ),
+              ),
             )
           }
           return Effect.fail(
@@ -269,19 +280,39 @@ export const layer: Layer.Layer<
       }
     }
 
-    const configOf = (ticket: string, { from: _, ...config }: StoredConfig): StartConfig => ({
-      ...config,
-      clientIdentifier: identifierOf(ticket, config),
-      correlationId: correlationOf(ticket),
-    })
+    const configOf = (ticket: string, stored: StoredConfig): StartConfig => {
+      const { callSeconds: _, from: __, ...config } = stored
+      const callSeconds = callSecondsOf(campaigns.find(stored.campaign), stored, { MaxCallMinutes })
+      return {
+        ...config,
+        clientIdentifier: identifierOf(ticket, config),
+        correlationId: correlationOf(ticket),
+        ...(callSeconds === undefined ? {} : { callSeconds }),
+      }
+    }
+
+    /** Runs when the platform has started the session; a session that awaits its offer is not a call yet. */
+    const limitOf = (
+      { callSeconds, campaign: name }: StartConfig,
+      { offerMillis }: WebSession,
+    ): Effect.Effect<CallLimit | undefined> => {
+      const campaign = campaigns.find(name)
+      return callSeconds === undefined || campaign === undefined || offerMillis !== undefined
+        ? Effect.undefined
+        : Effect.map(store.now, (now) => callLimitOf(platform, campaign, callSeconds, now))
+    }
 
     const startSession: StartSession = (at, ticket, lease, stored, newcomer) => {
       const { campaign, from = "" } = stored
-      return Effect.matchEffect(beforeDeadline(platform.initiate(configOf(ticket, stored), from)), {
+      const config = configOf(ticket, stored)
+      return Effect.matchEffect(beforeDeadline(platform.initiate(config, from)), {
         onSuccess: (minted) => {
           const session = addressed(ticket, minted)
-          const data = session.offerMillis === undefined ? undefined : awaitedDataOf(session, JSON.stringify(stored))
-          return bindStarted(at, ticket, lease, campaign, session, data).pipe(
+          const data =
+            session.offerMillis === undefined ? dataOf(session) : awaitedDataOf(session, JSON.stringify(stored))
+          return Effect.flatMap(limitOf(config, session), (limit) =>
+            bindStarted(at, ticket, lease, campaign, session, data, limit),
+          ).pipe(
             // an operator has cancelled the start, or it came too late; a session without its offer does not run
             Effect.tapErrorTag("PlatformUnavailable", () =>
               session.offerMillis === undefined ? endUnanswered(campaign, session) : Effect.void,
@@ -298,10 +329,14 @@ export const layer: Layer.Layer<
 
     const relayOffer: RelayOffer = (at, ticket, lease, stored, { sdp, session: before }) => {
       const { campaign, from = "" } = stored
-      const begin = platform.relay?.(configOf(ticket, stored), sdp, from) ?? Effect.fail(cannotRelay())
+      const config = configOf(ticket, stored)
+      const begin = platform.relay?.(config, sdp, from) ?? Effect.fail(cannotRelay())
       return Effect.matchEffect(beforeDeadline(begin), {
         onSuccess: (session) =>
-          bindStarted(at, ticket, lease, campaign, { ...session, sessionIds: [...session.sessionIds, before] }).pipe(
+          Effect.flatMap(limitOf(config, session), (limit) => {
+            const bound = { ...session, sessionIds: [...session.sessionIds, before] }
+            return bindStarted(at, ticket, lease, campaign, bound, dataOf(bound), limit)
+          }).pipe(
             Effect.as(Result.succeed(session)),
             Effect.tapError(() => endUnanswered(campaign, session)),
           ),

@@ -1,6 +1,6 @@
 /** A ticket after its admission: what its holder can do with it. */
 
-import { Context, Effect, Layer, Metric, Result, Schedule } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Result, Schedule } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Start, TicketSnapshot } from "../../fifo-queue/answers.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
@@ -68,7 +68,7 @@ const eventOf = (ticket: string, standing: TicketSnapshot, slots: number, limits
     case "called":
       return startCallEvent(standing.startBefore)
     case "live":
-      return sessionEvent(outcomes.startedOf(ticket, standing.data, limits))
+      return sessionEvent(outcomes.startedOf(ticket, standing, limits))
     case "ended":
       return endedEvent(standing.state)
     default:
@@ -81,6 +81,7 @@ const statusOf = (
   standing: Exclude<TicketSnapshot, { _tag: "unknown" }>,
   slots: number,
   limits: Limits,
+  now: number,
 ): TicketStatus => {
   switch (standing._tag) {
     case "waiting":
@@ -93,14 +94,16 @@ const statusOf = (
       }
     case "starting":
       return { uniqueRequestId: ticket, state: "starting" }
-    case "live":
+    case "live": {
+      const { silentUntil, ...length } = standing
+      const silence = silentUntil === undefined || limits?.SilenceSeconds === undefined ? {} : { silentUntil }
+      const warning = outcomes.warningIn({ ...length, ...silence }, now)
       return {
         state: "live",
-        ...outcomes.startedOf(ticket, standing.data, limits),
-        ...(standing.silentUntil === undefined || limits?.SilenceSeconds === undefined
-          ? {}
-          : { warning: outcomes.warningOf(standing.silentUntil) }),
+        ...outcomes.startedOf(ticket, standing, limits),
+        ...(warning === undefined ? {} : { warning }),
       }
+    }
     case "ended":
       return { uniqueRequestId: ticket, state: standing.state }
   }
@@ -200,7 +203,7 @@ export const layer: Layer.Layer<
         case "ended":
           return yield* Effect.fail(outcomes.ticketOver(taken.state))
         case "live":
-          return outcomes.startedOf(ticket, taken.data, campaign)
+          return outcomes.startedOf(ticket, taken, campaign)
         case "busy":
           return yield* Effect.fail(outcomes.startInProgress())
         case "waiting":
@@ -220,7 +223,7 @@ export const layer: Layer.Layer<
           Effect.flatMap(({ found, slots }): Effect.Effect<Started | undefined, Queued> => {
             switch (found._tag) {
               case "live":
-                return Effect.succeed(outcomes.startedOf(ticket, found.data, campaigns.ofTicket(ticket)))
+                return Effect.succeed(outcomes.startedOf(ticket, found, campaigns.ofTicket(ticket)))
               case "waiting":
                 return Effect.fail(
                   overflow.added(campaigns.ofTicket(ticket), outcomes.queued(ticket, found, slots), found.accepted),
@@ -277,11 +280,13 @@ export const layer: Layer.Layer<
         )
       },
       status: (ticket, hidden) =>
-        Effect.map(standing(ticket, false, hidden), ({ found, slots }) => {
-          const campaign = campaigns.ofTicket(ticket)
-          const status = statusOf(ticket, found, slots, campaign)
-          return found._tag === "waiting" ? overflow.added(campaign, status, found.accepted) : status
-        }),
+        Effect.flatMap(standing(ticket, false, hidden), ({ found, slots }) =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            const campaign = campaigns.ofTicket(ticket)
+            const status = statusOf(ticket, found, slots, campaign, now)
+            return found._tag === "waiting" ? overflow.added(campaign, status, found.accepted) : status
+          }),
+        ),
       attach: (ticket, hidden) =>
         Effect.map(standing(ticket, true, hidden), ({ found, slots }) =>
           eventOf(ticket, found, slots, campaigns.ofTicket(ticket)),

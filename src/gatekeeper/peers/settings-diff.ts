@@ -46,6 +46,9 @@ const format = (campaign: Campaign, setting: string): string => {
       return campaign.SilenceSeconds === undefined ? "no limit" : String(campaign.SilenceSeconds)
     case "IdentityRequired":
       return campaign.IdentityRequired === undefined ? "as Identity.Required" : String(campaign.IdentityRequired)
+    case "MaxCallSeconds":
+    case "VendorEndsAfterMinutes":
+      return String(campaign[setting] ?? "not set")
     case "Account": {
       const { MaxConcurrency = "the platform's figure", Name = "none", ReservedSlots = 0 } = campaign.Account ?? {}
       return campaign.Account === undefined ? Name : `${Name} of ${MaxConcurrency}, ${ReservedSlots} reserved`

@@ -5,10 +5,10 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { Context, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option, Schema } from "effect"
 import { WebSocketServer } from "ws"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
-import { warningOf } from "../../gatekeeper/outcomes.ts"
+import { warningIn, warningOf } from "../../gatekeeper/outcomes.ts"
 import { limitKey } from "../../lib/ip/address.ts"
 import { type PushEvent, SilenceReport, sessionEvent } from "../../protocol/events.ts"
 import * as texts from "../../protocol/texts.ts"
@@ -40,6 +40,16 @@ const SERVER_OPTIONS = {
 }
 
 const decodeReport = Schema.decodeUnknownOption(SilenceReport)
+
+/** A page that connects anew in a call may have missed that its time limit is near. */
+const warningAfter = (event: PushEvent | undefined): Effect.Effect<PushEvent | undefined> => {
+  if (event?.type !== "session" || event.endsAt === undefined) return Effect.undefined
+  const endsAt = Date.parse(event.endsAt)
+  return Effect.map(Clock.currentTimeMillis, (now) => {
+    const warning = warningIn({ endsAt }, now)
+    return warning === undefined ? undefined : { type: "warning", ...warning }
+  })
+}
 
 /** Both operations return a refusal, or undefined if the connection is open. */
 export class Push extends Context.Service<
@@ -81,6 +91,8 @@ export const layer: Layer.Layer<Push, never, Gatekeeper | PushChannel | TicketLi
           return yield* Exit.isFailure(exit) ? Effect.failCause(exit.cause) : Effect.succeed(undefined)
         }
         if (exit.value !== undefined) opened.send(exit.value)
+        const warning = yield* warningAfter(exit.value)
+        if (warning !== undefined) opened.send(warning)
         openTransport(opened, connection)
         if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), isClosed, opened))
         return undefined

@@ -29,8 +29,15 @@ export interface Peer {
 export const sendFailed = (peer: Peer, message: string): void =>
   peer.ws.send(protocol.invocation("SessionFailed", { message }))
 /** Sends what the caller joins the session with. The widget of the .NET middleware knows `webSocketUrl` alone. */
-export const sendReady = (peer: Peer, session: Parameters<typeof accessOf>[0]): void =>
-  peer.ws.send(protocol.invocation("SessionReady", accessOf(session)))
+export const sendReady = (
+  peer: Peer,
+  session: Parameters<typeof accessOf>[0] & { readonly endsAt?: string | undefined },
+): void => {
+  const { endsAt } = session
+  peer.ws.send(
+    protocol.invocation("SessionReady", { ...accessOf(session), ...(endsAt === undefined ? {} : { endsAt }) }),
+  )
+}
 
 /** Tells a client to reconnect, which a load balancer routes to another instance. */
 export const sendReconnect = ({ handshakeDone, ws }: Peer): void => {

@@ -68,6 +68,11 @@ const until = Flag.String("until").pipe(
   Flag.optional,
 )
 
+const yes = Flag.Boolean("yes").pipe(
+  Flag.withDescription("end them: without it, the command only says how many calls run"),
+  Flag.withDefault(false),
+)
+
 export const campaign = <R>(source: Source<R>) => {
   const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
   const actions = Struct.keys(campaignCommands).map((type) =>
@@ -90,6 +95,13 @@ export const campaign = <R>(source: Source<R>) => {
           pauseCampaign(client, given.name, Option.getOrUndefined(given.until)),
         ),
       ).pipe(Command.withDescription("Pause: callers wait and nobody is called; calls continue")),
+      Command.make("end-calls", { name, yes, ...flags }, (given) =>
+        running(source, given, ({ endCalls }, client) => endCalls(client, given.name, given.yes)),
+      ).pipe(
+        Command.withDescription(
+          "End all running calls at the platform; exit code 1 when the platform cannot be asked to end calls. Pause the campaign first if nobody is to be called then",
+        ),
+      ),
       ...actions,
     ]),
   )

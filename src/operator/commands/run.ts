@@ -187,6 +187,14 @@ const printOutcome = (document: ActionOutcome): Printed => ({
 export const actOn = (client: ConsoleClient, name: string, type: CampaignAction) =>
   Effect.map(client.act(name, { type }), printOutcome)
 
+/** Ends all running calls of a campaign; without `yes` it only says how many run. */
+export const endCalls = Effect.fnUntraced(function* (client: ConsoleClient, name: string, yes: boolean) {
+  if (yes) return printOutcome(yield* client.act(name, { type: "end_calls" }))
+  const { queue } = yield* client.view(name, NO_ROWS)
+  const running = queue === null ? "It is not known how many calls run" : `${queue.live} calls run`
+  return yield* new ConsoleFailed({ message: `${running}. Add --yes to end all of them.` })
+})
+
 /**
  * Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). An older gate ignores `until`, and its answer does not
  * repeat it: then the pause is ended, unless the campaign was paused before, and this fails.

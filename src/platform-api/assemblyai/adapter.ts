@@ -43,15 +43,17 @@ export const assemblyai = (
     secrets: [ApiKey],
     isAtCapacity: saysConcurrency,
   })
-  const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_SESSION_SECONDS), LONGEST_SESSION_SECONDS)
-  const grant = (kind: Call["kind"], seconds: number, group?: string) => {
-    const query = new URLSearchParams({ expires_in_seconds: `${seconds}`, max_session_duration_seconds: `${longest}` })
+  const withinBounds = (seconds: number): number =>
+    Math.min(Math.max(seconds, SHORTEST_SESSION_SECONDS), LONGEST_SESSION_SECONDS)
+  const longest = withinBounds(longestCallSeconds)
+  const grant = (kind: Call["kind"], seconds: number, group?: string, most = longest) => {
+    const query = new URLSearchParams({ expires_in_seconds: `${seconds}`, max_session_duration_seconds: `${most}` })
     return send(endpoint, Token, { kind, method: "GET", path: `v1/token?${query}`, shownPath: "v1/token" }, group)
   }
 
-  const mint = Effect.fnUntraced(function* (_: StartConfig, group: string) {
+  const mint = Effect.fnUntraced(function* ({ callSeconds = longestCallSeconds }: StartConfig, group: string) {
     const expiry = Math.floor((yield* Clock.currentTimeMillis) / 1000) + lifetimeSeconds
-    const { token } = yield* startsNothing(grant("start", lifetimeSeconds, group))
+    const { token } = yield* startsNothing(grant("start", lifetimeSeconds, group, withinBounds(callSeconds)))
     const session: WebSession = {
       sessionIds: [newSessionId(expiry)],
       credential: {
@@ -83,6 +85,8 @@ export const assemblyai = (
 
   return {
     mint,
+    limitsCalls: true,
+    shortestCallSeconds: SHORTEST_SESSION_SECONDS,
     status: makeStatusByTime(recentSessions, ({ created_at, status }) => ({
       startedAt: millisOf(created_at),
       isOver: OVER.has(status),

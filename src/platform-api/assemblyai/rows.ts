@@ -14,7 +14,7 @@ export const rows: VendorRows = {
   headOfQueue: "no refusal at the start",
   slots: "`MaxConcurrency` is required",
   unconfirmed: "cannot happen: a token that nobody has starts nothing",
-  control: "*bounded*",
+  control: "*bounded*: at least 60 s",
   silence: "the widget",
   lookedAt: "2026-11-26",
   sources:

@@ -5,6 +5,7 @@
  * The room's name says which agent is wanted and when the token expires, because a token may be used again until then.
  */
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
+import type { StartConfig } from "../../protocol/request.ts"
 import type { Adapter, AdapterContext } from "../adapter.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import type { SessionState, WebSession } from "../model.ts"
@@ -14,6 +15,7 @@ import { expiryOf, newSessionId } from "../shared/own-session.ts"
 import {
   checkAgent,
   isNotFound,
+  roomExpiry,
   saysConcurrency,
   startsNothing,
   stateOf,
@@ -91,11 +93,12 @@ export const daily = (
       ...(body === undefined ? {} : { body }),
     })
 
-  const mint = Effect.fnUntraced(function* (_: unknown, group: string) {
+  const mint = Effect.fnUntraced(function* ({ callSeconds }: StartConfig, group: string) {
     const expiry = Math.floor((yield* Clock.currentTimeMillis) / 1000) + lifetimeSeconds
     const name = newSessionId(expiry) + suffix
     const post = { kind: "start", method: "POST" } as const
-    const properties = { exp: expiry + longestCallSeconds, eject_at_room_exp: true }
+    const exp = roomExpiry(expiry, { lifetimeSeconds, longestCallSeconds }, callSeconds)
+    const properties = { exp, eject_at_room_exp: true }
     const roomBody = { name, privacy: "private", properties }
     const { url } = yield* send(endpoint, Room, { ...post, path: "v1/rooms", body: roomBody }, group)
     const tokenBody = { properties: { room_name: name, exp: expiry, user_id: userOf(name) } }

@@ -92,7 +92,14 @@ export const generic = (
   const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
     const now = yield* Clock.currentTimeMillis
     const { clientIdentifier, correlationId = clientIdentifier, dynamicVariables, metadata } = config
-    const values = { ...limits, clientIdentifier, correlationId, metadata, variables: dynamicVariables }
+    const values = {
+      ...limits,
+      longestCallSeconds: config.callSeconds ?? longestCallSeconds,
+      clientIdentifier,
+      correlationId,
+      metadata,
+      variables: dynamicVariables,
+    }
     const path = pathOf(settings.StartPath, values)
     if (isElsewhere(settings.StartPath, path)) {
       const message = "the client identifier cannot be in the path of the start"

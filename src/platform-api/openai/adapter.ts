@@ -88,8 +88,12 @@ export const openai = (
     const begunAt = yield* Clock.currentTimeMillis
     const caller = { fromCaller: chosenIn(config) + offer, group }
     const { call: callId, sdp } = yield* api.begin(sessionOf(config), offer, caller, abandon)
-    const seconds = callId === undefined ? Math.min(longestCallSeconds, PLATFORM_SECONDS) : longestCallSeconds
-    const end = Math.floor(begunAt / 1000) + seconds
+    const { callSeconds } = config
+    const longest = callSeconds ?? longestCallSeconds
+    const seconds = callId === undefined ? Math.min(longest, PLATFORM_SECONDS) : longest
+    // a call with a time limit of its own is hung up at its end, not before
+    const from = callSeconds === undefined ? begunAt : (yield* Clock.currentTimeMillis) + 1000
+    const end = Math.floor(from / 1000) + seconds
     const name = callId ?? UNNAMED + randomBytes(16).toString("base64url")
     const session: RelayedSession = {
       sessionIds: [`${name}@${end}`, ...(callId === undefined ? [] : [callId])],

@@ -17,6 +17,7 @@ import {
   isNotFound,
   metadataOf,
   orUnknown,
+  roomExpiry,
   SessionId,
   stateOf,
   vendorEndpoint,
@@ -81,7 +82,10 @@ export const pipecat = (
     const body = {
       createDailyRoom: true,
       transport: "daily",
-      dailyRoomProperties: { exp: expiry + longestCallSeconds, eject_at_room_exp: true },
+      dailyRoomProperties: {
+        exp: roomExpiry(expiry, { lifetimeSeconds, longestCallSeconds }, config.callSeconds),
+        eject_at_room_exp: true,
+      },
       dailyMeetingTokenProperties: { exp: expiry },
       body: {
         clientIdentifier: config.clientIdentifier,

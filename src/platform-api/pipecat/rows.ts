@@ -15,7 +15,7 @@ export const rows: VendorRows = {
   headOfQueue: "yes",
   slots: "as Pipecat Cloud reports: the agent's `maxReplicas`",
   unconfirmed: "holds its slot for five minutes, or until the count of sessions says that it has not happened",
-  control: "*endable*",
+  control: "*endable*, and its room at Daily is bounded",
   silence: "the widget",
   lookedAt: "2026-11-26",
   sources:

@@ -85,7 +85,8 @@ export const retell = (
     isAtCapacity: saysConcurrency,
   })
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
-  const longestMillis = Math.min(Math.max(longestCallSeconds * 1000, SHORTEST_CALL_MILLIS), LONGEST_CALL_MILLIS)
+  const millisFor = (seconds: number): number =>
+    Math.min(Math.max(seconds * 1000, SHORTEST_CALL_MILLIS), LONGEST_CALL_MILLIS)
 
   const credentialOf = (call: typeof WebCall.Type): Credential => ({
     shape: "token",
@@ -108,7 +109,7 @@ export const retell = (
       agent_id: AgentId,
       metadata: metadataOf(config),
       retell_llm_dynamic_variables: config.dynamicVariables,
-      agent_override: { agent: { max_call_duration_ms: longestMillis } },
+      agent_override: { agent: { max_call_duration_ms: millisFor(config.callSeconds ?? longestCallSeconds) } },
     }
     return Effect.map(
       send(

@@ -14,7 +14,7 @@ export const rows: VendorRows = {
   headOfQueue: "yes",
   slots: "as Retell reports, without burst, less those that are reserved for callers by telephone",
   unconfirmed: "found in the list and ended [?]",
-  control: "*endable* and bounded",
+  control: "*endable* and bounded, at Retell to at least 60 s",
   silence: "the widget",
   lookedAt: "2026-11-26",
   sources:

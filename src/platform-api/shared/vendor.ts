@@ -3,6 +3,7 @@
 import { Context, Effect, Option, Predicate, type Redacted, Result, Schema } from "effect"
 import type { StartConfig } from "../../protocol/request.ts"
 import type { Campaign } from "../../settings/Settings.ts"
+import type { AdapterContext } from "../adapter.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import { faultAt } from "../faults.ts"
 import type { Finding, SessionState } from "../model.ts"
@@ -104,6 +105,17 @@ export const stateOf = (sessionId: string, isOver: boolean, opened?: boolean): S
   sessionIds: [sessionId],
   ...(opened === undefined ? {} : { opened }),
 })
+
+/**
+ * When a room of Daily closes (s since 1970) whose token expires at `expiry`: at the longest length of a call after that; or at the time limit
+ * of its call, counted from now, but not before the token expires.
+ */
+export const roomExpiry = (
+  expiry: number,
+  { lifetimeSeconds, longestCallSeconds }: Pick<AdapterContext, "lifetimeSeconds" | "longestCallSeconds">,
+  callSeconds: number | undefined,
+): number =>
+  callSeconds === undefined ? expiry + longestCallSeconds : Math.max(expiry, expiry - lifetimeSeconds + callSeconds)
 
 export const unknownState: SessionState = { status: "unknown", sessionIds: [] }
 

@@ -101,7 +101,7 @@ export const ultravox = (
       metadata: metadataOf(config),
       medium: { webRtc: {} },
       joinTimeout: `${lifetimeSeconds}s`,
-      maxDuration: `${longestCallSeconds}s`,
+      maxDuration: `${config.callSeconds ?? longestCallSeconds}s`,
       ...(GateUrl === undefined
         ? {}
         : { callbacks: { ended: { url: `${GateUrl}api/webhook/ultravox`, secrets: [secret] } } }),

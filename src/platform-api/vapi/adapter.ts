@@ -120,7 +120,8 @@ export const vapi = (
     authorise: () => Effect.succeed({}),
   })
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
-  const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
+  const withinBounds = (seconds: number): number =>
+    Math.min(Math.max(seconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
   const joinSeconds = Math.min(lifetimeSeconds, LONGEST_JOIN_SECONDS)
 
   /** the calls that the account may have, as the last start was told */
@@ -132,7 +133,7 @@ export const vapi = (
       assistantOverrides: {
         variableValues: config.dynamicVariables,
         metadata: metadataOf(config),
-        maxDurationSeconds: longest,
+        maxDurationSeconds: withinBounds(config.callSeconds ?? longestCallSeconds),
         customerJoinTimeoutSeconds: joinSeconds,
         // the gate ends calls at the control address, and has no public key that would authenticate it there
         monitorPlan: { controlEnabled: true, controlAuthenticationEnabled: false },

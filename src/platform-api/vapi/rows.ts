@@ -14,7 +14,7 @@ export const rows: VendorRows = {
   headOfQueue: "yes",
   slots: "as Vapi says in each answer to a start; until the first, its refusal is the limit",
   unconfirmed: "found in the list and ended",
-  control: "*endable* and bounded",
+  control: "*endable* and bounded, at Vapi to at least 10 s",
   silence: "Vapi, by `speech-update`, and the widget",
   lookedAt: "2026-11-27",
   sources:

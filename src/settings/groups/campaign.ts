@@ -62,6 +62,19 @@ const commonFields = {
   }),
   Hours: HoursSettings,
   Overflow: OverflowSettings,
+  MaxCallSeconds: optional(wholeNumber(20, 86_400), "`Queue.MaxCallMinutes` alone", {
+    shared: true,
+    description: "the time limit of a call; its page is warned 60 s and 10 s before",
+    documentation:
+      "At most `Queue.MaxCallMinutes`. It is fixed when a call starts. How it is enforced depends on the [vendor](vendors.md#what-each-vendor-can). See [Call length](control.md#call-length)",
+  }),
+  VendorEndsAfterMinutes: optional(wholeNumber(1, 1440), "not known", {
+    shared: true,
+    description:
+      "of a vendor whose calls the gate can neither end nor bound: after how long the vendor itself ends a call",
+    documentation:
+      "Set it to what is configured at the vendor. A call with `MaxCallSeconds` whose page does not end it may run for so long, and its slot is held for so long, at most `Queue.MaxCallMinutes`",
+  }),
   Platform: withDefault(oneOf(PLATFORMS), DEFAULT_PLATFORM, {
     description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,
     documentation:

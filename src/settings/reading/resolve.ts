@@ -207,6 +207,18 @@ const checkPrivatePort = (
   read.reportInvalid("Server.PrivatePort", `a port other than Server.Port, which is also ${Port}`)
 }
 
+/** Reports a campaign whose calls may last longer than a slot is held. */
+const checkCallLengths = (read: Reader, campaigns: SettingsTree["Campaigns"], { Queue }: General): void => {
+  const longest = Queue.MaxCallMinutes * 60
+  for (const { MaxCallSeconds, name } of campaigns) {
+    const own = name === "default" ? "" : `Campaigns.${name}.`
+    const path = `VoiceAiPlatform.${own}MaxCallSeconds`
+    // an inherited one is reported where it is set
+    if (MaxCallSeconds === undefined || MaxCallSeconds <= longest || !read.has(path)) continue
+    read.reportInvalid(path, `at most Queue.MaxCallMinutes, which is ${Queue.MaxCallMinutes} (${longest} s)`)
+  }
+}
+
 const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | undefined => {
   const Campaigns = readCampaigns(flat, read)
   const { draft: general } = read.group({ base: "", schema: GeneralSettings, draft: GeneralSettings })
@@ -226,6 +238,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
     Security: { ...Security, LocalWebhooks: isLocal(general, place) && usesDefaultPlatform(flat) },
     Server: { ...Server, AllowedHosts: allowedHosts(general), PrivateHosts: loopbackNames(Server.PrivateHost) },
   }
+  if (Campaigns !== undefined) checkCallLengths(read, Campaigns, general)
   return Campaigns && { ...resolved, Campaigns }
 }
 

@@ -45,7 +45,7 @@ const same = (value: string): string => value
 
 const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
   const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
-  const [networks, parked, gates, , , , near, crowds, , holders, changes] = rest
+  const [networks, parked, gates, , , , near, crowds, , holders, changes, , , limits] = rest
   return {
     meta: pairsOf(meta, Number),
     tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
@@ -65,6 +65,7 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
     gates: pairsOf(gates, Number),
     holders: pairsOf(holders, Number),
     changes: pairsOf(changes, Number),
+    limits: pairsOf(limits, Number),
   }
 }
 

@@ -43,12 +43,14 @@ describe("regions and campaigns", () => {
         AllowedRegionIds: ["eu", "us"],
         AllowedTransportTypes: ["websocket", "webrtc"],
         SilenceSeconds: 60,
+        MaxCallSeconds: 600,
         Campaigns: {
           sales: {
             WebCampaignId: "campaign-2",
             DefaultRegionId: "us",
             ApiSecretToken: "another",
             AllowedTransportTypes: "webrtc",
+            MaxCallSeconds: 120,
           },
           support: {
             WebCampaignId: "campaign-3",
@@ -56,6 +58,7 @@ describe("regions and campaigns", () => {
             MaxConcurrency: 2,
             SilenceSeconds: 90,
             IdentityRequired: false,
+            VendorEndsAfterMinutes: 20,
           },
         },
       }),
@@ -77,6 +80,8 @@ describe("regions and campaigns", () => {
           ["websocket", "webrtc"],
           60,
           undefined,
+          600,
+          undefined,
           "iqra",
         ],
         [
@@ -90,10 +95,42 @@ describe("regions and campaigns", () => {
           ["webrtc"],
           60,
           undefined,
+          120,
+          undefined,
           "iqra",
         ],
-        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"], ["websocket", "webrtc"], 90, false, "iqra"],
+        [
+          KEY,
+          "support",
+          "business-2",
+          "campaign-3",
+          "eu",
+          2,
+          ["eu", "us"],
+          ["websocket", "webrtc"],
+          90,
+          false,
+          600,
+          20,
+          "iqra",
+        ],
       ].map((row) => row),
+    )
+  })
+
+  it("have no calls that are longer than their slots are held", () => {
+    const problems = problemsOf(
+      withPlatform({
+        MaxCallSeconds: 1801,
+        Campaigns: {
+          sales: { WebCampaignId: "campaign-2" },
+          support: { WebCampaignId: "campaign-3", MaxCallSeconds: 1800 },
+        },
+      }),
+    )
+    assert.deepStrictEqual(
+      problems.map(({ path, expected }) => [path, expected]),
+      [["VoiceAiPlatform.MaxCallSeconds", "at most Queue.MaxCallMinutes, which is 30 (1800 s)"]],
     )
   })
 

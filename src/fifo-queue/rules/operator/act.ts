@@ -16,6 +16,7 @@ import { loadHolder, loadWaiting } from "../shared/load.ts"
 import { meta, type Step } from "../shared/step.ts"
 import type { Ticket } from "../shared/ticket.ts"
 import { addAuditLine, hashOfHolder } from "./audit-log.ts"
+import { type EndCalls, endCalls } from "./end-calls.ts"
 
 /** `until` in the store's time, and `untilText` the same for the audit log. */
 interface Pause extends Extract<Action, { readonly type: "pause" }> {
@@ -49,7 +50,13 @@ interface RedeliveredEvents {
 }
 
 /** An action with what the gate adds to it. */
-export type QueueAction = Action | Pause | End | SettingsChange | RedeliveredEvents
+export type QueueAction =
+  | Exclude<Action, { readonly type: "end_calls" }>
+  | Pause
+  | End
+  | EndCalls
+  | SettingsChange
+  | RedeliveredEvents
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
 interface LoggedOutcome extends Performed {
@@ -163,6 +170,7 @@ const perform = (s: Step, who: string, action: QueueAction): LoggedOutcome => {
   if (action.type === "call") return callOne(s)
   if (action.type === "remove") return removeWaiting(s, action.seq)
   if (action.type === "end") return endLease(s, who, action)
+  if (action.type === "end_calls") return endCalls(s, who, action)
   if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
   if (action.type === "redeliver") return { result: "done", ticket: "-", loggedTarget: action.target }
   if (action.type === "pause") return pause(s, action)
@@ -171,9 +179,12 @@ const perform = (s: Step, who: string, action: QueueAction): LoggedOutcome => {
 
 /** Also adds a line to the audit log. */
 export const act = (s: Step, { action, who }: { readonly action: QueueAction; readonly who: string }): Performed => {
-  const { loggedResult, loggedTarget, pausedUntil, result, session, ticket } = perform(s, who, action)
+  const { calls, loggedResult, loggedTarget, next, pausedUntil, result, session, ticket } = perform(s, who, action)
   const changes = action.type === "settings" ? action.changes : undefined
-  addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)
+  // of many pages, those without a call have no line, but the first has
+  const isLogged = calls !== 0 || action.type !== "end_calls" || action.page === undefined
+  if (isLogged) addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)
+  if (calls !== undefined) return next === undefined ? { result, ticket, calls } : { result, ticket, calls, next }
   const outcome = session === undefined ? { result, ticket } : { result, ticket, session }
   return pausedUntil === undefined ? outcome : { ...outcome, pausedUntil }
 }

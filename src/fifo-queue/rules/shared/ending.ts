@@ -1,6 +1,6 @@
 /**
- * Running sessions that the gate ends at the platform: those about to reach the maximum length of a call, those in which nobody has spoken
- * for the campaign's limit, those without a caller, those that nobody has opened (`../unopened.ts`), and those that an operator ends. The ids
+ * Running sessions that the gate ends at the platform: those about to reach the maximum length of any call (one with a time limit of its own:
+ * `../lengths.ts`), those in which nobody has spoken for the campaign's limit, those without a caller, those that nobody has opened (`../unopened.ts`), and those that an operator ends. The ids
  * of their tickets are in `ending`, by the time from which a gate ends them. A gate that takes one postpones
  * this time (`../due-ends.ts`), so no two gates end the same session at once, and another one tries again if that gate dies or the
  * platform does not confirm the end. When the session ends, or its lease does, the entry is removed.
@@ -83,16 +83,21 @@ export const noteSilence = (s: Step, ticket: Ticket, state: EndState): EndState 
   return state === "ended" && silentUntil !== undefined && silentUntil - EARLY_MILLIS <= s.now ? "silent" : state
 }
 
+/** How a session ends that is reported as ended: `too_long` at the time limit of its call. */
+export const noteLength = ({ endsAt }: Ticket, now: number, state: EndState): EndState =>
+  state === "ended" && endsAt !== undefined && endsAt - EARLY_MILLIS <= now ? "too_long" : state
+
 /** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether the platform confirmed the end. */
 export const noteStop = (s: Step, id: string, ticket: Ticket, state: EndState): EndState => {
   if (ticket.stoppedBy === undefined) return state
-  addAuditLine(
-    s,
-    ticket.stoppedBy,
-    "end",
-    hashOfHolder(id, ticket),
-    state === "reclaimed" ? "freed_live" : "ended_at_platform",
-  )
+  if (ticket.stoppedWithAll !== true)
+    addAuditLine(
+      s,
+      ticket.stoppedBy,
+      "end",
+      hashOfHolder(id, ticket),
+      state === "reclaimed" ? "freed_live" : "ended_at_platform",
+    )
   ticket.stoppedBy = undefined
   return "stopped"
 }

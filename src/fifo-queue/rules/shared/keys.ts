@@ -41,6 +41,8 @@
  *   ending         zset    ids of live tickets by the time from which a gate ends their session at the platform (`ending.ts`)
  *   unopened       zset    ids of live tickets by the time from which a gate asks whether somebody has opened their session
  *                          (`../unopened.ts`)
+ *   limits         zset    ids of live tickets whose call has a time limit of its own, by the time when the next thing is due of it
+ *                          (`../lengths.ts`)
  *   holders        zset    gates that hold connections, by number, with the time of their last heartbeat (`presence.ts`)
  *   changes        zset    ids that began or ceased to wait, or are held by another gate, by `changed` (`changes.ts`)
  *   steps          string  which place is shown to whom beyond the first hundred, JSON (`order.ts`); made anew after a moment
@@ -72,10 +74,11 @@ export interface QueueKeys {
   readonly changes: string
   readonly steps: string
   readonly events: string
+  readonly limits: string
   readonly account: string
 }
 
-export const QUEUE_KEY_COUNT = 25
+export const QUEUE_KEY_COUNT = 26
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -103,5 +106,6 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   changes: keys[21] as string,
   steps: keys[22] as string,
   events: keys[23] as string,
-  account: keys[24] as string,
+  limits: keys[24] as string,
+  account: keys[25] as string,
 })

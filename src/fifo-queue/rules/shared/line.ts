@@ -7,7 +7,7 @@ import { numberOf } from "../../../store/rules/native.ts"
 import type { Hindrances, Waiting } from "../../answers.ts"
 import { isKnownNumber } from "../../bounds.ts"
 import { noteChange } from "./changes.ts"
-import { noteSilence, noteStop } from "./ending.ts"
+import { noteLength, noteSilence, noteStop } from "./ending.ts"
 import { appendTicketEvent } from "./events.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, positionOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
@@ -18,6 +18,12 @@ import { doubtId, networkEntry, type State, type Ticket } from "./ticket.ts"
 
 /** How long an ended ticket is remembered (ms), so that its holder can learn how it ended. */
 export const RETENTION_MILLIS: number = 10 * 60_000
+
+/**
+ * A call of which the gate learns only so long after its time limit that it is over has run beyond it (ms): a gate looks for such calls once in a few
+ * seconds, and the vendor takes some to end one.
+ */
+export const OVERRUN_MILLIS = 15_000
 
 const countNetwork = (s: Step, field: string, by: number): void => {
   if (s.db.hincrby(s.keys.networks, field, by) < 1) s.db.hdel(s.keys.networks, field)
@@ -157,6 +163,8 @@ export interface EndedCall {
   readonly session?: string | undefined
   /** how long it ran (ms) */
   readonly millis?: number | undefined
+  /** how long it has run beyond its time limit (ms); absent if it has not */
+  readonly overrunMillis?: number
 }
 
 const NO_CALL: EndedCall = {}
@@ -170,7 +178,8 @@ export const endTicket = (
   kind: SettlementKind = "release",
   call: EndedCall = NO_CALL,
 ): void => {
-  if (s.context.events === true) appendTicketEvent(s, "call.ended", id, ticket, { ...call, reason: state })
+  if (s.context.events === true)
+    appendTicketEvent(s, "call.ended", id, ticket, { session: call.session, millis: call.millis, reason: state })
   ticket.state = state
   save(s, id, ticket)
   s.db.hdel(s.keys.data, id)
@@ -178,7 +187,11 @@ export const endTicket = (
   if (!handOverToDoubt(s, id, ticket)) settle(s, kind, id, ticket)
   // a doubt is not a ticket
   if (ticket.seq === 0) return
-  const signal: Signal = { ticket: id, kind: { _tag: "ended", state } }
+  const { overrunMillis } = call
+  const signal: Signal =
+    overrunMillis === undefined
+      ? { ticket: id, kind: { _tag: "ended", state } }
+      : { ticket: id, kind: { _tag: "ended", state, overrunMillis } }
   // a caller who has left is told nothing
   if (state === "left") s.elsewhere.push(signal)
   else notify(s, ticket, signal)
@@ -192,7 +205,8 @@ export const endSession = (
   reported: EndState,
   kind: SettlementKind = reported === "failed" ? "refund" : "release",
 ): void => {
-  const state = noteStop(s, id, ticket, noteSilence(s, ticket, reported))
+  const { endsAt } = ticket
+  const state = noteStop(s, id, ticket, noteLength(ticket, s.now, noteSilence(s, ticket, reported)))
   freeSlot(s, id, ticket)
   s.db.zrem(s.keys.ending, id)
   if (s.context.openMillis !== undefined) s.db.zrem(s.keys.unopened, id)
@@ -202,7 +216,11 @@ export const endSession = (
     s.db.zadd(s.keys.endedSessions, s.now, session)
   }
   // a session without an offer was not a call
-  if ((state === "ended" || state === "silent") && ticket.seq !== 0 && ticket.offerBefore === undefined) {
+  if (
+    (state === "ended" || state === "silent" || state === "too_long") &&
+    ticket.seq !== 0 &&
+    ticket.offerBefore === undefined
+  ) {
     const average = meta(s, "averageMillis")
     // the clocks of two instances may differ by more than the length of a short call
     const length = Math.max(0, s.now - (ticket.since ?? s.now))
@@ -213,7 +231,19 @@ export const endSession = (
   const ran = ticket.offerBefore === undefined && ticket.unopened !== true
   const millis = ran ? Math.max(0, s.now - (ticket.since ?? s.now)) : undefined
   ticket.sessions = undefined
-  endTicket(s, id, ticket, state, kind, s.context.events === true ? { session, millis } : NO_CALL)
+  // its page may have stayed connected, and the message that tells it may be lost
+  if (ticket.instance !== undefined || s.context.instance === "") noteChange(s, id)
+  if (endsAt === undefined) {
+    endTicket(s, id, ticket, state, kind, s.context.events === true ? { session, millis } : NO_CALL)
+    return
+  }
+  s.db.zrem(s.keys.limits, id)
+  ticket.endsAt = undefined
+  const over = s.now - endsAt
+  endTicket(s, id, ticket, state, kind, {
+    ...(s.context.events === true ? { session, millis } : {}),
+    ...(over > OVERRUN_MILLIS ? { overrunMillis: over } : {}),
+  })
 }
 
 export const clearBackoff = (s: Step): void => {

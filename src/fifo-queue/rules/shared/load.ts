@@ -39,6 +39,8 @@ export const save = (s: Step, id: string, ticket: Ticket): void => {
     s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "ended", ended: state }))
   } else if (state === "closed") {
     s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "removed", ended: state }))
+  } else if (state === "too_long") {
+    s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "ended", tooLong: true }))
   } else {
     s.db.hset(s.keys.tickets, id, encode(ticket))
   }
@@ -52,6 +54,7 @@ export const load = (s: Step, id: string): Ticket | undefined => {
   if (isTicket(ticket)) {
     const { ended } = ticket
     if (ended !== undefined && ticket.state === (ended === "closed" ? "removed" : "ended")) ticket.state = ended
+    if (ticket.tooLong === true && ticket.state === "ended") ticket.state = "too_long"
     return ticket
   }
   s.db.hdel(s.keys.tickets, id)
@@ -78,6 +81,7 @@ export const loadHolder = (s: Step, id: string): Ticket | undefined => {
   if (ticket !== undefined && holdsSlot(ticket.state)) return ticket
   s.db.zrem(s.keys.leases, id)
   s.db.zrem(s.keys.ending, id)
+  s.db.zrem(s.keys.limits, id)
   quarantine(s, "leases", id, ticket === undefined ? "" : ticket.state)
   return undefined
 }

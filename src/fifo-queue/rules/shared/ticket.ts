@@ -57,6 +57,8 @@ export interface Ticket {
   unopened?: true
   /** the operator who has ended the live session; the platform has not confirmed it */
   stoppedBy?: string | undefined
+  /** it was ended with all calls of the campaign, which have one line of the audit log together */
+  stoppedWithAll?: true | undefined
   /** of a live ticket in whose call nobody speaks: when its call ends unless somebody speaks */
   silentUntil?: number | undefined
   /** and since when nobody has spoken */
@@ -64,6 +66,10 @@ export interface Ticket {
   /** of a live ticket: until when the vendor has heard the caller, and the agent; absent where it has said nothing of them */
   callerHeard?: number | undefined
   agentHeard?: number | undefined
+  /** of a live ticket whose call has a time limit of its own: when it ends */
+  endsAt?: number | undefined
+  /** in a record whose state is `ended`: the call has ended at its time limit. Gates of the last release know neither the state nor this field */
+  tooLong?: true | undefined
   /**
    * How the ticket has ended, in a record whose state is `ended`, or for `closed` `removed`. The last release knows none of these states:
    * during an upgrade, its gates would take a record with one for damaged.
@@ -87,7 +93,8 @@ const isState = (state: unknown): boolean =>
     state === "removed" ||
     state === "stopped" ||
     state === "silent" ||
-    state === "closed")
+    state === "closed" ||
+    state === "too_long")
 
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
 const isNumberOrNone = (value: unknown): boolean => value === undefined || isNumber(value)
@@ -127,6 +134,8 @@ export const isTicket = (value: unknown): value is Ticket =>
   isTextOrNone(value.stoppedBy) &&
   isNumberOrNone(value.silentUntil) &&
   isNumberOrNone(value.silentSince) &&
+  isNumberOrNone(value.endsAt) &&
+  (value.tooLong === undefined || value.tooLong === true) &&
   isNumberOrNone(value.callerHeard) &&
   isNumberOrNone(value.agentHeard) &&
   (value.ended === undefined || value.ended === "stopped" || value.ended === "silent" || value.ended === "closed") &&

@@ -9,7 +9,7 @@ import type { OpenVendorCall } from "../vendors.ts"
 import type { Visitor } from "../visit/visitor.ts"
 import { type Call, type CallListener, openCall } from "./call.ts"
 import type { Down } from "./liveness.ts"
-import type { SilenceWatch } from "./silence.ts"
+import type { CallWatch } from "./watch.ts"
 
 export type InCall = Extract<VoiceAgentState, { readonly name: "in-call" }>
 
@@ -63,23 +63,21 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
   }
   let since: number | undefined
   let call: Call | undefined
-  let silence: SilenceWatch | undefined
-  /** Watches a call that may not be silent for long. */
+  let limits: CallWatch | undefined
+  /** Watches a call that may not be silent, or last, for long. */
   const watch = async (): Promise<void> => {
-    const { silenceSeconds } = session
-    if (silenceSeconds === undefined || ticket === undefined) return
+    if ((session.silenceSeconds ?? session.endsAt) === undefined || ticket === undefined) return
     // without the script, the call is as one of a page that reports nothing
-    const loaded = await import("./silence.ts").catch(() => undefined)
+    const loaded = await import("./watch.ts").catch(() => undefined)
     if (loaded === undefined || owner.isOver()) return
     const listener = {
-      warn: (endsAt: number | undefined) =>
-        owner.changeCall({ warning: endsAt === undefined ? undefined : { reason: "silence", endsAt } }),
-      over: () => {
-        owner.end("silent", "", since && Date.now() - since)
+      warn: (warning: InCall["warning"]) => owner.changeCall({ warning }),
+      over: (reason: string) => {
+        owner.end(reason, "", since && Date.now() - since)
         call?.hangUp()
       },
     }
-    silence = loaded.watchSilence(owner.gate, ticket, silenceSeconds, listener, owner.signal)
+    limits = loaded.watchCall(owner.gate, ticket, session, listener, owner.signal)
   }
   /** A session can be opened once: what could not be opened may be open on the other device, which was faster. */
   const isOthers = (): boolean => since === undefined && owner.isContested(ticket)
@@ -95,15 +93,15 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
   const listener: CallListener = {
     said: (loudness) => {
       owner.visitor.said(loudness)
-      silence?.level(loudness)
+      limits?.level(loudness)
     },
     heard: (loudness) => {
       owner.visitor.heard(loudness)
-      silence?.level(loudness)
+      limits?.level(loudness)
     },
     turn: (turn) => {
       owner.visitor.turn(turn)
-      silence?.spoke()
+      limits?.spoke()
     },
     opened: () => {
       since = Date.now()
@@ -129,7 +127,10 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
       owner.end("no-sound", "", since && Date.now() - since)
       call?.hangUp()
     },
-    ended: (how) => owner.end(how === "unreached" && isOthers() ? "elsewhere" : how, "", since && Date.now() - since),
+    ended: (how) => {
+      const reason = how === "unreached" && isOthers() ? "elsewhere" : (limits?.why(how) ?? how)
+      owner.end(reason, "", since && Date.now() - since)
+    },
     closed: (clean) => {
       if (!clean && !isOthers()) owner.discard(ticket)
     },
@@ -139,7 +140,7 @@ export const connectCall = async (owner: CallOwner, session: Session): Promise<C
     ...opened,
     send: (said) => {
       opened.send(said)
-      silence?.spoke()
+      limits?.spoke()
     },
   }
   return call

@@ -1,13 +1,11 @@
 /**
- * A call whose campaign ends silent calls (`SilenceSeconds`); this script, `calls/silence.js`, is loaded when such a call begins. The page
+ * A call whose campaign ends silent calls (`SilenceSeconds`); `watch.ts` has the connection to the gate. The page
  * hears whether anybody speaks, tells the gate when the time is nearly over, and when somebody speaks again. Nothing is sent in a conversation.
  * The gate answers when the call ends. The page warns the caller, and if nobody speaks by then it asks the gate once more, which may know of
  * speech that the page has not heard, or of another limit. Then it hangs up itself, because not every platform can be asked to end a call.
  *
- * The ticket's events stay connected meanwhile. Where they cannot be, reports are requests.
+ * Reports go over the connection. Where there is none, they are requests.
  */
-import type { Gate } from "../gate/gate-client.ts"
-import { parse, text } from "../gate/json.ts"
 
 /** Loudness from which a sound may be a voice: -36 dB. */
 const VOICE = 0.016
@@ -20,17 +18,17 @@ const NOTICE = 15_000
 const ANSWER_WITHIN = 2_000
 /** How often it is looked how long nobody has spoken, in milliseconds. */
 const LOOK_EVERY = 500
-/** Backoff of the connection, in milliseconds. */
-const FIRST_DELAY = 2_000
-const MAX_DELAY = 60_000
-/** The gate's close code for a connection that was replaced by another one of the same ticket (RFC 6455 §7.4.1). */
-const POLICY_VIOLATION = 1008
 
 export interface SilenceListener {
   /** The call ends then (ms since 1970 of this machine's clock) unless somebody speaks; undefined when somebody does. */
   readonly warn: (endsAt: number | undefined) => void
   /** Nobody has spoken for too long: the call is to be ended. */
   readonly over: () => void
+  /**
+   * Tells the gate how long nobody has spoken. Returns when the call ends, if the gate answers at once (ms since 1970 of this machine's clock; NaN:
+   * no end is due); undefined if its answer comes over the connection.
+   */
+  readonly report: (seconds: number) => Promise<number | undefined>
 }
 
 export interface SilenceWatch {
@@ -40,14 +38,14 @@ export interface SilenceWatch {
   readonly spoke: () => void
 }
 
+/** The same, for the connection. */
+export interface SilenceReports extends SilenceWatch {
+  /** The gate has answered a report: the call ends then; NaN: no end is due. */
+  readonly answered: (until: number) => void
+}
+
 /** Watches until `signal` aborts, or the time is over. */
-export const watchSilence = (
-  gate: Gate,
-  ticket: string,
-  seconds: number,
-  listener: SilenceListener,
-  signal: AbortSignal,
-): SilenceWatch => {
+export const watchSilence = (listener: SilenceListener, seconds: number, signal: AbortSignal): SilenceReports => {
   const limit = seconds * 1_000
   const notice = Math.min(NOTICE, limit / 2)
   let lastSpoke = Date.now()
@@ -57,28 +55,6 @@ export const watchSilence = (
   let endsAt: number | undefined
   /** when the gate was asked whether the call ends now */
   let askedAt: number | undefined
-  let socket: WebSocket | undefined
-  let failures = 0
-  let timer: number | undefined
-
-  const connect = (): void => {
-    const current = new WebSocket(gate.eventsUrl(ticket))
-    socket = current
-    current.onmessage = ({ data }) => {
-      failures = 0
-      const event = parse(String(data))
-      if (event.type === "warning") answered(gate.localTime(event.endsAt))
-      else if (event.type === "ended" && text(event.reason) === "silent") finish()
-    }
-    current.onclose = ({ code }) => {
-      if (socket !== current) return
-      socket = undefined
-      // another window has the ticket, or it is over
-      if (code === POLICY_VIOLATION || code === 1000) return
-      const pause = Math.min(MAX_DELAY, FIRST_DELAY * 2 ** failures++) * (0.5 + Math.random())
-      timer = window.setTimeout(connect, pause)
-    }
-  }
 
   /** No end is near: silence is reported at that time, unless somebody speaks. */
   const goOn = (next: number): void => {
@@ -112,13 +88,9 @@ export const watchSilence = (
   }
 
   const report = async (silentMillis: number): Promise<void> => {
-    const silentSeconds = Math.round(silentMillis) / 1_000
-    if (socket?.readyState === WebSocket.OPEN) {
-      socket.send(JSON.stringify({ type: "silence", seconds: silentSeconds }))
-      return
-    }
     try {
-      answered(await gate.silence(ticket, silentSeconds, signal))
+      const until = await listener.report(Math.round(silentMillis) / 1_000)
+      if (until !== undefined) answered(until)
     } catch {
       // the page ends the call by its own clock
     }
@@ -150,10 +122,6 @@ export const watchSilence = (
 
   const stop = (): void => {
     window.clearInterval(looking)
-    window.clearTimeout(timer)
-    const current = socket
-    socket = undefined
-    current?.close()
   }
 
   const finish = (): void => {
@@ -164,8 +132,8 @@ export const watchSilence = (
 
   const looking = window.setInterval(look, LOOK_EVERY)
   signal.addEventListener("abort", stop, { once: true })
-  connect()
   return {
+    answered,
     level: (loudness) => {
       if (loudness < VOICE) return
       const now = Date.now()

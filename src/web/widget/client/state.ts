@@ -86,14 +86,17 @@ export type VoiceAgentState =
       readonly takesText: boolean
       /** The caller writes, and has no microphone; absent in other calls. */
       readonly writing?: boolean | undefined
-      /** The call is about to end; absent while it is not. `silence`: it goes on if somebody speaks before `endsAt`. */
-      readonly warning?: { readonly reason: "silence"; readonly endsAt: number } | undefined
+      /**
+       * The call is about to end; absent while it is not. `silence`: it goes on if somebody speaks before `endsAt`; `length`: it reaches its time
+       * limit.
+       */
+      readonly warning?: { readonly reason: "silence" | "length"; readonly endsAt: number } | undefined
     }
   | {
       readonly name: "ended"
       /**
        * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached`, `interrupted` (the page was reloaded or left) or
-       * `no-sound` or `silent` (nobody spoke for too long); for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
+       * `no-sound`, `silent` (nobody spoke for too long), `too_long` (the call reached its time limit) or `stopped` (by the operator); for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
        */
       readonly reason: string
       readonly message: string

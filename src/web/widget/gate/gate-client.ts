@@ -17,6 +17,8 @@ export interface Session {
   readonly ticket: string | undefined
   /** how long nobody may speak in the call, in seconds; undefined without a limit */
   readonly silenceSeconds: number | undefined
+  /** when the call ends, by the gate's clock (ISO 8601); undefined without a limit */
+  readonly endsAt: string | undefined
 }
 
 export type Answer =
@@ -81,6 +83,7 @@ const retryAfterOf = (response: Response, problem: Fields): number | undefined =
 /** Undefined if there is none in these fields. */
 export const sessionIn = ({
   credential,
+  endsAt,
   sessionId,
   silenceSeconds,
   uniqueRequestId,
@@ -93,6 +96,7 @@ export const sessionIn = ({
     sessionId: text(sessionId) ?? "",
     ticket: text(uniqueRequestId),
     silenceSeconds: number(silenceSeconds),
+    endsAt: text(endsAt),
   }
 }
 

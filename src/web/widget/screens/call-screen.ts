@@ -1,7 +1,7 @@
 /** The screen of a call: the orb and the levels, the transcript with a text field, and the buttons, which are always there. */
 
 import { clock } from "../words/first-words.ts"
-import { silenceWarning, troubleOf } from "../words/visit-words.ts"
+import { endWarning, troubleOf } from "../words/visit-words.ts"
 import { devicePicker } from "./devices.ts"
 import { h, setText } from "./dom.ts"
 import { captionsIcon, hangUpIcon, microphoneIcon, sendIcon } from "./icons.ts"
@@ -101,7 +101,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     tick: (state, now) => {
       if (state.name === "in-call") {
         setText(timer, clock(now - state.since))
-        setText(warning, silenceWarning(state, say, now))
+        setText(warning, endWarning(state, say, now))
         quiet = spoke === 0 && transcript.isEmpty() && now - state.since > QUIET_AFTER
       }
       showMood()

@@ -70,9 +70,11 @@ export const troubleOf = ({ audio, down, link, microphone }: State<"in-call">): 
   return microphone ? "" : "in-call.no-microphone"
 }
 
-/** That the call ends unless somebody speaks, and when; empty if it does not. */
-export const silenceWarning = ({ warning }: State<"in-call">, say: Say, now: number): string =>
-  warning === undefined ? "" : say("in-call.silent", { time: countdown(warning.endsAt - now) })
+/** That the call ends, at its time limit or unless somebody speaks, and when; empty if it does not. */
+export const endWarning = ({ warning }: State<"in-call">, say: Say, now: number): string =>
+  warning === undefined
+    ? ""
+    : say(warning.reason === "length" ? "in-call.ends" : "in-call.silent", { time: countdown(warning.endsAt - now) })
 
 /** What has changed in a call (muting too, unless it is `quiet`); undefined if it is nothing to announce. */
 const changeInCall = (
@@ -87,8 +89,9 @@ const changeInCall = (
     if (!before.link) return say("announce.link-back")
     if (!before.microphone) return say("announce.unmuted")
   }
-  // the time is said once
-  if (state.warning !== undefined && before.warning === undefined) return silenceWarning(state, say, Date.now())
+  // the time is said once for each reason
+  if (state.warning !== undefined && state.warning.reason !== before.warning?.reason)
+    return endWarning(state, say, Date.now())
   if (state.muted !== before.muted && !quiet) return say(state.muted ? "in-call.muted" : "announce.unmuted")
   return undefined
 }

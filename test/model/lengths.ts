@@ -1,0 +1,55 @@
+/**
+ * What must hold of calls with a time limit of their own:
+ * - The limit is fixed when the call starts. Nothing moves it, neither a reload nor a late answer to an older start.
+ * - Whoever is in such a call is in the list of those that a gate warns and ends, until the call is over. So no call is warned of that is not
+ *   ended, and none runs on unseen because a gate has died.
+ * - Nobody else is in that list: no end of an older call ends a newer one.
+ * - A page is warned at a time that was due, of the end of its own call, and before that end.
+ * - A call has been too long only at its limit.
+ */
+import type { Change } from "./change.ts"
+import type { QueueState } from "./queue-state.ts"
+
+/** A page's clock and a vendor's may be ahead by this (ms). */
+const EARLY_MILLIS = 2_000
+
+/** Contradictions within one state at a moment. */
+export const unlimited = (state: QueueState, now: number): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  for (const id of state.limits.keys()) {
+    const ticket = state.tickets.get(id)
+    if (ticket?.state !== "live" || ticket.endsAt === 0)
+      wrong.push(`${id} is to be ended, and has no call with a limit`)
+  }
+  for (const [id, { endsAt, state: s }] of state.tickets) {
+    if (endsAt === 0) continue
+    if (s !== "live") wrong.push(`${id} is ${s} and has a limit`)
+    // where the platform cannot be asked, nothing more is due at the end
+    else if (endsAt > now && !state.limits.has(id)) wrong.push(`the call of ${id} has a limit that nobody enforces`)
+    const due = state.limits.get(id) ?? 0
+    if (endsAt > now && due > endsAt) wrong.push(`the call of ${id} is looked at ${due - endsAt} ms after its limit`)
+  }
+  return wrong
+}
+
+/** The tickets whose pages this step warned, with the ends of their calls. */
+export const newlyWarned = ({ after, before, now }: Change): ReadonlyArray<readonly [id: string, endsAt: number]> =>
+  [...before.limits].flatMap(([id, due]) => {
+    const endsAt = before.tickets.get(id)?.endsAt ?? 0
+    const isMoved = (after.limits.get(id) ?? 0) > due
+    return due <= now && now < endsAt && isMoved ? [[id, endsAt] as const] : []
+  })
+
+/** Violations from one step to the next. */
+export const movedLimits = ({ after, before, now }: Change): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  for (const [id, { endsAt, state, lease }] of before.tickets) {
+    const then = after.tickets.get(id)
+    if (then === undefined || state !== "live") continue
+    if (then.state === "live" && then.endsAt !== endsAt)
+      wrong.push(`the limit of the call of ${id} (lease ${lease}) moved from ${endsAt} to ${then.endsAt}`)
+    if (then.state === "too_long" && (endsAt === 0 || endsAt - EARLY_MILLIS > now))
+      wrong.push(`the call of ${id} was too long before its limit ${endsAt}`)
+  }
+  return wrong
+}
