@@ -103,7 +103,9 @@ export const layer: Layer.Layer<
     const steps: Admit["Service"] = {
       newcomer: ({ campaign, config, identity, newTicket }, address, trace) => {
         const { caller, network } = callerKeys(names, address, identity)
-        const stored = { ...config, from: groupOfCaller(names, address) }
+        const callSeconds = identity?.limits?.callSeconds
+        const from = groupOfCaller(names, address)
+        const stored = callSeconds === undefined ? { ...config, from } : { ...config, from, callSeconds }
         const id = newTicket ?? campaigns.newTicket(campaign, secret())
         const plain = { id, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
         const newcomer =

@@ -17,7 +17,7 @@ import { join, keep, leave, type Waiter } from "../support/waiting-line.ts"
 import { allTold, callInOrder } from "./reconnect.ts"
 
 const SLOTS = 10
-const GRACE_SECONDS = 10
+const GRACE_SECONDS = 30
 /** Until all gates hold what is connected to them: three heartbeats. */
 const HELD_MILLIS = 6_000
 /** Later than promised by this much, an absent one is kept too long: sweeps end some hundred a second. */
