@@ -22,6 +22,8 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Security.WebhookSigningSecret": [base64(0x5e), base64(0x7a)],
   "Security.ConsoleToken": ["SentinelConsoleToken01"],
   "Identity.Secrets": ["SentinelIdentitySecret01SentinelIdentity"],
+  "Events.Secrets": [base64(0x3c)],
+  "Events.Token": ["SentinelEventsToken01"],
   "LiveKit.ApiKey": ["SentinelLiveKitKey01"],
   "LiveKit.ApiSecret": ["SentinelLiveKitSecret01SentinelLiveKitSecret01"],
   "Retell.ApiKey": ["SentinelRetellKey01"],
@@ -143,6 +145,10 @@ describe("a secret setting", () => {
       Security__WebhookSigningSecret__1: sentinel("Security.WebhookSigningSecret", 1),
       Security__ConsoleToken: sentinel("Security.ConsoleToken"),
       Identity__Secrets__0: sentinel("Identity.Secrets"),
+      // the receiver sends back what it was sent
+      VoiceAiPlatform__Events__Url: `${vendors.origin}/events`,
+      VoiceAiPlatform__Events__Secrets__0: sentinel("Events.Secrets"),
+      VoiceAiPlatform__Events__Token__0: sentinel("Events.Token"),
       ...vendorSettings(vendors.origin),
     }
     const { Security__WebhookApiToken: _one, ...lists } = environment
