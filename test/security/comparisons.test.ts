@@ -51,12 +51,13 @@ describe("a secret", () => {
     }
   })
 
-  it("a secret of a request is compared by webhooks and the console with that one function", () => {
+  it("a secret of a request is compared by webhooks, the console and the event log with that one function", () => {
     const users = sources
       .filter(({ text }) => /\bequal(?:sAny)?\b.*from "(\.\.?\/)+lib\/equal\.ts"/.test(text))
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
       "http/console/ConsoleToken.ts",
+      "http/events/handlers.ts",
       "platform-api/cartesia/webhooks.ts",
       "platform-api/daily/webhooks.ts",
       "platform-api/elevenlabs/webhooks.ts",

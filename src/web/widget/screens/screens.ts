@@ -202,10 +202,10 @@ const createScreen = (
         tick: (state, now) => {
           if (state.name !== name) return
           const left = (state.retryAt ?? 0) - now
-          if (state.code === "closed") {
+          again.hidden = state.code === "closed"
+          if (again.hidden) {
             // its title says when it opens
             setText(when, "")
-            again.hidden = true
             if (state.retryAt !== undefined && left < -later) tools.act("leave")
             return
           }
