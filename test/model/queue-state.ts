@@ -57,7 +57,19 @@ const META = [
 
 /** The terminal states of a ticket. */
 export const TERMINAL: ReadonlySet<string> = new Set([
-  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped", "silent", "too_long", "closed"],
+  ...[
+    "ended",
+    "left",
+    "abandoned",
+    "missed",
+    "failed",
+    "reclaimed",
+    "removed",
+    "stopped",
+    "silent",
+    "too_long",
+    "closed",
+  ],
 ])
 
 /** A ticket's record with a value in each field. */
