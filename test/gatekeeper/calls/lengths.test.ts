@@ -54,13 +54,15 @@ describe("a call with a time limit", () => {
 
   gateTest("ends earlier where the caller's identity says so, and not later", limited, (world) =>
     Effect.gen(function* () {
-      for (const [index, [callSeconds, seconds]] of [
-        [120, 120],
-        [900, 300],
-      ].entries()) {
+      for (const [index, [callSeconds, seconds]] of (
+        [
+          [120, 120],
+          [900, 300],
+        ] as const
+      ).entries()) {
         const identity = { subject: `caller-${index}`, limits: { callSeconds } }
         const started = yield* Gatekeeper.use((gate) => gate.request({}, { address: caller(index), identity }))
-        expect(started.endsAt).toBe(iso((seconds ?? 0) * 1_000))
+        expect(started.endsAt).toBe(iso(seconds * 1_000))
         expect(world.initiated[index]).toMatchObject({ callSeconds: seconds })
         yield* hangUp(started.sessionId)
       }
