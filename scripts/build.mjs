@@ -76,7 +76,7 @@ for (const file of files) {
   const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep) || file.endsWith(`${sep}section.md`)
   if (extname(file) !== ".ts" && !rendered) cpSync(file, join(output, relative(source, file)))
 }
-run("node", ...readdirSync(join(root, "scripts/docs")).map((name) => `scripts/docs/${name}`), join(output, "docs"))
+run("node", "scripts/docs/render.ts", join(output, "docs"))
 
 const { jsonSchema } = await import(pathToFileURL(join(source, "settings/showing/json-schema.ts")).href)
 const { settingsTypes } = await import(pathToFileURL(join(root, "scripts/settings-types.ts")).href)
