@@ -39,10 +39,13 @@ export const Deliveries = Struct({
 })
 export type Deliveries = typeof Deliveries.Type
 
+/** The times that a `Date` can hold, from 1970 on (ECMAScript, "Time Values and Time Range"). */
+const Millis = Int.check(Schema.isBetween({ minimum: 0, maximum: 8_640_000_000_000_000 }))
+
 /** One event by its `seq`; or all that were given up, of events that happened between two times. */
 export const Redelivery = Union([
   Struct({ type: Literal("one"), seq: Int }),
-  Struct({ type: Literal("failed"), from: Finite, to: Finite }),
+  Struct({ type: Literal("failed"), from: Millis, to: Millis }),
 ])
 export type Redelivery = typeof Redelivery.Type
 

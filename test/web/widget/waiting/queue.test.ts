@@ -266,7 +266,10 @@ describe("the queue", () => {
     await screen(tab, "Ihr Platz in der Warteschlange")
     const tomorrow = Date.now() + 86_400_000
     await widget.rig.operate("pause", tomorrow)
-    const time = new Intl.DateTimeFormat("de", { dateStyle: "long", timeStyle: "short", timeZone: "Europe/Berlin" })
+    const time = new Intl.DateTimeFormat("de", {
+      ...{ weekday: "long", hour: "numeric", minute: "2-digit" },
+      timeZone: "Europe/Berlin",
+    })
     const closed = `Geschlossen bis ${time.format(tomorrow)}. Sie behalten Ihren Platz.`
     await see(tab, closed)
     await announced(tab, new RegExp(`${closed.replaceAll(".", "\\.")}$`))
