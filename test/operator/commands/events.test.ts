@@ -1,8 +1,8 @@
 /** What the commands about events print. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { listEvents, redeliverEvent, redeliverFailed } from "../../../src/operator/commands/events.ts"
-import type { Deliveries, Redelivered, Redelivery } from "../../../src/operator/deliveries.ts"
+import { type Deliveries, type Redelivered, Redelivery } from "../../../src/operator/deliveries.ts"
 
 const event = {
   id: "evt_2aae6c35c94fcfb4_3",
@@ -42,6 +42,18 @@ const client = (result: Redelivered["result"]) => ({
       asked.push(of)
       return { queued: 4, result }
     }),
+})
+
+describe("a redelivery", () => {
+  it("is of whole numbers of milliseconds that are times", () => {
+    const accepts = (from: number, to: number): boolean =>
+      Result.isSuccess(Schema.decodeUnknownResult(Redelivery)({ type: "failed", from, to }))
+    assert.isTrue(accepts(0, 8_640_000_000_000_000))
+    for (const wrong of [-1, 0.5, 8_640_000_000_000_001, 1e300]) {
+      assert.isFalse(accepts(wrong, 1), String(wrong))
+      assert.isFalse(accepts(1, wrong), String(wrong))
+    }
+  })
 })
 
 describe("the commands about events", () => {
