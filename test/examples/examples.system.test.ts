@@ -134,6 +134,10 @@ describe("the package's types", () => {
       Effect.catchTags({
         Queued: ({ queuePosition }) => Effect.succeed(String(queuePosition)),
         InvalidRequest: ({ message }) => Effect.succeed(message),
+        IdentityRequired: ({ message }) => Effect.succeed(message),
+        IdentityRefused: ({ reason }) => Effect.succeed(reason),
+        IdentityUnavailable: ({ message }) => Effect.succeed(message),
+        Closed: ({ message }) => Effect.succeed(message),
         Blocked: ({ reason }) => Effect.succeed(reason),
         RateLimited: ({ limit }) => Effect.succeed(limit),
         QueueFull: ({ message }) => Effect.succeed(message),

@@ -147,7 +147,7 @@ describe("the rating", () => {
     const tab = await open("<voice-agent rating></voice-agent>", { lang: "he" })
     await tab.evaluate('document.documentElement.dir = "rtl"')
     await tab.locator("voice-agent .primary").click()
-    await tab.locator("voice-agent .strong").click()
+    await tab.locator("voice-agent .hang-up").click()
     await tab.getByRole("button", { name: "4 מתוך 5" }).click()
     await check(tab, "rating-rtl")
   })
