@@ -13,8 +13,8 @@ export default defineConfig({
   publicDir: false,
   ssr: {
     noExternal: true,
-    // optional dependencies of ws and pg
-    external: [...builtinModules, "bufferutil", "utf-8-validate", "pg-native"],
+    // optional dependencies of ws and pg; and jose, which is loaded only where tokens are checked or signed
+    external: [...builtinModules, "bufferutil", "utf-8-validate", "pg-native", "jose"],
   },
   build: {
     ssr: "src/cli/cli.ts",

@@ -1,6 +1,5 @@
 /**
- * Renders the documents of `src/docs` as the pages that the gate serves below `/docs`, with their stylesheet, their script and what the
- * search needs:
+ * Renders the documents of `src/docs` as the pages that the gate serves below `/docs`, with their stylesheet and their scripts:
  *
  *     node scripts/docs/render.ts DIRECTORY
  */
@@ -9,7 +8,6 @@ import { join } from "node:path"
 import { buildSync } from "esbuild"
 import { DOCUMENTS, folder, unlisted } from "./documents.ts"
 import { renderPage } from "./page.ts"
-import { searchIndex } from "./search-index.ts"
 
 const web = join(import.meta.dirname, "../../src/web")
 const tokens = join(web, "shared/styles/tokens.css")
@@ -43,7 +41,6 @@ export const writePages = (directory: string): void => {
   for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
   writeFileSync(join(directory, "index.html"), renderPage("start", undefined, "docs/"))
   writeFileSync(join(directory, "style.css"), renderStyle())
-  writeFileSync(join(directory, "search.json"), JSON.stringify(searchIndex()))
   writeScripts(directory)
 }
 

@@ -14,6 +14,8 @@ import type { CampaignEvents } from "../settings/groups/events.ts"
 export const RECEIVER_MILLIS = 10_000
 /** How much of an answer is read, so that an ordinary connection can be used again, in bytes. */
 const READ_BYTES = 16_384
+/** … and for how long (ms): a connection whose answer was read may be used again. */
+const DRAIN_MILLIS = 2_000
 
 export interface Answer {
   /** undefined without an answer */
@@ -57,7 +59,8 @@ export const sendEvent = Effect.fnUntraced(function* (
           return size > READ_BYTES
         }),
         Stream.runDrain,
-        // the status has been said
+        // the status has been said: a body that does not end changes nothing of it
+        Effect.timeoutOption(DRAIN_MILLIS),
         Effect.ignore,
       )
       const seconds = retryAfterSeconds(headers["retry-after"], headers.date, now) ?? 0

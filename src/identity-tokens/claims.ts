@@ -42,6 +42,7 @@ export const tokenOf = (payload: unknown, now: number): VerifiedToken | Identity
     identity: identityOf(sub, voicegate.value),
     ...(campaigns === undefined ? {} : { campaigns }),
     ...(jti === undefined ? {} : { use: `${iss}\n${jti}` }),
-    until: exp * 1000,
+    // a NumericDate may have a fraction (RFC 7519 §2), and lifetimes of the store have none
+    until: Math.floor(exp * 1000),
   }
 }

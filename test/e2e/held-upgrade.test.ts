@@ -62,11 +62,9 @@ describe("callers who wait", () => {
         let polls = true
         const poller = (async () => {
           while (polls) {
-            for (const ticket of polling)
-              await balancer
-                .pick()
-                .ask("GET", `/api/session/${ticket}`)
-                .catch(() => {})
+            // for a moment no gate may be ready
+            const poll = async (ticket: string) => balancer.pick().ask("GET", `/api/session/${ticket}`)
+            for (const ticket of polling) await poll(ticket).catch(() => {})
             await sleep(500)
           }
         })()

@@ -4,13 +4,14 @@
  * neither depends on the gate that has started the call.
  *
  * The store says when the next thing is due. It is asked then, and otherwise every `DUE_CHECK_MILLIS`, since another gate may have started a
- * shorter call; where no call is known to have a limit, once in `LOOK_MILLIS`, since settings and tokens may have set some before a reload.
+ * shorter call; where no call is known to have a limit, and neither the settings nor tokens set any, once in
+ * `LOOK_MILLIS`, since they may have before a reload.
  */
 import { Effect, Layer } from "effect"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
-import type { Campaign } from "../../settings/Settings.ts"
+import { type Campaign, Settings } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { runForEachCampaign } from "../background/run-every.ts"
 import { boundSessionOf } from "../outcomes.ts"
@@ -39,6 +40,9 @@ export const layer = Layer.effectDiscard(
     const { dueLengths } = queue
     if (dueLengths === undefined) return
     const known = new Map<Campaign, Known>()
+    const { JwksUrl, Secrets } = (yield* Settings).Identity
+    const tokensLimit = Secrets.length > 0 || JwksUrl !== undefined
+    const mayLimit = ({ MaxCallSeconds }: Campaign): boolean => tokensLimit || MaxCallSeconds !== undefined
 
     const endOne = Effect.fnUntraced(function* (campaign: Campaign, data: string) {
       const session = boundSessionOf(data)
@@ -55,7 +59,7 @@ export const layer = Layer.effectDiscard(
     const enforce = Effect.fnUntraced(function* (campaign: Campaign, now: number) {
       const isEndable = lengthControl(platform, campaign.name) === "endable"
       const { nextAt, sessions } = yield* step(at(campaign), dueLengths(at(campaign), CLAIM_MILLIS, isEndable))
-      const wait = nextAt === undefined && campaign.MaxCallSeconds === undefined ? LOOK_MILLIS : DUE_CHECK_MILLIS
+      const wait = nextAt === undefined && !mayLimit(campaign) ? LOOK_MILLIS : DUE_CHECK_MILLIS
       known.set(campaign, { askAt: Math.min(nextAt ?? Number.POSITIVE_INFINITY, now + wait) })
       yield* Effect.forEach(
         sessions.filter((data) => data !== ""),

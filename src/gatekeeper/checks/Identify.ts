@@ -142,6 +142,8 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
         for (let waited = 0; ; waited += LOOK_MILLIS) {
           const used: TokenUse = yield* use(token, newTicket)
           if (used.own) return { ...known, newTicket, unused: unuse(token, used) }
+          // a ticket of another campaign is no answer: the page would take it for its new place, and leave it as the old one
+          if (campaigns.ofTicket(used.ticket) !== known.campaign) return yield* Effect.fail(identityRefused("replayed"))
           const existing = yield* rejoin(used.ticket)
           if (existing !== undefined) return { ...known, existing }
           // the other request may still be on its way to its ticket

@@ -3,7 +3,7 @@ import MiniSearch from "minisearch"
 
 /** A section of a document. */
 export interface Searched {
-  /** from the folder of the pages, such as `wire#errors` */
+  /** the address of the page and the section, such as `wire#errors` */
   readonly href: string
   /** of the document */
   readonly title: string

@@ -16,11 +16,10 @@ const element = <Name extends keyof HTMLElementTagNameMap>(
 }
 
 const optionOf = ({ excerpt, heading, href, title }: Found, index: number): HTMLElement => {
-  const { href: address } = new URL(href, import.meta.url)
   const marked = excerpt.map(([text, found]) => (found ? element("mark", {}, text) : text))
   return element(
     "a",
-    { role: "option", id: `result-${index}`, "aria-selected": "false", href: address, tabindex: "-1" },
+    { role: "option", id: `result-${index}`, "aria-selected": "false", href, tabindex: "-1" },
     element("strong", {}, heading),
     ...(heading === title ? [] : [element("span", { class: "of" }, title)]),
     element("span", { class: "excerpt" }, ...marked),

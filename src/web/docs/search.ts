@@ -1,11 +1,20 @@
-/** Finds sections for the search field of `page.ts`, which loads this script and the sections' texts when the reader comes to the field. */
-import { type Found, makeFind, type Searched } from "./find.ts"
+/** Finds sections for the search field of `page.ts`, which loads this script when the reader comes to the field, and this the other pages. */
+import { type Found, makeFind } from "./find.ts"
+import { sectionsOf } from "./sections.ts"
+
+/** The pages that the header links. The API reference has a form of its own. */
+const addresses = (): ReadonlyArray<string> =>
+  [...document.querySelectorAll<HTMLAnchorElement>("header nav a")]
+    .map(({ href }) => href)
+    .filter((href) => !/\/api$/.test(href))
 
 const load = async (): Promise<(query: string) => ReadonlyArray<Found>> => {
-  const response = await fetch(new URL("search.json", import.meta.url))
-  if (!response.ok) throw new Error(`search.json: ${response.status}`)
-  const sections: ReadonlyArray<Searched> = await response.json()
-  return makeFind(sections)
+  const pages = addresses().map(async (address) => {
+    const response = await fetch(address)
+    if (!response.ok) throw new Error(`${address}: ${response.status}`)
+    return sectionsOf(address, await response.text())
+  })
+  return makeFind((await Promise.all(pages)).flat())
 }
 
 let loading: ReturnType<typeof load> | undefined

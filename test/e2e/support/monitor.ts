@@ -7,9 +7,9 @@ import { lua } from "../../../src/store/rules/lua.generated.ts"
 import { eventually } from "../../harness/process.ts"
 import type { RedisServer } from "../../harness/redis.ts"
 
-/** Commands of background tasks: the sweep, the ends of long calls, connection checks and the clock. */
+/** Commands of background tasks: the sweep, the ends of long calls, their limits, connection checks and the clock. */
 const BACKGROUND =
-  /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit|dueEnds|repair)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
+  /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit|dueEnds|dueLengths|repair)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
 

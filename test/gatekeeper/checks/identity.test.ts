@@ -292,6 +292,22 @@ describe("a token that is used once", () => {
     }),
   )
 
+  gateTest(
+    "is refused by another campaign than that of its ticket, whose place is kept",
+    { ...once, VoiceAiPlatform: { Campaigns: { sales: { WebCampaignId: "sales", MaxConcurrency: 1 } } } },
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        const given = tokenOf("ada", { jti: "1" })
+        const ticket = ticketIn(yield* askBy(given))
+        expect(yield* askBy(given, caller(1), { campaignId: "sales" })).toMatchObject({
+          _tag: "IdentityRefused",
+          reason: "replayed",
+        })
+        assert.strictEqual(ticketIn(yield* askBy(given)), ticket)
+      }),
+  )
+
   gateTest("is not used by a request that is refused", once, (world) =>
     Effect.gen(function* () {
       world.lookup = () => Effect.succeed(vpn)

@@ -23,7 +23,7 @@ writePages(directory)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const BUILT = [new URL("file:///nowhere/"), pathToFileURL(`${directory}/`)]
-const FILES = ["style.css", "page.js", "search.js", "search.json"]
+const FILES = ["style.css", "page.js", "search.js"]
 const PATHS = ["/docs", ...DOCUMENTS.map((name) => `/docs/${name}`), ...FILES.map((file) => `/docs/${file}`)]
 
 type Docs = "public" | "private" | "off"
@@ -103,7 +103,6 @@ describe("a document's page", () => {
         ["style.css", "text/css; charset=utf-8"],
         ["page.js", "text/javascript; charset=utf-8"],
         ["search.js", "text/javascript; charset=utf-8"],
-        ["search.json", "application/json"],
       ]) {
         const { headers, status } = yield* rawCall(port, { path: `/docs/${file}` })
         assert.deepStrictEqual(

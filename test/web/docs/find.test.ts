@@ -1,9 +1,11 @@
 /** The search over the documents, on their real texts. */
 import { assert, describe, it } from "@effect/vitest"
-import { searchIndex } from "../../../scripts/docs/search-index.ts"
+import { DOCUMENTS } from "../../../scripts/docs/documents.ts"
+import { renderPage } from "../../../scripts/docs/page.ts"
 import { makeFind } from "../../../src/web/docs/find.ts"
+import { sectionsOf } from "../../../src/web/docs/sections.ts"
 
-const sections = searchIndex()
+const sections = DOCUMENTS.flatMap((name) => sectionsOf(name, renderPage(name)))
 const find = makeFind(sections)
 const hrefs = (query: string): ReadonlyArray<string> => find(query).map(({ href }) => href)
 /** The text of what a query found first. */

@@ -171,6 +171,11 @@ export const createWaiting = (owner: WaitOwner): Waiting => {
       await equipment.open()
       const answer = await owner.gate.request(undefined, neverAborted, campaign)
       const found = answer.status === "queued" ? answer.ticket : answer.session.ticket
+      // the gate has answered with the place that the caller has already
+      if (found === left) {
+        equipment.rest()
+        return showWaiting({ code: "offer_refused", message: "" })
+      }
       // the turn has come here meanwhile, or the caller has left
       if (!isWaiting() || left === undefined) return owner.discard(found)
       unfollow()
