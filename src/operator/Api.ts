@@ -50,6 +50,17 @@ const campaign = Schema.optionalKey(
 const refused = <P extends ReadonlyArray<Problem>>(...own: P) =>
   refusals(...own, problems.noClientAddress, unauthorized, problems.originNotAllowed, problems.internalError)
 
+/** What an operator orders for a campaign, in a body. */
+const refusedOrders = refused(
+  invalid,
+  unknownCampaign,
+  problems.malformedJson,
+  problems.bodyTooLarge,
+  problems.unsupportedMediaType,
+  problems.bodyAlreadyRead,
+  problems.storeUnavailable,
+)
+
 const otherwise = (detail: string) => ({ body: undefined, otherwise: invalid.make(detail) })
 const WRONG_QUERY = otherwise("query: Expected whole numbers, and settings or actions.")
 
@@ -119,15 +130,7 @@ const group = HttpApiGroup.make("Console")
         action: Action,
       }),
       success: succeeds(200, ActionOutcome),
-      error: refused(
-        invalid,
-        unknownCampaign,
-        problems.malformedJson,
-        problems.bodyTooLarge,
-        problems.unsupportedMediaType,
-        problems.bodyAlreadyRead,
-        problems.storeUnavailable,
-      ),
+      error: refusedOrders,
     })
       .middleware(Input)
       .annotate(Takes, {
@@ -159,15 +162,7 @@ const group = HttpApiGroup.make("Console")
         redelivery: Redelivery,
       }),
       success: succeeds(200, Redelivered),
-      error: refused(
-        invalid,
-        unknownCampaign,
-        problems.malformedJson,
-        problems.bodyTooLarge,
-        problems.unsupportedMediaType,
-        problems.bodyAlreadyRead,
-        problems.storeUnavailable,
-      ),
+      error: refusedOrders,
     })
       .middleware(Input)
       .annotate(Takes, {
