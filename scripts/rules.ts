@@ -29,6 +29,9 @@ const numbering = () => {
   }
 }
 
+/** Without the indentation of its lines, which Redis would read and every package would carry. No text in a rule has a line break. */
+const compact = (lua: string | undefined): string | undefined => lua?.replace(/\n +/g, "\n")
+
 const generated = (): string => {
   const declared = declaredRules()
   const bundled = bundle([join(runner, "redis/commands.ts"), ...new Set(declared.flatMap((rule) => rule.files))])
@@ -48,7 +51,7 @@ const generated = (): string => {
 const statements: ReadonlyArray<string> = [
 ${statements
   .names()
-  .map((name) => `  ${JSON.stringify(all.get(name)?.statement)},`)
+  .map((name) => `  ${JSON.stringify(compact(all.get(name)?.statement))},`)
   .join("\n")}
 ]
 
@@ -56,7 +59,7 @@ ${statements
 const lazyValues: ReadonlyArray<readonly [name: string, value: string]> = [
 ${lazy
   .names()
-  .map((name) => `  ${JSON.stringify([name, all.get(name)?.lazy])},`)
+  .map((name) => `  ${JSON.stringify([name, compact(all.get(name)?.lazy)])},`)
   .join("\n")}
 ]
 

@@ -48,6 +48,8 @@ const RETRY_SECONDS = 86_400
 
 interface Known {
   readonly openingAt: (now: number) => Opening
+  /** the same for times after the next change: each remembers what it found last, and newcomers ask both */
+  readonly laterAt: (time: number) => Opening
   readonly servedMillis: number
   readonly zone: DateTime.TimeZone
   /** the expected wait of a newcomer at the last sweep (s); 0 when nobody waits or nothing is known */
@@ -65,9 +67,9 @@ const stateIn = ({ openingAt, servedMillis }: Known, now: number): HoursState =>
 }
 
 /** When it opens next (ms): after it has closed, if it is open. */
-const nextOpening = ({ openingAt }: Known, now: number): number | undefined => {
+const nextOpening = ({ laterAt, openingAt }: Known, now: number): number | undefined => {
   const { isOpen, until } = openingAt(now)
-  return isOpen && until !== undefined ? openingAt(until).until : until
+  return isOpen && until !== undefined ? laterAt(until).until : until
 }
 
 /** @param isOpen it is open, and closes before the caller's turn would come */
@@ -118,6 +120,7 @@ export const layer: Layer.Layer<Hours, never, Campaigns> = Layer.effect(
       const hours = openingHoursOf(campaign.Hours)
       known.set(campaign, {
         openingAt: schedule(hours),
+        laterAt: schedule(hours),
         servedMillis: campaign.Hours.AfterCloseMinutes * 60_000,
         zone: hours.zone,
         waitSeconds: 0,

@@ -5,10 +5,11 @@ import type { Newcomer } from "../../../src/fifo-queue/inputs.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import type { QueueContext } from "../../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../../src/fifo-queue/rules.ts"
+import { dataOfConfig } from "../../../src/gatekeeper/calls/stored-config.ts"
 import { argumentsOf, MAX_CALLS_PER_COMMAND } from "../../../src/store/redis/batch.ts"
 import type { RedisServer } from "../../../test/harness/redis.ts"
 
-const data = JSON.stringify({
+const data = dataOfConfig({
   campaign: "default",
   regionId: "eu",
   transportType: 0,

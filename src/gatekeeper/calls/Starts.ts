@@ -29,7 +29,7 @@ import { Steps } from "../Steps.ts"
 import { aboutTicket, TicketLog } from "../TicketLog.ts"
 import { callLimitOf, callSecondsOf } from "./call-limit.ts"
 import { SessionIds } from "./SessionIds.ts"
-import { correlationOf, identifierOf, type StoredConfig } from "./stored-config.ts"
+import { correlationOf, dataOfConfig, identifierOf, type StoredConfig } from "./stored-config.ts"
 
 /** How a started session is bound while the store is unavailable, before the caller gets an error. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
@@ -309,7 +309,7 @@ export const layer: Layer.Layer<
         onSuccess: (minted) => {
           const session = addressed(ticket, minted)
           const data =
-            session.offerMillis === undefined ? dataOf(session) : awaitedDataOf(session, JSON.stringify(stored))
+            session.offerMillis === undefined ? dataOf(session) : awaitedDataOf(session, dataOfConfig(stored))
           return Effect.flatMap(limitOf(config, session), (limit) =>
             bindStarted(at, ticket, lease, campaign, session, data, limit),
           ).pipe(

@@ -12,11 +12,28 @@ export interface StoredConfig extends SessionConfig {
   readonly callSeconds?: number
 }
 
-/** Undefined if it is not what a gate has written. */
+const NONE: Readonly<Record<string, string>> = {}
+
+const unlessEmpty = (variables: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined => {
+  for (const _ in variables) return variables
+  return undefined
+}
+
+/** The text that is stored. Most callers send no variables and no metadata, and a million may wait: empty ones are left out. */
+export const dataOfConfig = (config: StoredConfig): string =>
+  JSON.stringify({
+    ...config,
+    dynamicVariables: unlessEmpty(config.dynamicVariables),
+    metadata: unlessEmpty(config.metadata),
+  })
+
+/** Reads the text of `dataOfConfig`. Undefined if it is not what a gate has written. */
 export const storedConfigOf = (data: string): StoredConfig | undefined => {
   try {
     const stored: StoredConfig | null = JSON.parse(data)
-    return typeof stored === "object" && stored !== null ? stored : undefined
+    return typeof stored === "object" && stored !== null
+      ? { ...stored, dynamicVariables: stored.dynamicVariables ?? NONE, metadata: stored.metadata ?? NONE }
+      : undefined
   } catch {
     return undefined
   }

@@ -25,7 +25,7 @@ import type { Campaign } from "../../settings/Settings.ts"
 import { Campaigns, Secrets } from "../Campaigns.ts"
 import { GiveBack } from "../calls/GiveBack.ts"
 import { Starts } from "../calls/Starts.ts"
-import { identifierOf, type StoredConfig } from "../calls/stored-config.ts"
+import { dataOfConfig, identifierOf, type StoredConfig } from "../calls/stored-config.ts"
 import { Overflow } from "../Overflow.ts"
 import { queued } from "../outcomes.ts"
 import { Steps } from "../Steps.ts"
@@ -107,7 +107,7 @@ export const layer: Layer.Layer<
         const from = groupOfCaller(names, address)
         const stored = callSeconds === undefined ? { ...config, from } : { ...config, from, callSeconds }
         const id = newTicket ?? campaigns.newTicket(campaign, secret())
-        const plain = { id, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
+        const plain = { id, caller, network, holds: limiter.holds, data: dataOfConfig(stored) }
         const newcomer =
           campaign.Events === undefined ? plain : { ...plain, about: eventFactsOf(id, config, identity?.subject) }
         return { newcomer: trace === undefined ? newcomer : { ...newcomer, trace }, stored }
