@@ -21,6 +21,13 @@ export type DocumentName = (typeof DOCUMENTS)[number]
 
 export const readDocument = (name: DocumentName): string => readFileSync(join(folder, `${name}.md`), "utf8")
 
+/** A drawing of a document, which its page contains: `pictures/waiting.svg`. */
+export const readDrawing = (href: string): string => {
+  if (!/^pictures\/[a-z-]+\.svg$/.test(href))
+    throw new Error(`A page contains drawings of src/docs/pictures only, not ${href}`)
+  return readFileSync(join(folder, href), "utf8").trim()
+}
+
 export const titleOf = (markdown: string): string => {
   const title = /^# (.+)$/m.exec(markdown)?.[1]
   if (title === undefined) throw new Error("A document has no title.")

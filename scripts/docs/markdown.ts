@@ -2,12 +2,12 @@
  * Renders the Markdown of a document as HTML.
  *
  * Code blocks in succession that name what each is for, as ` ```tsx React `, become tabs; GitHub shows them one below the other. A link
- * between documents (`wire.md#errors`) becomes a link between pages. Any other relative link is an error, because the gate does not serve
- * other files.
+ * between documents (`wire.md#errors`) becomes a link between pages. A drawing (`pictures/waiting.svg`) becomes part of its page. Any other
+ * relative link is an error, because the gate does not serve other files.
  */
 import { createRequire } from "node:module"
 import { Marked, type Token, type Tokens } from "marked"
-import { DOCUMENTS } from "./documents.ts"
+import { DOCUMENTS, readDrawing } from "./documents.ts"
 
 /** What is used of highlight.js. Its own types would declare the browser's globals for every script and test. */
 interface Highlighter {
@@ -124,6 +124,9 @@ export const render = (markdown: string): { readonly html: string; readonly sect
       codespan({ text }) {
         // short code does not wrap: browsers would break --help after its hyphens
         return `<code${text.length <= 24 ? ' class="short"' : ""}>${escaped(text)}</code>`
+      },
+      image({ href, text }) {
+        return `<span class="drawing" role="img" aria-label="${escaped(text)}">${readDrawing(href)}</span>`
       },
       code: codeOf,
       table({ header, rows }) {

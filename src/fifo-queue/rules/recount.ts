@@ -10,7 +10,7 @@ import { meta, type Step } from "./shared/step.ts"
 
 export const RECOUNT_MILLIS: number = 10 * 60_000
 /** With more leases and waiting tickets than this, counts are not rebuilt: it would keep the store for more than 20 ms. */
-export const MAX_RECOUNTED = 1_000
+export const MAX_RECOUNTED = 700
 
 const hasPresenceMismatch = (s: Step): boolean => s.db.zcard(s.keys.presence) !== s.db.zcard(s.keys.waiting)
 

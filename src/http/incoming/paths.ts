@@ -1,7 +1,16 @@
 /** The paths that the listeners handle themselves, and how a request's path is read. */
 import type { IncomingMessage } from "node:http"
 
-export const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
+const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
+
+/**
+ * The ticket in the path of its events; undefined of any other path. It is a copy: a part of a string keeps the whole string in memory, here
+ * for as long as the connection is open.
+ */
+export const ticketOfEvents = (path: string): string | undefined => {
+  const ticket = EVENTS_PATH.exec(path)?.[1]
+  return ticket === undefined ? undefined : Buffer.from(ticket, "latin1").toString("latin1")
+}
 export const RELAY_PATH = /^\/api\/session\/[^/]+\/relay$/
 export const REQUEST_PATH = "/api/session/request"
 export const TICKETS_PATH = "/api/session/"

@@ -28,13 +28,13 @@ import {
   type PreflightFor,
 } from "../incoming/origin.ts"
 import {
-  EVENTS_PATH,
   NEGOTIATE_PATH,
   normalise,
   RELAY_PATH,
   REQUEST_PATH,
   TICKETS_PATH,
   ticketAt,
+  ticketOfEvents,
 } from "../incoming/paths.ts"
 import {
   inEventsSpan,
@@ -346,7 +346,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       if (path === REQUEST_PATH) return reply(received, refusals.postOnly)
       if (path === NEGOTIATE_PATH) return negotiate(received)
       allowPage(received)
-      const events = method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
+      const events = method === "GET" ? ticketOfEvents(path) : undefined
       if (events !== undefined) return openEvents(received, events)
       if (routedPath.startsWith(TICKETS_PATH)) return serveTicket(received, routedPath)
       route(received, routedPath)

@@ -9,7 +9,7 @@ import { makeRunAnswer } from "../answers/run-answer.ts"
 import { refuseUpgrade } from "../answers/write-answer.ts"
 import type { Arrivals } from "../incoming/Arrivals.ts"
 import type { OriginCheck } from "../incoming/origin.ts"
-import { EVENTS_PATH, HUB_PATH, isOwnUpgrade } from "../incoming/paths.ts"
+import { HUB_PATH, isOwnUpgrade, ticketOfEvents } from "../incoming/paths.ts"
 import { inEventsSpan, inServerSpan, type ReadTrace } from "../incoming/spans.ts"
 import type { Push } from "../push/Push.ts"
 import { existsBy, type TicketLimits } from "../requests/ticket-limits.ts"
@@ -53,7 +53,7 @@ export const makeUpgrade = ({
         const trace = readTrace(request)
         const path = pathOf(request)
         const address = addressOf(request) ?? ""
-        const ticket = EVENTS_PATH.exec(path)?.[1]
+        const ticket = ticketOfEvents(path)
         const refuse = (refusal: Answer): void => {
           refuseUpgrade(socket, refusal)
           logRefusal({ request, status: refusal.status, outcome: refusal.outcome })
