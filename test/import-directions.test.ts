@@ -14,7 +14,7 @@ const LAYERS: ReadonlyArray<ReadonlyArray<string>> = [
   ["http"],
   ["operator"],
   ["gatekeeper"],
-  ["admission", "events"],
+  ["admission", "budgets", "events"],
   ["rate-limiter", "fifo-queue", "ip-intel", "platform-api", "push-channel", "identity-tokens"],
   ["caller-names"],
   ["store"],

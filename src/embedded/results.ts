@@ -9,6 +9,7 @@ import { eventsUrl } from "../http/incoming/paths.ts"
 import { type ProblemDetails, problems } from "../protocol/problems.ts"
 import type {
   Blocked,
+  BudgetExhausted,
   Draining,
   FieldIssue,
   IdentityReason,
@@ -60,7 +61,7 @@ export interface RefusedResult<Code extends string> {
 export type LaunchRefusal = CodeOf<PlatformUnavailable | StoreUnavailable>
 export type RequestRefusal = CodeOf<Exclude<RequestError, Queued>> | "no_client_address"
 export type TicketRefusal = CodeOf<TicketUnknown | StoreUnavailable>
-export type StartRefusal = CodeOf<NotYourTurn | TicketUnknown | TicketOver | Draining> | LaunchRefusal
+export type StartRefusal = CodeOf<NotYourTurn | TicketUnknown | TicketOver | BudgetExhausted | Draining> | LaunchRefusal
 
 export type RequestResult = StartedResult | QueuedResult | RefusedResult<RequestRefusal>
 export type StartResult = StartedResult | RefusedResult<StartRefusal>
@@ -117,5 +118,5 @@ export const ticketRefused = (error: TicketUnknown | StoreUnavailable): RefusedR
   refused(toProblem(error))
 
 export const startRefused = (
-  error: TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining,
+  error: TicketUnknown | NotYourTurn | TicketOver | BudgetExhausted | PlatformUnavailable | StoreUnavailable | Draining,
 ): RefusedResult<StartRefusal> => refused(toProblem(error))

@@ -14,7 +14,7 @@
 
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { Settlement } from "../protocol/settlements.ts"
+import type { Charge, Settlement } from "../protocol/settlements.ts"
 import type { TicketState } from "../protocol/ticket.ts"
 import type {
   Admitted,
@@ -87,9 +87,11 @@ export interface Heartbeat extends Omit<HeartbeatAnswer, "changes" | "tickets"> 
 }
 
 /** The result of a sweep. */
-export interface Swept extends Omit<SweptAnswer, "junk" | "owed" | "quarantined"> {
+export interface Swept extends Omit<SweptAnswer, "junk" | "owed" | "quarantined" | "uncharged"> {
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
+  /** the same of charges; absent in a queue that knows none */
+  readonly uncharged?: ReadonlyArray<Charge>
   /**
    * how many invalid records were ever found (`fifo-queue/rules/shared/load.ts`), when the last was found (ms since 1970), and in which key
    */
@@ -108,9 +110,10 @@ type Served = Extract<ClearedAnswer, { readonly _tag: "served" }>
 
 export type Cleared =
   | Served
-  | (Omit<Exclude<ClearedAnswer, Served>, "owed"> & {
+  | (Omit<Exclude<ClearedAnswer, Served>, "owed" | "uncharged"> & {
       /** settlements that the process which caused them did not carry out */
       readonly owed: ReadonlyArray<Settlement>
+      readonly uncharged?: ReadonlyArray<Charge>
     })
 
 export class FifoQueue extends Context.Service<
@@ -170,13 +173,15 @@ export class FifoQueue extends Context.Service<
     /**
      * A session ended; any of its ids. `by` says what that tells of the platform's reports (`fifo-queue/rules/end.ts`); absent if nothing, as when
      * the gate has ended it. With an `attempt`, the queue remembers for a day which one freed the slot, and answers `again` to one that
-     * names it as lost and thereby takes its place; without any id that is all it does. A host's own queue may ignore it.
+     * names it as lost and thereby takes its place; without any id that is all it does. `seconds` is how long the call was, where the
+     * platform says it: so long it is charged to budgets. A host's own queue may ignore both.
      */
     readonly end: (
       at: CampaignContext,
       sessionIds: ReadonlyArray<string>,
       by?: EndReporter,
       attempt?: EndAttempt,
+      seconds?: number,
     ) => Stepping<SessionEnd>
     /** Sessions that nobody may have opened within `Queue.OpenSeconds`. Without it, that setting has no effect. */
     readonly unopened?:
@@ -238,6 +243,11 @@ export class FifoQueue extends Context.Service<
       at: CampaignContext,
       settlements: ReadonlyArray<Settlement>,
     ) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * These charges were carried out. In a queue without it, no step tells what a call has used, and budgets charge what they hold for it
+     * when its ticket is over.
+     */
+    readonly charged?: (at: CampaignContext, charges: ReadonlyArray<Charge>) => Effect.Effect<void, StoreUnavailable>
     /** Session ids of live leases older than `ageMillis`. This instance claims the check for `claimMillis`. */
     readonly audit: (
       at: CampaignContext,
@@ -264,6 +274,16 @@ export class FifoQueue extends Context.Service<
       claimMillis: number,
       silenceMillis?: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * Since when each of these calls is billed (ms since 1970): 0 while it has not begun, -1 when its slot is free. A queue without it
+     * has no calls for which budgets hold time.
+     */
+    readonly callTimes?: (
+      at: CampaignContext,
+      slots: ReadonlyArray<{ readonly ticket: string; readonly lease: string }>,
+    ) => Stepping<ReadonlyArray<number>>
+    /** A budget has no more for this call: it ends at `endsAt` (ms since 1970) at the latest, as one with a time limit of its own. */
+    readonly endAtBudget?: (at: CampaignContext, ticket: string, lease: string, endsAt: number) => Stepping<boolean>
     /**
      * Running calls with a time limit of their own (`CallLimit`): warns the pages of those that end soon, and answers with the data bound to each
      * session that is to be ended at the platform now, claimed as those of `dueEnds`. `ends`: the platform can be asked to end a call. `nextAt`

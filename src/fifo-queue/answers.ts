@@ -1,7 +1,7 @@
 /** What the rules of the queue answer: the schema of each answer, from which the rules have its type. Times in ms since 1970. */
 
 import { Schema } from "effect"
-import { Settlement } from "../protocol/settlements.ts"
+import { Charge, Settlement } from "../protocol/settlements.ts"
 import { Signal } from "../protocol/signals.ts"
 import { EndState, TicketState } from "../protocol/ticket.ts"
 import { auditLogFields, figures, heldSlot, platformState, waitingTicket } from "./operator/schemas.ts"
@@ -17,6 +17,7 @@ const effects = {
   signals: optionalKey(List(Signal)),
   elsewhere: optionalKey(List(Signal)),
   settlements: optionalKey(List(Settlement)),
+  charges: optionalKey(List(Charge)),
   /** campaigns of the same account that wait for a slot which is free after this step, in no order */
   wanting: optionalKey(List(Text)),
 }
@@ -68,6 +69,8 @@ const Live = Struct({
   data: Text,
   silentUntil: optionalKey(Finite),
   endsAt: optionalKey(Finite),
+  /** it ends then because a budget has no more for it */
+  spent: optionalKey(Literal(true)),
 })
 export const Ended = Struct({ _tag: Literal("ended"), state: EndState })
 export type Ended = typeof Ended.Type
@@ -225,6 +228,8 @@ export const Swept = Struct({
   averageMillis: Finite,
   /** settlements that the process which caused them did not carry out */
   owed: optionalKey(List(Settlement)),
+  /** the same of charges */
+  uncharged: optionalKey(List(Charge)),
   /** the platform cannot be reached: one ticket at a time is called to probe it */
   disrupted: Flag,
   /** how many invalid records were ever found; in `junk`, when the last was found, and its key and id */
@@ -252,6 +257,7 @@ export const Cleared = Union([
     live: Finite,
     /** settlements that the process which caused them did not carry out */
     owed: optionalKey(List(Settlement)),
+    uncharged: optionalKey(List(Charge)),
   }),
 ])
 export type Cleared = typeof Cleared.Type
@@ -262,6 +268,10 @@ export type Repaired = typeof Repaired.Type
 
 export const Sessions = Struct({ sessions: optionalKey(List(Text)) })
 export type Sessions = typeof Sessions.Type
+
+/** Since when each call is billed (ms since 1970): 0 while it has not begun, -1 when its slot is free. */
+export const CallTimes = Struct({ since: List(Finite) })
+export type CallTimes = typeof CallTimes.Type
 
 /** What was bound to each session to end now, as JSON; and when the next thing is due of a call with a time limit of its own. */
 export const DueLengths = Struct({ sessions: optionalKey(List(Text)), nextAt: optionalKey(Finite) })

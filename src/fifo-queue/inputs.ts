@@ -34,6 +34,8 @@ export type StartFailure = (
   readonly setting?: string
   /** the ticket of a `rejected` start, or of a `refused` one that is like it, does not wait: it has failed */
   readonly ends?: true
+  /** of `failed`: a budget has no more for the call */
+  readonly spent?: true
   /** the key or the account is refused, which no caller can cause */
   readonly ofAccount?: true
 }

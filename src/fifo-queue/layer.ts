@@ -61,7 +61,7 @@ const changesOf = (
 })
 
 const failureOf = (id: string, lease: string, why: StartFailure): FailedStart => {
-  const { code, ends, ofAccount, setting } = why
+  const { code, ends, ofAccount, setting, spent } = why
   return {
     id,
     lease,
@@ -73,6 +73,7 @@ const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
     ...(setting === undefined ? {} : { setting }),
     ...(ends === undefined ? {} : { ends }),
     ...(ofAccount === undefined ? {} : { ofAccount }),
+    ...(spent === undefined ? {} : { spent }),
   }
 }
 
@@ -118,6 +119,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
     const stepInput = ({
       account: capacity,
       campaign,
+      charges,
       events,
       instance,
       slots: requestedSlots,
@@ -130,7 +132,8 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         last?.context.slots === slots &&
         last.context.instance === instance &&
         last.capacity === capacity &&
-        last.context.events === events
+        last.context.events === events &&
+        last.context.charges === charges
       ) {
         return last
       }
@@ -149,6 +152,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         callMillis: settings.MaxCallMinutes * 60_000,
         ...(settings.OpenSeconds === 0 ? {} : { openMillis: settings.OpenSeconds * 1000 }),
         ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
+        ...(charges === undefined ? {} : { charges }),
         ...(account === undefined ? {} : { account }),
         ...(events === undefined ? {} : { events }),
         ...(tellsAccepted ? { tellsAccepted } : {}),
@@ -215,6 +219,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         signals: reported.flatMap(({ signals }) => signals),
         elsewhere: reported.flatMap(({ elsewhere = [] }) => elsewhere),
         settlements: reported.flatMap(({ settlements }) => settlements),
+        charges: reported.flatMap(({ charges = [] }) => charges),
       }
     })
 
@@ -308,8 +313,18 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           { id, ...(candidates.length === 0 ? {} : { candidates }), ...(ends ? { ends } : {}) },
           identity,
         ),
-      end: (at, sessions, by, attempt) =>
-        step(rules.end, at, { sessions, ...(by === undefined ? {} : { by }), ...attempt }, identity),
+      end: (at, sessions, by, attempt, seconds) =>
+        step(
+          rules.end,
+          at,
+          {
+            sessions,
+            ...(by === undefined ? {} : { by }),
+            ...attempt,
+            ...(seconds === undefined ? {} : { seconds }),
+          },
+          identity,
+        ),
       sessionState: (at, session) => step(rules.sessionState, at, { session }, identity),
       leave: (at, id) => step(rules.leave, at, { id }, identity),
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
@@ -364,6 +379,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           ),
         ),
       acknowledge: (at, settlements) => Effect.asVoid(step(rules.acknowledge, at, { settlements }, identity)),
+      charged: (at, charges) => Effect.asVoid(step(rules.acknowledge, at, { charges }, identity)),
       audit: (at, ageMillis, claimMillis) =>
         Effect.map(
           step(rules.audit, at, { ageMillis, claimMillis }, ({ sessions = [] }) => sessions),
@@ -392,6 +408,8 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           ),
           ({ result }) => result,
         ),
+      callTimes: (at, slots) => step(rules.callTimes, at, { slots }, ({ since }) => since),
+      endAtBudget: (at, ticket, lease, endsAt) => step(rules.endAtBudget, at, { ticket, lease, endsAt }, identity),
       dueLengths: (at, claimMillis, ends) =>
         step(
           rules.dueLengths,

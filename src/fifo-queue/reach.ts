@@ -24,7 +24,7 @@ interface OutageState {
 }
 
 /** What a report leaves for this process to carry out. */
-type SideEffects = Pick<StepResult<unknown>, "signals" | "elsewhere" | "settlements">
+type SideEffects = Pick<StepResult<unknown>, "signals" | "elsewhere" | "settlements" | "charges">
 /** Reports to the store that this gate could not reach it since `since` (ms since 1970). */
 export type ReportOutage = (since: number) => Effect.Effect<SideEffects, StoreUnavailable>
 
@@ -46,9 +46,10 @@ const NO_SIDE_EFFECTS: SideEffects = { signals: [], settlements: [] }
 
 const withSideEffects = <A>(
   sideEffects: SideEffects,
-  { elsewhere = [], settlements, signals, ...step }: StepResult<A>,
+  { charges = [], elsewhere = [], settlements, signals, ...step }: StepResult<A>,
 ): StepResult<A> => ({
   ...step,
+  charges: [...(sideEffects.charges ?? []), ...charges],
   signals: [...sideEffects.signals, ...signals],
   elsewhere: [...(sideEffects.elsewhere ?? []), ...elsewhere],
   settlements: [...sideEffects.settlements, ...settlements],

@@ -26,6 +26,7 @@ import { repair } from "./rules/repair.ts"
 import { runAdmit, runQueue } from "./rules/run.ts"
 import { sessionState } from "./rules/session-state.ts"
 import { reportSilence, reportSpeech } from "./rules/silence.ts"
+import { callTimes, endAtBudget } from "./rules/spent.ts"
 import { start } from "./rules/start.ts"
 import { sweep } from "./rules/sweep.ts"
 import { traceOf } from "./rules/trace.ts"
@@ -61,6 +62,8 @@ export const rules = {
   acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
   audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.Sessions)),
   dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.Sessions)),
+  callTimes: ruleOf("queue.callTimes", runQueue(callTimes), stepAnswer(answers.CallTimes)),
+  endAtBudget: ruleOf("queue.endAtBudget", runQueue(endAtBudget), stepAnswer(Schema.Boolean)),
   dueLengths: ruleOf("queue.dueLengths", runQueue(dueLengths), stepAnswer(answers.DueLengths)),
   findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.Sessions)),
   noteOpening: ruleOf("queue.noteOpening", runQueue(noteOpening), stepAnswer(Text)),

@@ -1,7 +1,7 @@
 /** The input and the effects of every step of the queue, as the service exposes them. */
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { Settlement } from "../protocol/settlements.ts"
+import type { Charge, Settlement } from "../protocol/settlements.ts"
 import type { Signal } from "../protocol/signals.ts"
 import type { StepAnswer } from "./answers.ts"
 import { campaignIdOf, campaignKeyOf } from "./keys.ts"
@@ -27,6 +27,8 @@ export interface CampaignContext {
   /** names the campaign's keys in the store */
   readonly campaign: string
   readonly slots: number
+  /** the campaign has budgets, so what its calls use is charged to them */
+  readonly charges?: true
   /** the capacity of its account, the same object while nothing changes; absent without an account */
   readonly account?: AccountCapacity | undefined
   /** the campaign reports events to its host; absent when it does not. A host's own queue reports none */
@@ -46,6 +48,8 @@ export interface StepResult<A> {
   /** calls and ends of tickets in this step that this instance does not deliver, but counts and logs (`StepAnswer`); absent for none */
   readonly elsewhere?: ReadonlyArray<Signal>
   readonly settlements: ReadonlyArray<Settlement>
+  /** what calls that have ended have used of budgets; absent for none */
+  readonly charges?: ReadonlyArray<Charge>
   /** the keys of other campaigns of the account that wait for a slot which is free now; absent for none */
   readonly wanting?: ReadonlyArray<string>
 }
@@ -57,10 +61,10 @@ const NONE: ReadonlyArray<never> = []
 
 /** Fills in absent signals and settlements. Names the campaigns that want a slot by their keys; `campaign` is the step's. */
 export const stepResultOf = <A>(
-  { elsewhere, result, settlements = NONE, signals = NONE, wanting }: StepAnswer<A>,
+  { charges, elsewhere, result, settlements = NONE, signals = NONE, wanting }: StepAnswer<A>,
   campaign: string,
 ): StepResult<A> => {
-  if (wanting === undefined) {
+  if (wanting === undefined && charges === undefined) {
     return elsewhere === undefined ? { result, signals, settlements } : { result, signals, elsewhere, settlements }
   }
   const { account } = campaignIdOf(campaign)
@@ -69,6 +73,7 @@ export const stepResultOf = <A>(
     signals,
     ...(elsewhere === undefined ? {} : { elsewhere }),
     settlements,
-    wanting: wanting.map((other) => campaignKeyOf({ account, campaign: other })),
+    ...(charges === undefined ? {} : { charges }),
+    ...(wanting === undefined ? {} : { wanting: wanting.map((other) => campaignKeyOf({ account, campaign: other })) }),
   }
 }

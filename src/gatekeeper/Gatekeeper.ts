@@ -9,7 +9,7 @@ import type { VendorWebhook } from "../platform-api/adapter.ts"
 import type { PushEvent } from "../protocol/events.ts"
 import type { Identity } from "../protocol/identity.ts"
 import type { OfferKind } from "../protocol/offers.ts"
-import type { Draining, RequestRefusal, StartFailed, StoreUnavailable } from "../protocol/refusals.ts"
+import type { BudgetExhausted, Draining, RequestRefusal, StartFailed, StoreUnavailable } from "../protocol/refusals.ts"
 import type { Queued, Relayed, Started } from "../protocol/session-answers.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
 import type { ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
@@ -39,7 +39,10 @@ export class Gatekeeper extends Context.Service<
     /** Starts the session of a called ticket. Idempotent: while the session is live, it returns the same session. */
     readonly start: (
       ticket: string,
-    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | StartFailed | StoreUnavailable | Draining>
+    ) => Effect.Effect<
+      Started,
+      TicketUnknown | NotYourTurn | TicketOver | BudgetExhausted | StartFailed | StoreUnavailable | Draining
+    >
     /** The page of a started ticket makes its SDP offer with the token of its credential; succeeds with the vendor's answer. */
     readonly relay: (
       ...offer: Parameters<Relay["Service"]>

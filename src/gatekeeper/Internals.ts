@@ -1,12 +1,16 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
 
 import { Context, Effect, Layer } from "effect"
+import { type Adjustment, type BudgetBalance, Budgets } from "../budgets/Budgets.ts"
+import { CallerNames } from "../caller-names/CallerNames.ts"
+import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { ClosedQueues } from "./background/ClosedQueues.ts"
 import { Campaigns } from "./Campaigns.ts"
+import { callerOf } from "./checks/caller-keys.ts"
 import { Handover } from "./Handover.ts"
 import { Hours, type HoursState } from "./Hours.ts"
 import { Instance } from "./peers/Instance.ts"
@@ -30,6 +34,21 @@ export class Internals extends Context.Service<
       campaign: Campaign,
       take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
     ) => Effect.Effect<A, StoreUnavailable>
+    /** The balances of a campaign's budgets, and their adjustment, with a line in the audit log of the campaign. */
+    readonly budgets: {
+      readonly balances: (
+        campaign: Campaign,
+        caller?: string,
+      ) => Effect.Effect<ReadonlyArray<BudgetBalance>, StoreUnavailable>
+      readonly adjust: (
+        campaign: Campaign,
+        name: string,
+        adjustment: Adjustment,
+        reason: string,
+      ) => Effect.Effect<BudgetBalance | undefined, StoreUnavailable>
+    }
+    /** How a caller is known to limits and budgets: by the subject of a token, or the address. */
+    readonly callerKey: (caller: { readonly subject?: string; readonly address?: string }) => string
     readonly peers: () => PeersStatus
     /** Removed campaigns of which tickets or sessions are left. */
     readonly removed: () => ReadonlyArray<RemovedCampaign>
@@ -44,15 +63,52 @@ export class Internals extends Context.Service<
 export const layer: Layer.Layer<
   Internals,
   never,
-  Campaigns | ClosedQueues | Handover | Hours | Instance | Peers | PlatformApi | RemovedCampaigns | Steps | Successor
+  | Budgets
+  | CallerNames
+  | Campaigns
+  | ClosedQueues
+  | FifoQueue
+  | Handover
+  | Hours
+  | Instance
+  | Peers
+  | PlatformApi
+  | RemovedCampaigns
+  | Steps
+  | Successor
 > = Layer.effect(
   Internals,
   Effect.gen(function* () {
     const { at, step } = yield* Steps
     const { account, slots } = yield* Successor
+    const budgets = yield* Budgets
+    const campaigns = yield* Campaigns
+    const names = yield* CallerNames
+    const queue = yield* FifoQueue
     return {
+      budgets: {
+        balances: (campaign, caller) => budgets.balances({ campaign, key: campaigns.key(campaign) }, caller),
+        adjust: Effect.fnUntraced(function* (campaign, name, adjustment, reason) {
+          const { by, id } = adjustment
+          const adjusted = yield* budgets.adjust({ campaign, key: campaigns.key(campaign) }, name, adjustment)
+          if (adjusted === undefined) return undefined
+          const { balance, made } = adjusted
+          if (!made) return balance
+          const setting = `budget ${name}`
+          const change = { setting, before: "", after: `${by > 0 ? "+" : ""}${by} (${id}): ${reason}` }
+          const changes = JSON.stringify({ settings: [change], more: 0 })
+          const where = at(campaign)
+          yield* step(where, queue.operator.act(where, "budget token", { type: "settings", changed: setting, changes }))
+          yield* Effect.logInfo(
+            `The budget ${name} was changed by ${by} for its present ${balance.budget.Per}: ${reason}`,
+          ).pipe(Effect.annotateLogs({ campaign: campaign.name, budget: name }))
+          return balance
+        }),
+      },
+      callerKey: ({ address, subject }) =>
+        callerOf(names, address ?? "", subject === undefined ? undefined : { subject }),
       instance: yield* Instance,
-      campaigns: yield* Campaigns,
+      campaigns,
       slots,
       hours: (yield* Hours).stateOf,
       account,

@@ -1,10 +1,11 @@
 /** Runs the steps of the queue: pushes their signals and carries out their settlements. */
 
 import { Context, Effect, Layer, Metric } from "effect"
+import { Budgets } from "../budgets/Budgets.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import { DEFAULT_PLATFORM } from "../platform-api/vendors.ts"
-import type { Settlement } from "../protocol/settlements.ts"
+import type { Charge, Settlement } from "../protocol/settlements.ts"
 import type { Signal } from "../protocol/signals.ts"
 import { eventOf, inSignalSpan } from "../push-channel/layer.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
@@ -29,6 +30,8 @@ export class Steps extends Context.Service<
     readonly carryOut: <A>(at: CampaignContext, stepped: StepResult<A>) => Effect.Effect<A>
     /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
     readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+    /** Charges to budgets what calls have used. A charge that fails now stays owed in the store. */
+    readonly charge: (at: CampaignContext, charges: ReadonlyArray<Charge>) => Effect.Effect<void>
     /** when the last heartbeat of each campaign's tickets was sent (ms) */
     readonly heartbeatAt: Map<Campaign, number>
   }
@@ -37,7 +40,7 @@ export class Steps extends Context.Service<
 export const layer: Layer.Layer<
   Steps,
   never,
-  Campaigns | FifoQueue | FollowUps | NotGivenBack | PushChannel | RateLimiter | Successor | TicketLog
+  Budgets | Campaigns | FifoQueue | FollowUps | NotGivenBack | PushChannel | RateLimiter | Successor | TicketLog
 > = Layer.effect(
   Steps,
   Effect.gen(function* () {
@@ -46,6 +49,7 @@ export const layer: Layer.Layer<
     const notGivenBack = yield* NotGivenBack
     const followUps = yield* FollowUps
     const limiter = yield* RateLimiter
+    const budgets = yield* Budgets
     const log = yield* TicketLog
     const push = yield* PushChannel
     const queue = yield* FifoQueue
@@ -83,6 +87,16 @@ export const layer: Layer.Layer<
               ),
         )
       })
+
+    const charge: Steps["Service"]["charge"] = (at, charges) =>
+      Effect.filter(
+        charges,
+        (each) => Effect.match(budgets.settle(at.campaign, each), { onFailure: () => false, onSuccess: () => true }),
+        { concurrency: "unbounded" },
+      ).pipe(
+        Effect.flatMap((done) => (done.length === 0 ? Effect.void : (queue.charged?.(at, done) ?? Effect.void))),
+        Effect.catch(() => Effect.void),
+      )
 
     /** Counts and logs a call or an end. The step's own gate does, so that each is counted once, whichever gate has the connection. */
     const note = (campaign: string, { kind, ticket }: Signal): Effect.Effect<void> => {
@@ -122,6 +136,7 @@ export const layer: Layer.Layer<
       instance: push.address,
       withdrawals: notGivenBack.of(campaign),
       ...(campaign.Overflow === undefined ? {} : { tellsAccepted: true }),
+      ...(budgets.has(campaign) ? { charges: true as const } : {}),
     })
     const contexts = new Map<Campaign, CampaignContext>()
     const at: Steps["Service"]["at"] = (campaign) => {
@@ -150,8 +165,15 @@ export const layer: Layer.Layer<
       )
     }
 
-    const carryOut: Steps["Service"]["carryOut"] = (at, { elsewhere = NONE, wanting = NONE, ...stepped }) => {
+    const carryOut: Steps["Service"]["carryOut"] = (
+      at,
+      { charges = NONE, elsewhere = NONE, wanting = NONE, ...stepped },
+    ) => {
       const { result, settlements, signals } = stepped
+      if (charges.length > 0) {
+        // callers are told first
+        return Effect.tap(carryOut(at, { ...stepped, elsewhere, wanting }), () => charge(at, charges))
+      }
       if (wanting.length > 0) {
         return Effect.andThen(
           Effect.forEach(wanting, offer, { discard: true }),
@@ -173,6 +195,7 @@ export const layer: Layer.Layer<
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       carryOut,
       settle,
+      charge,
       heartbeatAt,
     }
   }),

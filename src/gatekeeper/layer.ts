@@ -1,6 +1,7 @@
 /** Builds the gatekeeper: its services, in the order in which they need each other, and what it offers through them. */
 import { Effect, Layer } from "effect"
 import type { Admission } from "../admission/Admission.ts"
+import * as Budgets from "../budgets/layer.ts"
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import * as IdentityTokens from "../identity-tokens/layer.ts"
@@ -28,6 +29,7 @@ import * as WatchCall from "./calls/WatchCall.ts"
 import * as Capacity from "./capacity/Capacity.ts"
 import * as Admit from "./checks/Admit.ts"
 import * as CheckAddress from "./checks/CheckAddress.ts"
+import * as CheckBudgets from "./checks/CheckBudgets.ts"
 import * as CheckHours from "./checks/CheckHours.ts"
 import * as FullQueues from "./checks/FullQueues.ts"
 import * as Identify from "./checks/Identify.ts"
@@ -111,9 +113,14 @@ const gatekeeper = Layer.effect(
   }),
 )
 
-const checks = Layer.mergeAll(Validate.layer, Identify.layer, CheckHours.layer, CheckAddress.layer, Admit.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(FullQueues.layer, Shadow.layer, Unchecked.layer)),
-)
+const checks = Layer.mergeAll(
+  Validate.layer,
+  Identify.layer,
+  CheckHours.layer,
+  CheckAddress.layer,
+  CheckBudgets.layer,
+  Admit.layer,
+).pipe(Layer.provideMerge(Layer.mergeAll(FullQueues.layer, Shadow.layer, Unchecked.layer)))
 
 const calls = Layer.mergeAll(Tickets.layer, Relay.layer, ReceiveWebhook.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Leave.layer, SessionEnds.layer, Starts.layer, WatchCall.layer)),
@@ -136,6 +143,7 @@ const shared = Layer.mergeAll(Overflow.layer, Steps.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       CallerNames.layer,
+      Budgets.layer,
       Campaigns.layer,
       ClosedQueues.layer,
       FollowUps.layer,

@@ -162,12 +162,12 @@ export const startedOf = (
 
 /** The first of the reasons why a call is about to end; undefined while none holds. Times in ms since 1970. */
 export const warningIn = (
-  { endsAt, silentUntil }: { readonly endsAt?: number; readonly silentUntil?: number },
+  { endsAt, silentUntil, spent }: { readonly endsAt?: number; readonly silentUntil?: number; readonly spent?: true },
   now: number,
 ): Warning | undefined => {
   const isNear = endsAt !== undefined && endsAt - now <= FIRST_WARNING_MILLIS
   if (silentUntil !== undefined && !(isNear && endsAt < silentUntil)) return warningOf(silentUntil)
-  return isNear ? { reason: "length", endsAt: isoTime(endsAt) } : undefined
+  return isNear ? { reason: spent === true ? "budget" : "length", endsAt: isoTime(endsAt) } : undefined
 }
 
 /** Why a call is about to end. `silentUntil`: when it ends unless somebody speaks (ms since 1970). */

@@ -1,7 +1,7 @@
 /**
  * The pipeline: the one place where the order of checks can be read.
  *
- *     validate → identity → hours → address → limits → slot or queue → platform
+ *     validate → identity → hours → budgets → address → limits → slot or queue → hold of budgets → platform
  *
  * A caller whose rate limit is known to be exhausted is refused before the address lookup.
  *
@@ -15,6 +15,7 @@ import { Campaigns } from "./Campaigns.ts"
 import { Tickets } from "./calls/Tickets.ts"
 import { Admit } from "./checks/Admit.ts"
 import { CheckAddress } from "./checks/CheckAddress.ts"
+import { CheckBudgets } from "./checks/CheckBudgets.ts"
 import { CheckHours } from "./checks/CheckHours.ts"
 import { type Identified, Identify } from "./checks/Identify.ts"
 import { campaignOf, Validate, type Validated } from "./checks/Validate.ts"
@@ -40,7 +41,17 @@ export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service
 export const layer: Layer.Layer<
   Pipeline,
   never,
-  Admit | CallerNames | Campaigns | CheckAddress | CheckHours | Identify | Shutdown | Tickets | Traces | Validate
+  | Admit
+  | CallerNames
+  | Campaigns
+  | CheckAddress
+  | CheckBudgets
+  | CheckHours
+  | Identify
+  | Shutdown
+  | Tickets
+  | Traces
+  | Validate
 > = Layer.effect(
   Pipeline,
   Effect.gen(function* () {
@@ -49,6 +60,7 @@ export const layer: Layer.Layer<
     const checkAddress = yield* CheckAddress
     const identify = yield* Identify
     const checkHours = yield* CheckHours
+    const checkBudgets = yield* CheckBudgets
     const shutdown = yield* Shutdown
     const tickets = yield* Tickets
     const traces = yield* Traces
@@ -70,6 +82,8 @@ export const layer: Layer.Layer<
       if (known.existing !== undefined) return known.existing
       used.undo = known.unused
       if (campaign.Hours !== undefined) yield* checkHours(campaign)
+      const budgets = checkBudgets(campaign, caller.address, known.identity)
+      if (budgets !== undefined) yield* budgets
       yield* checkAddress(caller.address, campaign, known.identity)
       const trace = traces.current === undefined ? undefined : yield* traces.current
       const { newcomer, stored } = newcomerOf(known, caller.address, trace)

@@ -15,6 +15,7 @@ const IS_ANSWER: { readonly [Tag in Failure["_tag"]]: boolean } = {
   IdentityUnavailable: false,
   Blocked: true,
   RateLimited: true,
+  BudgetExhausted: true,
   QueueFull: true,
   Closed: true,
   Draining: true,

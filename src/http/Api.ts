@@ -3,6 +3,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { PushCommand } from "../protocol/events.ts"
 import { problems } from "../protocol/problems.ts"
+import { Budgets } from "./budgets/api.ts"
 import { HostEvents } from "./events/api.ts"
 import { Operations } from "./health/api.ts"
 import { Events } from "./push/api.ts"
@@ -10,7 +11,7 @@ import { Requests, Tickets } from "./requests/api.ts"
 import { Webhooks } from "./webhooks/api.ts"
 
 /** The part of the API that the router serves. */
-export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(HostEvents).add(Operations)
+export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(HostEvents).add(Budgets).add(Operations)
 
 const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice-agent platform.
 
@@ -27,6 +28,7 @@ export const Documented = HttpApi.make("voicegate")
   .add(Tickets)
   .add(Webhooks)
   .add(HostEvents)
+  .add(Budgets)
   .add(Operations)
   .annotate(HttpApi.AdditionalSchemas, [
     PushCommand.annotate({ identifier: "PushCommand" }),

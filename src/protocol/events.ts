@@ -84,10 +84,13 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
   startBefore: isoTime(startBefore),
 })
 
-/** The call reaches its time limit at `endsAt` (ms since 1970). */
-export const lengthWarningEvent = (endsAt: number): Extract<PushEvent, { type: "warning" }> => ({
+/** The call reaches its time limit at `endsAt` (ms since 1970), or a budget has no more for it. */
+export const lengthWarningEvent = (
+  endsAt: number,
+  reason: "length" | "budget" = "length",
+): Extract<PushEvent, { type: "warning" }> => ({
   type: "warning",
-  reason: "length",
+  reason,
   endsAt: isoTime(endsAt),
 })
 

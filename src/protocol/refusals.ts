@@ -116,6 +116,33 @@ export const rateLimited = (
 ): RateLimited =>
   stackless(() => new RateLimited({ limit, retryAfterSeconds, limits, message: rateLimitedMessage(limit) }))
 
+/** A budget is used up: the caller's own, or one that he shares with others, of whose amounts he is told nothing. */
+export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
+  /** its name in the settings */
+  budget: Schema.String,
+  /** whether it is the caller's own */
+  own: Schema.Boolean,
+  /** when its next window begins (ms since 1970) */
+  resetsAt: Schema.Finite,
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+/** @param now ms since 1970 */
+export const budgetExhausted = (budget: string, own: boolean, resetsAt: number, now: number): BudgetExhausted =>
+  stackless(
+    () =>
+      new BudgetExhausted({
+        budget,
+        own,
+        resetsAt,
+        retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - now) / 1000)),
+        message: own
+          ? "You've used up your call time for now."
+          : "The call time that is planned for now is used up. Try again later.",
+      }),
+  )
+
 /** `Queue.MaxLength` tickets wait already. Nothing was kept, and the quota was given back. */
 export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
   retryAfterSeconds: Schema.Int,
@@ -218,6 +245,7 @@ export type RequestRefusal =
   | IdentityUnavailable
   | Blocked
   | RateLimited
+  | BudgetExhausted
   | QueueFull
   | Closed
   | Draining
@@ -232,6 +260,7 @@ export const refusalOutcomes = {
   IdentityUnavailable: "identity_unavailable",
   Blocked: "blocked",
   RateLimited: "rate_limited",
+  BudgetExhausted: "budget_exhausted",
   QueueFull: "queue_full",
   Closed: "closed",
   Draining: "draining",

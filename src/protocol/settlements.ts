@@ -7,3 +7,14 @@ export type SettlementKind = typeof SettlementKind.Type
 
 export const Settlement = Schema.Struct({ kind: SettlementKind, ticket: Schema.String, caller: Schema.String })
 export type Settlement = typeof Settlement.Type
+
+/** What a call must still be charged to the budgets that have held its time (`budgets/`). */
+export const Charge = Schema.Struct({
+  /** names the hold: the short hash of the ticket, and the lease of its slot */
+  hold: Schema.String,
+  /** how long the call was; 0 if it has not begun */
+  seconds: Schema.Finite,
+  /** the call belongs to a start in doubt: its caller had no call, and is not charged */
+  doubt: Schema.optionalKey(Schema.Literal(true)),
+})
+export type Charge = typeof Charge.Type

@@ -40,6 +40,7 @@ const ends: Readonly<Partial<Record<TicketState, string>>> = {
   silent: "The call ended because nobody spoke.",
   closed: "We have closed before your turn came.",
   too_long: "The call reached its time limit.",
+  budget: "The call time that is planned for now is used up.",
 }
 /** Why a ticket is over. */
 export const ended = (state: TicketState): string => ends[state] ?? "This request has ended."

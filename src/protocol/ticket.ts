@@ -8,7 +8,8 @@ export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,
 
 /**
  * A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call; a `silent` call has ended
- * because nobody spoke, one that was `too_long` at the time limit of its call. A `closed` one has waited for longer than its campaign is open.
+ * because nobody spoke, one that was `too_long` at the time limit of its call, and one that ended for a `budget` when that had no more for
+ * it. A `closed` one has waited for longer than its campaign is open.
  */
 export const EndState = Schema.Literals([
   "ended",
@@ -22,6 +23,7 @@ export const EndState = Schema.Literals([
   "silent",
   "closed",
   "too_long",
+  "budget",
 ])
 export type EndState = typeof EndState.Type
 
@@ -35,8 +37,9 @@ export const isTerminal = (state: TicketState): boolean =>
 
 /** A call is about to end. */
 export const Warning = Schema.Struct({
-  reason: Schema.Literals(["silence", "length"]).annotate({
-    description: "`silence`: nobody has spoken for a while. `length`: the time limit of the call is near.",
+  reason: Schema.Literals(["silence", "length", "budget"]).annotate({
+    description:
+      "`silence`: nobody has spoken for a while. `length`: the time limit of the call is near. `budget`: a budget has no more for it.",
   }),
   endsAt: Schema.String.annotate({
     description: "When the call ends, ISO 8601; after `silence`, unless somebody speaks.",

@@ -34,7 +34,7 @@ export const eventOf = ({ kind }: Signal): PushEvent => {
     case "ended":
       return endedEvent(kind.state)
     case "warning":
-      return lengthWarningEvent(kind.endsAt)
+      return lengthWarningEvent(kind.endsAt, kind.reason)
   }
 }
 

@@ -7,6 +7,7 @@
 import { Context, Schema, Struct } from "effect"
 import type { VendorSettings } from "../platform-api/vendors.ts"
 import type { CampaignAccount } from "./groups/account.ts"
+import type { Budgeted } from "./groups/budgets.ts"
 import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./groups/campaign.ts"
 import type { CampaignEvents } from "./groups/events.ts"
 import type { CampaignHours } from "./groups/hours.ts"
@@ -65,7 +66,8 @@ type OptionalSetting =
  */
 export interface Campaign
   extends Omit<Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, OptionalSetting>,
-    VendorSettings {
+    VendorSettings,
+    Budgeted {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
   readonly SilenceSeconds?: (typeof PlatformCampaign.Type)["SilenceSeconds"]

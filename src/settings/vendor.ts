@@ -51,6 +51,8 @@ interface Facts<A> {
   readonly identify: (settings: A) => Identified
   /** Whether the vendor tells how many calls may run; otherwise a campaign must say it. */
   readonly tellsLimit: boolean
+  /** Whether the gate can end a call at the vendor; the name of a setting where it can if that is given. */
+  readonly endsCalls: boolean | string
   /** The settings that a failure at the vendor blames: a refused key, an unknown agent, and an address where something else answers. */
   readonly blames: { readonly key: string; readonly agent: string; readonly address?: string }
   /** @param isGiven whether a setting has a value of its own, and not the default */
@@ -63,12 +65,13 @@ type VendorSchema = Schema.Decoder<unknown> & { readonly fields: Schema.Struct.F
 export const vendor = <const Group extends string, S extends VendorSchema>(
   group: Group,
   settings: S,
-  { blames, contradictions, identify, tellsLimit }: Facts<S["Type"]>,
+  { blames, contradictions, endsCalls, identify, tellsLimit }: Facts<S["Type"]>,
 ) => ({
   group,
   platform: toLowerCase(group),
   settings,
   tellsLimit,
+  endsCalls: typeof endsCalls === "string" ? `${group}.${endsCalls}` : endsCalls,
   blames: {
     key: `${group}.${blames.key}`,
     agent: `${group}.${blames.agent}`,

@@ -4,6 +4,8 @@
  */
 
 import { assert, describe, it } from "@effect/vitest"
+import type { Settled } from "../../src/budgets/answers.ts"
+import type { SettleCall } from "../../src/budgets/rules/settle.ts"
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { START_LEASE_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { queueKeys } from "../../src/fifo-queue/rules/shared/keys.ts"
@@ -12,6 +14,7 @@ import { answerOf, type QueueContext, stepOf } from "../../src/fifo-queue/rules/
 import { rules as queue } from "../../src/fifo-queue/rules.ts"
 import type { Rule } from "../../src/store/Store.ts"
 import { accountHistory } from "./differential/account-history.ts"
+import { budgetHistory, rules as budgets } from "./differential/budget-history.ts"
 import type { History } from "./differential/history.ts"
 import { rules as limiter, limiterHistory } from "./differential/limiter-history.ts"
 import { queueHistory } from "./differential/queue-history.ts"
@@ -205,4 +208,56 @@ describe("the comparison of memory and Redis", () => {
     "invariants",
     "Redis",
   ])
+
+  /** A settlement that first changes the record of its hold. */
+  const forgets = (what: (record: string) => string): Rule<object, SettleCall, Settled> =>
+    wrongly(budgets.settle, (db, keys, now, context, calls) =>
+      calls.flatMap((call) => {
+        const known = db.hget(keys[1] ?? "", call.id)
+        if (known !== undefined) db.hset(keys[1] ?? "", call.id, what(known))
+        return budgets.settle.run(db, keys, now, context, [call])
+      }),
+    )
+  finds(
+    "a hold that is settled twice",
+    (seed) =>
+      budgetHistory(seed, {
+        ...budgets,
+        settle: forgets((record) => record.replace('"settled":true', '"settled":false')),
+      }),
+    ["invariants", "Redis"],
+  )
+  finds(
+    "a settlement that loses what was held",
+    (seed) =>
+      budgetHistory(seed, {
+        ...budgets,
+        settle: forgets((record) => record.replace(/"parts":\[[^\]]*\]/, '"parts":[]')),
+      }),
+    ["invariants", "Redis"],
+  )
+  finds(
+    "a hold beyond the cap",
+    (seed) =>
+      budgetHistory(seed, {
+        ...budgets,
+        hold: wrongly(budgets.hold, (db, keys, now, context, calls) =>
+          budgets.hold.run(
+            db,
+            keys,
+            now,
+            context,
+            calls.map((call) => ({
+              ...call,
+              books: call.books.map(({ entries = [], ...part }) =>
+                entries.length === 0
+                  ? part
+                  : { ...part, entries: entries.map((entry) => ({ ...entry, cap: entry.cap + 60 })) },
+              ),
+            })),
+          ),
+        ),
+      }),
+    ["invariants", "Redis"],
+  )
 })

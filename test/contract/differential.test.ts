@@ -8,6 +8,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { SEED } from "../harness/seed.ts"
 import { accountHistory } from "./differential/account-history.ts"
+import { budgetHistory } from "./differential/budget-history.ts"
 import { describeStep, type History } from "./differential/history.ts"
 import { limiterHistory } from "./differential/limiter-history.ts"
 import { queueHistory } from "./differential/queue-history.ts"
@@ -18,6 +19,7 @@ const countOf = (usual: number): number => Number(process.env.TEST_HISTORIES ?? 
 const QUEUES = countOf(300)
 const ACCOUNTS = countOf(40)
 const LIMITERS = countOf(250)
+const BUDGETS = countOf(60)
 /** So many reach every kind of answer. */
 const ENOUGH = 1_000
 /** Small enough for the sockets' buffers: the server replays a batch while the next one is generated. */
@@ -118,5 +120,25 @@ describe("the rules, as they are and as Lua", () => {
     timeout: 600_000,
   }, async () => {
     await play(LIMITERS, limiterHistory)
+  })
+
+  it(`the rules of budgets answer alike in ${BUDGETS} histories, and count each second once`, {
+    timeout: 600_000,
+  }, async () => {
+    const kinds = await play(BUDGETS, budgetHistory)
+    if (BUDGETS < ENOUGH) return
+    for (const each of [
+      "budgets.hold held",
+      "budgets.hold refused",
+      "budgets.hold over",
+      "budgets.settle settled",
+      "budgets.settle again",
+      "budgets.settle unmade",
+      "budgets.correct corrected",
+      "budgets.correct again",
+      "budgets.correct running",
+    ]) {
+      assert.isAbove(kinds.get(each) ?? 0, BUDGETS / 20, each)
+    }
   })
 })

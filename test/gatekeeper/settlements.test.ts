@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import * as Budgets from "../../src/budgets/layer.ts"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import * as Campaigns from "../../src/gatekeeper/Campaigns.ts"
 import * as NotGivenBack from "../../src/gatekeeper/calls/NotGivenBack.ts"
@@ -21,6 +22,7 @@ const needs = Layer.mergeAll(
   FollowUps.layer,
   NotGivenBack.layer,
   TicketLog.layer,
+  Budgets.layer,
   Layer.succeed(Successor, { set: () => {}, serves: () => false, slots: () => 1, account: () => undefined }),
 )
 

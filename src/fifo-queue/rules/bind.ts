@@ -68,6 +68,7 @@ const holderOf = (
   s.db.hdel(s.keys.tickets, slotId)
   s.db.hdel(s.keys.data, slotId)
   if (doubt.since !== undefined) ticket.since = doubt.since
+  ticket.billed = doubt.billed
   return { id, ticket }
 }
 
@@ -89,6 +90,7 @@ export const bind = (s: Step, { data, endsAt, heldUntil, id, lease, offerMillis,
     ticket.endsAt = endsAt
     db.zadd(keys.limits, nextDue(s.now, endsAt), id)
   }
+  if (ticket.billed !== undefined && offerMillis === undefined) ticket.billed = s.now
   if (offerMillis !== undefined) {
     ticket.offerBefore = deadline
     // the end of a session without its offer measures from here how long its caller held the slot

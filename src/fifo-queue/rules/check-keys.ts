@@ -29,6 +29,7 @@ export const SETS: ReadonlyArray<keyof QueueKeys> = [
   "changes",
   "events",
   "limits",
+  "charges",
 ]
 export const TEXTS: ReadonlyArray<keyof QueueKeys> = ["steps"]
 /** Fields of `meta` that rules count with, and that no rule can rebuild. */

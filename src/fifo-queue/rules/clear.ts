@@ -10,7 +10,7 @@
 
 import { ALL, LOWEST } from "../../store/rules/native.ts"
 import type { Cleared } from "../answers.ts"
-import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "./shared/expiry.ts"
+import { expire, forgetOld, MAX_PER_STEP, overdueCharges, overdueSettlements } from "./shared/expiry.ts"
 import { dequeue, endTicket, freeSlot } from "./shared/line.ts"
 import { loadHolder, loadWaiting } from "./shared/load.ts"
 import { meta, type Step } from "./shared/step.ts"
@@ -68,9 +68,10 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
   const moreExpired = endExpired(s)
   const moreOld = forgetOld(s) === MAX_PER_STEP
   const owed = overdueSettlements(s)
+  const uncharged = overdueCharges(s)
   const waiting = db.zcard(keys.waiting)
   const leases = db.zcard(keys.leases)
-  const left = waiting + leases + db.zcard(keys.settlements) + db.zcard(keys.forget) > 0
+  const left = waiting + leases + db.zcard(keys.settlements) + db.zcard(keys.charges) + db.zcard(keys.forget) > 0
   if (!left) {
     // records without any ticket left
     db.del(keys.endedSessions)
@@ -91,5 +92,6 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
     leases,
     live: meta(s, "live"),
     ...(owed.length === 0 ? {} : { owed }),
+    ...(uncharged.length === 0 ? {} : { uncharged }),
   }
 }

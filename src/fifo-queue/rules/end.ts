@@ -44,6 +44,8 @@ export interface ReportedEnd extends Partial<EndAttempt> {
   readonly sessions: ReadonlyArray<string>
   /** absent if the end tells nothing of the platform's reports */
   readonly by?: EndReporter
+  /** how long the call was, in whole seconds, if the platform says it */
+  readonly seconds?: number
 }
 
 /** It is forgotten with the ids of the session. */
@@ -62,7 +64,7 @@ const takeOver = (s: Step, attempt: string | undefined, lost: ReadonlyArray<stri
   return false
 }
 
-export const endOfSession = (s: Step, { attempt, by, lost, sessions }: ReportedEnd): SessionEnd => {
+export const endOfSession = (s: Step, { attempt, by, lost, seconds, sessions }: ReportedEnd): SessionEnd => {
   let found: ReturnType<typeof loadBySession>
   let repeated = false
   for (const session of sessions) {
@@ -79,6 +81,7 @@ export const endOfSession = (s: Step, { attempt, by, lost, sessions }: ReportedE
     if (takeOver(s, attempt, lost ?? [])) return "again"
     return repeated ? "repeat" : "unknown"
   }
+  found.ticket.lasted = seconds
   endReported(s, found.id, found.ticket)
   rememberAttempt(s, attempt)
   callNext(s)

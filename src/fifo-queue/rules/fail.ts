@@ -64,7 +64,7 @@ export const MAX_DISRUPTED_MILLIS = 10_000
 
 export type FailReason = StartFailure["_tag"]
 
-export interface FailedStart extends Pick<StartFailure, "code" | "setting" | "ends" | "ofAccount"> {
+export interface FailedStart extends Pick<StartFailure, "code" | "setting" | "ends" | "ofAccount" | "spent"> {
   readonly id: string
   readonly lease: string
   readonly reason: FailReason
@@ -140,7 +140,8 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
   }
   freeSlot(s, id, ticket)
   if (reason === "failed" || reason === "refused") {
-    endTicket(s, id, ticket, "failed", reason === "failed" ? "refund" : "release")
+    const state = failed.spent === true ? "budget" : "failed"
+    endTicket(s, id, ticket, state, reason === "failed" ? "refund" : "release")
     // the platform may refuse a request before it looks at the key
     const known = platformState(s)
     if (reason === "failed" || (known !== undefined && known.state === "rejected")) s.db.hdel(s.keys.meta, "probeUntil")

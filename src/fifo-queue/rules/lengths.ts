@@ -38,7 +38,10 @@ export const dueLengths = (s: Step, { claimMillis, ends }: LengthsCall): DueLeng
     if (ticket === undefined || endsAt === undefined || (now >= endsAt && ends !== true)) {
       db.zrem(keys.limits, id)
     } else if (now < endsAt) {
-      notify(s, ticket, { ticket: id, kind: { _tag: "warning", endsAt } })
+      notify(s, ticket, {
+        ticket: id,
+        kind: ticket.spent === true ? { _tag: "warning", endsAt, reason: "budget" } : { _tag: "warning", endsAt },
+      })
       db.zadd(keys.limits, nextDue(now, endsAt), id)
     } else {
       db.zadd(keys.limits, now + claimMillis, id)

@@ -17,12 +17,13 @@ const namesSession = (data: string): boolean => {
 export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrEnded => {
   const data = s.db.hget(s.keys.data, id)
   if (data !== undefined && namesSession(data)) {
-    const { endsAt, silentUntil } = ticket
+    const { endsAt, silentUntil, spent } = ticket
     return {
       _tag: "live",
       data,
       ...(silentUntil === undefined ? {} : { silentUntil }),
       ...(endsAt === undefined ? {} : { endsAt }),
+      ...(spent === undefined ? {} : { spent }),
     }
   }
   quarantine(s, "data", id, data ?? "")

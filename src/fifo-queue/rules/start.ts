@@ -9,6 +9,7 @@
 import type { Ended, Start } from "../answers.ts"
 import { START_LEASE_MILLIS } from "../bounds.ts"
 import { callNext } from "./shared/call-next.ts"
+import { beginBilling } from "./shared/charges.ts"
 import { doubtOf, dropDoubt } from "./shared/doubt.ts"
 import { endTicket, freeSlot, isDisrupted, place } from "./shared/line.ts"
 import { load, save } from "./shared/load.ts"
@@ -41,6 +42,7 @@ export const start = (s: Step, { attempt, id }: StartAttempt): Start => {
   ticket.state = "starting"
   ticket.attempt = attempt
   ticket.excusedTurns = undefined
+  beginBilling(s, ticket)
   save(s, id, ticket)
   s.db.zadd(s.keys.leases, s.now + START_LEASE_MILLIS + clockLagMillis(s), id)
   return {

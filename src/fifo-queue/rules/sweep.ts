@@ -13,7 +13,7 @@ import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { endWaiting } from "./shared/closing.ts"
-import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "./shared/expiry.ts"
+import { expire, forgetOld, MAX_PER_STEP, overdueCharges, overdueSettlements } from "./shared/expiry.ts"
 import { keepPlaces } from "./shared/fair-places.ts"
 import { isHeld, noteStall } from "./shared/hold.ts"
 import { dequeue, endTicket, isDisrupted } from "./shared/line.ts"
@@ -131,6 +131,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   if (call.heard !== undefined && hearPlatform(s, call.heard)) markPlatformReachable(s)
   const moreCalls = callNext(s)
   const owed = overdueSettlements(s)
+  const uncharged = s.context.charges === true ? overdueCharges(s) : []
   const junk = lastQuarantined(s)
   const waiting = db.zcard(keys.waiting)
   const leases = db.zcard(keys.leases)
@@ -150,6 +151,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   return {
     ...swept,
     ...(owed.length === 0 ? {} : { owed }),
+    ...(uncharged.length === 0 ? {} : { uncharged }),
     ...(junk === undefined ? {} : { junk }),
     ...(allowed === undefined ? {} : { allowed }),
   }

@@ -6,6 +6,7 @@ import * as EventLog from "../../events/EventLog.ts"
 import * as CheckOpened from "../calls/check-opened.ts"
 import * as Doubts from "../calls/doubts.ts"
 import * as EndDue from "../calls/end-due.ts"
+import * as HoldTime from "../calls/hold-time.ts"
 import * as Lengths from "../calls/lengths.ts"
 import * as Capacity from "../capacity/Capacity.ts"
 import * as DrainRemoved from "../peers/drain-removed.ts"
@@ -30,6 +31,7 @@ export const layer = Layer.mergeAll(
   CheckOpened.layer,
   EndDue.layer,
   Lengths.layer,
+  HoldTime.layer,
   Capacity.poll,
   events,
 ).pipe(Layer.provideMerge(StoreOutage.layer), Layer.provide(Unregister.layer))

@@ -80,6 +80,7 @@ export const layer = Layer.effectDiscard(
         const swept = yield* steps.step(at, queue.sweep(at, shownAt, learned, hours.told(campaign, readAt)))
         states.told(campaign.name, learned)
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
+        if (swept.uncharged !== undefined && swept.uncharged.length > 0) yield* steps.charge(at, swept.uncharged)
         running.found(campaign, swept)
         fullQueues.swept(campaign, swept.waiting)
         yield* showFigures(campaign, swept, at.slots, readAt)

@@ -4,6 +4,7 @@
  */
 
 import { Context, Effect, Layer, Result, Schedule } from "effect"
+import { Budgets } from "../../budgets/Budgets.ts"
 import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
 import { type CallLimit, FifoQueue, type Place } from "../../fifo-queue/FifoQueue.ts"
 import type { StartFailure } from "../../fifo-queue/inputs.ts"
@@ -13,12 +14,12 @@ import { faultOf, faultOfEverybody, isOfAccount, settingPath } from "../../platf
 import type { RelayedSession, WebSession } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { DEFAULT_PLATFORM } from "../../platform-api/vendors.ts"
-import type { StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
+import type { BudgetExhausted, StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformUnavailable } from "../../protocol/refusals.ts"
 import type { StartConfig } from "../../protocol/request.ts"
 import type { Started } from "../../protocol/session-answers.ts"
 import * as texts from "../../protocol/texts.ts"
-import { Settings } from "../../settings/Settings.ts"
+import { type Campaign, Settings } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { FollowUps } from "../FollowUps.ts"
@@ -60,7 +61,7 @@ export type StartSession = <E = never>(
   lease: string,
   stored: StoredConfig,
   newcomer?: NewcomerStart<E>,
-) => Effect.Effect<Result.Result<Started, NotStarted>, StartFailed | StoreUnavailable | E>
+) => Effect.Effect<Result.Result<Started, NotStarted>, BudgetExhausted | StartFailed | StoreUnavailable | E>
 
 /**
  * Begins the session of a ticket with its page's offer; otherwise like `StartSession`. The session's end may also be reported under
@@ -105,7 +106,17 @@ const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): 
 export const layer: Layer.Layer<
   Starts,
   never,
-  Campaigns | FifoQueue | FollowUps | PlatformApi | SessionIds | Settings | Shutdown | Steps | Store | TicketLog
+  | Budgets
+  | Campaigns
+  | FifoQueue
+  | FollowUps
+  | PlatformApi
+  | SessionIds
+  | Settings
+  | Shutdown
+  | Steps
+  | Store
+  | TicketLog
 > = Layer.effect(
   Starts,
   Effect.gen(function* () {
@@ -117,6 +128,7 @@ export const layer: Layer.Layer<
     const log = yield* TicketLog
     const { MaxCallMinutes, OnPlatformRefusal } = (yield* Settings).Queue
     const store = yield* Store
+    const budgets = yield* Budgets
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const context = yield* Effect.context<never>()
@@ -281,7 +293,7 @@ export const layer: Layer.Layer<
     }
 
     const configOf = (ticket: string, stored: StoredConfig): StartConfig => {
-      const { callSeconds: _, from: __, ...config } = stored
+      const { callSeconds: _, caller: __, from: ___, ...config } = stored
       const callSeconds = callSecondsOf(campaigns.find(stored.campaign), stored, { MaxCallMinutes })
       return {
         ...config,
@@ -302,7 +314,41 @@ export const layer: Layer.Layer<
         : Effect.map(store.now, (now) => callLimitOf(platform, campaign, callSeconds, now))
     }
 
+    /** Holds the first time of a call from its budgets. Where they have too little, or it came too late, the ticket is over. */
+    const holdTime = <E>(
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      campaign: Campaign,
+      caller: string,
+      newcomer: NewcomerStart<E> | undefined,
+    ): Effect.Effect<void, BudgetExhausted | StartFailed | StoreUnavailable> =>
+      Effect.matchEffect(budgets.hold({ campaign, key: at.campaign }, { ticket, lease, caller }), {
+        onSuccess: (held) => (held._tag === "held" ? Effect.void : Effect.fail(startTooSlow())),
+        onFailure: (error): Effect.Effect<never, BudgetExhausted | StoreUnavailable> => {
+          if (error._tag === "StoreUnavailable") {
+            // the platform was not asked: a called ticket is called again
+            const later = failLater(at, ticket, lease, { _tag: "elsewhere", millis: 1 })
+            return Effect.andThen(newcomer?.unplaced ?? later, Effect.fail(error))
+          }
+          const why: StartFailure = { _tag: "failed", spent: true }
+          return Effect.andThen(
+            Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
+            Effect.fail(error),
+          )
+        },
+      })
+
     const startSession: StartSession = (at, ticket, lease, stored, newcomer) => {
+      const found = campaigns.find(stored.campaign)
+      if (found === undefined || !budgets.has(found)) return startHeld(at, ticket, lease, stored, newcomer)
+      return Effect.andThen(
+        holdTime(at, ticket, lease, found, stored.caller ?? "", newcomer),
+        startHeld(at, ticket, lease, stored, newcomer),
+      )
+    }
+
+    const startHeld: StartSession = (at, ticket, lease, stored, newcomer) => {
       const { campaign, from = "" } = stored
       const config = configOf(ticket, stored)
       return Effect.matchEffect(beforeDeadline(platform.initiate(config, from)), {

@@ -9,7 +9,7 @@ import { lengthControl } from "../../platform-api/layer.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import { endedEvent, type PushEvent, sessionEvent, startCallEvent } from "../../protocol/events.ts"
 import type { OfferKind } from "../../protocol/offers.ts"
-import type { StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
+import type { BudgetExhausted, StartFailed, StoreUnavailable } from "../../protocol/refusals.ts"
 import { platformUnavailable } from "../../protocol/refusals.ts"
 import type { Queued, Started } from "../../protocol/session-answers.ts"
 import * as texts from "../../protocol/texts.ts"
@@ -36,7 +36,10 @@ export class Tickets extends Context.Service<
     readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
     readonly start: (
       ticket: string,
-    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | StartFailed | StoreUnavailable>
+    ) => Effect.Effect<
+      Started,
+      TicketUnknown | NotYourTurn | TicketOver | BudgetExhausted | StartFailed | StoreUnavailable
+    >
     readonly leave: (ticket: string, taken?: OfferKind) => Effect.Effect<void, StoreUnavailable>
     readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     readonly attach: (

@@ -42,7 +42,8 @@ export const layer = Layer.effectDiscard(
     const known = new Map<Campaign, Known>()
     const { JwksUrl, Secrets } = (yield* Settings).Identity
     const tokensLimit = Secrets.length > 0 || JwksUrl !== undefined
-    const mayLimit = ({ MaxCallSeconds }: Campaign): boolean => tokensLimit || MaxCallSeconds !== undefined
+    const mayLimit = ({ Budgets, MaxCallSeconds }: Campaign): boolean =>
+      tokensLimit || MaxCallSeconds !== undefined || Budgets !== undefined
 
     const endOne = Effect.fnUntraced(function* (campaign: Campaign, data: string) {
       const session = boundSessionOf(data)

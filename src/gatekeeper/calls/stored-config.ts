@@ -8,6 +8,8 @@ import type { Campaign } from "../../settings/Settings.ts"
 /** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
 export interface StoredConfig extends SessionConfig {
   readonly from?: string
+  /** the caller, as the rate limiter knows him; only of a campaign with budgets */
+  readonly caller?: string
   /** how long the caller's identity token lets the call last (s); absent without such a limit */
   readonly callSeconds?: number
 }

@@ -5,12 +5,14 @@
 
 import { Context, Effect, Layer, Result } from "effect"
 import { Admission } from "../../admission/Admission.ts"
+import { Budgets } from "../../budgets/Budgets.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted } from "../../fifo-queue/answers.ts"
 import type { Newcomer } from "../../fifo-queue/inputs.ts"
 import { type EventFacts, MAX_EVENT_METADATA } from "../../protocol/host-events.ts"
 import type { CallerLimits } from "../../protocol/identity.ts"
 import type {
+  BudgetExhausted,
   Draining,
   PlatformUnavailable,
   QueueFull,
@@ -73,7 +75,7 @@ export class Admit extends Context.Service<
       newcomer: Newcomer,
       stored: StoredConfig,
       lease: string,
-    ) => Effect.Effect<Started, Queued | PlatformUnavailable | StoreUnavailable>
+    ) => Effect.Effect<Started, Queued | BudgetExhausted | PlatformUnavailable | StoreUnavailable>
   }
 >()("voicegate/gatekeeper/Admit") {}
 
@@ -83,7 +85,17 @@ const thenFail = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never,
 export const layer: Layer.Layer<
   Admit,
   never,
-  Admission | CallerNames | Campaigns | FullQueues | GiveBack | Overflow | RateLimiter | Shadow | Starts | Steps
+  | Admission
+  | Budgets
+  | CallerNames
+  | Campaigns
+  | FullQueues
+  | GiveBack
+  | Overflow
+  | RateLimiter
+  | Shadow
+  | Starts
+  | Steps
 > = Layer.effect(
   Admit,
   Effect.gen(function* () {
@@ -97,6 +109,7 @@ export const layer: Layer.Layer<
     const { startSession } = yield* Starts
     const traced = yield* tracing
     const limiter = yield* RateLimiter
+    const budgets = yield* Budgets
     const admission = yield* Admission
     const secret = yield* Secrets
 
@@ -104,8 +117,12 @@ export const layer: Layer.Layer<
       newcomer: ({ campaign, config, identity, newTicket }, address, trace) => {
         const { caller, network } = callerKeys(names, address, identity)
         const callSeconds = identity?.limits?.callSeconds
-        const from = groupOfCaller(names, address)
-        const stored = callSeconds === undefined ? { ...config, from } : { ...config, from, callSeconds }
+        const stored: StoredConfig = {
+          ...config,
+          from: groupOfCaller(names, address),
+          ...(callSeconds === undefined ? {} : { callSeconds }),
+          ...(budgets.has(campaign) ? { caller } : {}),
+        }
         const id = newTicket ?? campaigns.newTicket(campaign, secret())
         const plain = { id, caller, network, holds: limiter.holds, data: dataOfConfig(stored) }
         const newcomer =
@@ -159,7 +176,7 @@ export const layer: Layer.Layer<
               ? Effect.succeed(started.success)
               : Effect.fail(queued(newcomer.id, started.failure, where.slots)),
           // the slot is kept, because a session may run: the session's end or the start's deadline frees it
-          onFailure: (error): Effect.Effect<never, PlatformUnavailable | StoreUnavailable> =>
+          onFailure: (error): Effect.Effect<never, BudgetExhausted | PlatformUnavailable | StoreUnavailable> =>
             error._tag === "StoreUnavailable"
               ? thenFail(giveBack.quota(campaign, newcomer), error)
               : Effect.fail(error),

@@ -19,7 +19,7 @@ export const layer = Layer.effectDiscard(
     const queue = yield* FifoQueue
     const { forget, latest } = yield* Membership
     const removed = yield* RemovedCampaigns
-    const { settle, step } = yield* Steps
+    const { charge, settle, step } = yield* Steps
     /** campaigns whose draining was logged, and the number of tickets ended in each */
     const logged = new Set<string>()
     const endedTickets = new Map<string, number>()
@@ -29,6 +29,7 @@ export const layer = Layer.effectDiscard(
         const cleared = yield* step(at, queue.clear(at, UNSERVED_MILLIS))
         if (cleared._tag === "served") return undefined
         if (cleared.owed.length > 0) yield* settle(at, cleared.owed)
+        if (cleared.uncharged !== undefined && cleared.uncharged.length > 0) yield* charge(at, cleared.uncharged)
         endedTickets.set(key, (endedTickets.get(key) ?? 0) + cleared.sent)
         yield* metrics.setGauges(key, { waiting: cleared.waiting, leases: cleared.leases })
         if (!cleared.more) return cleared

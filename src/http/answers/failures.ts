@@ -20,6 +20,7 @@ import {
 import type { RequestRefusal } from "../../protocol/refusals.ts"
 import {
   Blocked,
+  type BudgetExhausted,
   type Closed,
   type Draining,
   IdentityRefused,
@@ -32,6 +33,7 @@ import {
   type StartFailed,
   type StoreUnavailable,
 } from "../../protocol/refusals.ts"
+import { isoTime } from "../../protocol/session-answers.ts"
 import * as texts from "../../protocol/texts.ts"
 import {
   type CalledAgain,
@@ -106,6 +108,30 @@ const closed = problem("Closed", 503, ["closed"], {
   headers: retryHeader,
   remark: "the campaign is closed by its hours, or would be before the caller's turn",
 })
+const budgetMembers = {
+  retryAfterSeconds: seconds,
+  budget: Schema.String.annotate({ description: "The name of the budget." }),
+  resetsAt: Schema.String.annotate({ description: "When its next hour, day or month begins, ISO 8601." }),
+}
+const ownBudgetExhausted = problem("BudgetExhausted", 429, ["budget_exhausted"], {
+  members: budgetMembers,
+  headers: retryHeader,
+  remark: "a budget of the caller's own is used up",
+})
+const sharedBudgetExhausted = problem("SharedBudgetExhausted", 503, ["budget_exhausted"], {
+  members: budgetMembers,
+  headers: retryHeader,
+  remark: "a budget of the campaign or its account is used up",
+})
+/** The problem of `BudgetExhausted`. */
+export const budgetProblems = [ownBudgetExhausted, sharedBudgetExhausted]
+export const toBudgetProblem = ({ budget, message, own, resetsAt, retryAfterSeconds }: BudgetExhausted) =>
+  (own ? ownBudgetExhausted : sharedBudgetExhausted).make(
+    "budget_exhausted",
+    message,
+    { retryAfterSeconds, budget, resetsAt: isoTime(resetsAt) },
+    { "retry-after": String(retryAfterSeconds) },
+  )
 const draining = retried("Draining", 503, "draining")
 const requestRefused = plain(
   "RequestRefused",
@@ -179,6 +205,7 @@ const requestFailures = {
       rateLimitHeaders(error),
     ),
   ),
+  BudgetExhausted: answered(budgetProblems, toBudgetProblem),
   QueueFull: answered([queueFull], ({ message, offers, retryAfterSeconds }: QueueFull) =>
     queueFull.make(
       "queue_full",

@@ -113,6 +113,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problems.internalError,
       ...failures.Draining.problems,
       ...startProblems,
+      ...failures.BudgetExhausted.problems,
       ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "Starts the session of a called ticket."),

@@ -12,6 +12,7 @@ import type { Store } from "../../store/Store.ts"
 import { Documented, Routed } from "../Api.ts"
 import { internalError, methodNotAllowed, refusals } from "../answers/answer.ts"
 import { respond } from "../answers/respond.ts"
+import { budgets } from "../budgets/handlers.ts"
 import { hostEvents } from "../events/handlers.ts"
 import { operations, type Readiness } from "../health/Readiness.ts"
 import { CurrentExchange } from "../incoming/exchange.ts"
@@ -67,7 +68,7 @@ const fallback = HttpRouter.add(
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Gatekeeper | Readiness | Settings | Store> =
   Layer.mergeAll(
     HttpApiBuilder.layer(Routed).pipe(
-      Layer.provide([tickets, webhooks, hostEvents.pipe(Layer.provide(EventLog.layer)), operations]),
+      Layer.provide([tickets, webhooks, hostEvents.pipe(Layer.provide(EventLog.layer)), budgets, operations]),
       Layer.provide(input),
     ),
     fallback,

@@ -10,5 +10,6 @@ export type AssemblyAISettings = typeof Settings.Type
 export const assemblyai = vendor("AssemblyAI", Settings, {
   identify: byAgent,
   tellsLimit: false,
+  endsCalls: false,
   blames: { key: "ApiKey", agent: "BaseUrl" },
 })

@@ -15,5 +15,6 @@ export type CartesiaSettings = typeof Settings.Type
 export const cartesia = vendor("Cartesia", Settings, {
   identify: byAgent,
   tellsLimit: false,
+  endsCalls: false,
   blames: { key: "ApiKey", agent: "AgentId" },
 })

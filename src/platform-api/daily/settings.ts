@@ -19,5 +19,6 @@ export type DailySettings = typeof Settings.Type
 export const daily = vendor("Daily", Settings, {
   identify: byAgent,
   tellsLimit: false,
+  endsCalls: true,
   blames: { key: "ApiKey", agent: "BaseUrl" },
 })

@@ -15,5 +15,6 @@ export type DeepgramSettings = typeof Settings.Type
 export const deepgram = vendor("Deepgram", Settings, {
   identify: byAgent,
   tellsLimit: false,
+  endsCalls: false,
   blames: { key: "ApiKey", agent: "BaseUrl" },
 })

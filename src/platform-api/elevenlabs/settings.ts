@@ -15,5 +15,6 @@ export type ElevenLabsSettings = typeof Settings.Type
 export const elevenlabs = vendor("ElevenLabs", Settings, {
   identify: byAgent,
   tellsLimit: false,
+  endsCalls: false,
   blames: { key: "ApiKey", agent: "AgentId" },
 })

@@ -89,6 +89,7 @@ export const generic = vendor("Generic", Settings, {
     agent: `${new URL(BaseUrl).host}:${AgentId}`,
   }),
   tellsLimit: false,
+  endsCalls: "EndPath",
   blames: { key: "Headers", agent: "AgentId" },
   contradictions,
 })

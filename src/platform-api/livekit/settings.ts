@@ -34,5 +34,6 @@ export const livekit = vendor("LiveKit", Settings, {
     agent: [new URL(Url).host, ...(AgentName === undefined ? [] : [AgentName])].join(":"),
   }),
   tellsLimit: false,
+  endsCalls: true,
   blames: { key: "ApiKey", agent: "AgentName", address: "Url" },
 })

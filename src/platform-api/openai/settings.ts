@@ -38,6 +38,7 @@ export type OpenAISettings = typeof Settings.Type
 export const openai = vendor("OpenAI", Settings, {
   identify: byAgent,
   tellsLimit: false,
+  endsCalls: true,
   blames: { key: "ApiKey", agent: "Model" },
   contradictions: ({ Api, PromptId }, isGiven) =>
     Api === "realtime"

@@ -22,5 +22,6 @@ export type PipecatSettings = typeof Settings.Type
 export const pipecat = vendor("Pipecat", Settings, {
   identify: ({ PrivateKey, ...settings }) => byAgent({ ...settings, ApiKey: PrivateKey }),
   tellsLimit: true,
+  endsCalls: true,
   blames: { key: "PrivateKey", agent: "AgentId" },
 })

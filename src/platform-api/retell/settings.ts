@@ -10,5 +10,6 @@ export type RetellSettings = typeof Settings.Type
 export const retell = vendor("Retell", Settings, {
   identify: byAgent,
   tellsLimit: true,
+  endsCalls: true,
   blames: { key: "ApiKey", agent: "AgentId" },
 })

@@ -19,5 +19,6 @@ export type UltravoxSettings = typeof Settings.Type
 export const ultravox = vendor("Ultravox", Settings, {
   identify: byAgent,
   tellsLimit: true,
+  endsCalls: true,
   blames: { key: "ApiKey", agent: "AgentId" },
 })

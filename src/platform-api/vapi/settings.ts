@@ -21,5 +21,6 @@ export type VapiSettings = typeof Settings.Type
 export const vapi = vendor("Vapi", Settings, {
   identify: ({ AssistantId, ...api }) => byAgent({ ...api, AgentId: AssistantId }),
   tellsLimit: true,
+  endsCalls: true,
   blames: { key: "ApiKey", agent: "AssistantId" },
 })

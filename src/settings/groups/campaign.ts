@@ -6,6 +6,7 @@ import { baseUrl } from "../values/network.ts"
 import { platformKey } from "../values/secret.ts"
 import { flag, identifier, list, oneOf, wholeNumber } from "../values/values.ts"
 import { AccountSettings } from "./account.ts"
+import { BudgetItem, BudgetSettings, PriceSettings } from "./budgets.ts"
 import { EventsSettings } from "./events.ts"
 import { HoursSettings } from "./hours.ts"
 import { OverflowSettings } from "./overflow.ts"
@@ -97,6 +98,15 @@ export const CampaignSettings = Schema.Struct({
   ...commonFields,
   Account: AccountSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
   Events: EventsSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
+  Price: PriceSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
+  Budget: BudgetSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
+  Budgets: Schema.Array(BudgetItem).pipe(
+    Schema.optionalKey,
+    Schema.annotateKey({
+      description: "budgets of minutes and money; a further campaign inherits all of them, or has its own",
+      voicegate: { shared: true, defaultText: "none" },
+    }),
+  ),
   ...vendorFields,
 })
 

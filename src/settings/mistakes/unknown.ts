@@ -11,7 +11,7 @@ import { type Flat, type Given, MAX_LEVELS } from "../sources/flat.ts"
 
 /** Canonical paths by their lower-case form. */
 const known = new Map(
-  settingRows.flatMap(({ path }) => (path.includes("{name}") ? [] : [[path.toLowerCase(), path] as const])),
+  settingRows.flatMap(({ path }) => (/\{n(ame)?\}/.test(path) ? [] : [[path.toLowerCase(), path] as const])),
 )
 const paths = [...known.keys()]
 const leafOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)

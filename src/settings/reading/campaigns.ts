@@ -17,6 +17,7 @@ import { checkOffers, overflowOf } from "../groups/overflow.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Flat } from "../sources/flat.ts"
 import { readAccount, resolveAccounts } from "./accounts.ts"
+import { checkSharedBudgets, readBudgets } from "./budgets.ts"
 import { readEvents } from "./events.ts"
 import type { Reader } from "./reader.ts"
 
@@ -151,8 +152,15 @@ const readCampaign = (flat: Flat, read: Reader, name: string, base: string): Cam
       : readVendorCampaign(read, vendor, name, base, inheritFrom)
   const Account = readAccount(read, base)
   const Events = readEvents(read, base, inheritFrom)
-  if (found.campaign === undefined || (Account === undefined && Events === undefined)) return found
-  const groups = { ...(Account === undefined ? {} : { Account }), ...(Events === undefined ? {} : { Events }) }
+  const budgets = readBudgets(read, base, valid.Platform, inheritFrom)
+  if (found.campaign === undefined || (Account === undefined && Events === undefined && budgets === undefined)) {
+    return found
+  }
+  const groups = {
+    ...(Account === undefined ? {} : { Account }),
+    ...(Events === undefined ? {} : { Events }),
+    ...budgets,
+  }
   return { ...found, campaign: { ...found.campaign, ...groups } }
 }
 
@@ -212,6 +220,7 @@ export const readCampaigns = (
     if (campaign !== undefined) checkOffers(read, base, campaign, names)
   }
   const known = [defaults.campaign, ...further].filter((campaign) => campaign !== undefined)
+  checkSharedBudgets(read, known)
   const [first, ...others] = resolveAccounts(read, known)
   return first === undefined || known.length <= further.length ? undefined : [first, ...others]
 }

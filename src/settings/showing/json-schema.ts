@@ -4,7 +4,7 @@
  */
 import { Schema, SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
-import { annotationsOf, type Field, fieldsOf, plainText } from "./table.ts"
+import { annotationsOf, type Field, fieldsOf, itemFieldsOf, plainText } from "./table.ts"
 
 const textsFor = (ast: SchemaAST.AST, inherits: boolean) => {
   const { description, fallback, defaultText: otherwise, own, required } = annotationsOf(ast)
@@ -27,6 +27,8 @@ const encodedOf = (ast: SchemaAST.AST): Schema.Top => {
       groupOf(fieldsOf(namedGroup.type) ?? [], true),
     )
   }
+  const item = itemFieldsOf(ast)
+  if (item !== undefined) return Schema.NullOr(Schema.Array(groupOf(item, false)))
   const encoded = Schema.make<Schema.Top>(SchemaAST.toEncoded(ast))
   // JSON has no undefined: null means absent
   return hasUndefined(encoded.ast) ? encoded : Schema.NullOr(encoded)

@@ -1,7 +1,7 @@
 /** The settings in force, each with its value and where that is from, for `--print-config`. Secrets are masked. */
 import { type Flat, type Given, isEmptyList } from "../sources/flat.ts"
 import { makeMask } from "./masking.ts"
-import { isKnown, plainText, type SettingRow, settingRows } from "./table.ts"
+import { isKnown, plainText, type SettingRow, settingAt, settingRows } from "./table.ts"
 
 /** One setting, or one item of a list. */
 export interface ListedSetting {
@@ -35,6 +35,12 @@ export const listSettings = (flat: Flat): ReadonlyArray<ListedSetting> => {
   return settingRows.flatMap((row): ReadonlyArray<ListedSetting> => {
     const { path } = row
     if (path.includes("{name}")) return below(path.slice(0, path.indexOf(".{name}")))
+    // each item of a list of groups has its own
+    if (path.includes("{n}")) {
+      return [...flat].flatMap(([key, each]) =>
+        settingAt(key.replace(/\.\d+$/, "")) === row ? given(each.path.join("."), each) : [],
+      )
+    }
     const single = flat.get(path.toLowerCase())
     if (single !== undefined) return [given(path, single)]
     const items = row.list ? below(path) : []

@@ -44,9 +44,17 @@ export const annotationsOf = (ast: SchemaAST.AST) => {
   return { description, documentation, expected, ...voicegate }
 }
 
+/** The settings of each item of a list of groups; undefined for anything else. */
+export const itemFieldsOf = (ast: SchemaAST.AST): ReadonlyArray<Field> | undefined => {
+  const [item] = SchemaAST.isArrays(ast) ? ast.rest : []
+  return item === undefined ? undefined : fieldsOf(item)
+}
+
 const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
   (fieldsOf(ast) ?? []).flatMap(([name, field]) => {
     if (fieldsOf(field) !== undefined) return rowsOf(field, `${base}${name}.`)
+    const [item] = SchemaAST.isArrays(field) ? field.rest : []
+    if (item !== undefined && fieldsOf(item) !== undefined) return rowsOf(item, `${base}${name}.{n}.`)
     const annotations = annotationsOf(field)
     const {
       description,
@@ -78,9 +86,12 @@ export const settingRows: ReadonlyArray<SettingRow> = rowsOf(SettingsFile.ast, "
 
 const byPath = new Map(settingRows.map((row) => [row.path.toLowerCase(), row] as const))
 
-/** The path in lower case; for a named campaign's setting, the path of the default campaign's. */
+/** The path in lower case; for a named campaign's setting, the path of the default campaign's; for an item of a list of groups, of any item. */
 export const generalPath = (path: string): string =>
-  path.toLowerCase().replace(/^(voiceaiplatform)\.campaigns\.[^.]+\./, "$1.")
+  path
+    .toLowerCase()
+    .replace(/^(voiceaiplatform)\.campaigns\.[^.]+\./, "$1.")
+    .replace(/\.(budgets)\.\d+\./, ".$1.{n}.")
 
 /** The setting at a path, case-insensitive, of any campaign. */
 export const settingAt = (path: string): SettingRow | undefined => byPath.get(generalPath(path))

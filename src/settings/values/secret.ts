@@ -19,6 +19,11 @@ export const consoleToken = secret(
   pattern(/^[\x21-\x7e]{16,1024}$/u),
 )
 
+export const budgetToken = secret(
+  "a token of at least 16 characters, without spaces; several as a list",
+  pattern(/^(?!whsec_)[\x21-\x7e]{16,1024}$/u),
+)
+
 /** The key of HS256: its bytes are those of the text, of which RFC 7518 §3.2 requires 32. */
 export const identitySecret = secret(
   "a secret of at least 32 characters, without spaces, such as voicegate token identity-secret prints; several as a list",

@@ -99,6 +99,17 @@ export const fraction = (minimum: number) =>
     /^(?:[01]|[01]?\.\d{1,4})$/u,
   )
 
+/** With at most `places` decimal places. */
+export const decimal = (minimum: number, maximum: number, places: number) =>
+  numeric(
+    `a number above 0 and up to ${maximum}, with at most ${places} decimal places`,
+    Schema.Finite.check(
+      Schema.isBetween({ minimum, maximum }),
+      Schema.makeFilter((value: number) => Number(value.toFixed(places)) === value),
+    ),
+    new RegExp(`^\\d{1,9}(?:\\.\\d{1,${places}})?$`, "u"),
+  )
+
 const TRUE = ["true", "1", "yes", "on"]
 const FALSE = ["false", "0", "no", "off"]
 
@@ -167,13 +178,15 @@ export const withNotes = (value: Schema.Top, notes: Notes) => {
 export const unique = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(items)]
 
 /** A list, or its single item; duplicates are removed. */
-export const list = <A>(item: Text<A>): Schema.Codec<ReadonlyArray<A>, string | ReadonlyArray<string>> => {
+export const list = <A, E extends number | string>(
+  item: Schema.Codec<A, E>,
+): Schema.Codec<ReadonlyArray<A>, E | ReadonlyArray<E>> => {
   const text = Schema.toEncoded(item)
   return Schema.Union([text, Schema.Array(text)]).pipe(
     Schema.decodeTo(
       Schema.Array(item),
-      SchemaTransformation.transform<ReadonlyArray<string>, string | ReadonlyArray<string>>({
-        decode: (given) => [given].flat(),
+      SchemaTransformation.transform<ReadonlyArray<E>, E | ReadonlyArray<E>>({
+        decode: (given) => (typeof given === "object" ? given : [given]),
         encode: (items) => items,
       }),
     ),

@@ -52,6 +52,8 @@ export const recorder = (all: ReadonlyArray<string>) => {
   }
   return {
     steps,
+    /** its data, to read */
+    db,
     /** Runs a step on these keys, or on all, without recording it. */
     look: <Context extends object, Call extends object, A>(
       rule: Rule<Context, Call, A>,

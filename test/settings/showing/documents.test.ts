@@ -21,6 +21,8 @@ const at = (json: unknown, path: string): unknown =>
 const pathsIn = (json: object, base = ""): ReadonlyArray<string> =>
   Object.entries(json).flatMap(([name, value]) => {
     if (name === "Campaigns") return [`${base}Campaigns.{name}.*`]
+    // a list of groups, which the example leaves empty
+    if (name === "Budgets") return PATHS.filter((path) => path.startsWith(`${base}Budgets.`))
     const group = typeof value === "object" && value !== null && !Array.isArray(value)
     return group ? pathsIn(value, `${base}${name}.`) : [base + name]
   })
@@ -120,7 +122,11 @@ describe("the JSON Schema", () => {
   it("describes every setting, with its default", () => {
     for (const { default: value, path } of settingRows) {
       const names = path.replace(".{name}.*", "").split(".")
-      const found = names.reduce<unknown>((group, name) => at(group, `properties.${name}`), schema)
+      const found = names.reduce<unknown>((group, name) => {
+        // the items of a list of groups, which may be null
+        if (name === "{n}") return at(group, "anyOf.0.items")
+        return at(group, `properties.${name}`)
+      }, schema)
       const { default: fallback, description } = Object(found)
       assert.isAbove(String(description).length, 5, path)
       if (/^(true|false|allow|plain|public|memory:|[\d.]+)$/.test(value))

@@ -423,7 +423,7 @@ describe("the list of settings in force", () => {
       const paths = listed.map(({ path }) => path)
       assert.deepStrictEqual(paths, [...new Set(paths)])
       for (const { path } of settingRows) {
-        if (!path.includes("{name}"))
+        if (!/\{(n|name)\}/.test(path))
           assert.isTrue(
             paths.some((each) => each === path || each.startsWith(`${path}.`)),
             path,

@@ -34,6 +34,8 @@ export const holdInDoubt = (s: Step, id: string, ticket: Ticket): number => {
   if (ticket.since !== undefined) doubt.since = ticket.since
   if (ticket.network !== undefined) doubt.network = ticket.network
   if (ticket.trace !== undefined) doubt.trace = ticket.trace
+  doubt.billed = ticket.billed
+  ticket.billed = undefined
   save(s, slotId, doubt)
   s.db.hset(s.keys.data, slotId, s.db.hget(s.keys.data, id) ?? "")
   s.db.zrem(s.keys.leases, id)
@@ -100,6 +102,8 @@ export const bindDoubt = (s: Step, slotId: string, doubt: Ticket, sessions: Read
   countDoubts(s, -1)
   doubt.state = "live"
   doubt.sessions = sessions
+  // it may run since its slot was taken
+  if (doubt.billed !== undefined) doubt.billed = doubt.since ?? s.now
   save(s, slotId, doubt)
   s.db.hset(s.keys.data, slotId, encode({ s: sessions }))
   s.db.zadd(s.keys.leases, s.now + s.context.callMillis, slotId)

@@ -83,9 +83,13 @@ export const noteSilence = (s: Step, ticket: Ticket, state: EndState): EndState 
   return state === "ended" && silentUntil !== undefined && silentUntil - EARLY_MILLIS <= s.now ? "silent" : state
 }
 
-/** How a session ends that is reported as ended: `too_long` at the time limit of its call. */
-export const noteLength = ({ endsAt }: Ticket, now: number, state: EndState): EndState =>
-  state === "ended" && endsAt !== undefined && endsAt - EARLY_MILLIS <= now ? "too_long" : state
+/** How a session ends that is reported as ended: `too_long` at the time limit of its call, `budget` where a budget had no more for it. */
+export const noteLength = (ticket: Ticket, now: number, state: EndState): EndState => {
+  const { endsAt, spent } = ticket
+  ticket.spent = undefined
+  if (state !== "ended" || endsAt === undefined || endsAt - EARLY_MILLIS > now) return state
+  return spent === true ? "budget" : "too_long"
+}
 
 /** How a session ends: as `state`, or `stopped` if an operator ended it. Then the audit log says whether the platform confirmed the end. */
 export const noteStop = (s: Step, id: string, ticket: Ticket, state: EndState): EndState => {

@@ -3,8 +3,9 @@
  * (`../clear.ts`).
  */
 
-import type { Settlement } from "../../../protocol/settlements.ts"
-import { LOWEST, wordsOf } from "../../../store/rules/native.ts"
+import type { Charge, Settlement } from "../../../protocol/settlements.ts"
+import { LOWEST, numberOf, wordsOf } from "../../../store/rules/native.ts"
+import { chargeEntry } from "./charges.ts"
 import { dropDoubt, holdInDoubt } from "./doubt.ts"
 import { endSession, park, requeue } from "./line.ts"
 import { quarantine } from "./load.ts"
@@ -65,6 +66,27 @@ export const overdueSettlements = (s: Step): ReadonlyArray<Settlement> => {
     } else {
       s.db.zrem(s.keys.settlements, entry)
       quarantine(s, "settlements", entry, "")
+    }
+  }
+  return owed
+}
+
+/** Charges that the process which owed them did not carry out. */
+export const overdueCharges = (s: Step): ReadonlyArray<Charge> => {
+  const owed: Array<Charge> = []
+  for (const entry of s.db.zrangebyscore(s.keys.charges, LOWEST, s.now - SETTLE_AFTER_MILLIS, MAX_PER_STEP)) {
+    const words = wordsOf(entry)
+    const [hold = "", seconds, doubt] = [words[0], words[1], words[2]]
+    const charge: Charge = {
+      hold,
+      seconds: numberOf(seconds),
+      ...(doubt === "1" ? { doubt: true } : {}),
+    }
+    if (chargeEntry(charge) === entry) {
+      owed.push(charge)
+    } else {
+      s.db.zrem(s.keys.charges, entry)
+      quarantine(s, "charges", entry, "")
     }
   }
   return owed

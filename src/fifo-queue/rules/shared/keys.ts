@@ -47,6 +47,7 @@
  *   changes        zset    ids that began or ceased to wait, or are held by another gate, by `changed` (`changes.ts`)
  *   steps          string  which place is shown to whom beyond the first hundred, JSON (`order.ts`); made anew after a moment
  *   events         zset    events for the host by `meta.events`, a counter: JSON (`events.ts`)
+ *   charges        zset    `hold seconds 0|1` of calls that the budgets must still be charged with, by time; 1 for one in doubt
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {
@@ -75,10 +76,11 @@ export interface QueueKeys {
   readonly steps: string
   readonly events: string
   readonly limits: string
+  readonly charges: string
   readonly account: string
 }
 
-export const QUEUE_KEY_COUNT = 26
+export const QUEUE_KEY_COUNT = 27
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -107,5 +109,6 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   steps: keys[22] as string,
   events: keys[23] as string,
   limits: keys[24] as string,
-  account: keys[25] as string,
+  charges: keys[25] as string,
+  account: keys[26] as string,
 })

@@ -7,6 +7,7 @@ import { numberOf } from "../../../store/rules/native.ts"
 import type { Hindrances, Waiting } from "../../answers.ts"
 import { isKnownNumber } from "../../bounds.ts"
 import { noteChange } from "./changes.ts"
+import { beginBilling, oweCharge } from "./charges.ts"
 import { noteLength, noteSilence, noteStop } from "./ending.ts"
 import { appendTicketEvent } from "./events.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, positionOf } from "./fair-places.ts"
@@ -78,6 +79,8 @@ export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, dead
   ticket.calledAt = undefined
   ticket.extended = undefined
   ticket.offered = undefined
+  if (state === "starting") beginBilling(s, ticket)
+  else ticket.billed = undefined
   save(s, id, ticket)
   s.db.zadd(s.keys.leases, deadline, id)
   countTicket(s, "h", ticket, 1)
@@ -89,6 +92,7 @@ export const freeSlot = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.leases, id)
   countTicket(s, "h", ticket, -1)
   if (s.context.share < 1) noteHeld(s, ticket, -1)
+  if (ticket.billed !== undefined) oweCharge(s, id, ticket, ticket.billed)
 }
 
 /** Whether a network holds less than its share of the slots. */
@@ -217,7 +221,7 @@ export const endSession = (
   }
   // a session without an offer was not a call
   if (
-    (state === "ended" || state === "silent" || state === "too_long") &&
+    (state === "ended" || state === "silent" || state === "too_long" || state === "budget") &&
     ticket.seq !== 0 &&
     ticket.offerBefore === undefined
   ) {

@@ -41,6 +41,8 @@ export const save = (s: Step, id: string, ticket: Ticket): void => {
     s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "removed", ended: state }))
   } else if (state === "too_long") {
     s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "ended", tooLong: true }))
+  } else if (state === "budget") {
+    s.db.hset(s.keys.tickets, id, encode({ ...ticket, state: "ended", spent: true }))
   } else {
     s.db.hset(s.keys.tickets, id, encode(ticket))
   }
@@ -55,6 +57,7 @@ export const load = (s: Step, id: string): Ticket | undefined => {
     const { ended } = ticket
     if (ended !== undefined && ticket.state === (ended === "closed" ? "removed" : "ended")) ticket.state = ended
     if (ticket.tooLong === true && ticket.state === "ended") ticket.state = "too_long"
+    if (ticket.spent === true && ticket.state === "ended") ticket.state = "budget"
     return ticket
   }
   s.db.hdel(s.keys.tickets, id)

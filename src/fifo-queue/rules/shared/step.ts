@@ -1,6 +1,6 @@
 /** One step of a campaign's queue: the input of every queue rule, and its effects besides the answer. */
 
-import type { Settlement, SettlementKind } from "../../../protocol/settlements.ts"
+import type { Charge, Settlement, SettlementKind } from "../../../protocol/settlements.ts"
 import type { Signal } from "../../../protocol/signals.ts"
 import type { Db } from "../../../store/rules/db.ts"
 import { encode, numberOf } from "../../../store/rules/native.ts"
@@ -31,6 +31,8 @@ export interface QueueContext {
   readonly tellsAccepted?: true
   /** newcomers are refused while the platform refuses what the operator must mend; absent when they wait */
   readonly refuses?: true
+  /** the campaign has budgets: what its calls use is charged to them */
+  readonly charges?: true
   /** the account whose capacity the campaign shares; absent for none */
   readonly account?: Account
   /** the campaign reports events to its host (`events.ts`); absent when it does not */
@@ -60,6 +62,8 @@ export interface Step {
   /** what this step did to tickets that the asking gate has nothing to deliver for: see `StepAnswer` */
   readonly elsewhere: Array<Signal>
   readonly settlements: Array<Settlement>
+  /** what calls that end in this step have used; absent for none */
+  charges?: Array<Charge>
   lastCalled?: string
   /** entries of `passed` that this step has scanned */
   scanned: number
@@ -84,13 +88,14 @@ export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context
   scanned: 0,
 })
 
-export const answerOf = <A>({ elsewhere, settlements, signals, wanting }: Step, result: A): StepAnswer<A> => {
-  if (wanting !== undefined || elsewhere.length > 0) {
+export const answerOf = <A>({ charges, elsewhere, settlements, signals, wanting }: Step, result: A): StepAnswer<A> => {
+  if (wanting !== undefined || charges !== undefined || elsewhere.length > 0) {
     return {
       result,
       ...(signals.length === 0 ? {} : { signals }),
       ...(elsewhere.length === 0 ? {} : { elsewhere }),
       ...(settlements.length === 0 ? {} : { settlements }),
+      ...(charges === undefined ? {} : { charges }),
       ...(wanting === undefined ? {} : { wanting }),
     }
   }

@@ -59,6 +59,13 @@ export interface Ticket {
   stoppedBy?: string | undefined
   /** it was ended with all calls of the campaign, which have one line of the audit log together */
   stoppedWithAll?: true | undefined
+  /**
+   * of a slot whose time budgets hold: since when its call runs, 0 before it does; absent where the campaign had no budgets when the start
+   * began
+   */
+  billed?: number | undefined
+  /** how long the call was by its vendor, in whole seconds; absent where the vendor has not said it */
+  lasted?: number | undefined
   /** of a live ticket in whose call nobody speaks: when its call ends unless somebody speaks */
   silentUntil?: number | undefined
   /** and since when nobody has spoken */
@@ -70,6 +77,8 @@ export interface Ticket {
   endsAt?: number | undefined
   /** in a record whose state is `ended`: the call has ended at its time limit. Gates of the last release know neither the state nor this field */
   tooLong?: true | undefined
+  /** the same of `budget`; and of a live ticket: its `endsAt` is when a budget has no more for it */
+  spent?: true | undefined
   /**
    * How the ticket has ended, in a record whose state is `ended`, or for `closed` `removed`. The last release knows none of these states:
    * during an upgrade, its gates would take a record with one for damaged.
@@ -94,7 +103,8 @@ const isState = (state: unknown): boolean =>
     state === "stopped" ||
     state === "silent" ||
     state === "closed" ||
-    state === "too_long")
+    state === "too_long" ||
+    state === "budget")
 
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
 const isNumberOrNone = (value: unknown): boolean => value === undefined || isNumber(value)
@@ -136,6 +146,9 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.silentSince) &&
   isNumberOrNone(value.endsAt) &&
   (value.tooLong === undefined || value.tooLong === true) &&
+  (value.spent === undefined || value.spent === true) &&
+  isNumberOrNone(value.billed) &&
+  isNumberOrNone(value.lasted) &&
   isNumberOrNone(value.callerHeard) &&
   isNumberOrNone(value.agentHeard) &&
   (value.ended === undefined || value.ended === "stopped" || value.ended === "silent" || value.ended === "closed") &&

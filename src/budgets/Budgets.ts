@@ -1,0 +1,106 @@
+/**
+ * Budgets of minutes and money, of callers, campaigns and accounts: the service. `layer.ts` is its layer over the store.
+ *
+ * Guarantees, on every store and with any number of instances:
+ * - For every budget and window, what is settled and held never exceeds the cap, where the budget ends calls (`OnLimit: end`): a call runs only on time that is
+ *   held already. What passes it is counted as overrun: a call that its vendor did not end as told, writes that Redis lost in a failover,
+ *   a correction, a lowered cap, and a running call of a budget that only refuses new ones.
+ * - Each call counts in the windows in which it began, at the price at which it began. It is rounded once.
+ * - A hold is settled once. What a dead process held is settled when the call's ticket is over, by any instance.
+ *
+ * Each operation is one atomic step of the store; on a Cluster those that concern a caller and his campaign are two, the caller's first.
+ */
+import { Context, type Effect } from "effect"
+import type { BudgetExhausted, StoreUnavailable } from "../protocol/refusals.ts"
+import type { Charge } from "../protocol/settlements.ts"
+import type { Budget } from "../settings/groups/budgets.ts"
+import type { Campaign } from "../settings/Settings.ts"
+
+/** A campaign with budgets, and the key of its queue. */
+export interface BudgetedCampaign {
+  readonly campaign: Campaign
+  /** names the campaign's keys in the store */
+  readonly key: string
+}
+
+/** The start of a call. */
+export interface Beginning {
+  /** the ticket, and the lease of its slot */
+  readonly ticket: string
+  readonly lease: string
+  /** the rate limiter's key */
+  readonly caller: string
+}
+
+/** A call of which more time is to be held. */
+export interface DueCall {
+  /** names the hold */
+  readonly hold: string
+  readonly ticket: string
+  readonly lease: string
+  /** how many seconds are held */
+  readonly seconds: number
+  readonly data: string
+}
+
+/** What a budget has in its present window; amounts in minutes, or in the currency. */
+export interface BudgetBalance {
+  readonly budget: Budget
+  readonly from: number
+  readonly until: number
+  readonly settled: number
+  readonly held: number
+  readonly adjusted: number
+  readonly left: number
+  /** how much more is settled and held than the cap with its adjustments */
+  readonly overrun: number
+}
+
+export interface Adjustment {
+  /** the caller, of a budget of callers: the rate limiter's key */
+  readonly caller?: string | undefined
+  /** added to the cap of the present window: minutes, or an amount of the currency; negative to take from it */
+  readonly by: number
+  /** names the adjustment: a repeated one is made once */
+  readonly id: string
+}
+
+/** `over`: the call has ended meanwhile. `seconds`: so much is held in all; `last`: there is no more. */
+export type Holding =
+  | { readonly _tag: "over" }
+  | { readonly _tag: "held"; readonly seconds: number; readonly last: boolean; readonly budget?: string }
+
+export class Budgets extends Context.Service<
+  Budgets,
+  {
+    /** whether a campaign has budgets; without them none of the others is asked for it */
+    readonly has: (campaign: Campaign) => boolean
+    /** Refuses a caller for whom too little is left, before anything else is spent on the request. Holds nothing. */
+    readonly check: (at: BudgetedCampaign, caller: string) => Effect.Effect<void, BudgetExhausted | StoreUnavailable>
+    /** Holds the first block of a call that begins, from all of its budgets or from none. */
+    readonly hold: (at: BudgetedCampaign, call: Beginning) => Effect.Effect<Holding, BudgetExhausted | StoreUnavailable>
+    /** The calls of which more must be held now. They are claimed: no other instance is given them for `claimMillis`. */
+    readonly due: (at: BudgetedCampaign, claimMillis: number) => Effect.Effect<ReadonlyArray<DueCall>, StoreUnavailable>
+    /** Holds the next block of a running call. `since` is when the call began (ms since 1970); 0 while it has not begun. */
+    readonly extend: (at: BudgetedCampaign, call: DueCall, since: number) => Effect.Effect<Holding, StoreUnavailable>
+    /** When a call ends of which so many seconds are held: a little before they are used up (ms since 1970). */
+    readonly endsAt: (at: BudgetedCampaign, since: number, seconds: number) => number
+    /** Something is due of the call again at this time (ms since 1970). */
+    readonly postpone: (at: BudgetedCampaign, hold: string, due: number) => Effect.Effect<void, StoreUnavailable>
+    /** Charges what a call has used, and gives back the rest of what was held for it. Idempotent. */
+    readonly settle: (key: string, charge: Charge) => Effect.Effect<void, StoreUnavailable>
+    /** The ticket of a held call is over, and nobody knows how long the call was: what is held for it is charged. Idempotent. */
+    readonly settleUnknown: (key: string, hold: string) => Effect.Effect<void, StoreUnavailable>
+    /** What the budgets of a campaign have now; of callers' budgets what one caller has, and none without a caller. */
+    readonly balances: (
+      at: BudgetedCampaign,
+      caller?: string,
+    ) => Effect.Effect<ReadonlyArray<BudgetBalance>, StoreUnavailable>
+    /** Changes the cap of a budget for its present window; `made` is false for a repetition. Undefined if the campaign has no such budget, or a caller is needed. */
+    readonly adjust: (
+      at: BudgetedCampaign,
+      name: string,
+      adjustment: Adjustment,
+    ) => Effect.Effect<{ readonly made: boolean; readonly balance: BudgetBalance } | undefined, StoreUnavailable>
+  }
+>()("voicegate/Budgets") {}

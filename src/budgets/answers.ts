@@ -1,0 +1,69 @@
+/** What the rules of the budgets answer: the schema of each answer, from which the rules have its type. Times in ms since 1970. */
+import { Schema } from "effect"
+
+const { Boolean: Flag, Finite, Literal, String: Text, Struct, Union, mutable, optionalKey } = Schema
+const List = Schema.Array
+
+/** A share of the cap was settled or held for the first time in a window. Amounts are in the budget's unit. */
+export const Alert = Struct({
+  name: Text,
+  /** the window */
+  from: Finite,
+  share: Finite,
+  settled: Finite,
+  held: Finite,
+  adjusted: Finite,
+})
+export type Alert = typeof Alert.Type
+
+/** So much more is settled and held than the cap. */
+export const Overrun = Struct({ name: Text, amount: Finite })
+export type Overrun = typeof Overrun.Type
+
+const effects = { alerts: optionalKey(mutable(List(Alert))), overruns: optionalKey(mutable(List(Overrun))) }
+const EffectsOfStep = Struct(effects)
+export type BudgetEffects = typeof EffectsOfStep.Type
+
+export const Held = Union([
+  /** `seconds` in all; fewer than asked for where the budget `short` has no more */
+  Struct({ _tag: Literal("held"), seconds: Finite, short: optionalKey(Text), ...effects }),
+  /** too little is left of the budget `name` in its window, and nothing was held */
+  Struct({ _tag: Literal("refused"), name: Text, from: Finite, until: Finite }),
+  /** the hold was settled before */
+  Struct({ _tag: Literal("over") }),
+])
+export type Held = typeof Held.Type
+
+export const Settled = Union([
+  /** `data` is what the hold was made with; of an unknown one, it is remembered that it must not be made */
+  Struct({ _tag: Literal("settled"), billed: Finite, data: Text, ...effects }),
+  Struct({ _tag: Literal("again"), billed: Finite, data: Text }),
+  Struct({ _tag: Literal("unmade") }),
+  /** there was a call, and the store has lost its hold; nothing was done */
+  Struct({ _tag: Literal("lost") }),
+])
+export type Settled = typeof Settled.Type
+
+export const Corrected = Union([
+  /** `by` so many seconds more were billed, in all `billed` */
+  Struct({ _tag: Literal("corrected"), by: Finite, billed: Finite, data: Text, ...effects }),
+  Struct({ _tag: Literal("again") }),
+  /** the call is not settled yet */
+  Struct({ _tag: Literal("running") }),
+  Struct({ _tag: Literal("unknown") }),
+])
+export type Corrected = typeof Corrected.Type
+
+export const DueHold = Struct({ id: Text, seconds: Finite, data: Text })
+export type DueHold = typeof DueHold.Type
+export const DueHolds = Struct({ holds: optionalKey(List(DueHold)) })
+export type DueHolds = typeof DueHolds.Type
+
+const standing = { settled: Finite, held: Finite, adjusted: Finite }
+/** In the order in which they were asked for. */
+export const Balance = Struct({ standings: List(Struct(standing)) })
+export type Balance = typeof Balance.Type
+
+/** `made` is false for an adjustment that was made before. */
+export const Adjusted = Struct({ made: Flag, ...standing })
+export type Adjusted = typeof Adjusted.Type

@@ -1,0 +1,18 @@
+/** The rules of the budgets, as the store runs them. */
+import { Schema } from "effect"
+import { ruleOf } from "../store/rule.ts"
+import { Adjusted, Balance, Corrected, DueHolds, Held, Settled } from "./answers.ts"
+import { runAdjust, runBalance } from "./rules/balance.ts"
+import { runDue, runPostpone } from "./rules/due.ts"
+import { runHold } from "./rules/hold.ts"
+import { runCorrect, runSettle } from "./rules/settle.ts"
+
+export const rules = {
+  hold: ruleOf("budgets.hold", runHold, Held),
+  settle: ruleOf("budgets.settle", runSettle, Settled),
+  correct: ruleOf("budgets.correct", runCorrect, Corrected),
+  due: ruleOf("budgets.due", runDue, DueHolds),
+  postpone: ruleOf("budgets.postpone", runPostpone, Schema.Boolean),
+  balance: ruleOf("budgets.balance", runBalance, Balance),
+  adjust: ruleOf("budgets.adjust", runAdjust, Adjusted),
+}

@@ -1,0 +1,113 @@
+/**
+ * Settles a hold: what the call has used is charged to its budgets, and the rest of what was held is given back. Once: a settled hold is
+ * remembered, so a repeated step changes nothing. A hold that is not known is remembered too, so that its step, which comes too late,
+ * does not hold anything. Of a call that was, the answer is `lost`: its hold is made first (`budgets/layer.ts`).
+ *
+ * A correction changes what a settled hold was charged to what its vendor says that it was, in the windows in which it was charged, once
+ * by its id.
+ */
+import type { Db } from "../../store/rules/db.ts"
+import type { Run } from "../../store/rules/run.ts"
+import type { Corrected, Settled } from "../answers.ts"
+import {
+  type BookKeys,
+  booksOf,
+  budgetEffectsOf,
+  changeBudget,
+  type HeldTime,
+  loadHold,
+  noEffects,
+  REMEMBERED_MILLIS,
+  saveHold,
+  settleHold,
+} from "./book.ts"
+import { amountOf, billedSeconds } from "./units.ts"
+
+export interface SettleCall {
+  readonly id: string
+  /** how long the call was, in whole seconds; 0 for a hold whose call has not begun */
+  readonly seconds: number
+  /** nobody knows how long it was: it has used what it holds */
+  readonly unknown?: true
+}
+
+/** What is known of a hold that nobody has made. */
+const unmade = (expires: number): HeldTime => ({
+  seconds: 0,
+  roundUp: 1,
+  minimum: 0,
+  expires,
+  parts: [],
+  data: "",
+  settled: true,
+  corrected: "",
+})
+
+const settleOne = (db: Db, book: BookKeys, now: number, { id, seconds, unknown }: SettleCall): Settled => {
+  const hold = loadHold(db, book, id)
+  // a call without its hold: the store has lost the hold
+  if (hold === undefined && seconds > 0) return { _tag: "lost" }
+  if (hold === undefined) {
+    const until = now + REMEMBERED_MILLIS
+    saveHold(db, book, id, unmade(until), until)
+    return { _tag: "unmade" }
+  }
+  if (hold.settled) return { _tag: "again", billed: hold.seconds, data: hold.data }
+  const effects = noEffects()
+  const billed = unknown === true ? hold.seconds : billedSeconds(seconds, hold)
+  settleHold(
+    db,
+    book,
+    id,
+    hold,
+    billed,
+    now,
+    ({ amount, perMinute }) => (unknown === true ? amount : amountOf(billed, perMinute)),
+    effects,
+  )
+  return { _tag: "settled", billed, data: hold.data, ...budgetEffectsOf(effects) }
+}
+
+/** Keys: those of one book. */
+export const runSettle: Run<object, SettleCall, Settled> = (db, keys, now, _context, calls) => {
+  const answers: Array<Settled> = []
+  const book = booksOf(keys)[0] as BookKeys
+  for (const call of calls) answers.push(settleOne(db, book, now, call))
+  return answers
+}
+
+export interface CorrectCall {
+  readonly id: string
+  /** names the vendor's report */
+  readonly report: string
+  /** how long the call was (s), if the report says so */
+  readonly seconds?: number
+  /** what it cost, in millionths of the currency, if the report says so */
+  readonly cost?: number
+}
+
+const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Corrected => {
+  const hold = loadHold(db, book, call.id)
+  if (hold === undefined || !hold.settled) return { _tag: hold === undefined ? "unknown" : "running" }
+  if (hold.corrected === call.report) return { _tag: "again" }
+  const effects = noEffects()
+  const billed = call.seconds === undefined ? hold.seconds : billedSeconds(call.seconds, hold)
+  for (const part of hold.parts) {
+    const known = call.cost !== undefined && part.perMinute !== undefined ? call.cost : amountOf(billed, part.perMinute)
+    changeBudget(db, book, part, known - part.amount, 0, effects)
+    part.amount = known
+  }
+  const by = billed - hold.seconds
+  hold.seconds = billed
+  hold.corrected = call.report
+  saveHold(db, book, call.id, hold, now + REMEMBERED_MILLIS)
+  return { _tag: "corrected", by, billed, data: hold.data, ...budgetEffectsOf(effects) }
+}
+
+/** Keys: those of one book. */
+export const runCorrect: Run<object, CorrectCall, Corrected> = (db, keys, now, _context, calls) => {
+  const answers: Array<Corrected> = []
+  const book = booksOf(keys)[0] as BookKeys
+  for (const call of calls) answers.push(correctOne(db, book, now, call))
+  return answers
+}

@@ -1,0 +1,41 @@
+/**
+ * What a call has used is owed to the budgets that have held its time, from the step that frees its slot on: so a gate that dies owes it
+ * still, and any other gate charges it. A start that came to nothing has used nothing, and is owed too: its hold is given back. The start in
+ * doubt has a hold of its own, that of the lease, which is owed when the doubt is resolved or its session has ended.
+ */
+
+import type { Charge } from "../../../protocol/settlements.ts"
+import { holdName } from "../../short-hash.ts"
+import type { Step } from "./step.ts"
+import type { Ticket } from "./ticket.ts"
+
+/** A start begins, for which the campaign's budgets hold time. */
+export const beginBilling = (s: Step, ticket: Ticket): void => {
+  ticket.billed = s.context.charges === true ? 0 : undefined
+  ticket.lasted = undefined
+}
+
+/** As it is stored. */
+export const chargeEntry = ({ doubt, hold, seconds }: Charge): string => `${hold} ${seconds} ${doubt === true ? 1 : 0}`
+
+/**
+ * The slot is free: what its call has used is owed.
+ * @lazy
+ */
+export const oweCharge = (s: Step, id: string, ticket: Ticket, since: number): void => {
+  const measured = since === 0 ? 0 : Math.ceil(Math.max(0, s.now - since) / 1000)
+  const seconds = since === 0 ? 0 : (ticket.lasted ?? measured)
+  const hold = holdName(ticket.ticket ?? id, ticket.lease ?? "")
+  const charge: Charge = ticket.seq === 0 ? { hold, seconds, doubt: true } : { hold, seconds }
+  s.db.zadd(s.keys.charges, s.now, chargeEntry(charge))
+  if (s.charges === undefined) s.charges = [charge]
+  else s.charges.push(charge)
+  ticket.billed = undefined
+}
+
+/** Removes charges that were carried out. Returns how many of them were still owed. */
+export const acknowledgeCharges = (s: Step, charges: ReadonlyArray<Charge>): number => {
+  let done = 0
+  for (const charge of charges) if (s.db.zrem(s.keys.charges, chargeEntry(charge))) done++
+  return done
+}

@@ -1,0 +1,92 @@
+/** Answers with the balance of a budget, and adjusts it, for whoever has the campaign's token. */
+import { Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import type { BudgetBalance } from "../../budgets/Budgets.ts"
+import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
+import { equalsAny } from "../../lib/equal.ts"
+import { parseAddress } from "../../lib/ip/address.ts"
+import { isoTime } from "../../protocol/session-answers.ts"
+import { currentSettings } from "../../settings/current.ts"
+import type { Campaign } from "../../settings/Settings.ts"
+import { Routed } from "../Api.ts"
+import { refusals } from "../answers/answer.ts"
+import { toProblem } from "../answers/failures.ts"
+import { answered, refuse, respond } from "../answers/respond.ts"
+import { bearerOf, incoming } from "../incoming/body.ts"
+import { budgetApiProblems } from "./api.ts"
+
+const unauthorized = refuse(
+  budgetApiProblems.unauthorized.make("authorization: Expected Bearer and a token of the campaign's Budget.Token."),
+)
+const unknown = refuse(
+  budgetApiProblems.unknown.make(
+    "name: Expected a budget of the campaign; of a caller's budget, caller is needed too.",
+  ),
+)
+const wrongCaller = refuse(budgetApiProblems.invalid.make("caller: Expected an IPv4 or IPv6 address."))
+
+const tokensOf = ({ Budget }: Campaign): ReadonlyArray<string> => (Budget?.Token ?? []).map(Redacted.value)
+
+const answerOf = (campaign: Campaign, { budget, from, until, ...amounts }: BudgetBalance) => ({
+  budget: budget.Name,
+  campaign: campaign.name,
+  of: budget.Of,
+  unit: budget.Unit === "money" ? (campaign.Price?.Currency ?? "") : budget.Unit,
+  per: budget.Per,
+  cap: budget.Cap,
+  ...amounts,
+  windowFrom: isoTime(from),
+  resetsAt: isoTime(until),
+})
+
+export const budgets = HttpApiBuilder.group(
+  Routed,
+  "Budgets",
+  Effect.fnUntraced(function* (handlers) {
+    const { internals } = yield* Gatekeeper
+    const settings = yield* currentSettings
+
+    const campaignOf = (name: string | undefined) =>
+      name === undefined ? settings().Campaigns[0] : settings().Campaigns.find((each) => each.name === name)
+    const isOff = (): boolean => !settings().Campaigns.some((each) => tokensOf(each).length > 0)
+    const keyOf = (caller: string | undefined) =>
+      caller === undefined
+        ? undefined
+        : parseAddress(caller) === undefined
+          ? null
+          : internals.callerKey({ address: caller })
+
+    return handlers
+      .handle("balance", ({ params, query }) =>
+        Effect.gen(function* () {
+          if (isOff()) return yield* respond(refusals.notFound)
+          const campaign = campaignOf(query.campaign)
+          const token = bearerOf(yield* incoming) ?? ""
+          if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
+          const caller = keyOf(query.caller)
+          if (caller === null) return yield* wrongCaller
+          const balances = yield* Effect.catch(internals.budgets.balances(campaign, caller), (error) =>
+            refuse(toProblem(error)),
+          )
+          const found = balances.find(({ budget }) => budget.Name === params.name)
+          return yield* found === undefined ? unknown : answered("budget", answerOf(campaign, found))
+        }),
+      )
+      .handle("adjust", ({ params, payload }) =>
+        Effect.gen(function* () {
+          if (isOff()) return yield* respond(refusals.notFound)
+          const campaign = campaignOf(payload.campaign)
+          const token = bearerOf(yield* incoming) ?? ""
+          if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
+          const caller = keyOf(payload.caller)
+          if (caller === null) return yield* wrongCaller
+          const { by, id, reason } = payload
+          const adjusted = yield* Effect.catch(
+            internals.budgets.adjust(campaign, params.name, { caller, by, id }, reason),
+            (error) => refuse(toProblem(error)),
+          )
+          return yield* adjusted === undefined ? unknown : answered("budget_adjust", answerOf(campaign, adjusted))
+        }),
+      )
+  }),
+)

@@ -1,0 +1,3 @@
+/** The kinds of windows by which a budget is counted. */
+export const PERIODS = ["hour", "day", "month"] as const
+export type Period = (typeof PERIODS)[number]

@@ -1,0 +1,248 @@
+/** Budgets: what a call holds, uses and gives back, and what happens when nothing is left. */
+import { describe, expect } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { callerBook, campaignBook } from "../../../src/budgets/keys.ts"
+import { rules } from "../../../src/budgets/rules.ts"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { limitKey } from "../../../src/lib/ip/address.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { type Rule, Store } from "../../../src/store/Store.ts"
+import {
+  ask,
+  atCapacity,
+  BEGIN,
+  begin,
+  CALLER,
+  caller,
+  enqueue,
+  eventsOf,
+  gateTest,
+  hangUp,
+  remaining,
+  start,
+  stateOf,
+} from "../../support/gate.ts"
+import { iso } from "../ticket-support.ts"
+
+const HOUR = 3_600_000
+/** when the day of the test begins */
+const DAY = Math.floor(BEGIN / (24 * HOUR)) * 24 * HOUR
+
+const team = (Cap: number, more: object = {}) => ({
+  Name: "team",
+  Of: "campaign",
+  Unit: "minutes",
+  Per: "day",
+  Cap,
+  ...more,
+})
+const own = (Cap: number) => ({ Name: "own", Of: "caller", Unit: "minutes", Per: "day", Cap })
+const given = (Budgets: ReadonlyArray<object>, more: object = {}) => ({
+  VoiceAiPlatform: { MaxConcurrency: 2, Budgets, ...more },
+})
+
+/** What a budget has settled and holds, in its unit. */
+const balance = (name: string, keys: ReadonlyArray<string> = campaignBook("business/campaign"), from = DAY) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const call = { windows: [{ name, from }] }
+    const { standings } = yield* store.run(rules.balance, { keys, now: yield* store.now, context: NO_CONTEXT, call })
+    return { settled: standings[0]?.settled, held: standings[0]?.held }
+  })
+const ofCaller = (address = CALLER) => balance("own", callerBook(limitKey(address)))
+
+describe("a call of a campaign with budgets", () => {
+  gateTest("holds time ahead while it runs, and is charged what it has used", given([team(10)]), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 60 })
+      yield* TestClock.adjust("29 seconds")
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 60 })
+      yield* TestClock.adjust("4 seconds")
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 120 })
+      yield* TestClock.adjust("54 seconds")
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 120 })
+      yield* hangUp("web-1")
+      expect(yield* balance("team")).toEqual({ settled: 87, held: 0 })
+      yield* hangUp("web-1")
+      yield* TestClock.adjust("3 minutes")
+      expect(yield* balance("team")).toEqual({ settled: 87, held: 0 })
+    }),
+  )
+
+  gateTest("is warned and ended before its time is used up, and the cap is kept", given([team(1.5)]), (world) =>
+    Effect.gen(function* () {
+      world.end = () => Effect.succeed(true)
+      const { uniqueRequestId: ticket } = yield* begin()
+      world.connected.add(ticket)
+      yield* TestClock.adjust("35 seconds")
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 90 })
+      expect(eventsOf(world, ticket)).toEqual([{ type: "warning", reason: "budget", endsAt: iso(80_000) }])
+      yield* TestClock.adjust("44 seconds")
+      expect(world.endings).toEqual([])
+      yield* TestClock.adjust("3 seconds")
+      expect(world.endings).toEqual(["web-1"])
+      expect(yield* stateOf(ticket)).toBe("budget")
+      const { held, settled = 0 } = yield* balance("team")
+      expect(held).toBe(0)
+      expect(settled).toBeGreaterThanOrEqual(80)
+      expect(settled).toBeLessThanOrEqual(90)
+    }),
+  )
+
+  gateTest("is refused when too little is left, before anything is spent on it", given([team(1)]), (world) =>
+    Effect.gen(function* () {
+      yield* begin()
+      const looked = world.lookedUp.length
+      expect(yield* ask(caller(1))).toMatchObject({
+        _tag: "BudgetExhausted",
+        budget: "team",
+        own: false,
+        resetsAt: DAY + 24 * HOUR,
+      })
+      expect(world.lookedUp.length).toBe(looked)
+      expect(yield* remaining(caller(1))).toBe(yield* remaining(caller(2)))
+      yield* TestClock.adjust("20 seconds")
+      yield* hangUp("web-1")
+      expect(yield* balance("team")).toEqual({ settled: 20, held: 0 })
+      yield* TestClock.adjust("2 seconds")
+      // what is left is the last time that the call can have
+      yield* begin(caller(1))
+      expect(yield* balance("team")).toEqual({ settled: 20, held: 40 })
+    }),
+  )
+
+  gateTest("of one caller does not use up the time of another", given([own(1)]), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      expect(yield* ofCaller()).toEqual({ settled: 0, held: 60 })
+      expect(yield* ask()).toMatchObject({ _tag: "BudgetExhausted", budget: "own", own: true })
+      yield* begin(caller(1))
+      yield* TestClock.adjust("15 seconds")
+      yield* hangUp("web-1")
+      expect(yield* ofCaller()).toEqual({ settled: 15, held: 0 })
+      expect(yield* ofCaller(caller(1))).toEqual({ settled: 0, held: 60 })
+    }),
+  )
+
+  gateTest("that the platform does not start gives back what it held", given([own(10), team(10)]), (world) =>
+    Effect.gen(function* () {
+      world.initiate = () => Effect.fail(atCapacity)
+      expect((yield* ask())._tag).toBe("Queued")
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 0 })
+      expect(yield* ofCaller()).toEqual({ settled: 0, held: 0 })
+    }),
+  )
+
+  gateTest(
+    "that waits is refused at its turn when nothing is left then, and its quota is given back",
+    { VoiceAiPlatform: { MaxConcurrency: 1, Budgets: [team(1.5)] } },
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        yield* begin()
+        const before = yield* remaining(caller(1))
+        const next = yield* enqueue(caller(1))
+        world.connected.add(next)
+        yield* TestClock.adjust("82 seconds")
+        expect(yield* stateOf(next)).toBe("called")
+        expect(yield* start(next)).toMatchObject({ _tag: "BudgetExhausted", budget: "team" })
+        expect(yield* stateOf(next)).toBe("budget")
+        expect(yield* remaining(caller(1))).toBe(before)
+      }),
+  )
+
+  gateTest("is only counted where the budget counts", given([team(0.5, { OnLimit: "count" })]), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      yield* begin(caller(1))
+      expect(yield* balance("team")).toEqual({ settled: 0, held: 120 })
+    }),
+  )
+
+  gateTest(
+    "goes on where the budget only refuses new calls, and is charged in full",
+    given([team(1.5, { OnLimit: "refuse" })]),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        yield* begin()
+        yield* TestClock.adjust("5 minutes")
+        expect(world.endings).toEqual([])
+        expect(yield* balance("team")).toEqual({ settled: 0, held: 90 })
+        expect((yield* ask(caller(1)))._tag).toBe("BudgetExhausted")
+        yield* hangUp("web-1")
+        expect(yield* balance("team")).toEqual({ settled: 300, held: 0 })
+      }),
+  )
+
+  gateTest(
+    "is charged in money, rounded once, at the price at which it began",
+    given([{ Name: "bill", Of: "campaign", Unit: "money", Per: "day", Cap: 1, AlertAt: [0.5] }], {
+      Price: { PerMinute: 0.12, Currency: "EUR", RoundUpSeconds: 6, MinimumSeconds: 30 },
+    }),
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        expect(yield* balance("bill")).toEqual({ settled: 0, held: 120_000 })
+        yield* TestClock.adjust("13 seconds")
+        yield* hangUp("web-1")
+        expect(yield* balance("bill")).toEqual({ settled: 60_000, held: 0 })
+        yield* begin()
+        yield* TestClock.adjust("31 seconds")
+        yield* hangUp("web-2")
+        expect(yield* balance("bill")).toEqual({ settled: 132_000, held: 0 })
+      }),
+  )
+
+  gateTest(
+    "counts in the hour in which it began, and the next hour begins anew",
+    given([team(2, { Per: "hour" })]),
+    () =>
+      Effect.gen(function* () {
+        const of = (from: number) => balance("team", campaignBook("business/campaign"), from)
+        yield* TestClock.adjust("3580 seconds")
+        yield* begin()
+        yield* TestClock.adjust("45 seconds")
+        expect(yield* of(BEGIN)).toEqual({ settled: 0, held: 120 })
+        yield* begin(caller(1))
+        yield* hangUp("web-1")
+        expect(yield* of(BEGIN)).toEqual({ settled: 45, held: 0 })
+        expect(yield* of(BEGIN + HOUR)).toEqual({ settled: 0, held: 60 })
+      }),
+  )
+
+  gateTest("whose caller has left before the platform answered is charged nothing", given([team(10)]), () =>
+    Effect.gen(function* () {
+      const { uniqueRequestId } = yield* begin()
+      yield* TestClock.adjust("1 seconds")
+      yield* Gatekeeper.use((gate) => gate.leave(uniqueRequestId))
+      yield* hangUp("web-1")
+      expect(yield* balance("team")).toEqual({ settled: 1, held: 0 })
+    }),
+  )
+
+  gateTest("whose hold the store has lost is charged in the present windows", given([team(10), own(10)]), () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      yield* begin()
+      const lose: Rule<object, object, boolean> = {
+        name: "test.lose",
+        run: (db, keys, _now, _context, calls) =>
+          calls.map(() => {
+            for (const key of keys) db.del(key)
+            return true
+          }),
+        lua: "return '[true]'",
+        decode: Boolean,
+        batch: false,
+      }
+      const keys = campaignBook("business/campaign")
+      yield* store.run(lose, { keys, now: yield* store.now, context: NO_CONTEXT, call: {} })
+      yield* TestClock.adjust("40 seconds")
+      yield* hangUp("web-1")
+      expect(yield* balance("team")).toEqual({ settled: 40, held: 0 })
+    }),
+  )
+})
