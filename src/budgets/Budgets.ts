@@ -96,6 +96,8 @@ export class Budgets extends Context.Service<
       at: BudgetedCampaign,
       caller?: string,
     ) => Effect.Effect<ReadonlyArray<BudgetBalance>, StoreUnavailable>
+    /** Whether the campaign has this budget, and the caller is named where it is one of callers. */
+    readonly adjustable: (campaign: Campaign, name: string, caller: string | undefined) => boolean
     /** Changes the cap of a budget for its present window; `made` is false for a repetition. Undefined if the campaign has no such budget, or a caller is needed. */
     readonly adjust: (
       at: BudgetedCampaign,

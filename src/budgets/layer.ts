@@ -1,12 +1,12 @@
 /** The budgets over the store: each operation is one rule, run on the book of a campaign with that of the caller, where there is one. */
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { DOUBT_MILLIS, START_LEASE_MILLIS } from "../fifo-queue/bounds.ts"
 import { campaignKeyOf } from "../fifo-queue/keys.ts"
 import { holdName } from "../fifo-queue/short-hash.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
-import type { Period } from "../lib/periods.ts"
 import { type BudgetExhausted, budgetExhausted, type StoreUnavailable } from "../protocol/refusals.ts"
-import { type Budget, type Budgeted, budgetsOf, millionths } from "../settings/groups/budgets.ts"
+import type { Charge } from "../protocol/settlements.ts"
+import { type Budget, millionths } from "../settings/groups/budgets.ts"
 import { Settings } from "../settings/Settings.ts"
 import { NO_CONTEXT } from "../store/rule.ts"
 import { type Rule, Store } from "../store/Store.ts"
@@ -15,76 +15,29 @@ import { type BudgetBalance, type BudgetedCampaign, Budgets, type Holding } from
 import { callerBook, campaignBook } from "./keys.ts"
 import * as metrics from "./metrics.ts"
 import type { BookPart, BudgetEntry } from "./rules/hold.ts"
+import type { SettleCall } from "./rules/settle.ts"
 import { secondsFor } from "./rules/units.ts"
 import { rules } from "./rules.ts"
-import { type WindowOf, windowOf } from "./windows.ts"
+import {
+  type Compiled,
+  capOf,
+  compile,
+  decodeData,
+  encodeData,
+  entriesOf,
+  type HoldData,
+  isOwn,
+  makeWindows,
+  shown,
+} from "./terms.ts"
 
 /** How long an instance repeats a refusal without asking the store (ms), so that a caller who insists costs it nothing. */
 const REPEAT_MILLIS = 1_000
 const MAX_REMEMBERED_REFUSALS = 10_000
 /** How long before its time is used up a call holds more, beyond the time in which it would be ended (ms): for the warning, and for a gate that dies. */
 const AHEAD_MILLIS = 20_000
-/** How long a call lasts at least that is worth beginning, beyond the time before its end in which it is ended (s). */
-const WORTH_SECONDS = 10
 /** A caller's hold outlives by this what its campaign may still decide about the ticket (ms). */
 const LONGER_MILLIS = 3_600_000
-
-/** What is stored with a hold: what its call needs later. */
-const HoldData = Schema.fromJsonString(
-  Schema.Struct({
-    ticket: Schema.String,
-    lease: Schema.String,
-    caller: Schema.String,
-    /** the window of each budget, by its name, and the price in millionths a minute, as they were when the call began */
-    windows: Schema.Record(Schema.String, Schema.Tuple([Schema.Finite, Schema.Finite])),
-    perMinute: Schema.optionalKey(Schema.Finite),
-    /** the caller's book has a part of it */
-    own: Schema.optionalKey(Schema.Literal(true)),
-  }),
-)
-type HoldData = typeof HoldData.Type
-const encodeData = Schema.encodeSync(HoldData)
-const decodeData = Schema.decodeUnknownOption(HoldData)
-
-/** The budgets of a campaign, as the rules are told of them. */
-interface Compiled {
-  readonly all: ReadonlyArray<Budget>
-  readonly timeZone: DateTime.TimeZone
-  readonly perMinute: number | undefined
-  readonly roundUp: number
-  readonly minimum: number
-  /** what a call holds at first, and the least with which it may begin (s) */
-  readonly block: number
-  readonly least: number
-  readonly leadSeconds: number
-}
-
-const compile = (campaign: Budgeted): Compiled | undefined => {
-  const given = budgetsOf(campaign)
-  if (given === undefined) return undefined
-  const { Budget, Budgets, Price } = given
-  const { MinimumSeconds: minimum, PerMinute, RoundUpSeconds: roundUp } = Price
-  const steps = (seconds: number): number => Math.ceil(seconds / roundUp) * roundUp
-  const least = steps(Math.max(minimum, Budget.EndLeadSeconds + WORTH_SECONDS))
-  return {
-    all: Budgets,
-    timeZone: DateTime.zoneMakeNamedUnsafe(Budget.Zone),
-    perMinute: PerMinute === undefined ? undefined : millionths(PerMinute),
-    roundUp,
-    minimum,
-    block: Math.max(least, steps(Budget.BlockSeconds)),
-    least,
-    leadSeconds: Budget.EndLeadSeconds,
-  }
-}
-
-/** The cap in the unit of the rules: seconds, or millionths. */
-const capOf = ({ Cap, Unit }: Budget): number => (Unit === "money" ? millionths(Cap) : Math.floor(Cap * 60))
-
-/** An amount of the rules as operators say it. */
-const shown = ({ Unit }: Budget, amount: number): number => (Unit === "money" ? amount / 1_000_000 : amount / 60)
-
-const isOwn = ({ Of }: Budget): boolean => Of === "caller"
 
 export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect(
   Budgets,
@@ -106,44 +59,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
     const callMillis = Queue.MaxCallMinutes * 60_000
     const { aheadMillis = () => 0 } = store
 
-    const windows = new Map<string, WindowOf>()
-    /** @param now the time of day (ms since 1970) */
-    const window = (Per: Period, timeZone: DateTime.TimeZone, now: number): WindowOf => {
-      const key = `${Per} ${DateTime.zoneToString(timeZone)}`
-      const known = windows.get(key)
-      if (known !== undefined && known.from <= now && now < known.until) return known
-      const found = windowOf(Per, timeZone, now)
-      windows.set(key, found)
-      return found
-    }
-    const windowsAt = ({ all, timeZone }: Compiled, now: number): HoldData["windows"] =>
-      Object.fromEntries(
-        all.map(({ Name, Per }) => {
-          const { from, until } = window(Per, timeZone, now + aheadMillis())
-          return [Name, [from, until] as const]
-        }),
-      )
-
-    const entriesOf = (
-      budgets: ReadonlyArray<Budget>,
-      { perMinute, windows }: Pick<HoldData, "perMinute" | "windows">,
-    ): ReadonlyArray<BudgetEntry> =>
-      budgets.flatMap((budget) => {
-        const [from, until] = windows[budget.Name] ?? []
-        // a budget that is newer than the call does not count it
-        if (from === undefined || until === undefined) return []
-        if (budget.Unit === "money" && perMinute === undefined) return []
-        return {
-          name: budget.Name,
-          from,
-          until,
-          cap: capOf(budget),
-          onLimit: budget.OnLimit,
-          ...(budget.Of === "account" ? { shared: true as const } : {}),
-          ...(budget.Unit === "money" && perMinute !== undefined ? { perMinute } : {}),
-          ...(budget.AlertAt.length === 0 ? {} : { shares: budget.AlertAt }),
-        }
-      })
+    const { window, windowsAt } = makeWindows(aheadMillis)
 
     const run = <Call extends object, A>(
       rule: Rule<object, Call, A>,
@@ -175,7 +91,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
 
     /**
      * Has a hold have `seconds` in all of its books. On a cluster, the caller's first; what the campaign's cannot give is given back to the
-     * caller's, all of it when the campaign's refuses.
+     * caller's, all of it when the campaign's refuses. `had`: so many seconds are held already, of a call that runs.
      */
     const holdInBooks = Effect.fnUntraced(function* (
       { campaign, key }: BudgetedCampaign,
@@ -184,9 +100,12 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       seconds: number,
       data: HoldData,
       due: number,
+      had = 0,
     ) {
       const now = yield* store.now
-      const { least, minimum, roundUp } = budgets
+      const { minimum, roundUp } = budgets
+      // a call that runs is not refused, whatever the store has lost of its holds
+      const least = had === 0 ? budgets.least : 0
       const ofCaller = entriesOf(budgets.all.filter(isOwn), data)
       const ofCampaign = entriesOf(
         budgets.all.filter((budget) => !isOwn(budget)),
@@ -211,7 +130,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       if (store.crossSlot) return yield* ask([...campaignBook(key), ...own], seconds, [campaignPart, callerPart])
       const first = yield* ask(own, seconds, [callerPart])
       if (first._tag !== "held") return first
-      const second = yield* ask(campaignBook(key), first.seconds, [campaignPart])
+      const second = yield* ask(campaignBook(key), Math.max(first.seconds, had), [campaignPart])
       if (second._tag !== "held") {
         // what cannot be given back now expires with the hold
         yield* Effect.ignore(run(rules.settle, own, now, { id, seconds: 0 }))
@@ -300,6 +219,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         seconds,
         data,
         dueAt(from + seconds * 1000, budgets, blockMillis),
+        call.seconds,
       )
       if (held._tag !== "held") return { _tag: "over" } as const
       const granted: Holding = {
@@ -311,28 +231,23 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       return granted
     })
 
-    /**
-     * Settles in the campaign's book. What the store has lost of a call, as in a failover, is charged to the present windows, beyond the cap
-     * if need be; whose call it was, only the lost hold knew.
-     */
+    /** Settles in one book. What the store has lost of a call, as in a failover, is charged all the same, beyond the cap if need be. */
     const settleIn = Effect.fnUntraced(function* (
-      key: string,
-      call: { readonly id: string; readonly seconds: number; readonly unknown?: true },
+      keys: ReadonlyArray<string>,
+      campaign: string,
+      call: SettleCall,
+      entries: () => ReadonlyArray<BudgetEntry>,
       now: number,
     ) {
-      const settled = yield* run(rules.settle, campaignBook(key), now, call)
-      const campaign = Campaigns.find(({ name }) => name === names.get(key))
-      const budgets = campaign === undefined ? undefined : compiled.get(campaign.name)
-      if (settled._tag !== "lost" || budgets === undefined) return settled
-      const windows = windowsAt(budgets, now)
-      const { minimum, perMinute, roundUp } = budgets
-      const entries = entriesOf(
-        budgets.all.filter((budget) => !isOwn(budget)),
-        perMinute === undefined ? { windows } : { windows, perMinute },
-      ).map((entry): BudgetEntry => ({ ...entry, onLimit: "count" }))
-      const part: BookPart = { ...(entries.length === 0 ? {} : { entries }), due: now + LONGER_MILLIS }
+      const first = yield* run(rules.settle, keys, now, call)
+      const budgets = compiled.get(campaign)
+      if (first._tag === "settled") yield* note(campaign, first)
+      if (first._tag !== "lost" || budgets === undefined) return first
+      const { minimum, roundUp } = budgets
+      const counted = entries().map((entry): BudgetEntry => ({ ...entry, onLimit: "count" }))
+      const part: BookPart = { ...(counted.length === 0 ? {} : { entries: counted }), due: now + LONGER_MILLIS }
       const seconds = Math.ceil(call.seconds / roundUp) * roundUp
-      const held = yield* run(rules.hold, campaignBook(key), now, {
+      const held = yield* run(rules.hold, keys, now, {
         id: call.id,
         seconds,
         least: 0,
@@ -340,25 +255,53 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         roundUp,
         books: [part],
       })
-      if (held._tag === "held") yield* note(names.get(key) ?? key, held)
-      return yield* run(rules.settle, campaignBook(key), now, call)
+      if (held._tag === "held") yield* note(campaign, held)
+      const again = yield* run(rules.settle, keys, now, call)
+      if (again._tag === "settled") yield* note(campaign, again)
+      return again
     })
 
+    /**
+     * Settles in the campaign's book and in that of the caller, whose own part may be all that was held: on a cluster it is held first, and the
+     * gate may have died before the campaign's. `charge.caller` is who it is where the campaign's book does not say it.
+     */
     const settleWith = Effect.fnUntraced(function* (
       key: string,
-      call: { readonly id: string; readonly seconds: number; readonly unknown?: true },
-      doubt: boolean,
+      call: SettleCall,
+      charge: Pick<Charge, "caller" | "doubt">,
     ) {
       const now = yield* store.now
-      const settled = yield* settleIn(key, call, now)
-      if (settled._tag === "unmade" || settled._tag === "lost") return
-      const data = Option.getOrUndefined(decodeData(settled.data))
       const campaign = names.get(key) ?? key
-      if (settled._tag === "settled") yield* note(campaign, settled)
-      if (data?.own !== true) return
+      const budgets = compiled.get(campaign)
+      // in whose windows the call began is known, except of a lost hold
+      const began = {
+        windows: budgets === undefined ? {} : windowsAt(budgets, now - call.seconds * 1000),
+        ...(budgets?.perMinute === undefined ? {} : { perMinute: budgets.perMinute }),
+      }
+      const all = budgets?.all ?? []
+      const settled = yield* settleIn(
+        campaignBook(key),
+        campaign,
+        call,
+        () =>
+          entriesOf(
+            all.filter((budget) => !isOwn(budget)),
+            began,
+          ),
+        now,
+      )
+      const data = "data" in settled ? Option.getOrUndefined(decodeData(settled.data)) : undefined
+      const isOwned = data === undefined ? all.some(isOwn) : data.own === true
+      const caller = data?.caller ?? charge.caller
+      if (!isOwned || caller === undefined) return
       // a caller is charged only for a call that he had
-      const own = yield* run(rules.settle, callerBook(data.caller), now, doubt ? { id: call.id, seconds: 0 } : call)
-      if (own._tag === "settled") yield* note(campaign, own)
+      yield* settleIn(
+        callerBook(caller),
+        campaign,
+        charge.doubt === true ? { id: call.id, seconds: 0 } : call,
+        () => entriesOf(all.filter(isOwn), data ?? began),
+        now,
+      )
     })
 
     const balancesOf = Effect.fnUntraced(function* (
@@ -377,7 +320,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
               run(rules.balance, keys, now, {
                 windows: wanted.map(({ Name, Of, Per }) => ({
                   name: Name,
-                  from: window(Per, budgets.timeZone, now + aheadMillis()).from,
+                  from: window(Per, budgets.timeZone, now).from,
                   ...(Of === "account" ? { shared: true as const } : {}),
                 })),
               }),
@@ -387,7 +330,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
                   const left = capOf(budget) + adjusted - settled - held
                   return {
                     budget,
-                    ...window(budget.Per, budgets.timeZone, now + aheadMillis()),
+                    ...window(budget.Per, budgets.timeZone, now),
                     settled: shown(budget, settled),
                     held: shown(budget, held),
                     adjusted: shown(budget, adjusted),
@@ -438,9 +381,13 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         since + (seconds - (compiled.get(campaign.name)?.leadSeconds ?? 0)) * 1000,
       postpone: ({ key }, id, due) =>
         Effect.flatMap(store.now, (now) => Effect.asVoid(run(rules.postpone, campaignBook(key), now, { id, due }))),
-      settle: (key, { doubt, hold, seconds }) => settleWith(key, { id: hold, seconds }, doubt === true),
-      settleUnknown: (key, hold) => settleWith(key, { id: hold, seconds: 0, unknown: true }, false),
+      settle: (key, { hold, seconds, ...charge }) => settleWith(key, { id: hold, seconds }, charge),
+      settleUnknown: (key, hold) => settleWith(key, { id: hold, seconds: 0, unknown: true }, {}),
       balances: (at, caller) => balancesOf(at, caller, () => true),
+      adjustable: (campaign, name, caller) => {
+        const budget = compiled.get(campaign.name)?.all.find((each) => each.Name === name)
+        return budget !== undefined && (!isOwn(budget) || caller !== undefined)
+      },
       adjust: Effect.fnUntraced(function* (at, name, { by, caller, id }) {
         const budgets = compiled.get(at.campaign.name)
         const budget = budgets?.all.find((each) => each.Name === name)
@@ -450,7 +397,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         const keys = isOwn(budget) ? callerBook(caller ?? "") : campaignBook(at.key)
         const { made } = yield* run(rules.adjust, keys, now, {
           name,
-          ...window(budget.Per, budgets.timeZone, now + aheadMillis()),
+          ...window(budget.Per, budgets.timeZone, now),
           ...(budget.Of === "account" ? { shared: true as const } : {}),
           by: budget.Unit === "money" ? millionths(by) : Math.round(by * 60),
           id,

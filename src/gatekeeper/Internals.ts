@@ -44,8 +44,8 @@ export class Internals extends Context.Service<
         campaign: Campaign,
         name: string,
         adjustment: Adjustment,
-        reason: string,
-      ) => Effect.Effect<BudgetBalance | undefined, StoreUnavailable>
+        by: { readonly operator: string; readonly reason: string },
+      ) => Effect.Effect<{ readonly made: boolean; readonly balance: BudgetBalance } | undefined, StoreUnavailable>
     }
     /** How a caller is known to limits and budgets: by the subject of a token, or the address. */
     readonly callerKey: (caller: { readonly subject?: string; readonly address?: string }) => string
@@ -88,21 +88,22 @@ export const layer: Layer.Layer<
     return {
       budgets: {
         balances: (campaign, caller) => budgets.balances({ campaign, key: campaigns.key(campaign) }, caller),
-        adjust: Effect.fnUntraced(function* (campaign, name, adjustment, reason) {
-          const { by, id } = adjustment
-          const adjusted = yield* budgets.adjust({ campaign, key: campaigns.key(campaign) }, name, adjustment)
-          if (adjusted === undefined) return undefined
-          const { balance, made } = adjusted
-          if (!made) return balance
+        adjust: Effect.fnUntraced(function* (campaign, name, adjustment, { operator, reason }) {
+          const of = { campaign, key: campaigns.key(campaign) }
+          const { by, caller, id } = adjustment
+          if (!budgets.adjustable(campaign, name, caller)) return undefined
+          // logged before it is made: if this gate dies in between, the line is there, and a repetition makes it
           const setting = `budget ${name}`
           const change = { setting, before: "", after: `${by > 0 ? "+" : ""}${by} (${id}): ${reason}` }
           const changes = JSON.stringify({ settings: [change], more: 0 })
           const where = at(campaign)
-          yield* step(where, queue.operator.act(where, "budget token", { type: "settings", changed: setting, changes }))
-          yield* Effect.logInfo(
-            `The budget ${name} was changed by ${by} for its present ${balance.budget.Per}: ${reason}`,
-          ).pipe(Effect.annotateLogs({ campaign: campaign.name, budget: name }))
-          return balance
+          yield* step(where, queue.operator.act(where, operator, { type: "settings", changed: setting, changes }))
+          const adjusted = yield* budgets.adjust(of, name, adjustment)
+          if (adjusted?.made === true)
+            yield* Effect.logInfo(
+              `The budget ${name} was changed by ${by} for its present ${adjusted.balance.budget.Per}: ${reason}`,
+            ).pipe(Effect.annotateLogs({ campaign: campaign.name, budget: name }))
+          return adjusted
         }),
       },
       callerKey: ({ address, subject }) =>

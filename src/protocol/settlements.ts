@@ -16,5 +16,7 @@ export const Charge = Schema.Struct({
   seconds: Schema.Finite,
   /** the call belongs to a start in doubt: its caller had no call, and is not charged */
   doubt: Schema.optionalKey(Schema.Literal(true)),
+  /** the rate limiter's key of the caller, whose own part of the hold is given back; absent where there is none */
+  caller: Schema.optionalKey(Schema.String),
 })
 export type Charge = typeof Charge.Type

@@ -143,9 +143,8 @@ const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: Hold
       const isLimit = entry.onLimit === "end" || (entry.onLimit === "refuse" && had === 0)
       if (isLimit) {
         const left = leftFor(db, books[i] as BookKeys, entry, amountIn(known[i], entry))
-        // what is held already stays held, also where the cap was lowered
-        const kept = Math.min(known[i]?.seconds ?? 0, call.seconds)
-        const seconds = Math.max(kept, secondsFor(left, entry.perMinute, call))
+        // what is held already stays held, also where the cap was lowered, or one of the books was lost
+        const seconds = Math.max(Math.min(had, call.seconds), secondsFor(left, entry.perMinute, call))
         if (seconds < granted) {
           granted = seconds
           short = entry

@@ -47,13 +47,14 @@ const headers = {
   ),
 }
 const campaign = text("The campaign's name; the default campaign when absent.")
-const caller = text("Of a budget of callers: whose balance it is, by the caller's address.")
+const caller = text("Of a budget of callers: whose it is, by the caller's address.")
+const subject = text("The same by the subject (`sub`) of the caller's token.")
 
 export const Budgets = HttpApiGroup.make("Budgets").add(
   HttpApiEndpoint.get("balance", "/api/budgets/:name", {
     params: name,
     headers,
-    query: { campaign, caller },
+    query: { campaign, caller, subject },
     success: succeeds(200, BudgetAnswer),
     error: refusals(
       invalid,
@@ -65,7 +66,10 @@ export const Budgets = HttpApiGroup.make("Budgets").add(
     ),
   })
     .middleware(Input)
-    .annotate(Takes, { body: undefined, otherwise: invalid.make("query: Expected campaign and caller, each once.") })
+    .annotate(Takes, {
+      body: undefined,
+      otherwise: invalid.make("query: Expected campaign, and caller or subject, each once."),
+    })
     .annotate(
       OpenApi.Description,
       "A budget's balance in its present window. 404 where no campaign has `Budget.Token`.",
@@ -76,6 +80,7 @@ export const Budgets = HttpApiGroup.make("Budgets").add(
     payload: Schema.Struct({
       campaign,
       caller,
+      subject,
       by: Schema.Finite.check(Schema.isBetween({ minimum: -LARGEST_CAP, maximum: LARGEST_CAP })).annotate({
         description: "Added to the cap of the present window, in its unit; negative to take from it.",
       }),

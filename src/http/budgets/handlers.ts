@@ -20,10 +20,12 @@ const unauthorized = refuse(
 )
 const unknown = refuse(
   budgetApiProblems.unknown.make(
-    "name: Expected a budget of the campaign; of a caller's budget, caller is needed too.",
+    "name: Expected a budget of the campaign; of a caller's budget, caller or subject is needed too.",
   ),
 )
-const wrongCaller = refuse(budgetApiProblems.invalid.make("caller: Expected an IPv4 or IPv6 address."))
+const wrongCaller = refuse(
+  budgetApiProblems.invalid.make("caller: Expected an IPv4 or IPv6 address, or instead of it subject."),
+)
 
 const tokensOf = ({ Budget }: Campaign): ReadonlyArray<string> => (Budget?.Token ?? []).map(Redacted.value)
 
@@ -49,12 +51,12 @@ export const budgets = HttpApiBuilder.group(
     const campaignOf = (name: string | undefined) =>
       name === undefined ? settings().Campaigns[0] : settings().Campaigns.find((each) => each.name === name)
     const isOff = (): boolean => !settings().Campaigns.some((each) => tokensOf(each).length > 0)
-    const keyOf = (caller: string | undefined) =>
-      caller === undefined
-        ? undefined
-        : parseAddress(caller) === undefined
-          ? null
-          : internals.callerKey({ address: caller })
+    /** The key of the caller who is meant; null if that is nobody. */
+    const keyOf = ({ caller, subject }: { readonly caller?: string; readonly subject?: string }) => {
+      if (subject !== undefined) return caller === undefined ? internals.callerKey({ subject }) : null
+      if (caller === undefined) return undefined
+      return parseAddress(caller) === undefined ? null : internals.callerKey({ address: caller })
+    }
 
     return handlers
       .handle("balance", ({ params, query }) =>
@@ -63,7 +65,7 @@ export const budgets = HttpApiBuilder.group(
           const campaign = campaignOf(query.campaign)
           const token = bearerOf(yield* incoming) ?? ""
           if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
-          const caller = keyOf(query.caller)
+          const caller = keyOf(query)
           if (caller === null) return yield* wrongCaller
           const balances = yield* Effect.catch(internals.budgets.balances(campaign, caller), (error) =>
             refuse(toProblem(error)),
@@ -78,14 +80,16 @@ export const budgets = HttpApiBuilder.group(
           const campaign = campaignOf(payload.campaign)
           const token = bearerOf(yield* incoming) ?? ""
           if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
-          const caller = keyOf(payload.caller)
+          const caller = keyOf(payload)
           if (caller === null) return yield* wrongCaller
           const { by, id, reason } = payload
           const adjusted = yield* Effect.catch(
-            internals.budgets.adjust(campaign, params.name, { caller, by, id }, reason),
+            internals.budgets.adjust(campaign, params.name, { caller, by, id }, { operator: "budget token", reason }),
             (error) => refuse(toProblem(error)),
           )
-          return yield* adjusted === undefined ? unknown : answered("budget_adjust", answerOf(campaign, adjusted))
+          return yield* adjusted === undefined
+            ? unknown
+            : answered("budget_adjust", answerOf(campaign, adjusted.balance))
         }),
       )
   }),

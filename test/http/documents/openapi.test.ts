@@ -55,6 +55,8 @@ const ENDPOINTS = [
   ["POST", WEBHOOK],
   ["POST", VENDOR_WEBHOOK],
   ["GET", "/api/events"],
+  ["GET", "/api/budgets/team"],
+  ["POST", "/api/budgets/team"],
   ["GET", "/health/live"],
   ["GET", "/health/ready"],
 ] as const
@@ -68,6 +70,23 @@ const withEvents = { ...shop, VoiceAiPlatform: events }
 type Ask = Effect.Success<ReturnType<typeof openapi.check>>["ask"]
 const readEvents = (ask: Ask, query = "") =>
   ask("GET", `/api/events${query}`, { headers: { authorization: `Bearer ${EVENTS_TOKEN}` } })
+
+const BUDGETS_TOKEN = "the-token-of-the-budgets"
+const budgets = {
+  Budget: { Token: BUDGETS_TOKEN },
+  Budgets: [
+    { Name: "team", Of: "campaign", Unit: "minutes", Per: "day", Cap: 3 },
+    { Name: "own", Of: "caller", Unit: "minutes", Per: "day", Cap: 3 },
+  ],
+}
+const budgetsOf = (ask: Ask) => {
+  const headers = { authorization: `Bearer ${BUDGETS_TOKEN}` }
+  return {
+    read: (path: string) => ask("GET", `/api/budgets/${path}`, { headers }),
+    adjust: (name: string, body: unknown, more = {}) =>
+      ask("POST", `/api/budgets/${name}`, { body, headers: { ...headers, ...more } }),
+  }
+}
 
 describe("the document says all of", () => {
   servedTest("the document says all of a ticket's life, and what is wrong with a request", shop, ({ port }) =>
@@ -132,6 +151,48 @@ describe("the document says all of", () => {
           assert.deepStrictEqual(codeOf(yield* readEvents(ask, query)), [status, code])
         }
         assert.deepStrictEqual(codeOf(yield* ask("GET", "/api/events")), [401, "events_unauthorized"])
+        const change = { by: 1, id: "change-1", reason: "a test" }
+        assert.deepStrictEqual(codeOf(yield* budgetsOf(ask).adjust("team", change)), [404, "not_found"])
+      }),
+  )
+
+  servedTest(
+    "the document says all of budgets, and of callers for whom nothing is left",
+    { ...shop, VoiceAiPlatform: budgets },
+    ({ port }) =>
+      Effect.gen(function* () {
+        const { ask, called, hangUp, request, start } = yield* openapi.check(port)
+        const { adjust, read } = budgetsOf(ask)
+        const change = (by: number) => ({ by, id: `change-${Math.abs(by)}`, reason: "a test" })
+        const caller = "127.0.0.1"
+        const ticket = yield* called()
+        assert.deepInclude((yield* read("team")).body, { budget: "team", held: 0, cap: 3 })
+        assert.deepInclude((yield* read(`own?caller=${caller}`)).body, { of: "caller", held: 0 })
+        assert.deepStrictEqual(codeOf(yield* read("own")), [404, "unknown_budget"])
+        assert.deepStrictEqual(codeOf(yield* read("own?caller=nobody")), [400, "invalid_request"])
+        assert.deepStrictEqual(codeOf(yield* read("team?campaign=moon")), [401, "budgets_unauthorized"])
+        assert.deepStrictEqual(codeOf(yield* ask("GET", "/api/budgets/team")), [401, "budgets_unauthorized"])
+        const anonymous = yield* ask("POST", "/api/budgets/team", { body: change(1) })
+        assert.deepStrictEqual(codeOf(anonymous), [401, "budgets_unauthorized"])
+        assert.deepStrictEqual(codeOf(yield* adjust("none", change(1))), [404, "unknown_budget"])
+        assert.deepStrictEqual(codeOf(yield* adjust("team", {})), [400, "invalid_request"])
+        assert.deepStrictEqual(codeOf(yield* adjust("team", "{")), [400, "malformed_json"])
+        const large = yield* adjust("team", "x".repeat(MAX_BODY_BYTES + 1))
+        assert.deepStrictEqual(codeOf(large), [413, "body_too_large"])
+        const typed = yield* adjust("team", "{}", { "content-type": "text/plain" })
+        assert.deepStrictEqual(codeOf(typed), [415, "unsupported_media_type"])
+        assert.deepInclude((yield* adjust("team", change(-3))).body, { adjusted: -3 })
+        assert.deepStrictEqual(codeOf(yield* start(ticket)), [503, "budget_exhausted"])
+        assert.deepStrictEqual(codeOf(yield* request()), [503, "budget_exhausted"])
+        assert.deepInclude(yield* adjust("team", change(5)), { status: 200 })
+        yield* hangUp(1)
+        yield* request()
+        const next = ticketOf(yield* request())
+        yield* hangUp(2)
+        assert.deepInclude(yield* adjust("own", { ...change(-4), caller }), { status: 200 })
+        assert.deepStrictEqual(codeOf(yield* start(next)), [429, "budget_exhausted"])
+        assert.deepStrictEqual(codeOf(yield* request()), [429, "budget_exhausted"])
+        assert.deepInclude((yield* read("own?subject=ada")).body, { adjusted: 0 })
       }),
   )
 
@@ -505,7 +566,7 @@ describe("the document says all of", () => {
   ] as const) {
     servedTest(
       what,
-      { ...shop, VoiceAiPlatform: { ...rooms.VoiceAiPlatform, ...events } },
+      { ...shop, VoiceAiPlatform: { ...rooms.VoiceAiPlatform, ...events, ...budgets } },
       ({ port, world }) =>
         Effect.gen(function* () {
           const { ask, hangUp, relay, request, start } = yield* openapi.check(port)
@@ -531,7 +592,10 @@ describe("the document says all of", () => {
           for (const reply of [yield* ask("GET", path), yield* start(ticket), ...left]) {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
-          assert.strictEqual(codeOf(yield* readEvents(ask)).join(" "), `${status} ${code}`)
+          const { adjust, read } = budgetsOf(ask)
+          const change = { by: 1, id: "change-1", reason: "a test" }
+          for (const reply of [yield* readEvents(ask), yield* read("team"), yield* adjust("team", change)])
+            assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           yield* ask("GET", "/health/ready")
           yield* ask("POST", VENDOR_WEBHOOK, { body: {} })
           yield* hangUp(1)
@@ -546,7 +610,7 @@ describe("the document says all of", () => {
       const platform = yield* Effect.acquireRelease(Effect.promise(startPlatform), ({ close }) => Effect.promise(close))
       const settings = settingsFor(platform)
       const retell = { Platform: "retell", MaxConcurrency: 1, Retell: { ApiKey: "key-of-retell", AgentId: "agent" } }
-      const VoiceAiPlatform = { ...settings.VoiceAiPlatform, Campaigns: { retell } }
+      const VoiceAiPlatform = { ...settings.VoiceAiPlatform, ...budgets, Campaigns: { retell } }
       const gate = yield* Effect.promise(() => createGate({ ...settings, VoiceAiPlatform }, { log: () => {} }))
       const server = yield* Effect.acquireRelease(
         Effect.sync(() =>
@@ -565,6 +629,8 @@ describe("the document says all of", () => {
       assert.deepStrictEqual(codeOf(yield* relay(NOBODY, "")), [500, "body_already_read"])
       const report = yield* ask("POST", `/api/session/${NOBODY}/silence`, { body: { seconds: 5 } })
       assert.deepStrictEqual(codeOf(report), [500, "body_already_read"])
+      const adjusted = yield* budgetsOf(ask).adjust("team", {})
+      assert.deepStrictEqual(codeOf(adjusted), [500, "body_already_read"])
       // a server on a socket file knows no addresses
       const socketPath = join(mkdtempSync(join(tmpdir(), "voicegate-")), "gate.sock")
       const local = createServer(gate.handler).listen(socketPath)

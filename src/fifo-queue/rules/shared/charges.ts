@@ -5,6 +5,7 @@
  */
 
 import type { Charge } from "../../../protocol/settlements.ts"
+import { textOf } from "../../../store/rules/native.ts"
 import { holdName } from "../../short-hash.ts"
 import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
@@ -16,7 +17,10 @@ export const beginBilling = (s: Step, ticket: Ticket): void => {
 }
 
 /** As it is stored. */
-export const chargeEntry = ({ doubt, hold, seconds }: Charge): string => `${hold} ${seconds} ${doubt === true ? 1 : 0}`
+export const chargeEntry = ({ caller, doubt, hold, seconds }: Charge): string => {
+  const entry = `${hold} ${textOf(seconds)} ${doubt === true ? 1 : 0}`
+  return caller === undefined ? entry : `${entry} ${caller}`
+}
 
 /**
  * The slot is free: what its call has used is owed.
@@ -26,7 +30,13 @@ export const oweCharge = (s: Step, id: string, ticket: Ticket, since: number): v
   const measured = since === 0 ? 0 : Math.ceil(Math.max(0, s.now - since) / 1000)
   const seconds = since === 0 ? 0 : (ticket.lasted ?? measured)
   const hold = holdName(ticket.ticket ?? id, ticket.lease ?? "")
-  const charge: Charge = ticket.seq === 0 ? { hold, seconds, doubt: true } : { hold, seconds }
+  const caller = ticket.payer ?? ticket.caller
+  const charge: Charge = {
+    hold,
+    seconds,
+    ...(ticket.seq === 0 ? { doubt: true } : {}),
+    ...(caller === undefined ? {} : { caller }),
+  }
   s.db.zadd(s.keys.charges, s.now, chargeEntry(charge))
   if (s.charges === undefined) s.charges = [charge]
   else s.charges.push(charge)

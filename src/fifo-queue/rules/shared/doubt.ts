@@ -34,7 +34,10 @@ export const holdInDoubt = (s: Step, id: string, ticket: Ticket): number => {
   if (ticket.since !== undefined) doubt.since = ticket.since
   if (ticket.network !== undefined) doubt.network = ticket.network
   if (ticket.trace !== undefined) doubt.trace = ticket.trace
-  doubt.billed = ticket.billed
+  if (ticket.billed !== undefined) {
+    doubt.billed = ticket.billed
+    doubt.payer = ticket.caller
+  }
   ticket.billed = undefined
   save(s, slotId, doubt)
   s.db.hset(s.keys.data, slotId, s.db.hget(s.keys.data, id) ?? "")

@@ -76,11 +76,12 @@ export const overdueCharges = (s: Step): ReadonlyArray<Charge> => {
   const owed: Array<Charge> = []
   for (const entry of s.db.zrangebyscore(s.keys.charges, LOWEST, s.now - SETTLE_AFTER_MILLIS, MAX_PER_STEP)) {
     const words = wordsOf(entry)
-    const [hold = "", seconds, doubt] = [words[0], words[1], words[2]]
+    const [hold = "", seconds, doubt, caller] = [words[0], words[1], words[2], words[3]]
     const charge: Charge = {
       hold,
       seconds: numberOf(seconds),
       ...(doubt === "1" ? { doubt: true } : {}),
+      ...(caller === undefined ? {} : { caller }),
     }
     if (chargeEntry(charge) === entry) {
       owed.push(charge)

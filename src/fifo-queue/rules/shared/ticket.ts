@@ -64,6 +64,8 @@ export interface Ticket {
    * began
    */
   billed?: number | undefined
+  /** of a start in doubt whose time budgets hold: the caller, as the rate limiter knows him */
+  payer?: string | undefined
   /** how long the call was by its vendor, in whole seconds; absent where the vendor has not said it */
   lasted?: number | undefined
   /** of a live ticket in whose call nobody speaks: when its call ends unless somebody speaks */
@@ -148,6 +150,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   (value.tooLong === undefined || value.tooLong === true) &&
   (value.spent === undefined || value.spent === true) &&
   isNumberOrNone(value.billed) &&
+  isTextOrNone(value.payer) &&
   isNumberOrNone(value.lasted) &&
   isNumberOrNone(value.callerHeard) &&
   isNumberOrNone(value.agentHeard) &&
