@@ -23,6 +23,8 @@ export type {
   AuditLogQuery,
   AuditLogResult,
   FindResult,
+  ForgetQuery,
+  ForgetResult,
   GateOperator,
   ViewQuery,
   ViewResult,

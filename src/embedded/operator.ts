@@ -5,6 +5,7 @@ import type { Pages } from "../fifo-queue/inputs.ts"
 import { Action, type ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { unknownFields } from "../lib/unknown-field.ts"
 import { HASH, positionOf } from "../operator/find.ts"
+import { ForgetRequest, type Forgotten, wrongForget } from "../operator/forgotten.ts"
 import type { Operator } from "../operator/Operator.ts"
 import { AuditFilter, type AuditLog, type Campaigns, type Found, type View } from "../operator/shapes.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
@@ -36,6 +37,12 @@ export interface ActRequest extends OfCampaign {
   readonly action: Action
 }
 
+/** A caller by subject or address. With `dryRun` nothing is removed. `from` is the `next` of the answer before. */
+export interface ForgetQuery extends ForgetRequest {
+  /** who forgets, as the audit log shows it */
+  readonly who: string
+}
+
 type Unavailable = RefusedResult<"store_unavailable">
 type UnknownCampaign = RefusedResult<"unknown_campaign">
 
@@ -43,6 +50,7 @@ export type ViewResult = { readonly status: "found"; readonly view: View } | Unk
 export type ActResult = { readonly status: "done"; readonly outcome: ActionOutcome } | UnknownCampaign | Unavailable
 export type AuditLogResult = { readonly status: "found"; readonly auditLog: AuditLog } | UnknownCampaign | Unavailable
 export type FindResult = { readonly status: "found"; readonly found: Found } | Unavailable
+export type ForgetResult = { readonly status: "done"; readonly forgotten: Forgotten } | Unavailable
 
 /** The promises reject with a `TypeError` for an argument of a wrong type or an unknown field. */
 export interface GateOperator {
@@ -58,6 +66,11 @@ export interface GateOperator {
    * with it as `from`.
    */
   readonly find: (hash: string, from?: string) => Promise<FindResult>
+  /**
+   * Forgets a caller in all campaigns, or counts what the store has of them. What waits or is in a call is kept, and told. An answer with
+   * `next` is incomplete: ask again with it as `from`, and add the counts up.
+   */
+  readonly forget: (query: ForgetQuery) => Promise<ForgetResult>
 }
 
 const ROWS = 25
@@ -71,13 +84,14 @@ const VIEW = {
   since: "row",
 } as const
 const AUDIT_LOG = { campaign: "string", first: "row", count: "row", only: "string" } as const
+const FORGET = { who: "string", subject: "string", address: "string", dryRun: "boolean", from: "string" } as const
 const ACT = { campaign: "string", who: "string", action: "object" } as const
 
 /** Throws a `TypeError` for an unknown field, or one of a wrong type. */
 const check = <T extends object>(
   name: string,
   given: T,
-  known: { readonly [K in keyof Required<T>]: "string" | "row" | "object" },
+  known: { readonly [K in keyof Required<T>]: "string" | "row" | "object" | "boolean" },
 ): void => {
   const kinds = new Map<string, unknown>(Object.entries(known))
   const unknown = unknownFields(given, [...kinds.keys()]).map(({ field, message }) => `${name}.${field}: ${message}`)
@@ -95,6 +109,7 @@ const check = <T extends object>(
 
 /** Without further fields, which rules may read. */
 const decodeAction = Schema.decodeUnknownOption(Action)
+const isForgetRequest = Schema.is(ForgetRequest)
 const isAuditFilter = Schema.is(AuditFilter)
 
 const unknownCampaign = (): UnknownCampaign => ({
@@ -156,6 +171,19 @@ export const makeOperator = (
       Effect.match(operator.find(lower, position), {
         onFailure: storeUnavailable,
         onSuccess: (found) => ({ status: "found" as const, found }),
+      }),
+    )
+  },
+  forget: async (query) => {
+    check("query", query, FORGET)
+    const { who, ...request } = query
+    if (typeof who !== "string") throw new TypeError("query.who: expected a string")
+    const wrong = isForgetRequest(request) ? wrongForget(request) : "query: Expected a subject or an address."
+    if (wrong !== undefined) throw new TypeError(wrong)
+    return await run<ForgetResult>(
+      Effect.match(operator.forget(who, request), {
+        onFailure: storeUnavailable,
+        onSuccess: (forgotten) => ({ status: "done" as const, forgotten }),
       }),
     )
   },

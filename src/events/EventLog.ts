@@ -5,13 +5,15 @@
  * An event is delivered at least once, and those of one ticket in their order, one at a time. It has the same id each time.
  */
 import { Context, Effect, Layer } from "effect"
-import { keyOfCampaign } from "../fifo-queue/keys.ts"
+import { keyOfCampaign, keysOf as queueKeysOf } from "../fifo-queue/keys.ts"
+import type { Forgotten } from "../fifo-queue/rules/operator/forget.ts"
+import { queueKeys } from "../fifo-queue/rules/shared/keys.ts"
 import type { HostEvent } from "../protocol/host-events.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { NO_CONTEXT } from "../store/rule.ts"
 import { type Rule, Store } from "../store/Store.ts"
-import type { DeliveryRow, SettledEvent, Ticked } from "./answers.ts"
+import type { DeliveryRow, ForgottenEvents, SettledEvent, Ticked } from "./answers.ts"
 import { firstsBySeq, hostEventOf } from "./host-event.ts"
 import { eventKeysOf } from "./keys.ts"
 import type { DeliveryPage, Redelivery } from "./rules/deliveries.ts"
@@ -19,7 +21,7 @@ import type { Outcome } from "./rules/settle.ts"
 import { rules } from "./rules.ts"
 
 /** The most events of one page. */
-export const MAX_EVENTS_PER_PAGE = 500
+export const MAX_EVENTS_PER_PAGE = 100
 /** The most deliveries of one page. */
 export const MAX_DELIVERIES_PER_PAGE = 100
 
@@ -34,6 +36,9 @@ export interface Claimed {
   readonly chain: string
   readonly attempt: number
 }
+
+/** What this gate has claimed, and cannot read: another program has written it. */
+export type Unreadable = Pick<Claimed, "chain" | "attempt"> & { readonly event: { readonly seq: number } }
 
 export interface Delivery extends Omit<DeliveryRow, "event" | "first"> {
   readonly event: HostEvent
@@ -63,7 +68,13 @@ export class EventLog extends Context.Service<
       campaign: Campaign,
       claim: number | undefined,
       leaseMillis: number,
-    ) => Effect.Effect<Omit<Ticked, "claimed"> & { readonly claimed: ReadonlyArray<Claimed> }, StoreUnavailable>
+    ) => Effect.Effect<
+      Omit<Ticked, "claimed"> & {
+        readonly claimed: ReadonlyArray<Claimed>
+        readonly unreadable: ReadonlyArray<Unreadable>
+      },
+      StoreUnavailable
+    >
     readonly settle: (campaign: Campaign, outcome: Outcome) => Effect.Effect<SettledEvent, StoreUnavailable>
     /** A page of deliveries, newest event first. */
     readonly deliveries: (campaign: Campaign, page: DeliveryPage) => Effect.Effect<Deliveries, StoreUnavailable>
@@ -74,8 +85,18 @@ export class EventLog extends Context.Service<
     ) => Effect.Effect<"queued" | "pending" | "gone", StoreUnavailable>
     /** Queues again what was given up, of events between these times (ms). Returns how many. Idempotent. */
     readonly redeliverFailed: (campaign: Campaign, from: number, to: number) => Effect.Effect<number, StoreUnavailable>
+    /**
+     * Drops old events of a campaign that has no `Events` in this gate's settings; returns how many are left. With `unservedMillis` only while no
+     * gate has served it for so long. `key`: the campaign's.
+     */
+    readonly fade: (key: string, unservedMillis?: number) => Effect.Effect<number, StoreUnavailable>
+    /** Removes the events of a caller in a page of those before the number `below`, or counts them; 0 for the newest page. `key`: the campaign's. */
+    readonly forget: (key: string, who: Forgotten, below: number) => Effect.Effect<ForgottenEvents, StoreUnavailable>
   }
 >()("voicegate/EventLog") {}
+
+/** How long events are kept whose campaign has no `Events` in the settings any more (ms), and how many. */
+const FADING = { retentionMillis: 72 * 3_600_000, maxStored: 100_000 }
 
 /** How many events one step queues again. */
 const REDELIVERED_PER_STEP = 200
@@ -103,12 +124,11 @@ export const layer: Layer.Layer<EventLog, never, Store> = Layer.effect(
       read: (campaign, after, limit) =>
         Effect.map(
           run(rules.read, campaign, { after: after ?? 0, limit: Math.min(limit, MAX_EVENTS_PER_PAGE) }),
-          ({ dropped, events = [], firsts = [], last }): EventPage => {
+          ({ dropped, events = [], firsts = [], last, until }): EventPage => {
             if (after !== undefined && (after < dropped || after > last)) return { _tag: "gone", next: dropped }
             const firstOf = firstsBySeq([...firsts, ...events])
             const read = events.flatMap((text) => hostEventOf(campaign, text, firstOf, ahead()) ?? [])
-            const next = read.at(-1)?.seq ?? (after ?? dropped) + events.length
-            return { _tag: "page", events: read, next, more: next < last }
+            return { _tag: "page", events: read, next: until, more: until < last }
           },
         ),
       tick: (campaign, claim, leaseMillis) => {
@@ -120,13 +140,16 @@ export const layer: Layer.Layer<EventLog, never, Store> = Layer.effect(
             leaseMillis,
             ...(claim === undefined ? {} : { claim }),
           }),
-          ({ claimed = [], ...ticked }) => ({
-            ...ticked,
-            claimed: claimed.flatMap(({ attempt, chain, event: text, first }) => {
+          ({ claimed: found = [], ...ticked }) => {
+            const claimed: Array<Claimed> = []
+            const unreadable: Array<Unreadable> = []
+            for (const { attempt, chain, event: text, first, seq } of found) {
               const event = hostEventOf(campaign, text, () => first, ahead())
-              return event === undefined ? [] : [{ event, chain, attempt }]
-            }),
-          }),
+              if (event === undefined) unreadable.push({ event: { seq }, chain, attempt })
+              else claimed.push({ event, chain, attempt })
+            }
+            return { ...ticked, claimed, unreadable }
+          },
         )
       },
       settle: (campaign, outcome) => run(rules.settle, campaign, outcome),
@@ -159,6 +182,29 @@ export const layer: Layer.Layer<EventLog, never, Store> = Layer.effect(
         } while (after > 0)
         return queued
       }),
+      fade: (key, unservedMillis) =>
+        Effect.gen(function* () {
+          const call = { ...FADING, ...(unservedMillis === undefined ? {} : { unservedMillis }) }
+          for (;;) {
+            const now = yield* store.now
+            const { more, stored } = yield* store.run(rules.fade, {
+              keys: eventKeysOf(key),
+              now,
+              context: NO_CONTEXT,
+              call,
+            })
+            if (!more) return stored
+          }
+        }),
+      forget: (key, who, below) =>
+        Effect.flatMap(store.now, (now) =>
+          store.run(rules.forget, {
+            keys: [...eventKeysOf(key), queueKeys(queueKeysOf(key)).tickets],
+            now,
+            context: NO_CONTEXT,
+            call: { ...who, below },
+          }),
+        ),
     })
   }),
 )

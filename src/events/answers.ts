@@ -7,6 +7,8 @@ const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Str
 export const EventTexts = Struct({
   /** the number of the last event of the log */
   last: Finite,
+  /** the number up to which the log was read */
+  until: Finite,
   /** the number of the last event that was dropped; 0 for none */
   dropped: Finite,
   events: optionalKey(List(Text)),
@@ -70,3 +72,11 @@ export type DeliveryRows = typeof DeliveryRows.Type
 /** `next`: the number after which to go on; 0 when all were looked at. `pending`: it is to be sent anyway. */
 export const Redelivered = Struct({ queued: Finite, next: Finite, pending: optionalKey(Literal(true)) })
 export type Redelivered = typeof Redelivered.Type
+
+/** The events of a caller in one page: of tickets that are over, and of tickets that live. `next`: only events before it are left; 0 for none. */
+export const ForgottenEvents = Struct({ delivered: Finite, undelivered: Finite, kept: Finite, next: Finite })
+export type ForgottenEvents = typeof ForgottenEvents.Type
+
+/** How many events are left, and whether there are more to drop at once. */
+export const Faded = Struct({ stored: Finite, more: Flag })
+export type Faded = typeof Faded.Type

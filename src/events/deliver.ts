@@ -7,6 +7,7 @@
  */
 import { Clock, Effect, Latch, Layer, Metric } from "effect"
 import { HttpClient } from "effect/http"
+import { keyOfCampaign } from "../fifo-queue/keys.ts"
 import { onceAMinute } from "../lib/throttled-log.ts"
 import type { CampaignEvents } from "../settings/groups/events.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
@@ -24,6 +25,8 @@ export const LEASE_MILLIS: number = 3 * RECEIVER_MILLIS
 export const TICK_MILLIS = 1_000
 /** The same while it sends no events: old ones are dropped. */
 const KEEP_MILLIS = 10_000
+/** How often campaigns without events are looked at: they may have had some before a reload (ms). */
+const FADE_MILLIS = 10 * 60_000
 /** Outcomes that come close together are followed by one step, not by one each (ms). */
 const GATHER_MILLIS = 10
 
@@ -153,6 +156,12 @@ export const layer: Layer.Layer<never, never, EventLog | HttpClient.HttpClient |
             oldestSeconds: ticked.oldestAt === undefined ? 0 : Math.max(0, (now - ticked.oldestAt) / 1000),
           })
           yield* noteLost(ticked.lost)
+          for (const unreadable of ticked.unreadable) {
+            // a newer gate may be able to
+            const answer: Answer = { status: undefined, error: "this gate cannot read it", waitMillis: 0 }
+            yield* log.settle(campaign, outcomeOf(unreadable, answer, now))
+            yield* warn(`Event ${unreadable.event.seq} cannot be read: another program has written it.`)
+          }
           for (const claimed of ticked.claimed) {
             inFlight++
             yield* deliver(claimed, url ?? "").pipe(
@@ -193,6 +202,16 @@ export const layer: Layer.Layer<never, never, EventLog | HttpClient.HttpClient |
         )
       })
 
+      const without = Campaigns.filter(({ Events }) => Events === undefined)
+      // a reload may have removed `Events` of a campaign that has some in the store
+      const fade = Effect.forEach(without, (campaign) => Effect.ignore(log.fade(keyOfCampaign(campaign))), {
+        discard: true,
+      })
+      yield* Effect.andThen(Effect.sleep(FADE_MILLIS), fade).pipe(
+        Effect.catchCause((cause) => Effect.logError("Old events could not be dropped", cause)),
+        Effect.forever,
+        Effect.forkScoped,
+      )
       for (const campaign of Campaigns) if (campaign.Events !== undefined) yield* run(campaign, campaign.Events)
     }),
   )

@@ -305,3 +305,17 @@ export const AuditLine = Struct({
 export type AuditLine = typeof AuditLine.Type
 export const AuditLog = Struct({ total: Finite, lines: optionalKey(List(AuditLine)) })
 export type AuditLog = typeof AuditLog.Type
+
+/** What one page of tickets has of a caller who is forgotten: those over are forgotten, those that live are kept. `cursor`: the next page; `0` for none. */
+export const ForgottenTickets = Struct({
+  cursor: Text,
+  /** tickets that are over */
+  over: Finite,
+  waiting: Finite,
+  /** tickets and starts in doubt that hold a slot */
+  holding: Finite,
+  /** settlements that are carried out within seconds */
+  owed: Finite,
+  quarantined: Finite,
+})
+export type ForgottenTickets = typeof ForgottenTickets.Type

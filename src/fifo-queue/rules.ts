@@ -21,6 +21,7 @@ import { dueLengths } from "./rules/lengths.ts"
 import { offer } from "./rules/offer.ts"
 import { act } from "./rules/operator/act.ts"
 import { auditLog } from "./rules/operator/audit-log.ts"
+import { forgetInQueue } from "./rules/operator/forget.ts"
 import { campaignSnapshot } from "./rules/operator/snapshot.ts"
 import { repair } from "./rules/repair.ts"
 import { runAdmit, runQueue } from "./rules/run.ts"
@@ -74,5 +75,6 @@ export const rules = {
   gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Schema.Boolean)),
   act: ruleOf("operator.act", runQueue(act), stepAnswer(Performed)),
   auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.AuditLog)),
+  forget: ruleOf("operator.forget", runQueue(forgetInQueue), stepAnswer(answers.ForgottenTickets)),
   campaignSnapshot: ruleOf("operator.snapshot", runQueue(campaignSnapshot), stepAnswer(answers.CampaignSnapshot)),
 }

@@ -7,6 +7,7 @@ import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/step.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { ClosedQueues } from "./background/ClosedQueues.ts"
 import { Campaigns } from "./Campaigns.ts"
@@ -49,6 +50,12 @@ export class Internals extends Context.Service<
     }
     /** How a caller is known to limits and budgets: by the subject of a token, or the address. */
     readonly callerKey: (caller: { readonly subject?: string; readonly address?: string }) => string
+    /** The same in a removed campaign. */
+    readonly stepIn: Steps["Service"]["step"]
+    readonly at: Steps["Service"]["at"]
+    /** how callers are named, and their limits: for who is forgotten */
+    readonly names: CallerNames["Service"]
+    readonly limiter: RateLimiter["Service"]
     readonly peers: () => PeersStatus
     /** Removed campaigns of which tickets or sessions are left. */
     readonly removed: () => ReadonlyArray<RemovedCampaign>
@@ -73,6 +80,7 @@ export const layer: Layer.Layer<
   | Instance
   | Peers
   | PlatformApi
+  | RateLimiter
   | RemovedCampaigns
   | Steps
   | Successor
@@ -117,6 +125,10 @@ export const layer: Layer.Layer<
         const where = at(campaign)
         return step(where, take(where))
       },
+      stepIn: step,
+      at,
+      names,
+      limiter: yield* RateLimiter,
       peers: (yield* Peers).status,
       removed: (yield* RemovedCampaigns).known,
       closedQueues: (yield* ClosedQueues).reasons,

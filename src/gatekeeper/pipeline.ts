@@ -17,7 +17,7 @@ import { Admit } from "./checks/Admit.ts"
 import { CheckAddress } from "./checks/CheckAddress.ts"
 import { CheckBudgets } from "./checks/CheckBudgets.ts"
 import { CheckHours } from "./checks/CheckHours.ts"
-import { type Identified, Identify } from "./checks/Identify.ts"
+import { type Identified, Identify, type Used } from "./checks/Identify.ts"
 import { campaignOf, Validate, type Validated } from "./checks/Validate.ts"
 import type { Caller, Gatekeeper, RequestError } from "./Gatekeeper.ts"
 import * as metrics from "./metrics.ts"
@@ -25,14 +25,16 @@ import { Shutdown, type Work } from "./Shutdown.ts"
 import { tracing } from "./spans.ts"
 import { Traces } from "./Traces.ts"
 
-/** What is undone if the request leads to no ticket. */
-interface Used {
-  undo: Effect.Effect<void> | undefined
-}
-
 const hasTicket = (exit: Exit.Exit<Started, RequestError>): boolean =>
   Exit.isSuccess(exit) ||
   exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === "Queued")
+
+/** A token that has led to a ticket stays used, also where the client has gone meanwhile, so that nobody is told of the ticket. */
+const keepingUse = (taken: Effect.Effect<Started, RequestError>, used: Used): Effect.Effect<Started, RequestError> =>
+  Effect.onExitPrimitive(taken, (exit) => {
+    if (hasTicket(exit)) used.undo = undefined
+    return undefined
+  })
 
 export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service"], "request">>()(
   "voicegate/gatekeeper/Pipeline",
@@ -77,10 +79,9 @@ export const layer: Layer.Layer<
       yield* work.begin()
       if (ready !== undefined) yield* ready
       const { campaign } = validated
-      const identifying = identify(validated, caller)
+      const identifying = identify(validated, caller, used)
       const known: Validated & Partial<Identified> = identifying === undefined ? validated : yield* identifying
       if (known.existing !== undefined) return known.existing
-      used.undo = known.unused
       if (campaign.Hours !== undefined) yield* checkHours(campaign)
       const budgets = checkBudgets(campaign, caller.address, known.identity)
       if (budgets !== undefined) yield* budgets
@@ -88,11 +89,10 @@ export const layer: Layer.Layer<
       const trace = traces.current === undefined ? undefined : yield* traces.current
       const { newcomer, stored } = newcomerOf(known, caller.address, trace)
       // limits and slot or queue in one step, then the platform: a client that disconnects does not interrupt what takes quota and a slot
-      return yield* Effect.uninterruptible(
-        Effect.flatMap(admit(campaign, newcomer, known.identity?.limits), (lease) =>
-          start(campaign, newcomer, stored, lease),
-        ),
+      const taken = Effect.flatMap(admit(campaign, newcomer, known.identity?.limits), (lease) =>
+        start(campaign, newcomer, stored, lease),
       )
+      return yield* Effect.uninterruptible(used.undo === undefined ? taken : keepingUse(taken, used))
     })
 
     const request: Gatekeeper["Service"]["request"] = (body, caller) =>
@@ -104,7 +104,7 @@ export const layer: Layer.Layer<
           work.end()
           metrics.countRequest(exit, () => campaignOf(campaigns, body)?.name ?? "", context)
           // a token that has led to no ticket is not used
-          return used.undo === undefined || hasTicket(exit) ? undefined : used.undo
+          return used.undo
         })
       })
     return { request: (yield* tracing)("Gatekeeper.request", request) }

@@ -53,8 +53,17 @@ export class IdentityTokens extends Context.Service<
       | undefined
     /** Uses a token for a ticket, once on all instances; a token that was used already tells for which ticket. */
     readonly use: (token: VerifiedToken, ticket: string) => Effect.Effect<TokenUse, IdentityRefused | StoreUnavailable>
+    /**
+     * Uses a token for another ticket than one that was never admitted, as the caller has found out: its gate has died, or the store has failed. One
+     * request gets it; to another this tells for which ticket.
+     */
+    readonly retake: (
+      token: VerifiedToken,
+      ticket: string,
+      lost: TokenUse,
+    ) => Effect.Effect<TokenUse, IdentityRefused | StoreUnavailable>
     /** A token that was used for a ticket which has come to nothing may be used again. Idempotent. */
-    readonly unuse: (token: VerifiedToken, use: TokenUse) => Effect.Effect<void>
+    readonly unuse: (token: VerifiedToken, use: TokenUse) => Effect.Effect<void, StoreUnavailable>
     /** Undefined without `Identity.JwksUrl`. */
     readonly keys: (() => KeysState) | undefined
   }

@@ -5,10 +5,11 @@ import { identityRefused } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import type { Store } from "../store/Store.ts"
-import { CLOCK_TOLERANCE_MILLIS, type IdentityTokens, type VerifiedToken } from "./IdentityTokens.ts"
-import { unuseToken, useToken } from "./rules/token-use.ts"
+import { CLOCK_TOLERANCE_MILLIS, type IdentityTokens, type TokenUse, type VerifiedToken } from "./IdentityTokens.ts"
+import { retakeToken, unuseToken, useToken } from "./rules/token-use.ts"
 
 const useRule = ruleOf("identity.use", runPlain(useToken), Schema.String)
+const retakeRule = ruleOf("identity.retake", runPlain(retakeToken), Schema.String)
 const unuseRule = ruleOf("identity.unuse", runPlain(unuseToken), Schema.Boolean)
 
 /** Two subjects may have the same `jti`, and neither may get the other's ticket. The store learns neither. */
@@ -20,30 +21,34 @@ const keyOf = ({ identity, use = "" }: VerifiedToken): string =>
 
 const textOf = (at: number, ticket: string): string => `${at} ${ticket}`
 
-export const singleUse = (store: Store["Service"]): Pick<IdentityTokens["Service"], "unuse" | "use"> => {
+export const singleUse = (store: Store["Service"]): Pick<IdentityTokens["Service"], "retake" | "unuse" | "use"> => {
+  const useFor = (token: VerifiedToken, ticket: string, lost: TokenUse | undefined) =>
+    token.use === undefined
+      ? Effect.fail(identityRefused("malformed"))
+      : Effect.flatMap(store.now, (now) => {
+          const call = { use: textOf(now, ticket), lifetime: Math.max(1, token.until + CLOCK_TOLERANCE_MILLIS - now) }
+          const ask = { keys: [keyOf(token)], now, context: NO_CONTEXT }
+          const stored =
+            lost === undefined
+              ? store.run(useRule, { ...ask, call })
+              : store.run(retakeRule, { ...ask, call: { ...call, lost: textOf(lost.at, lost.ticket) } })
+          return Effect.map(stored, (text): TokenUse => {
+            const [at = "", usedFor = ""] = text.split(" ", 2)
+            return {
+              ticket: usedFor,
+              own: text === call.use,
+              at: Number(at),
+              // the gate that stored it may be a few milliseconds ahead
+              ageMillis: Math.abs(now - Number(at)),
+            }
+          })
+        })
   return {
-    use: (token, ticket) =>
-      token.use === undefined
-        ? Effect.fail(identityRefused("malformed"))
-        : Effect.flatMap(store.now, (now) => {
-            const call = { use: textOf(now, ticket), lifetime: Math.max(1, token.until + CLOCK_TOLERANCE_MILLIS - now) }
-            return Effect.map(
-              store.run(useRule, { keys: [keyOf(token)], now, context: NO_CONTEXT, call }),
-              (stored) => {
-                const [at = "", usedFor = ""] = stored.split(" ", 2)
-                return {
-                  ticket: usedFor,
-                  own: stored === call.use,
-                  at: Number(at),
-                  // the gate that stored it may be a few milliseconds ahead
-                  ageMillis: Math.abs(now - Number(at)),
-                }
-              },
-            )
-          }),
+    use: (token, ticket) => useFor(token, ticket, undefined),
+    retake: useFor,
     unuse: (token, { at, ticket }) =>
-      Effect.ignore(
-        Effect.flatMap(store.now, (now) =>
+      Effect.flatMap(store.now, (now) =>
+        Effect.asVoid(
           store.run(unuseRule, { keys: [keyOf(token)], now, context: NO_CONTEXT, call: { use: textOf(at, ticket) } }),
         ),
       ),

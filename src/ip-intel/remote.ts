@@ -22,6 +22,7 @@ import type { SettingsTree } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
 import { makeSharedBudget, networkPerDay, widerShare } from "./budget.ts"
 import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
+import { FORGOTTEN_CHANNEL, factsStoreKey } from "./forget.ts"
 
 const PROCESS_CACHE_ADDRESSES = 50_000
 const DAY_MILLIS = 86_400_000
@@ -76,7 +77,8 @@ export const makeRemote = Effect.fnUntraced(function* (
     BLOCKABLE.some((fact) => facts[fact] === null) ? Math.min(ttl, DAY_MILLIS) : ttl
   const inProcess = boundedCache<{ readonly facts: IpFacts; readonly expiresAt: number }>(PROCESS_CACHE_ADDRESSES)
   const inFlight = new Map<string, Fiber.Fiber<IpFacts, IpIntelFailed>>()
-  const storeKey = (key: string) => `vg:ip:${name}:${names.of(key)}`
+  const storeKey = (key: string) => factsStoreKey(name, names.of(key))
+  yield* store.subscribe(FORGOTTEN_CHANNEL, (each) => inProcess.delete(each))
   const namesReady = names.ready ?? Effect.void
 
   const uncached = (address: string) =>

@@ -10,6 +10,7 @@ import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
 import { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./deliveries.ts"
+import { ForgetRequest, Forgotten } from "./forgotten.ts"
 import { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
 
 /** The problems with which the console's API refuses a request, beside those of HTTP itself. */
@@ -50,16 +51,16 @@ const campaign = Schema.optionalKey(
 const refused = <P extends ReadonlyArray<Problem>>(...own: P) =>
   refusals(...own, problems.noClientAddress, unauthorized, problems.originNotAllowed, problems.internalError)
 
-/** What an operator orders for a campaign, in a body. */
-const refusedOrders = refused(
+/** What an operator orders, in a body. */
+const orders = [
   invalid,
-  unknownCampaign,
   problems.malformedJson,
   problems.bodyTooLarge,
   problems.unsupportedMediaType,
   problems.bodyAlreadyRead,
   problems.storeUnavailable,
-)
+] as const
+const refusedOrders = refused(unknownCampaign, ...orders)
 
 const otherwise = (detail: string) => ({ body: undefined, otherwise: invalid.make(detail) })
 const WRONG_QUERY = otherwise("query: Expected whole numbers, and settings or actions.")
@@ -172,6 +173,22 @@ const group = HttpApiGroup.make("Console")
       .annotate(
         OpenApi.Description,
         "Sends one event again, or all that were given up of events between two times (ms since 1970). Written to the audit log.",
+      ),
+    HttpApiEndpoint.post("forget", "/console/api/forget", {
+      payload: ForgetRequest,
+      success: succeeds(200, Forgotten),
+      error: refused(...orders),
+    })
+      .middleware(Input)
+      .annotate(Takes, {
+        body: "application/json",
+        otherwise: invalid.make("forget: Expected a subject or an address, and perhaps dryRun and from."),
+      })
+      // a misspelt `dryRun` must not remove anything
+      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
+      .annotate(
+        OpenApi.Description,
+        "Forgets a caller in all campaigns, or with `dryRun` counts what is known of them. An answer with `next` is incomplete: ask again with it as `from`. Written to the audit log, without the caller's name.",
       ),
     HttpApiEndpoint.post("reload", "/console/api/reload", {
       success: succeeds(200, Reloaded),

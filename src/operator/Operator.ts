@@ -6,6 +6,7 @@ import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./deliveries.ts"
 import type { SearchPosition } from "./find.ts"
+import type { ForgetRequest, Forgotten } from "./forgotten.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
 
 /** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
@@ -42,6 +43,11 @@ export class Operator extends Context.Service<
       who: string,
       of: Redelivery,
     ) => Effect.Effect<Redelivered | undefined, StoreUnavailable>
+    /**
+     * Forgets a caller in all campaigns, for the operator `who`, or counts what is known of them. An answer with `next` is incomplete. The
+     * request must be one of which `wrongForget` says nothing.
+     */
+    readonly forget: (who: string, request: ForgetRequest) => Effect.Effect<Forgotten, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
     /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search continues `from` where it ended. */

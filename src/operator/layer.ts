@@ -24,6 +24,7 @@ import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall, makeEndCalls } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
+import { makeForget } from "./forget.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { makeInstances } from "./instances.ts"
 import { Operator } from "./Operator.ts"
@@ -82,15 +83,17 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Operator,
   Effect.gen(function* () {
-    const { campaigns, closedQueues, hours, instance, peers, removed, slots, step, verify } = (yield* Gatekeeper)
-      .internals
+    const { internals } = yield* Gatekeeper
+    const { campaigns, closedQueues, hours, instance, peers, removed, slots, step, verify } = internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const eventLog = yield* EventLog.EventLog
-    const { Security } = yield* Settings
+    const settings = yield* Settings
+    const { Security } = settings
     const instances = makeInstances(store)
     const health = yield* makeHealth({ campaigns, verify })
     const takePage = makePageBudget()
+    const forget = makeForget({ eventLog, internals, queue, settings, store })
     const endCall = yield* makeEndCall({ step })
     const endCalls = yield* makeEndCalls({ step })
 
@@ -200,6 +203,7 @@ export const layer: Layer.Layer<
             ),
           ),
         ),
+      forget: (who, request) => inSpan("Operator.forget")(forget(who, request)),
       campaigns: Effect.gen(function* () {
         const refusals = yield* Effect.option(instances.refusals)
         const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))

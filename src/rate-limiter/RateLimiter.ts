@@ -39,5 +39,12 @@ export class RateLimiter extends Context.Service<
     readonly release: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
     /** As `release`, after a missed turn: takes further units until it has cost `Security.MissedTurnCost`. Idempotent. */
     readonly missed: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * Forgets what a caller has used, or counts it: `units`. Those of `open` tickets are kept. Absent for a limiter of a host's own that cannot.
+     */
+    readonly forget?: (
+      caller: string,
+      remove: boolean,
+    ) => Effect.Effect<{ readonly units: number; readonly open: number }, StoreUnavailable>
   }
 >()("voicegate/RateLimiter") {}

@@ -28,3 +28,7 @@ export type Near = typeof Near.Type
 /** What became of a take. `near` is set only where the usage was not asked for, and absent for a caller who is near no limit. */
 export const Taken = Struct({ taken: Flag, usage: optionalKey(Usage), near: optionalKey(Near) })
 export type Taken = typeof Taken.Type
+
+/** What a caller has used and what was given back: removed by this step, or found. `open`: of tickets that are open, which is kept. */
+export const ForgottenUnits = Struct({ units: Finite, open: Finite, more: Flag })
+export type ForgottenUnits = typeof ForgottenUnits.Type

@@ -11,10 +11,12 @@ import type { LimitState, RateLimited, StoreUnavailable } from "../protocol/refu
 import { rateLimited } from "../protocol/refusals.ts"
 import type { SettlementKind } from "../protocol/settlements.ts"
 import { Settings, type SettingsTree } from "../settings/Settings.ts"
-import { ruleOf } from "../store/rule.ts"
+import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
+import { runPlain } from "../store/rules/run.ts"
 import { Store } from "../store/Store.ts"
-import { type LimitName, Taken, type Usage } from "./answers.ts"
+import { ForgottenUnits, type LimitName, Taken, type Usage } from "./answers.ts"
 import { RateLimiter } from "./RateLimiter.ts"
+import { forgetUnits } from "./rules/forget.ts"
 import { type GiveBackContext, runGiveBack } from "./rules/give-back.ts"
 import { exhausted, runTake } from "./rules/take.ts"
 import { type Budgets, DAY, HOUR, isLimited } from "./rules/units.ts"
@@ -64,6 +66,7 @@ const withoutPrefix = (key: string): string => key.slice(Math.max(0, key.indexOf
 export const rules = {
   take: ruleOf("limits.take", runTake, Taken, { batch: true }),
   giveBack: ruleOf("limits.giveBack", runGiveBack, Schema.Finite),
+  forget: ruleOf("limits.forget", runPlain(forgetUnits), ForgottenUnits),
 }
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
@@ -259,6 +262,18 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
           ),
         )
 
+    /** Of these two keys, in as many steps as there are. */
+    const forgetIn = Effect.fnUntraced(function* (keys: ReadonlyArray<string>, remove: boolean) {
+      const call = { channel: REFUNDS_CHANNEL, ...(remove ? { remove: true as const } : {}) }
+      const found = { units: 0, open: 0 }
+      for (;;) {
+        const step = yield* store.run(rules.forget, { keys, now: yield* store.now, context: NO_CONTEXT, call })
+        found.units += step.units
+        found.open = step.open
+        if (!step.more) return found
+      }
+    })
+
     const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0 || (shadow?.concurrent ?? 0) > 0,
       refusal: (caller, limits) =>
@@ -287,6 +302,14 @@ export const layer: Layer.Layer<RateLimiter | TakeStep, never, Store | Settings>
       refund: settle("refund"),
       release: settle("release"),
       missed: settle("missed"),
+      // the limits that are counted alone too, also those that were before a reload
+      forget: (caller, remove) =>
+        Effect.gen(function* () {
+          const own = yield* forgetIn(keysOf(caller), remove)
+          const counted = yield* forgetIn(shadowKeysOf(caller), remove)
+          refused.delete(logOf(caller))
+          return { units: own.units + counted.units, open: own.open + counted.open }
+        }),
     })
     const takeStep = TakeStep.of({ limiter, store, request: makeRequest })
     return Context.make(RateLimiter, limiter).pipe(Context.add(TakeStep, takeStep))

@@ -3,12 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { EventLog, layer as eventLayer } from "../../src/events/EventLog.ts"
+import { eventKeysOf } from "../../src/events/keys.ts"
 import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
 import { keyOfCampaign } from "../../src/fifo-queue/keys.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
 import type { HostEvent } from "../../src/protocol/host-events.ts"
 import { type Campaign, Settings } from "../../src/settings/Settings.ts"
-import { Store } from "../../src/store/Store.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 import { settingsWith } from "../harness/settings.ts"
 import { onEveryStore } from "../harness/stores.ts"
 import { BEGIN } from "../support/gate.ts"
@@ -16,6 +18,22 @@ import { BEGIN } from "../support/gate.ts"
 const LEASE = 30_000
 const HOUR = 3_600_000
 let campaigns = 0
+
+const writeRule: Rule<object, { readonly seq: number; readonly text: string }, boolean> = {
+  name: "test.write",
+  run: (db, [events = "", meta = ""], _now, _context, calls) =>
+    calls.map(({ seq, text }) => {
+      db.zadd(events, seq, text)
+      db.hset(meta, "events", String(seq))
+      return true
+    }),
+  lua: `local call = cjson.decode(ARGV[3])
+redis.call("ZADD", KEYS[1], call.seq, call.text)
+redis.call("HSET", KEYS[2], "events", call.seq)
+return "[true]"`,
+  decode: Boolean,
+  batch: false,
+}
 
 const typesOf = (events: ReadonlyArray<HostEvent>): ReadonlyArray<string> => events.map(({ type }) => type)
 
@@ -39,6 +57,16 @@ const makeLog = Effect.fnUntraced(function* (events: Partial<NonNullable<Campaig
   return {
     campaign,
     log,
+    /** an event that another program has written */
+    write: (seq: number, text: string) =>
+      Effect.flatMap(store.now, (now) =>
+        store.run(writeRule, {
+          keys: eventKeysOf(keyOfCampaign(campaign)),
+          now,
+          context: NO_CONTEXT,
+          call: { seq, text },
+        }),
+      ),
     queue,
     /** the store's time (ms) */
     now: store.now,
@@ -313,9 +341,83 @@ const suite = (store: Layer.Layer<Store>): void => {
         (id) => q.admit(id),
         { concurrency: 50 },
       )
-      const first = yield* q.tick(0)
-      assert.deepInclude(first, { pending: 500, more: true })
+      for (let pending = 100; pending < 700; pending += 100) {
+        assert.deepInclude(yield* q.tick(0), { pending, more: true })
+      }
+      yield* q.tick(0)
       assert.deepInclude(yield* q.tick(0), { pending: 700, more: false })
+      const page = yield* q.log.read(q.campaign, 0, 500)
+      assert.deepStrictEqual(page._tag === "page" && [page.events.length, page.next, page.more], [100, 100, true])
+    }),
+  )
+
+  test("an event of a type that this version does not know is handed on, with what it knows of it", {}, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.write(2, JSON.stringify({ type: "call.transferred", first: 1, to: "sales", seq: 2, at: yield* q.now }))
+      const page = yield* q.log.read(q.campaign, 1, 10)
+      assert.deepInclude(page, { next: 2, more: false })
+      assert.deepInclude(page._tag === "page" && page.events[0], {
+        type: "call.transferred",
+        clientIdentifier: "client t1",
+      })
+      const claimed = [...(yield* q.tick()).claimed].map(({ event }) => event.type)
+      assert.deepStrictEqual(claimed.toSorted(), ["call.accepted", "call.transferred"])
+    }),
+  )
+
+  test("what cannot be read is passed by readers, and is claimed as such, so that it is given up in the end", {}, (q) =>
+    Effect.gen(function* () {
+      yield* q.write(1, JSON.stringify({ type: "call.accepted", seq: 1, at: yield* q.now, ticket: "a", session: 7 }))
+      yield* q.write(2, "nonsense")
+      const page = yield* q.log.read(q.campaign, undefined, 10)
+      assert.deepStrictEqual(page, { _tag: "page", events: [], next: 2, more: false })
+      const { claimed, unreadable } = yield* q.tick()
+      assert.deepStrictEqual([claimed, unreadable], [[], [{ chain: "a", attempt: 1, event: { seq: 1 } }]])
+      yield* q.log.settle(q.campaign, { chain: "a", seq: 1, attempt: 1, outcome: "failed", at: 0 })
+      assert.deepInclude(yield* q.tick(), { pending: 0, failed: 1, unreadable: [] })
+    }),
+  )
+
+  test("a reader goes on behind events that were forgotten, also at the end of the log", {}, (q) =>
+    Effect.gen(function* () {
+      q.setSlots(10)
+      yield* q.admit("t1")
+      yield* q.enter("t2")
+      yield* q.queue.end(q.at(), ["session of t2"])
+      const who = { names: ["192.0.2.1"] }
+      assert.deepStrictEqual(yield* q.log.forget(keyOfCampaign(q.campaign), who, 0), {
+        delivered: 0,
+        undelivered: 3,
+        kept: 1,
+        next: 0,
+      })
+      yield* q.log.forget(keyOfCampaign(q.campaign), { ...who, remove: true }, 0)
+      const page = yield* q.log.read(q.campaign, 1, 10)
+      assert.deepStrictEqual(page, { _tag: "page", events: [], next: 4, more: false })
+      assert.deepInclude(yield* q.tick(), { stored: 1, pending: 1 })
+      yield* q.queue.leave(q.at(), "t1")
+      assert.deepStrictEqual(yield* q.deliverDue, [])
+    }),
+  )
+
+  test("events of a campaign without any in the settings are kept for three days, and dropped then", {}, (q) =>
+    Effect.gen(function* () {
+      const key = keyOfCampaign(q.campaign)
+      yield* q.enter("t1")
+      yield* q.tick(0)
+      assert.strictEqual(yield* q.log.fade(key), 2)
+      yield* TestClock.adjust(73 * HOUR)
+      // a gate that has them in its settings has served the campaign
+      yield* q.queue.sweep(q.at())
+      const stored = yield* q.log.fade(key, 60_000)
+      assert.isAtLeast(stored, 2)
+      yield* TestClock.adjust(73 * HOUR)
+      assert.strictEqual(yield* q.log.fade(key, 60_000), 0)
+      assert.deepInclude(yield* q.tick(), { stored: 0, pending: 0, failed: 0, claimed: [] })
+      assert.deepInclude(yield* q.log.read(q.campaign, 1, 10), { _tag: "gone" })
+      yield* q.admit("t2")
+      assert.lengthOf((yield* q.tick()).claimed, 1)
     }),
   )
 }

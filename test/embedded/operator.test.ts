@@ -54,6 +54,30 @@ it("a host reads lines of one kind, goes on with a search, and acts only by the 
   assert.match((await rejection(on.operator.auditLog({ only }))).message, /^query\.only: /)
 })
 
+it("a host forgets a caller, first to see what there is", async () => {
+  const on = await gates.create()
+  await on.request({}, { address: "127.0.0.1" })
+  const forget = async (query: Parameters<typeof on.operator.forget>[0]) => {
+    const answer = await on.operator.forget(query)
+    return answer.status === "done" ? answer.forgotten : assert.fail(answer.code)
+  }
+  const dry = await forget({ who: "Ada", address: "127.0.0.1", dryRun: true })
+  assert.deepEqual([dry.dryRun, dry.found], [true, [{ place: "limits", count: 1 }]])
+  assert.deepEqual((await forget({ who: "Ada", address: "127.0.0.1" })).found, dry.found)
+  assert.deepEqual((await forget({ who: "Ada", address: "127.0.0.1" })).found, [])
+  const log = await on.operator.auditLog()
+  assert.deepEqual(log.status === "found" && log.auditLog.lines.map(({ action, who }) => `${who} ${action}`), [
+    "Ada forget",
+    "Ada forget",
+  ])
+  assert.match(
+    (await rejection(on.operator.forget({ who: "Ada" }))).message,
+    /^forget: Expected a subject or an address/,
+  )
+  assert.match((await rejection(on.operator.forget({ who: "Ada", subject: "" }))).message, /^query: /)
+  assert.match((await rejection(on.operator.forget({ who: "Ada", address: "x" }))).message, /^address: /)
+})
+
 it("an unknown campaign is a refusal; an argument that is wrong, a TypeError that names it", async () => {
   const on = await gates.create()
   const unknown = {

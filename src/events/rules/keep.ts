@@ -4,7 +4,7 @@ import { textOf } from "../../store/rules/native.ts"
 import { chainOf, eventIn, type Log, unqueue } from "./shared/log.ts"
 
 /** The most events that one step drops. */
-export const MAX_DROPPED_PER_STEP = 500
+export const MAX_DROPPED_PER_STEP = 100
 
 /** How long and how many events are kept. */
 export interface Kept {
@@ -12,7 +12,8 @@ export interface Kept {
   readonly maxStored: number
 }
 
-const drop = (log: Log, seq: number, text: string): boolean => {
+/** Removes an event from the log. True when it was not delivered. */
+export const drop = (log: Log, seq: number, text: string): boolean => {
   const { db, keys } = log
   const event = eventIn(text)
   const known = textOf(seq)

@@ -14,8 +14,12 @@ export const readEvents = (db: Db, keys: ReadonlyArray<string>, now: number, { a
   const log = logOf(db, keys, now)
   const events = db.zrangebyscore(log.keys.events, after + 1, HIGHEST, limit)
   const firsts = firstsOf(log, events)
+  const last = lastSeq(log)
+  // numbers are missing where events were forgotten
+  const until = events.length < limit ? last : (db.zscore(log.keys.events, events[events.length - 1] ?? "") ?? last)
   return {
-    last: lastSeq(log),
+    last,
+    until: Math.max(until, after),
     dropped: stateOf(log, "dropped"),
     ...(events.length === 0 ? {} : { events }),
     ...(firsts.length === 0 ? {} : { firsts }),

@@ -23,7 +23,7 @@ import {
 } from "./shared/log.ts"
 
 /** The most events that one step queues for delivery. */
-const MAX_QUEUED_PER_STEP = 500
+const MAX_QUEUED_PER_STEP = 100
 
 export interface Tick extends Kept {
   /** how many events the gate can send now; absent when events are not sent */

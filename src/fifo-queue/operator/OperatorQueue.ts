@@ -2,9 +2,10 @@
 
 import { isoTime } from "../../protocol/session-answers.ts"
 import type { Rule } from "../../store/Store.ts"
-import type { AuditLine, Doubt, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "../answers.ts"
+import type { AuditLine, Doubt, ForgottenTickets, CampaignSnapshot as SnapshotAnswer, StepAnswer } from "../answers.ts"
 import type { Pages } from "../inputs.ts"
 import type { QueueAction } from "../rules/operator/act.ts"
+import type { Forgotten } from "../rules/operator/forget.ts"
 import type { QueueContext } from "../rules/shared/step.ts"
 import { rules } from "../rules.ts"
 import type { CampaignContext, Stepping } from "../step.ts"
@@ -33,6 +34,8 @@ export interface OperatorQueue {
     first: number,
     count: number,
   ) => Stepping<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> }>
+  /** Forgets a caller in a page of tickets, or counts; `0` is the first page, and as the answer's `cursor` says that it was the last. */
+  readonly forget?: (at: CampaignContext, who: Forgotten, cursor: string) => Stepping<ForgottenTickets>
 }
 
 export type RunStep = <Call extends object, R, A>(
@@ -67,6 +70,7 @@ export const makeOperatorQueue = (step: RunStep, aheadMillis: () => number): Ope
       { who: who.slice(0, WHO_MAX) || "-", action: readable(action, aheadMillis()) },
       (performed: Performed) => performed,
     ),
+  forget: (at, who, cursor) => step(rules.forget, at, { ...who, cursor }, (page: ForgottenTickets) => page),
   auditLog: (at, first, count) =>
     step(rules.auditLog, at, { first, count: rowsOf(count) }, ({ lines = [], total }) => {
       const ahead = aheadMillis()

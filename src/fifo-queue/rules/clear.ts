@@ -1,7 +1,7 @@
 /**
  * Clears a campaign that no gate serves any more. Waiting and called tickets are removed with a refund. Starts in
  * flight and running sessions continue until they end or reach their deadlines. Ended tickets are forgotten after their
- * retention, and once nothing is left, the ended sessions are too. Nobody is called.
+ * retention, and once nothing is left, the ended sessions are too. Events are dropped apart (`events/rules/fade.ts`). Nobody is called.
  *
  * A gate that serves a campaign sweeps it every second, and this rule never records a sweep: if any gate has swept
  * within `unservedMillis`, nothing happens. A gate that has just started to serve the campaign may not have swept yet,
@@ -81,7 +81,6 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
     db.del(keys.data)
     db.del(keys.changes)
     db.del(keys.holders)
-    db.del(keys.events)
   }
   return {
     _tag: "cleared",

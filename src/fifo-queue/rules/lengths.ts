@@ -27,6 +27,12 @@ export interface LengthsCall {
   readonly ends?: true
 }
 
+/**
+ * How long an end is left to other gates by one that cannot end calls, before it is postponed (ms). Such gates ask every few seconds, and one
+ * that can has asked in between.
+ */
+export const LEFT_TO_OTHERS_MILLIS = 15_000
+
 /** Warns the pages of calls that end soon. Returns what was bound to each session that is to be ended now, and when the next thing is due. */
 export const dueLengths = (s: Step, { claimMillis, ends }: LengthsCall): DueLengths => {
   const { db, keys, now } = s
@@ -35,8 +41,12 @@ export const dueLengths = (s: Step, { claimMillis, ends }: LengthsCall): DueLeng
   for (const id of due) {
     const ticket = load(s, id)
     const endsAt = ticket === undefined || ticket.state !== "live" ? undefined : ticket.endsAt
-    if (ticket === undefined || endsAt === undefined || (now >= endsAt && ends !== true)) {
+    if (ticket === undefined || endsAt === undefined) {
       db.zrem(keys.limits, id)
+    } else if (now >= endsAt && ends !== true) {
+      // another gate may know how: one with other settings, or of another version
+      const dueAt = Math.max(endsAt, db.zscore(keys.limits, id) ?? 0)
+      if (now >= dueAt + LEFT_TO_OTHERS_MILLIS) db.zadd(keys.limits, now + claimMillis, id)
     } else if (now < endsAt) {
       notify(s, ticket, {
         ticket: id,
@@ -48,7 +58,9 @@ export const dueLengths = (s: Step, { claimMillis, ends }: LengthsCall): DueLeng
       found.push(db.hget(keys.data, id) ?? "")
     }
   }
-  const first = db.zrangebyscore(keys.limits, LOWEST, HIGHEST, 1)[0]
+  // what is left to other gates is due already
+  const from = ends === true || due.length === MAX_PER_STEP ? LOWEST : now + 1
+  const first = db.zrangebyscore(keys.limits, from, HIGHEST, 1)[0]
   const nextAt = first === undefined ? undefined : db.zscore(keys.limits, first)
   return {
     ...(found.length === 0 ? {} : { sessions: found }),

@@ -18,11 +18,12 @@ import * as StoreOutage from "./StoreOutage.ts"
 import * as Sweep from "./sweep.ts"
 import * as Unregister from "./unregister.ts"
 
-const events = DeliverEvents.layer.pipe(Layer.provide([EventLog.layer, FetchHttpClient.layer]))
+const events = Layer.mergeAll(DeliverEvents.layer, DrainRemoved.layer).pipe(
+  Layer.provide([EventLog.layer, FetchHttpClient.layer]),
+)
 
 export const layer = Layer.mergeAll(
   Peers.renewals,
-  DrainRemoved.layer,
   Sweep.layer,
   Repair.layer,
   Heartbeat.layer,

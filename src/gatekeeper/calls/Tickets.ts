@@ -34,6 +34,8 @@ export class Tickets extends Context.Service<
   {
     /** The outcome of a ticket that is not over, again; undefined if it is over or unknown, as if the request named none. */
     readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
+    /** The same, and why there is none: it is over, or the queue does not know it. One that is over is known for ten minutes. */
+    readonly lookUp: (ticket: string) => Effect.Effect<Started | "over" | "unknown", Queued | StoreUnavailable>
     readonly start: (
       ticket: string,
     ) => Effect.Effect<
@@ -220,26 +222,29 @@ export const layer: Layer.Layer<
         }
       }
     })
+    const lookUp: Tickets["Service"]["lookUp"] = (ticket) =>
+      standing(ticket, false).pipe(
+        Effect.flatMap(({ found, slots }): Effect.Effect<Started | "over" | "unknown", Queued> => {
+          switch (found._tag) {
+            case "live":
+              return Effect.succeed(outcomes.startedOf(ticket, found, campaigns.ofTicket(ticket)))
+            case "waiting":
+              return Effect.fail(
+                overflow.added(campaigns.ofTicket(ticket), outcomes.queued(ticket, found, slots), found.accepted),
+              )
+            case "called":
+            case "starting":
+              return Effect.fail(outcomes.queued(ticket, NO_PLACE, slots, true))
+            default:
+              return Effect.succeed("over")
+          }
+        }),
+        Effect.catchTag("TicketUnknown", () => Effect.succeed("unknown" as const)),
+      )
     return {
+      lookUp,
       rejoin: (ticket) =>
-        standing(ticket, false).pipe(
-          Effect.flatMap(({ found, slots }): Effect.Effect<Started | undefined, Queued> => {
-            switch (found._tag) {
-              case "live":
-                return Effect.succeed(outcomes.startedOf(ticket, found, campaigns.ofTicket(ticket)))
-              case "waiting":
-                return Effect.fail(
-                  overflow.added(campaigns.ofTicket(ticket), outcomes.queued(ticket, found, slots), found.accepted),
-                )
-              case "called":
-              case "starting":
-                return Effect.fail(outcomes.queued(ticket, NO_PLACE, slots, true))
-              default:
-                return Effect.succeed(undefined)
-            }
-          }),
-          Effect.catchTag("TicketUnknown", () => Effect.succeed(undefined)),
-        ),
+        Effect.map(lookUp(ticket), (found) => (found === "over" || found === "unknown" ? undefined : found)),
       // a caller who disconnects must not interrupt a start halfway
       start: (ticket) => Effect.uninterruptible(startTicket(ticket)),
       leave: (ticket, taken) =>

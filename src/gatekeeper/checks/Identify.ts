@@ -4,7 +4,8 @@
  *
  * A refused token costs one verification: no lookup of an address, nothing of a limit, no place.
  */
-import { Clock, Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schedule, Schema, SchemaIssue } from "effect"
+import { RETENTION_MILLIS } from "../../fifo-queue/rules/shared/line.ts"
 import { IdentityTokens, type TokenUse, type VerifiedToken } from "../../identity-tokens/IdentityTokens.ts"
 import * as tokenMetrics from "../../identity-tokens/metrics.ts"
 import { limitKey } from "../../lib/ip/address.ts"
@@ -38,16 +39,20 @@ export interface Identified extends Validated {
   readonly existing?: Started
   /** the id of the new ticket, for which the token is used */
   readonly newTicket?: string
-  /** the token has led to nothing, and may be used again */
-  readonly unused?: Effect.Effect<void>
+}
+
+/** What a request has used, to be undone if it leads to no ticket. */
+export interface Used {
+  /** the token may be used again */
+  undo: Effect.Effect<void> | undefined
 }
 
 type Refusal = InvalidRequest | IdentityRequired | IdentityRefused | IdentityUnavailable | StoreUnavailable | Queued
 
 export class Identify extends Context.Service<
   Identify,
-  /** Undefined for a caller of whom nothing is known but the address, where that suffices. */
-  (validated: Validated, caller: Caller) => Effect.Effect<Identified, Refusal> | undefined
+  /** Undefined for a caller of whom nothing is known but the address, where that suffices. `used` is told what this has used. */
+  (validated: Validated, caller: Caller, used: Used) => Effect.Effect<Identified, Refusal> | undefined
 >()("voicegate/gatekeeper/Identify") {}
 
 /**
@@ -56,6 +61,16 @@ export class Identify extends Context.Service<
  */
 const WAIT_MILLIS = 3_000
 const LOOK_MILLIS = 100
+/**
+ * Until when a ticket that the queue does not know was never admitted (ms since the use of its token): one that was admitted is known until ten
+ * minutes after its end. A minute is for clocks that differ, and for a ticket that is on its way.
+ */
+const LOST_MILLIS = RETENTION_MILLIS - 60_000
+
+/** How often, and how many times, the store is asked again to forget the use of a token that has led to nothing (ms), and of how many at once. */
+const UNUSE_AGAIN_MILLIS = 1_000
+const UNUSE_TIMES = 600
+const MAX_UNUSING = 1_000
 
 /**
  * How many refused tokens of one address (IPv6: of one /64) an instance checks in a minute: a signature by P-521 costs 3 ms of CPU, and anyone
@@ -107,8 +122,8 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
   Identify,
   Effect.gen(function* () {
     const { Identity: settings } = yield* Settings
-    const { unuse, use, verify } = yield* IdentityTokens
-    const { rejoin } = yield* Tickets
+    const { retake, unuse, use, verify } = yield* IdentityTokens
+    const { lookUp, withdraw } = yield* Tickets
     const campaigns = yield* Campaigns
     const secret = yield* Secrets
     const context = yield* Effect.context<never>()
@@ -126,31 +141,70 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
       return note(error.reason, undefined) ?? Effect.void
     }
 
+    const scope = yield* Effect.scope
+    let unusing = 0
+    /** The token may be used again. If the store cannot be asked now, it is asked later: its ticket is withdrawn then too. */
+    const undoing = (token: VerifiedToken, use: TokenUse): Effect.Effect<void> =>
+      Effect.catch(unuse(token, use), () => {
+        if (unusing >= MAX_UNUSING) return Effect.void
+        unusing++
+        return unuse(token, use).pipe(
+          Effect.retry({ schedule: Schedule.spaced(UNUSE_AGAIN_MILLIS), times: UNUSE_TIMES }),
+          Effect.ignore,
+          Effect.ensuring(Effect.sync(() => unusing--)),
+          Effect.forkIn(scope),
+          Effect.asVoid,
+        )
+      })
+
     const identified = (validated: Validated, identity: Identity): Result.Result<Identified, InvalidRequest> =>
       Result.map(configOf(validated.config, identity), (config) => ({ ...validated, config, identity }))
 
     const isFor = ({ campaigns: named }: VerifiedToken, campaign: Campaign): boolean =>
       named === undefined || named.some((each) => each !== "" && campaigns.find(each) === campaign)
 
-    /** The token is used for a new ticket; one that was used already answers its ticket, while that lives. */
+    /**
+     * The token is used for a new ticket; one that was used already answers its ticket, while that lives. One whose ticket was never admitted is used
+     * again: its gate has died, or the store has failed or answered nobody. That ticket is withdrawn, so that it is not admitted later.
+     */
     const useFor = (
       known: Identified,
       token: VerifiedToken,
+      address: string,
+      used: Used,
     ): Effect.Effect<Identified, IdentityRefused | StoreUnavailable | Queued> =>
       Effect.gen(function* () {
         const newTicket = campaigns.newTicket(known.campaign, secret())
-        for (let waited = 0; ; waited += LOOK_MILLIS) {
-          const used: TokenUse = yield* use(token, newTicket)
-          if (used.own) return { ...known, newTicket, unused: unuse(token, used) }
+        // whoever interrupts the request does not lose the token
+        const noting = (using: ReturnType<typeof use>) =>
+          Effect.uninterruptible(
+            Effect.tap(using, (use) =>
+              Effect.sync(() => {
+                if (use.own) used.undo = undoing(token, use)
+              }),
+            ),
+          )
+        let last: TokenUse = yield* noting(use(token, newTicket))
+        for (let waited = 0; !last.own; waited += LOOK_MILLIS) {
           // a ticket of another campaign is no answer: the page would take it for its new place, and leave it as the old one
-          if (campaigns.ofTicket(used.ticket) !== known.campaign) return yield* Effect.fail(identityRefused("replayed"))
-          const existing = yield* rejoin(used.ticket)
-          if (existing !== undefined) return { ...known, existing }
-          // the other request may still be on its way to its ticket
-          if (waited >= WAIT_MILLIS || used.ageMillis >= WAIT_MILLIS)
+          if (campaigns.ofTicket(last.ticket) !== known.campaign) return yield* Effect.fail(identityRefused("replayed"))
+          const existing = yield* lookUp(last.ticket)
+          if (existing !== "over" && existing !== "unknown") return { ...known, existing }
+          if (existing === "over") return yield* Effect.fail(identityRefused("replayed"))
+          if (last.ageMillis >= WAIT_MILLIS) {
+            if (last.ageMillis >= LOST_MILLIS) return yield* Effect.fail(identityRefused("replayed"))
+            const lost = last
+            last = yield* noting(retake(token, newTicket, lost))
+            if (last.own) yield* withdraw(lost.ticket, address)
+          } else if (waited >= WAIT_MILLIS) {
             return yield* Effect.fail(identityRefused("replayed"))
-          yield* Effect.sleep(LOOK_MILLIS)
+          } else {
+            // the other request may still be on its way to its ticket
+            yield* Effect.sleep(LOOK_MILLIS)
+            last = yield* noting(use(token, newTicket))
+          }
         }
+        return { ...known, newTicket }
       })
 
     const byToken = (
@@ -158,6 +212,7 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
       token: string,
       address: string,
       validated: Validated,
+      used: Used,
     ): Effect.Effect<Identified, Refusal> =>
       Effect.gen(function* () {
         const now = clock.currentTimeMillisUnsafe()
@@ -169,19 +224,19 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
         const verified = yield* verify(token)
         if (!isFor(verified, validated.campaign)) return yield* Effect.fail(identityRefused("campaign"))
         const known = yield* Effect.fromResult(identified(validated, verified.identity))
-        return settings.SingleUse ? yield* useFor(known, verified) : known
+        return settings.SingleUse ? yield* useFor(known, verified, address, used) : known
       }).pipe(
         Effect.tapError((error) => noted(address, error)),
         inSpan("Gatekeeper.identify"),
       )
 
-    return (validated, { address, identity, token }) => {
+    return (validated, { address, identity, token }, used) => {
       if (identity !== undefined) {
         return Effect.fromResult(Result.flatMap(givenIdentity(identity), (given) => identified(validated, given)))
       }
       const { campaign, token: ofBody = token } = validated
       if (verify !== undefined && ofBody !== undefined && ofBody !== "")
-        return byToken(verify, ofBody, address, validated)
+        return byToken(verify, ofBody, address, validated, used)
       return (campaign.IdentityRequired ?? settings.Required) ? Effect.fail(identityRequired()) : undefined
     }
   }),

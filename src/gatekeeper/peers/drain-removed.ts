@@ -1,9 +1,10 @@
 /**
  * Drains removed campaigns. When no gate has served one for `UNSERVED_MILLIS`, its waiting and called tickets end as `removed` and get their
  * quota back. Live sessions run until they end or reach the maximum call length. When nothing is left, the campaign is deleted from the
- * store's list.
+ * store's list. Its events are kept for as long as others are, and dropped then.
  */
 import { Effect, Layer } from "effect"
+import { EventLog } from "../../events/EventLog.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { runEvery } from "../background/run-every.ts"
 import * as metrics from "../metrics.ts"
@@ -16,6 +17,7 @@ export const UNSERVED_MILLIS = 60_000
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
+    const events = yield* EventLog
     const queue = yield* FifoQueue
     const { forget, latest } = yield* Membership
     const removed = yield* RemovedCampaigns
@@ -39,12 +41,13 @@ export const layer = Layer.effectDiscard(
       const { key, name, seenAt } = campaign
       const cleared = yield* clear(campaign)
       if (cleared === undefined) return
-      if (cleared.left) {
+      const kept = yield* events.fade(key, UNSERVED_MILLIS)
+      if (cleared.left || kept > 0) {
         if (logged.has(key)) return
         logged.add(key)
         yield* Effect.logWarning(
           `Campaign ${name} (${key}) is no longer in any gate's settings. Waiting tickets ended by this instance: ${endedTickets.get(key)}. ` +
-            `Calls still running: ${cleared.live}.`,
+            `Calls still running: ${cleared.live}.${kept === 0 ? "" : ` Its ${kept} events are kept for three days.`}`,
         )
       } else if (yield* forget(key, seenAt)) {
         yield* Effect.logInfo(

@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { ConsoleApi, consoleProblems, OperatorName, wrongHash } from "../../operator/Api.ts"
 import { HASH, positionOf } from "../../operator/find.ts"
+import { wrongForget } from "../../operator/forgotten.ts"
 import { Operator } from "../../operator/Operator.ts"
 import { Reload } from "../../operator/Reload.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
@@ -68,6 +69,13 @@ export const handlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const outcome = yield* orRefused(operator.redeliver(campaign, yield* OperatorName, redelivery))
           return yield* outcome === undefined ? unknownCampaign : answered("console_redeliver", outcome)
+        }),
+      )
+      .handle("forget", ({ payload }) =>
+        Effect.gen(function* () {
+          const wrong = wrongForget(payload)
+          if (wrong !== undefined) return yield* refuse(consoleProblems.invalid.make(wrong))
+          return yield* answered("console_forget", yield* orRefused(operator.forget(yield* OperatorName, payload)))
         }),
       )
       .handle("reload", () =>

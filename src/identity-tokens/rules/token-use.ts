@@ -20,6 +20,23 @@ export const useToken = (db: Db, keys: ReadonlyArray<string>, _now: number, { li
   return use
 }
 
+export interface Retake extends UseOfToken {
+  /** the use that has come to nothing */
+  readonly lost: string
+}
+
+/** Replaces a use that has come to nothing, unless somebody else has: then it returns what is stored. */
+export const retakeToken = (
+  db: Db,
+  keys: ReadonlyArray<string>,
+  now: number,
+  { lifetime, lost, use }: Retake,
+): string => {
+  const key = keys[0] ?? ""
+  if (db.get(key) === lost) db.del(key)
+  return useToken(db, keys, now, { lifetime, use })
+}
+
 /** Forgets this use, and no other. Returns whether it was stored. */
 export const unuseToken = (
   db: Db,

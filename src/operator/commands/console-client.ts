@@ -10,6 +10,7 @@ import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } 
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery } from "../deliveries.ts"
+import { type ForgetRequest, Forgotten } from "../forgotten.ts"
 import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
 
 /** The gate cannot be reached, or refused; the message says which, for the operator. */
@@ -118,6 +119,11 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
           HttpClientRequest.bodyJsonUnsafe({ campaign, redelivery }),
         ),
         Redelivered,
+      ),
+    forget: (request: ForgetRequest) =>
+      send(
+        HttpClientRequest.post(`${url}console/api/forget`).pipe(HttpClientRequest.bodyJsonUnsafe(request)),
+        Forgotten,
       ),
     reload: send(
       HttpClientRequest.post(`${url}console/api/reload`).pipe(HttpClientRequest.bodyJsonUnsafe({})),

@@ -1,4 +1,4 @@
-/** The commands `campaign`, `ticket`, `events` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
+/** The commands `campaign`, `ticket`, `events`, `forget` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
 import { Console, DateTime, Effect, type FileSystem, Option, Schema, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
@@ -164,6 +164,44 @@ export const events = <R>(source: Source<R>) => {
     ]),
   )
 }
+
+/** Loaded when the command runs. */
+const forgetImplementation = Effect.promise(() => import("./forget.ts"))
+
+export const forget = <R>(source: Source<R>) =>
+  Command.make(
+    "forget",
+    {
+      subject: Flag.String("subject").pipe(
+        Flag.withDescription("the subject of a signed token, such as customer-4711"),
+        Flag.optional,
+      ),
+      address: Flag.String("address").pipe(
+        Flag.withDescription("an IPv4 or IPv6 address; of IPv6, everything of its /64 is forgotten"),
+        Flag.optional,
+      ),
+      yes: Flag.Boolean("yes").pipe(
+        Flag.withDescription("forget: without it, the command only counts what is known"),
+        Flag.withDefault(false),
+      ),
+      ...flags,
+    },
+    (given) =>
+      running(source, given, (_, client) =>
+        Effect.flatMap(forgetImplementation, ({ forgetCaller }) =>
+          forgetCaller(client, {
+            ...(Option.isNone(given.subject) ? {} : { subject: given.subject.value }),
+            ...(Option.isNone(given.address) ? {} : { address: given.address.value }),
+            dryRun: !given.yes,
+          }),
+        ),
+      ),
+  ).pipe(
+    Command.withShortDescription("Forget a caller, by subject or address"),
+    Command.withDescription(
+      `Count what a running gate's store has of a caller, and with --yes remove it. What waits or is in a call is kept. ${TOKEN}`,
+    ),
+  )
 
 /** Part of a ticket's hash, or a `uniqueRequestId`. */
 const TICKET = /^([0-9a-f]{4,10}|[\w-]{22,64})$/i

@@ -33,6 +33,8 @@ export const withoutBeginning = (text: string, length: number): string => text.s
 
 export const beginsWith = (text: string, start: string): boolean => text.startsWith(start)
 
+export const contains = (text: string, part: string): boolean => text.includes(part)
+
 export const encode = (value: object): string => JSON.stringify(value)
 
 const isNonFinite = (value: unknown): boolean => typeof value === "number" && !Number.isFinite(value)

@@ -156,6 +156,28 @@ export const lengths = (test: QueueTest): void => {
     }),
   )
 
+  test("a gate that cannot end calls leaves an end to one that can, and then asks for it seldom", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* limited(q, "t1", 60 * SECOND)
+      yield* TestClock.adjust(60 * SECOND)
+      q.on(q.there)
+      for (let seconds = 0; seconds < 14; seconds++) {
+        assert.deepStrictEqual(yield* q.lengths(CLAIM, false), { sessions: [], nextAt: undefined })
+        yield* TestClock.adjust(SECOND)
+      }
+      q.on(q.here)
+      assert.deepInclude(yield* q.lengths(CLAIM), { sessions: ["session of t1"] })
+      // the other one died before it was ended
+      yield* TestClock.adjust(CLAIM + 15 * SECOND)
+      q.on(q.there)
+      const postponed = (yield* q.now) + CLAIM
+      assert.deepStrictEqual(yield* q.lengths(CLAIM, false), { sessions: [], nextAt: postponed })
+      yield* TestClock.adjust(CLAIM)
+      q.on(q.here)
+      assert.deepInclude(yield* q.lengths(CLAIM), { sessions: ["session of t1"] })
+    }),
+  )
+
   test("a limit at the longest call ends it then, not in its last minute, and is asked for again", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const endsAt = yield* limited(q, "t1", LONGEST_CALL)

@@ -33,6 +33,23 @@ describe("the document of the console's API", () => {
           }),
           (answer) => judge("POST", "events/redeliver", answer),
         )
+      const forget = (body: unknown, token = TOKEN) =>
+        Effect.map(
+          ask(`${gate.url}/console/api/forget`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+            body: typeof body === "string" ? body : JSON.stringify(body),
+          }),
+          (answer) => judge("POST", "forget", answer),
+        )
+      assert.strictEqual(yield* forget({ subject: "customer-4711" }), 200)
+      assert.strictEqual(yield* forget({ address: "127.0.0.1", dryRun: true }), 200)
+      assert.deepInclude((yield* operator.auditLog).lines[0], { action: "forget", result: "done" })
+      assert.strictEqual(yield* forget({ subject: "a", from: "elsewhere" }), 400)
+      assert.strictEqual(yield* forget({ subject: "a", everything: true }), 400)
+      assert.strictEqual(yield* forget({}), 400)
+      assert.strictEqual(yield* forget("{"), 400)
+      assert.strictEqual(yield* forget({ subject: "a" }, "wrong-token-0123456789"), 401)
       const one = { redelivery: { type: "one", seq: 1 } }
       assert.strictEqual(yield* again(one), 200)
       const [line] = (yield* operator.auditLog).lines
@@ -42,12 +59,14 @@ describe("the document of the console's API", () => {
       assert.strictEqual(yield* again({ redelivery: { type: "some" } }), 400)
       assert.strictEqual(yield* again("{"), 400)
       assert.strictEqual(yield* again(one, "wrong-token-0123456789"), 401)
-      const plain = yield* ask(`${gate.url}/console/api/events/redeliver`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${TOKEN}`, "content-type": "text/plain" },
-        body: "{}",
-      })
-      assert.strictEqual(judge("POST", "events/redeliver", plain), 415)
+      for (const path of ["events/redeliver", "forget"]) {
+        const plain = yield* ask(`${gate.url}/console/api/${path}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${TOKEN}`, "content-type": "text/plain" },
+          body: "{}",
+        })
+        assert.strictEqual(judge("POST", path, plain), 415)
+      }
       assert.strictEqual(yield* get("events?filter=some"), 400)
       assert.strictEqual(yield* get("events?campaign=nobody"), 404)
       for (const path of ["campaigns", "view", "audit-log", "events", `find?hash=${hash}`]) {
@@ -82,6 +101,7 @@ describe("the document of the console's API", () => {
       for (const path of ["campaigns", "view"]) assert.strictEqual(yield* get(path), 200)
       for (const path of ["audit-log", "events", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
       assert.strictEqual(yield* again(one), 503)
+      assert.strictEqual(yield* forget({ subject: "a" }), 503)
       assert.strictEqual(yield* post({ action: { type: "pause" } }), 503)
       // the others come from code that all endpoints of the gate share; they are not provoked here
       const COMMON =

@@ -49,6 +49,12 @@ interface RedeliveredEvents {
   readonly target: string
 }
 
+/** A caller is forgotten. Changes nothing in the queue; `target` names no caller. */
+interface ForgottenCaller {
+  readonly type: "forget"
+  readonly target: string
+}
+
 /** An action with what the gate adds to it. */
 export type QueueAction =
   | Exclude<Action, { readonly type: "end_calls" }>
@@ -57,6 +63,7 @@ export type QueueAction =
   | EndCalls
   | SettingsChange
   | RedeliveredEvents
+  | ForgottenCaller
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
 interface LoggedOutcome extends Performed {
@@ -172,7 +179,8 @@ const perform = (s: Step, who: string, action: QueueAction): LoggedOutcome => {
   if (action.type === "end") return endLease(s, who, action)
   if (action.type === "end_calls") return endCalls(s, who, action)
   if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
-  if (action.type === "redeliver") return { result: "done", ticket: "-", loggedTarget: action.target }
+  if (action.type === "redeliver" || action.type === "forget")
+    return { result: "done", ticket: "-", loggedTarget: action.target }
   if (action.type === "pause") return pause(s, action)
   return action.type === "resume" ? resume(s) : setDraining(s, action.type)
 }

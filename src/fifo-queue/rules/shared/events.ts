@@ -39,6 +39,8 @@ export interface NewEvent {
   readonly about?: string | undefined
   /** the rate limiter's key of the caller, by which the event is found when the caller is forgotten; never sent */
   readonly caller?: string | undefined
+  /** of an acceptance: the id of the ticket, which tells whether it lives; never sent */
+  readonly id?: string | undefined
 }
 
 /** An event as it is stored, JSON. */
@@ -65,7 +67,7 @@ export const appendEvent = (s: Step, event: NewEvent): number | undefined => {
 }
 
 /** What an event of a ticket has besides its type. */
-type More = Omit<NewEvent, "type" | "ticket" | "first" | "about" | "caller">
+type More = Omit<NewEvent, "type" | "ticket" | "first" | "about" | "caller" | "id">
 
 /**
  * Appends an event of a ticket. A start in doubt is not a ticket.
@@ -81,6 +83,7 @@ export const acceptedEntry = (s: Step, id: string, seq: number, about: string, c
   const accepted: StoredEvent = {
     type: "call.accepted",
     ticket: ticketHashOf(id),
+    id,
     about: about === "" ? undefined : about,
     caller: caller === "" ? undefined : caller,
     seq,

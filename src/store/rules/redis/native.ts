@@ -25,6 +25,11 @@ export const withoutBeginning = (text: string, length: number): string => string
 
 export const beginsWith = (text: string, start: string): boolean => string.sub(text, 1, start.length) === start
 
+export const contains = (text: string, part: string): boolean => {
+  const [found] = string.find(text, part, 1, true)
+  return found !== undefined
+}
+
 export const encode = (value: object): string => cjson.encode(value)
 
 /** `cjson` parses `NaN` and `Infinity`, which are not JSON, and cannot encode them again. */
