@@ -67,3 +67,11 @@ export type Balance = typeof Balance.Type
 /** `made` is false for an adjustment that was made before. */
 export const Adjusted = Struct({ made: Flag, ...standing })
 export type Adjusted = typeof Adjusted.Type
+
+/** What one page of a caller's book has: calls that are settled, windows, and calls for which time is held (`open`). `next`: how many the next step skips. */
+export const ForgottenBook = Struct({ calls: Finite, windows: Finite, open: Finite, more: Flag, next: Finite })
+export type ForgottenBook = typeof ForgottenBook.Type
+
+/** The calls of a caller in one page of a campaign's book, settled and not. `cursor`: the next page; `0` for none. */
+export const ForgottenCalls = Struct({ calls: Finite, open: Finite, cursor: Text })
+export type ForgottenCalls = typeof ForgottenCalls.Type

@@ -1,9 +1,10 @@
 /** The rules of the budgets, as the store runs them. */
 import { Schema } from "effect"
 import { ruleOf } from "../store/rule.ts"
-import { Adjusted, Balance, Corrected, DueHolds, Held, Settled } from "./answers.ts"
+import { Adjusted, Balance, Corrected, DueHolds, ForgottenBook, ForgottenCalls, Held, Settled } from "./answers.ts"
 import { runAdjust, runBalance } from "./rules/balance.ts"
 import { runDue, runPostpone } from "./rules/due.ts"
+import { runForgetBook, runForgetCalls } from "./rules/forget.ts"
 import { runHold } from "./rules/hold.ts"
 import { runCorrect, runSettle } from "./rules/settle.ts"
 
@@ -15,4 +16,6 @@ export const rules = {
   postpone: ruleOf("budgets.postpone", runPostpone, Schema.Boolean),
   balance: ruleOf("budgets.balance", runBalance, Balance),
   adjust: ruleOf("budgets.adjust", runAdjust, Adjusted),
+  forgetBook: ruleOf("budgets.forgetBook", runForgetBook, ForgottenBook),
+  forgetCalls: ruleOf("budgets.forgetCalls", runForgetCalls, ForgottenCalls),
 }

@@ -199,7 +199,7 @@ const voicegate = root.pipe(
         }),
     ).pipe(
       Command.withDescription(
-        "Check settings, store, platform, campaign, region, slots, IP provider and keys of identity; exit code 1 when a check fails",
+        "Check settings, store, platform, campaign, region, slots, IP provider, keys of identity and receivers of events; exit code 1 when a check fails",
       ),
     ),
     settings.pipe(Command.provideEffectDiscard(withoutSettings)),

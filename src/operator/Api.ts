@@ -9,7 +9,7 @@ import { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
-import { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./deliveries.ts"
+import { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
 import { ForgetRequest, Forgotten } from "./forgotten.ts"
 import { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
 
@@ -52,15 +52,16 @@ const refused = <P extends ReadonlyArray<Problem>>(...own: P) =>
   refusals(...own, problems.noClientAddress, unauthorized, problems.originNotAllowed, problems.internalError)
 
 /** What an operator orders, in a body. */
-const orders = [
+const bodies = [
   invalid,
   problems.malformedJson,
   problems.bodyTooLarge,
   problems.unsupportedMediaType,
   problems.bodyAlreadyRead,
-  problems.storeUnavailable,
 ] as const
+const orders = [...bodies, problems.storeUnavailable] as const
 const refusedOrders = refused(unknownCampaign, ...orders)
+const refusedTests = refused(unknownCampaign, ...bodies)
 
 const otherwise = (detail: string) => ({ body: undefined, otherwise: invalid.make(detail) })
 const WRONG_QUERY = otherwise("query: Expected whole numbers, and settings or actions.")
@@ -173,6 +174,17 @@ const group = HttpApiGroup.make("Console")
       .annotate(
         OpenApi.Description,
         "Sends one event again, or all that were given up of events between two times (ms since 1970). Written to the audit log.",
+      ),
+    HttpApiEndpoint.post("testEvent", "/console/api/events/test", {
+      payload: Schema.Struct({ campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))) }),
+      success: succeeds(200, TestedEvent),
+      error: refusedTests,
+    })
+      .middleware(Input)
+      .annotate(Takes, { body: "application/json", otherwise: invalid.make("campaign: Expected a name.") })
+      .annotate(
+        OpenApi.Description,
+        "Sends an event of the type `test` to the receiver of a campaign's events, once, and tells its answer.",
       ),
     HttpApiEndpoint.post("forget", "/console/api/forget", {
       payload: ForgetRequest,

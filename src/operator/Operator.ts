@@ -4,7 +4,7 @@ import { Context, type Effect } from "effect"
 import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
-import type { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./deliveries.ts"
+import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
 import type { SearchPosition } from "./find.ts"
 import type { ForgetRequest, Forgotten } from "./forgotten.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
@@ -43,6 +43,8 @@ export class Operator extends Context.Service<
       who: string,
       of: Redelivery,
     ) => Effect.Effect<Redelivered | undefined, StoreUnavailable>
+    /** Sends a test event to the receiver of the campaign's events; "none" without `Events.Url`. */
+    readonly testEvent: (campaign: string | undefined, who: string) => Effect.Effect<TestedEvent | "none" | undefined>
     /**
      * Forgets a caller in all campaigns, for the operator `who`, or counts what is known of them. An answer with `next` is incomplete. The
      * request must be one of which `wrongForget` says nothing.

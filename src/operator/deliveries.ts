@@ -53,6 +53,22 @@ export type Redelivery = typeof Redelivery.Type
 export const Redelivered = Struct({ queued: Finite, result: Literals(["queued", "pending", "gone"]) })
 export type Redelivered = typeof Redelivered.Type
 
+/** What the receiver has answered to an event that says nothing. */
+export const TestedEvent = Struct({
+  event: HostEvent,
+  /** the receiver, without path and query, which may be secret */
+  to: Text,
+  /** how many secrets it was signed by */
+  signatures: Finite,
+  /** the status of the answer; absent without one */
+  status: optionalKey(Finite),
+  /** why the event was not taken; absent when it was */
+  error: optionalKey(Text),
+  /** how long the answer took (ms) */
+  took: Finite,
+})
+export type TestedEvent = typeof TestedEvent.Type
+
 /** What the audit log says of a redelivery. */
 export const targetOf = (of: Redelivery): string =>
   of.type === "one" ? `event ${of.seq}` : `failed events from ${isoTime(of.from)} to ${isoTime(of.to)}`

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { Effect } from "effect"
+import { forgetBilledCalls, forgetBudgets } from "../budgets/forget.ts"
 import { SUBJECT_PREFIX } from "../caller-names/rules/subject-name.ts"
 import type { EventLog } from "../events/EventLog.ts"
 import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
@@ -142,13 +143,19 @@ export const makeForget = ({ eventLog, internals, queue, settings, store }: Forg
 
     const stepTickets = Effect.fnUntraced(function* (place: InStore, from: Position) {
       const { forget } = queue
-      if (forget === undefined) return { ...from, stage: "events" as const, at: "0" }
+      if (forget === undefined) return { ...from, stage: "calls" as const, at: "0" }
       const page = yield* stepIn(place.at, forget(place.at, of, from.at))
       add(found, "tickets", place.name, page.over)
       add(found, "damaged_records", place.name, page.quarantined)
       add(kept, "waiting", place.name, page.waiting)
       add(kept, "calls", place.name, page.holding)
       add(kept, "settlements", place.name, page.owed)
+      return page.cursor === "0" ? { ...from, stage: "calls" as const, at: "0" } : { ...from, at: page.cursor }
+    })
+
+    const stepCalls = Effect.fnUntraced(function* (place: InStore, from: Position) {
+      const page = yield* forgetBilledCalls(store, place.key, caller.names, from.at, !dryRun)
+      add(found, "billed_calls", place.name, page.calls)
       return page.cursor === "0" ? { ...from, stage: "events" as const, at: "0" } : { ...from, at: page.cursor }
     })
 
@@ -174,6 +181,9 @@ export const makeForget = ({ eventLog, internals, queue, settings, store }: Forg
         const units = limiter.forget === undefined ? { units: 0, open: 0 } : yield* limiter.forget(name, !dryRun)
         add(found, "limits", undefined, units.units)
         add(kept, "open_units", undefined, units.open)
+        const budgets = yield* forgetBudgets(store, name, !dryRun)
+        add(found, "budgets", undefined, budgets.found)
+        add(kept, "held_time", undefined, budgets.open)
       }
       add(found, "address_facts", undefined, yield* forgetFacts(store, facts, !dryRun))
     })
@@ -188,6 +198,7 @@ export const makeForget = ({ eventLog, internals, queue, settings, store }: Forg
         yield* stepRest
         position = undefined
       } else if (now.stage === "tickets") position = yield* stepTickets(place, now)
+      else if (now.stage === "calls") position = yield* stepCalls(place, now)
       else if (now.stage === "events") position = yield* stepEvents(place, now)
       else position = yield* stepAudit(place, now)
     }

@@ -12,17 +12,27 @@ export const Place = Literals([
   "undelivered_events",
   "damaged_records",
   "limits",
+  "budgets",
+  "billed_calls",
   "address_facts",
 ]).annotate({
   description:
-    "`tickets`: callers of tickets that are over. `events`: events that were delivered, and `undelivered_events` those that were not. `damaged_records`: records that a rule could not read. `limits`: used units of the limits. `address_facts`: what an IP provider has said of the address.",
+    "`tickets`: callers of tickets that are over. `events`: events that were delivered, and `undelivered_events` those that were not. `damaged_records`: records that a rule could not read. `limits`: used units of the limits. `budgets`: calls and windows of the caller's own budgets, and `billed_calls` the caller's calls in those of campaigns. `address_facts`: what an IP provider has said of the address.",
 })
 export type Place = typeof Place.Type
 
 /** What is kept, since the caller waits or is in a call, or since it must not be changed. */
-export const Kept = Literals(["waiting", "calls", "events", "open_units", "settlements", "audit_log"]).annotate({
+export const Kept = Literals([
+  "waiting",
+  "calls",
+  "events",
+  "open_units",
+  "held_time",
+  "settlements",
+  "audit_log",
+]).annotate({
   description:
-    "`waiting`, `calls`: tickets that wait, and that hold a slot, with their `events` and `open_units` of the limits; `settlements`: what is carried out within seconds; `audit_log`: lines of an operator at this address.",
+    "`waiting`, `calls`: tickets that wait, and that hold a slot, with their `events`, `open_units` of the limits and `held_time` of budgets; `settlements`: what is carried out within seconds; `audit_log`: lines of an operator at this address.",
 })
 export type Kept = typeof Kept.Type
 
@@ -53,7 +63,7 @@ export const Forgotten = Struct({
 })
 export type Forgotten = typeof Forgotten.Type
 
-const STAGES = ["tickets", "events", "audit", "rest"] as const
+const STAGES = ["tickets", "calls", "events", "audit", "rest"] as const
 type Stage = (typeof STAGES)[number]
 
 /** Where a request goes on. */
@@ -66,7 +76,7 @@ export interface Position {
   readonly campaign: string
 }
 
-const POSITION = /^([0-9a-f]{8}) (tickets|events|audit|rest) (\d{1,20}) (.{0,512})$/su
+const POSITION = /^([0-9a-f]{8}) (tickets|calls|events|audit|rest) (\d{1,20}) (.{0,512})$/su
 
 const isStage = (text: string | undefined): text is Stage => STAGES.some((stage) => stage === text)
 

@@ -5,7 +5,8 @@
  * While the store is unavailable, a view contains what is known without it.
  */
 
-import { Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
 import * as EventLog from "../events/EventLog.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Pages } from "../fifo-queue/inputs.ts"
@@ -29,6 +30,7 @@ import { healthOfGates, makeHealth } from "./health.ts"
 import { makeInstances } from "./instances.ts"
 import { Operator } from "./Operator.ts"
 import type { Health, SettingsChanges, View } from "./shapes.ts"
+import { testEvent } from "./test-event.ts"
 import { VIEW_VERSION } from "./view-version.ts"
 
 /** How many times an action that has not finished (`more`) is performed, at most. Each time it handles further tickets. */
@@ -88,6 +90,7 @@ export const layer: Layer.Layer<
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const eventLog = yield* EventLog.EventLog
+    const client = yield* HttpClient.HttpClient
     const settings = yield* Settings
     const { Security } = settings
     const instances = makeInstances(store)
@@ -203,6 +206,17 @@ export const layer: Layer.Layer<
             ),
           ),
         ),
+      testEvent: (name, who) =>
+        withCampaign(name, (campaign) =>
+          Effect.gen(function* () {
+            const tested = yield* testEvent(client, campaign, yield* Clock.currentTimeMillis)
+            const answer = tested?.error ?? `HTTP ${tested?.status}`
+            yield* Effect.logInfo(
+              `Operator ${who}: a test event for campaign ${campaign.name}: ${tested === undefined ? "no Events.Url" : answer}`,
+            )
+            return tested ?? "none"
+          }),
+        ),
       forget: (who, request) => inSpan("Operator.forget")(forget(who, request)),
       campaigns: Effect.gen(function* () {
         const refusals = yield* Effect.option(instances.refusals)
@@ -247,4 +261,4 @@ export const layer: Layer.Layer<
         ),
     }
   }),
-).pipe(Layer.provide(EventLog.layer))
+).pipe(Layer.provide([EventLog.layer, FetchHttpClient.layer]))

@@ -62,6 +62,7 @@ export const delegateOperator = (current: () => Generation): Operator["Service"]
     deliveries: (campaign, filter, before, count) =>
       using(({ operator }) => operator.deliveries(campaign, filter, before, count)),
     redeliver: (campaign, who, of) => using(({ operator }) => operator.redeliver(campaign, who, of)),
+    testEvent: (campaign, who) => using(({ operator }) => operator.testEvent(campaign, who)),
     forget: (who, request) => using(({ operator }) => operator.forget(who, request)),
     campaigns: using(({ operator }) => operator.campaigns),
     find: (hash, from) => using(({ operator }) => operator.find(hash, from)),

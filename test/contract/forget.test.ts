@@ -186,6 +186,33 @@ for (const [name, make] of STORES) {
       }).pipe(Effect.scoped),
     )
 
+    it.live("forget what a caller has used of budgets, and keep the time that a running call holds", () =>
+      Effect.gen(function* () {
+        const stores = yield* make
+        const [one, other] = yield* gates(stores, {
+          VoiceAiPlatform: {
+            MaxConcurrency: 2,
+            Budgets: [
+              { Name: "own", Of: "caller", Unit: "minutes", Per: "day", Cap: 60 },
+              { Name: "all", Of: "campaign", Unit: "minutes", Per: "day", Cap: 100 },
+            ],
+          },
+        })
+        yield* one.call("hedy", "198.51.100.1")
+        yield* one.call("bob", "198.51.100.2")
+        const running = yield* other.forget({ subject: "hedy" })
+        assert.deepStrictEqual([running.found, running.kept], [{ limits: 1 }, { calls: 1, held_time: 1 }])
+        yield* other.hangUp(1)
+        yield* one.hangUp(1)
+        const dry = yield* other.forget({ subject: "hedy", dryRun: true })
+        assert.deepStrictEqual(dry.found, { tickets: 1, budgets: 2, billed_calls: 1 })
+        assert.deepStrictEqual((yield* one.forget({ subject: "hedy" })).found, dry.found)
+        assert.deepStrictEqual((yield* other.forget({ subject: "hedy" })).found, {})
+        assert.deepStrictEqual((yield* one.forget({ subject: "bob" })).kept, { calls: 1, held_time: 1 })
+        if (stores.dump !== undefined) assert.notInclude(yield* stores.dump, "hedy")
+      }).pipe(Effect.scoped),
+    )
+
     it.live("forget who was hashed in a week whose key is gone, as far as events say the subject", () =>
       Effect.gen(function* () {
         const stores = yield* make

@@ -1,9 +1,10 @@
-/** Events of two gates on one Redis, of which one is killed while it sends them: none is lost, and those of a ticket stay in order. */
+/** Events of two gates on one Redis, and on one Cluster, of which one is killed while it sends them: none is lost, and those of a ticket stay in order. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { isSignedBy, type Receiver, startReceiver } from "../events/receiver.ts"
 import { type Gate, makeBench, SIGNING_SECRET, settingsFor } from "../harness/gate.ts"
 import { eventually } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
+import { startCluster } from "../harness/redis-topologies.ts"
 import { type FakePlatform, startPlatform } from "../harness/servers.ts"
 
 const TOKEN = "events-token-0123456789"
@@ -22,7 +23,14 @@ interface Page {
   readonly more: boolean
 }
 
-describe("events of two instances", () => {
+const STORES: ReadonlyArray<
+  readonly [name: string, start: () => Promise<{ readonly url: string; readonly dispose: () => Promise<void> }>]
+> = [
+  ["Redis", startRedis],
+  ["a Redis Cluster", startCluster],
+]
+
+describe.each(STORES)("events of two instances on %s", (_name, startStore) => {
   const bench = makeBench()
   afterAll(bench.dispose)
   let platform: FakePlatform
@@ -33,9 +41,9 @@ describe("events of two instances", () => {
   beforeAll(async () => {
     platform = bench.own(await startPlatform())
     receiver = bench.own(await startReceiver())
-    const redis = bench.own(await startRedis())
+    const store = bench.own(await startStore())
     const settings = settingsFor(platform, {
-      StoreConnectionString: redis.url,
+      StoreConnectionString: store.url,
       Security__TrustedProxies__0: "loopback",
       VoiceAiPlatform__MaxConcurrency: "100",
       VoiceAiPlatform__Events__Url: receiver.url,

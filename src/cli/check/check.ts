@@ -15,13 +15,14 @@ import type { SettingProblem } from "../../settings/problems.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import * as StoreLayer from "../../store/layer.ts"
 import * as memory from "../../store/memory/layer.ts"
+import { checkEvents } from "./events.ts"
 import { hoursText, isEverOpen } from "./hours.ts"
 import { checkLive } from "./live.ts"
 import { checkStore } from "./store.ts"
 
 /** One check, as `--json` shows it. */
 interface Finding {
-  /** settings, store, hours, platform, web campaign, region, credential, slots, live, addresses, identity, callers, webhook */
+  /** settings, store, hours, platform, web campaign, region, credential, slots, live, addresses, identity, events, callers, webhook */
   readonly name: string
   /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
@@ -255,6 +256,7 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
         Effect.map((finding) => [finding]),
       ),
       Effect.provide(checkIdentity(tree), FetchHttpClient.layer),
+      Effect.provide(checkEvents(tree), FetchHttpClient.layer),
     ]
     const found = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
     const campaigns = tree.Campaigns.length === 1 ? "1 campaign" : `${tree.Campaigns.length} campaigns`

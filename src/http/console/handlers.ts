@@ -14,6 +14,7 @@ import { answered, refuse } from "../answers/respond.ts"
 const ROWS = 25
 
 const unknownCampaign = refuse(consoleProblems.unknownCampaign.make("campaign: Expected a configured campaign."))
+const noReceiver = refuse(consoleProblems.invalid.make("campaign: Expected one that has Events.Url."))
 const wrongPosition = refuse(consoleProblems.invalid.make("from: Expected the `next` of the answer before."))
 const notReloadable = refuse(
   consoleProblems.notReloadable.make("The host application of this gate determines its settings."),
@@ -69,6 +70,13 @@ export const handlers = HttpApiBuilder.group(
         Effect.gen(function* () {
           const outcome = yield* orRefused(operator.redeliver(campaign, yield* OperatorName, redelivery))
           return yield* outcome === undefined ? unknownCampaign : answered("console_redeliver", outcome)
+        }),
+      )
+      .handle("testEvent", ({ payload: { campaign } }) =>
+        Effect.gen(function* () {
+          const tested = yield* operator.testEvent(campaign, yield* OperatorName)
+          if (tested === undefined) return yield* unknownCampaign
+          return yield* tested === "none" ? noReceiver : answered("console_test_event", tested)
         }),
       )
       .handle("forget", ({ payload }) =>

@@ -9,7 +9,7 @@ import { type Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts
 import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../../lib/http-client.ts"
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
-import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery } from "../deliveries.ts"
+import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery, TestedEvent } from "../deliveries.ts"
 import { type ForgetRequest, Forgotten } from "../forgotten.ts"
 import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
 
@@ -119,6 +119,11 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
           HttpClientRequest.bodyJsonUnsafe({ campaign, redelivery }),
         ),
         Redelivered,
+      ),
+    testEvent: (campaign: string) =>
+      send(
+        HttpClientRequest.post(`${url}console/api/events/test`).pipe(HttpClientRequest.bodyJsonUnsafe({ campaign })),
+        TestedEvent,
       ),
     forget: (request: ForgetRequest) =>
       send(

@@ -72,3 +72,27 @@ export const redeliverFailed = (
     })
     return { ok: true, document, lines: [`${document.queued} events are sent again.`] } satisfies Printed
   })
+
+/** Why a receiver may have answered so, where that is known. */
+const hintOf = (status: number | undefined): string => {
+  if (status === 401 || status === 403) return " Does the receiver have one of Events.Secrets?"
+  if (status === 404 || status === 405) return " Is Events.Url its address, with its path?"
+  return ""
+}
+
+/** Sends a test event, and says how it was answered. */
+export const sendTestEvent = (client: Pick<ConsoleClient, "testEvent">, campaign: string) =>
+  Effect.map(client.testEvent(campaign), (document): Printed => {
+    const { error, event, signatures, status, to, took } = document
+    const signed = signatures === 1 ? "1 signature" : `${signatures} signatures`
+    return {
+      ok: error === undefined,
+      document,
+      lines: [
+        `Event ${event.id} was sent to ${printable(to)} with ${signed}.`,
+        error === undefined
+          ? `It was taken: HTTP ${status} after ${took} ms.`
+          : `It was not taken, after ${took} ms: ${printable(error)}.${hintOf(status)}`,
+      ],
+    }
+  })

@@ -10,6 +10,8 @@ const PLACES: Readonly<Record<Forgotten["found"][number]["place"], string>> = {
   undelivered_events: "events, not delivered",
   damaged_records: "damaged records",
   limits: "units of limits",
+  budgets: "calls and windows of budgets",
+  billed_calls: "calls in campaigns' budgets",
   address_facts: "facts about the address",
 }
 
@@ -18,6 +20,7 @@ const KEPT: Readonly<Record<Forgotten["kept"][number]["place"], string>> = {
   calls: "in a call, or about to be",
   events: "events of these",
   open_units: "units of limits of these",
+  held_time: "held time of these, with the caller's budgets",
   settlements: "carried out within seconds",
   audit_log: "lines of the audit log: an operator at this address",
 }

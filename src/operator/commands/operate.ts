@@ -161,6 +161,15 @@ export const events = <R>(source: Source<R>) => {
           ),
         ),
       ).pipe(Command.withDescription("Send one event again (--seq), or all that were given up (--yes)")),
+      Command.make("test", { name, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(eventsImplementation, ({ sendTestEvent }) => sendTestEvent(client, given.name)),
+        ),
+      ).pipe(
+        Command.withDescription(
+          "Send an event of the type test to the receiver, signed as every event is, and print its answer; exit code 1 when it does not take it",
+        ),
+      ),
     ]),
   )
 }

@@ -35,6 +35,8 @@ export interface Options {
   readonly reload?: ReloadOutcome
   /** names of campaigns beside the default one */
   readonly campaigns?: ReadonlyArray<string>
+  /** `Events` of the campaigns; none when absent */
+  readonly events?: Readonly<Record<string, unknown>>
 }
 
 /** The store of the test: `away` makes it fail as Redis does when it cannot be reached. */
@@ -100,6 +102,7 @@ export interface GateUnderTest {
 export const startGate = ({
   basePath = "",
   campaigns = [],
+  events,
   facts = noFacts,
   pageRoot,
   queueLength = 10_000,
@@ -118,6 +121,7 @@ export const startGate = ({
       WebCampaignId: "c",
       DefaultRegionId: "r",
       MaxConcurrency: slots,
+      ...(events === undefined ? {} : { Events: events }),
       ...(campaigns.length > 0 && {
         Campaigns: Object.fromEntries(campaigns.map((name) => [name, { WebCampaignId: `c-${name}` }])),
       }),

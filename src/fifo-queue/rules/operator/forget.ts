@@ -2,7 +2,7 @@
  * Forgets a caller in the tickets of a campaign, page by page; or counts what would be forgotten.
  *
  * A ticket that is over keeps its state for as long as its page may ask how it ended, without its caller. One that waits or holds a slot is
- * left alone, with what its start needs: the operator is told how many there are. So are settlements that are still owed: they are carried
+ * left alone, with what its start needs: the operator is told how many there are. So are settlements and charges that are still owed: they are carried
  * out within seconds, and without them the caller's units would stay open.
  */
 import {
@@ -57,7 +57,8 @@ const memberOf = (name: string): string => {
 const isInQuarantined = (of: Forgotten, text: string): boolean => {
   const entry = decode(text)
   if (!isObject(entry)) return false
-  if (isText(entry.id) && isNamed(of, wordsOf(entry.id)[2])) return true
+  const words = isText(entry.id) ? wordsOf(entry.id) : []
+  if (isNamed(of, words[2]) || isNamed(of, words[3])) return true
   const { record } = entry
   if (!isText(record)) return false
   for (const name of of.names) if (contains(record, memberOf(name))) return true
@@ -93,6 +94,9 @@ export const forgetInQueue = (s: Step, call: ForgetInQueue): ForgottenTickets =>
   if (cursor === "0") {
     for (const entry of db.zrange(keys.settlements, 0, MAX_PER_STEP)) {
       if (isNamed(call, wordsOf(entry)[2])) found.owed++
+    }
+    for (const entry of db.zrange(keys.charges, 0, MAX_PER_STEP)) {
+      if (isNamed(call, wordsOf(entry)[3])) found.owed++
     }
     for (const entry of db.zrange(keys.quarantine, 0, ALL)) {
       if (isInQuarantined(call, entry)) {
