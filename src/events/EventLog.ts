@@ -49,6 +49,10 @@ export interface Deliveries {
   /** there are older ones */
   readonly more: boolean
   readonly pending: number
+  /** when the oldest pending event happened, when one was delivered last, and until when the receiver wants none (ms since 1970) */
+  readonly oldestAt?: number
+  readonly lastDeliveredAt?: number
+  readonly stoppedUntil?: number
   readonly failed: number
   readonly stored: number
   readonly lost: number
@@ -156,8 +160,11 @@ export const layer: Layer.Layer<EventLog, never, Store> = Layer.effect(
       deliveries: (campaign, page) =>
         Effect.map(
           run(rules.deliveries, campaign, { ...page, count: Math.min(page.count, MAX_DELIVERIES_PER_PAGE) }),
-          ({ rows = [], ...figures }) => ({
+          ({ lastDeliveredAt, oldestAt, rows = [], stoppedUntil, ...figures }) => ({
             ...figures,
+            ...(oldestAt === undefined ? {} : { oldestAt: oldestAt + ahead() }),
+            ...(lastDeliveredAt === undefined ? {} : { lastDeliveredAt: lastDeliveredAt + ahead() }),
+            ...(stoppedUntil === undefined ? {} : { stoppedUntil: stoppedUntil + ahead() }),
             rows: rows.flatMap(({ at, due, event: text, first, ...row }) => {
               const event = hostEventOf(campaign, text, () => first, ahead())
               const times = {

@@ -62,6 +62,12 @@ export type DeliveryRow = typeof DeliveryRow.Type
 export const DeliveryRows = Struct({
   more: Flag,
   pending: Finite,
+  /** when the oldest pending event happened */
+  oldestAt: optionalKey(Finite),
+  /** when an event was delivered last */
+  lastDeliveredAt: optionalKey(Finite),
+  /** the receiver wants none until then */
+  stoppedUntil: optionalKey(Finite),
   failed: Finite,
   stored: Finite,
   lost: Finite,

@@ -26,6 +26,8 @@ export interface Caller {
   readonly token?: string | undefined
   /** who the caller is, as the host itself has verified; then no token is read */
   readonly identity?: Identity | undefined
+  /** is told the subject of a caller as soon as it is known, also if the request is refused later */
+  readonly identified?: ((subject: string) => void) | undefined
 }
 
 /** Every outcome of a request other than a started session. */

@@ -5,6 +5,7 @@ import { type Adjustment, type BudgetBalance, Budgets } from "../budgets/Budgets
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/step.ts"
+import { IdentityTokens, type KeysState } from "../identity-tokens/IdentityTokens.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
@@ -62,6 +63,8 @@ export class Internals extends Context.Service<
     /** Why campaigns are closed that Redis refuses, by their names. */
     readonly closedQueues: () => ReadonlyMap<string, string>
     readonly handover: Handover["Service"]
+    /** What is known of the server of public keys; undefined without `Identity.JwksUrl`. */
+    readonly keys: (() => KeysState) | undefined
     /** Checks a campaign's platform. What that shows becomes the state that everybody is told (`PlatformStates.ts`). */
     readonly verify: PlatformApi["Service"]["verify"]
   }
@@ -77,6 +80,7 @@ export const layer: Layer.Layer<
   | FifoQueue
   | Handover
   | Hours
+  | IdentityTokens
   | Instance
   | Peers
   | PlatformApi
@@ -133,6 +137,7 @@ export const layer: Layer.Layer<
       removed: (yield* RemovedCampaigns).known,
       closedQueues: (yield* ClosedQueues).reasons,
       handover: yield* Handover,
+      keys: (yield* IdentityTokens).keys,
       verify: (yield* PlatformApi).verify,
     }
   }),

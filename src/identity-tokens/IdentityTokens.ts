@@ -40,6 +40,10 @@ export interface KeysState {
   readonly keys: number
   /** when they were read (ms since 1970); 0 while there are none */
   readonly readAt: number
+  /** when they are read next (ms since 1970); 0 before the first read */
+  readonly nextAt: number
+  /** until when those that are known are used while they cannot be read (ms since 1970) */
+  readonly usedUntil: number
   /** why the last read has failed; empty if it has not */
   readonly problem: string
 }

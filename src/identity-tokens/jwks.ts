@@ -198,6 +198,12 @@ export const makeJwks = Effect.fnUntraced(function* (
         const later = among(renewed, kid)
         return later.length > 0 ? { _tag: "keys", keys: later } : { _tag: "unknown" }
       }),
-    state: () => ({ keys: known?.keys.length ?? 0, readAt: known?.at ?? 0, problem }),
+    state: () => ({
+      keys: known?.keys.length ?? 0,
+      readAt: known?.at ?? 0,
+      nextAt: attemptedAt < 0 ? 0 : attemptedAt + (problem === "" ? REFRESH_MILLIS : COOLDOWN_MILLIS),
+      usedUntil: (known?.at ?? 0) + staleMillis,
+      problem,
+    }),
   }
 })

@@ -30,9 +30,18 @@ const Delivery = Struct({
 /** A page of deliveries, newest event first; `lost` were dropped undelivered or because there were too many. */
 export const Deliveries = Struct({
   campaign: Text,
+  /** the campaign reports events, and it sends them: `Events`, and `Events.Url` of the settings */
+  reports: Flag,
+  sends: Flag,
   rows: List(Delivery),
   more: Flag,
   pending: Finite,
+  /** when the oldest pending event happened */
+  oldestAt: optionalKey(Finite),
+  /** when an event was delivered last */
+  lastDeliveredAt: optionalKey(Finite),
+  /** the receiver wants none until then */
+  stoppedUntil: optionalKey(Finite),
   failed: Finite,
   stored: Finite,
   lost: Finite,
@@ -80,7 +89,12 @@ export const deliveriesOf = (
   before: number,
   count: number,
 ): Effect.Effect<Deliveries, StoreUnavailable> =>
-  Effect.map(log.deliveries(campaign, { filter, before, count }), (page) => ({ campaign: campaign.name, ...page }))
+  Effect.map(log.deliveries(campaign, { filter, before, count }), (page) => ({
+    campaign: campaign.name,
+    reports: campaign.Events !== undefined,
+    sends: campaign.Events?.Url !== undefined,
+    ...page,
+  }))
 
 export const redeliverOf = (
   log: EventLog["Service"],

@@ -7,9 +7,11 @@ import { Effect, type Scope } from "effect"
 import type { Internals } from "../gatekeeper/Internals.ts"
 import type { PeersStatus } from "../gatekeeper/peers/Peers.ts"
 import type { RemovedCampaign } from "../gatekeeper/peers/RemovedCampaigns.ts"
+import type { KeysState } from "../identity-tokens/IdentityTokens.ts"
 import { IpIntel } from "../ip-intel/IpIntel.ts"
 import { ageOf } from "../lib/age.ts"
 import type { Finding } from "../platform-api/model.ts"
+import { isoTime } from "../protocol/session-answers.ts"
 import { Store } from "../store/Store.ts"
 import { type Health, PLATFORM_CHECK_MILLIS } from "./shapes.ts"
 
@@ -30,6 +32,28 @@ const summaryOf = (findings: ReadonlyArray<Finding>): Result => {
   const facts = failed.length > 0 ? failed : [...factsOf("ok"), ...factsOf("not_checked", "not checked: ")]
   const detail = facts.map((fact) => `${fact.subject}: ${fact.detail}`).join(". ")
   return { state: failed.length > 0 ? "failed" : "ok", detail, facts }
+}
+
+/** What is known of the public keys of `Identity.JwksUrl`; nothing without it. Each instance reads them itself. */
+export const healthOfKeys = (state: KeysState | undefined, now: number): ReadonlyArray<Health> => {
+  if (state === undefined) return []
+  const { keys, nextAt, problem, readAt, usedUntil } = state
+  const name = "Identity keys"
+  if (readAt === 0 && problem === "") {
+    return [{ name, state: "checking", detail: "Waiting for the first read of Identity.JwksUrl.", at: 0 }]
+  }
+  const known = keys === 1 ? "1 key" : `${keys} keys`
+  const facts = [
+    ...(problem === "" ? [] : [{ subject: "error", detail: problem }]),
+    {
+      subject: "known",
+      detail: problem === "" || keys === 0 ? known : `${known}, used until ${isoTime(usedUntil)}`,
+    },
+    { subject: "last read", detail: readAt === 0 ? "never" : isoTime(readAt) },
+    { subject: "next read", detail: isoTime(Math.max(now, nextAt)) },
+  ]
+  const detail = facts.map((fact) => `${fact.subject}: ${fact.detail}`).join(". ")
+  return [{ name, state: problem === "" ? "ok" : "failed", detail, facts, at: now }]
 }
 
 /** Conflicts between the gates on this store, and removed campaigns that still have tickets. Both are known without a check. */

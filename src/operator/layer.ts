@@ -26,7 +26,7 @@ import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall, makeEndCalls } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { makeForget } from "./forget.ts"
-import { healthOfGates, makeHealth } from "./health.ts"
+import { healthOfGates, healthOfKeys, makeHealth } from "./health.ts"
 import { makeInstances } from "./instances.ts"
 import { Operator } from "./Operator.ts"
 import type { Health, SettingsChanges, View } from "./shapes.ts"
@@ -86,7 +86,7 @@ export const layer: Layer.Layer<
   Operator,
   Effect.gen(function* () {
     const { internals } = yield* Gatekeeper
-    const { campaigns, closedQueues, hours, instance, peers, removed, slots, step, verify } = internals
+    const { campaigns, closedQueues, hours, instance, keys, peers, removed, slots, step, verify } = internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const eventLog = yield* EventLog.EventLog
@@ -138,6 +138,7 @@ export const layer: Layer.Layer<
             ? []
             : [{ name: "Store memory", state: "failed" as const, detail: `${problem}.`, at: now }]),
           ...(yield* health),
+          ...healthOfKeys(keys?.(), now),
           ...healthOfGates(peers(), removed()),
         ],
         queue: stored.queue ?? null,

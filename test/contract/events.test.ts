@@ -295,6 +295,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.strictEqual(yield* q.log.redeliver(q.campaign, 99), "gone")
       assert.deepStrictEqual(yield* q.deliverDue, ["client t1 call.started"])
       const all = yield* q.log.deliveries(q.campaign, { filter: "all", before: 0, count: 1 })
+      assert.closeTo(all.lastDeliveredAt ?? 0, yield* q.now, 10_000)
       assert.deepStrictEqual([all.rows[0]?.event.seq, all.rows[0]?.state, all.more], [2, "delivered", true])
       const older = yield* q.log.deliveries(q.campaign, { filter: "all", before: 2, count: 1 })
       assert.deepStrictEqual([older.rows[0]?.event.seq, older.more], [1, false])

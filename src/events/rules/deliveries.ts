@@ -66,9 +66,16 @@ export const listDeliveries = (
     const row = deliveryRow(log, filter === "all" ? member : (textAt(log, numberOf(member)) ?? ""))
     if (row !== undefined) rows.push(row)
   }
+  const pending = db.zcard(log.keys.pending)
+  const oldest = pending === 0 ? undefined : eventIn(textAt(log, db.zscoresByRank(log.keys.pending, 0, 1)[0] ?? 0))
+  const deliveredAt = stateOf(log, "deliveredAt")
+  const stoppedUntil = stateOf(log, "stoppedUntil")
   return {
     more: from > 0,
-    pending: db.zcard(log.keys.pending),
+    pending,
+    ...(oldest === undefined ? {} : { oldestAt: oldest.at }),
+    ...(deliveredAt === 0 ? {} : { lastDeliveredAt: deliveredAt }),
+    ...(stoppedUntil > now ? { stoppedUntil } : {}),
     failed: db.zcard(log.keys.failed),
     stored: db.zcard(log.keys.events),
     lost: stateOf(log, "lost"),

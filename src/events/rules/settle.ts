@@ -33,6 +33,7 @@ export const settleEvent = (
   if (record === undefined || !isPending) return { counted: false, next: false }
   if (outcome !== "delivered" && record.attempts !== attempt) return { counted: false, next: false }
   saveRecord(log, seq, { attempts: record.attempts, at: record.at, status, error })
+  if (outcome === "delivered") db.hset(log.keys.state, "deliveredAt", textOf(now))
   if (stopUntil !== undefined) db.hset(log.keys.state, "stoppedUntil", textOf(stopUntil))
   else if (outcome === "delivered") db.hdel(log.keys.state, "stoppedUntil")
   if (outcome === "retry") {

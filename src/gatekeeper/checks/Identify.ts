@@ -213,6 +213,7 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
       address: string,
       validated: Validated,
       used: Used,
+      identifiedBy: Caller["identified"],
     ): Effect.Effect<Identified, Refusal> =>
       Effect.gen(function* () {
         const now = clock.currentTimeMillisUnsafe()
@@ -222,6 +223,7 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
           return yield* Effect.fail(identityUnavailable(Math.max(1, seconds)))
         }
         const verified = yield* verify(token)
+        identifiedBy?.(verified.identity.subject)
         if (!isFor(verified, validated.campaign)) return yield* Effect.fail(identityRefused("campaign"))
         const known = yield* Effect.fromResult(identified(validated, verified.identity))
         return settings.SingleUse ? yield* useFor(known, verified, address, used) : known
@@ -230,13 +232,13 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
         inSpan("Gatekeeper.identify"),
       )
 
-    return (validated, { address, identity, token }, used) => {
+    return (validated, { address, identified: identifiedBy, identity, token }, used) => {
       if (identity !== undefined) {
         return Effect.fromResult(Result.flatMap(givenIdentity(identity), (given) => identified(validated, given)))
       }
       const { campaign, token: ofBody = token } = validated
       if (verify !== undefined && ofBody !== undefined && ofBody !== "")
-        return byToken(verify, ofBody, address, validated, used)
+        return byToken(verify, ofBody, address, validated, used, identifiedBy)
       return (campaign.IdentityRequired ?? settings.Required) ? Effect.fail(identityRequired()) : undefined
     }
   }),

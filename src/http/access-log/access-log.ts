@@ -1,6 +1,6 @@
 /**
  * The access log: one line for each request with id, method, path, status, outcome, address, milliseconds, and where there are any
- * campaign and ticket. Ticket ids are credentials, so they are masked in paths, and a ticket appears as its short hash. Lines are buffered
+ * campaign, ticket and subject. Ticket ids are credentials, so they are masked in paths, and a ticket appears as its short hash. Lines are buffered
  * and written a few times a second. Their number is limited (`log-limit.ts`), and omitted ones are counted.
  */
 
@@ -24,6 +24,8 @@ export interface Entry {
   readonly ticket?: string | undefined
   /** the name of the campaign that the request is about, where that is known */
   readonly campaign?: string | undefined
+  /** who calls, where a signed token has said so: percent-encoded or hashed, as the console shows it */
+  readonly subject?: string | undefined
   /** the request's span, where it has one that is sampled */
   readonly trace?: TraceFields | undefined
 }
@@ -119,7 +121,7 @@ export const layer = (sink: (lines: string) => void, form: Format = "json", comm
         now: () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n),
         write: (entry) => {
           if (isPolled(entry)) return
-          const { address, campaign, id, method, millis, outcome, path, status, ticket, trace } = entry
+          const { address, campaign, id, method, millis, outcome, path, status, subject, ticket, trace } = entry
           const now = clock.currentTimeMillisUnsafe()
           const limit = status >= 400 || status === 0 ? refused : served
           if (!limit.admits(address, now)) return
@@ -131,12 +133,14 @@ export const layer = (sink: (lines: string) => void, form: Format = "json", comm
               `"status":${status},"outcome":"${outcome}","address":"${address}","millis":${millis}` +
               (campaign === undefined ? "" : `,"campaign":${JSON.stringify(campaign)}`) +
               (ticket === undefined ? "" : `,"ticket":"${shortHash(ticket)}"`) +
+              (subject === undefined ? "" : `,"subject":${JSON.stringify(subject)}`) +
               end
           } else {
             const fields = {
               ...{ id, method, path: maskedPath(path), status, outcome, address, millis },
               ...(campaign === undefined ? {} : { campaign }),
               ...(ticket === undefined ? {} : { ticket: shortHash(ticket) }),
+              ...(subject === undefined ? {} : { subject }),
               ...trace,
               ...common,
             }

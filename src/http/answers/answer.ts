@@ -19,6 +19,8 @@ export interface Answer {
   readonly ticket?: string
   /** the campaign of a refused session request, for the access log */
   readonly campaign?: string | undefined
+  /** who calls, by a signed token, for the access log */
+  readonly subject?: string | undefined
   /** a new ticket that the caller learns only from this answer */
   readonly newTicket?: string
   /** the ticket whose session has started */

@@ -41,12 +41,19 @@ export const layer = (basePath: string): Layer.Layer<SessionRequests, never, Gat
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
           const named = namedTicket(body.success)
-          const answer = Effect.match(gatekeeper.request(body.success, { address, token }), {
-            onSuccess: started,
+          let subject: string | undefined
+          const identified = (of: string): void => {
+            subject = of
+          }
+          const withSubject = (answer: Answer): Answer => (subject === undefined ? answer : { ...answer, subject })
+          const answer = Effect.match(gatekeeper.request(body.success, { address, token, identified }), {
+            onSuccess: (session) => withSubject(started(session)),
             onFailure: (error): Answer =>
-              error._tag === "Queued"
-                ? queued(error, basePath)
-                : { ...failed(error), campaign: campaignOf(campaigns(), body.success)?.name },
+              withSubject(
+                error._tag === "Queued"
+                  ? queued(error, basePath)
+                  : { ...failed(error), campaign: campaignOf(campaigns(), body.success)?.name },
+              ),
           })
           if (named === undefined || named === null) return answer
           const ticket = typeof named === "string" ? named : ""

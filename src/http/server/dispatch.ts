@@ -188,6 +188,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       millis: log.now() - startedAt,
       ticket: about === undefined ? ticketAt(path) : about.ticket,
       campaign: about?.campaign,
+      subject: about?.subject,
       trace: traceFieldsFor(trace),
     })
   }

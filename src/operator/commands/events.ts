@@ -27,13 +27,16 @@ export const listEvents = (
   before: number,
 ) =>
   Effect.map(client.deliveries(campaign, filter, before), (document): Printed => {
-    const { failed, lost, more, pending, rows, stored } = document
+    const { failed, lastDeliveredAt, lost, more, oldestAt, pending, rows, stored, stoppedUntil } = document
     const last = rows.at(-1)?.event.seq
     return {
       ok: true,
       document,
       lines: [
         `${stored} events are kept: ${pending} wait to be delivered, ${failed} were given up; ${lost} were lost.`,
+        ...(lastDeliveredAt === undefined ? [] : [`The last was delivered at ${iso(lastDeliveredAt)}.`]),
+        ...(oldestAt === undefined ? [] : [`The oldest that waits is of ${iso(oldestAt)}.`]),
+        ...(stoppedUntil === undefined ? [] : [`The receiver wants none until ${iso(stoppedUntil)}.`]),
         ...(rows.length === 0 ? [] : columns([HEAD, ...rows.map(rowOf)])),
         ...(more && last !== undefined ? [`There are older ones: --before ${last}`] : []),
       ],

@@ -16,6 +16,9 @@ const event = {
 
 const page: Deliveries = {
   campaign: "default",
+  reports: true,
+  sends: true,
+  oldestAt: 1_700_000_000_000,
   rows: [
     { event, state: "failed", attempts: 34, at: 0, status: 500, error: "HTTP 500" },
     {
@@ -64,6 +67,7 @@ describe("the commands about events", () => {
         lines.map((line) => line.replace(/ +/g, " ")),
         [
           "9 events are kept: 1 wait to be delivered, 1 were given up; 0 were lost.",
+          "The oldest that waits is of 2023-11-14T22:13:20.000Z.",
           "SEQ EVENT TICKET AT STATE TRIED LAST ANSWER NEXT",
           "3 call.ended 2aae6c35c9 2026-11-27T10:15:02.114Z failed 34 HTTP 500 -",
           "2 call.ended 2aae6c35c9 2026-11-27T10:15:02.114Z pending 1 ECON?[2J 2027-01-15T08:00:00.000Z",

@@ -6,7 +6,7 @@
  *   meta        hash  the queue's; `events` is the number of the last event
  *   state       hash  `indexed`, the last event that delivery has seen; `dropped`, the last one that was dropped; `lost`, how many were
  *                     dropped before they were delivered, or because there were too many; `stoppedUntil`, until when nothing is sent
- *                     because the receiver wants no more (410)
+ *                     because the receiver wants no more (410); `deliveredAt`, when an event was delivered last
  *   pending     zset  numbers of events that are to be delivered, by number
  *   chains      hash  ticket → the numbers of its pending events in order, separated by spaces. An event without a ticket has a chain alone
  *   due         zset  tickets with pending events, by the time from which the first of these may be sent. A gate that sends it postpones
