@@ -6,10 +6,18 @@
 import { Context, Effect } from "effect"
 import type { PlatformState } from "../fifo-queue/operator/schemas.ts"
 import type { VendorWebhook } from "../platform-api/adapter.ts"
+import type { Availability } from "../protocol/availability.ts"
 import type { PushEvent } from "../protocol/events.ts"
 import type { Identity } from "../protocol/identity.ts"
 import type { OfferKind } from "../protocol/offers.ts"
-import type { BudgetExhausted, Draining, RequestRefusal, StartFailed, StoreUnavailable } from "../protocol/refusals.ts"
+import type {
+  BudgetExhausted,
+  Draining,
+  InvalidRequest,
+  RequestRefusal,
+  StartFailed,
+  StoreUnavailable,
+} from "../protocol/refusals.ts"
 import type { Queued, Relayed, Started } from "../protocol/session-answers.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
 import type { ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
@@ -38,6 +46,8 @@ export class Gatekeeper extends Context.Service<
   {
     /** Runs an undecoded request body through the pipeline. */
     readonly request: (body: unknown, caller: Caller) => Effect.Effect<Started, RequestError>
+    /** Whether a newcomer would be served now, and when; answered from memory. Fails with `InvalidRequest` for an unknown campaign. */
+    readonly availability: (campaignId?: string) => Effect.Effect<Availability, InvalidRequest>
     /** Starts the session of a called ticket. Idempotent: while the session is live, it returns the same session. */
     readonly start: (
       ticket: string,

@@ -3,7 +3,6 @@
  * turn, and what a sweep is told. A campaign without hours costs nothing.
  */
 import { Context, type DateTime, Effect, Layer } from "effect"
-import type { Swept } from "../fifo-queue/FifoQueue.ts"
 import type { HoursNow } from "../fifo-queue/inputs.ts"
 import { type Opening, schedule } from "../lib/opening-hours/schedule.ts"
 import { timeInWords } from "../lib/opening-hours/words.ts"
@@ -13,8 +12,8 @@ import { isoTime } from "../protocol/session-answers.ts"
 import { openingHoursOf } from "../settings/groups/hours.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { Campaigns } from "./Campaigns.ts"
+import { ExpectedWaits } from "./ExpectedWaits.ts"
 import * as metrics from "./metrics.ts"
-import { estimateSeconds } from "./outcomes.ts"
 
 /**
  * What holds now (times in ms since 1970). `closing`: newcomers are refused, and those who wait are still served until `servedUntil`.
@@ -38,8 +37,8 @@ export class Hours extends Context.Service<
     ) => Closed | undefined
     /** What a sweep is told; undefined for a campaign that is always open. */
     readonly told: (campaign: Campaign, now: number) => HoursNow | undefined
-    /** A sweep found these figures, with so many slots. Shows the state, and logs a change. */
-    readonly swept: (campaign: Campaign, swept: Swept, slots: number, now: number) => Effect.Effect<void>
+    /** After each sweep: shows the state, and logs a change. */
+    readonly swept: (campaign: Campaign, now: number) => Effect.Effect<void>
   }
 >()("voicegate/gatekeeper/Hours") {}
 
@@ -52,8 +51,6 @@ interface Known {
   readonly laterAt: (time: number) => Opening
   readonly servedMillis: number
   readonly zone: DateTime.TimeZone
-  /** the expected wait of a newcomer at the last sweep (s); 0 when nobody waits or nothing is known */
-  waitSeconds: number
   /** what was logged last */
   logged: HoursState["state"] | undefined
 }
@@ -110,10 +107,11 @@ const lineOf = (name: string, state: HoursState, { zone }: Known): string => {
   }
 }
 
-export const layer: Layer.Layer<Hours, never, Campaigns> = Layer.effect(
+export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits> = Layer.effect(
   Hours,
   Effect.gen(function* () {
     const campaigns = yield* Campaigns
+    const waits = yield* ExpectedWaits
     const known = new Map<Campaign, Known>()
     for (const campaign of campaigns.all) {
       if (campaign.Hours === undefined) continue
@@ -123,7 +121,6 @@ export const layer: Layer.Layer<Hours, never, Campaigns> = Layer.effect(
         laterAt: schedule(hours),
         servedMillis: campaign.Hours.AfterCloseMinutes * 60_000,
         zone: hours.zone,
-        waitSeconds: 0,
         logged: undefined,
       })
     }
@@ -140,7 +137,7 @@ export const layer: Layer.Layer<Hours, never, Campaigns> = Layer.effect(
         const hours = known.get(campaign)
         if (hours === undefined) return undefined
         const { isOpen, until } = hours.openingAt(now)
-        const isInTime = until === undefined || now + hours.waitSeconds * 1000 <= until
+        const isInTime = until === undefined || now + (waits.secondsOf(campaign) ?? 0) * 1000 <= until
         return isOpen && isInTime ? undefined : refusalAt(isOpen, nextOpening(hours, now), now, hours.zone, offers?.())
       },
       told: (campaign, now) => {
@@ -149,17 +146,9 @@ export const layer: Layer.Layer<Hours, never, Campaigns> = Layer.effect(
         const { isOpen, since = 0 } = hours.openingAt(now)
         return isOpen ? { _tag: "open" } : { _tag: "closed", since, servedMillis: hours.servedMillis }
       },
-      swept: (campaign, { allowed, averageMillis, disrupted, leases, waiting }, slots, now) => {
+      swept: (campaign, now) => {
         const hours = known.get(campaign)
         if (hours === undefined) return Effect.void
-        const isFree = waiting === 0 && leases < slots
-        const place = {
-          averageMillis,
-          disrupted,
-          position: waiting + 1,
-          ...(allowed === undefined ? {} : { slots: allowed }),
-        }
-        hours.waitSeconds = isFree ? 0 : (estimateSeconds(place, slots) ?? 0)
         const state = stateIn(hours, now)
         const shown = metrics.setHours(
           campaign.name,

@@ -11,6 +11,7 @@ import type { PushChannel } from "../push-channel/PushChannel.ts"
 import type { RateLimiter } from "../rate-limiter/RateLimiter.ts"
 import type { Settings } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
+import * as Availability from "./Availability.ts"
 import * as ClosedQueues from "./background/ClosedQueues.ts"
 import * as Campaigns from "./Campaigns.ts"
 import * as EndLeft from "./calls/EndLeft.ts"
@@ -36,6 +37,7 @@ import * as Identify from "./checks/Identify.ts"
 import * as Shadow from "./checks/Shadow.ts"
 import * as Unchecked from "./checks/Unchecked.ts"
 import * as Validate from "./checks/Validate.ts"
+import * as ExpectedWaits from "./ExpectedWaits.ts"
 import * as FollowUps from "./FollowUps.ts"
 import { Gatekeeper } from "./Gatekeeper.ts"
 import { guarded } from "./guard.ts"
@@ -74,6 +76,7 @@ const gatekeeper = Layer.effect(
     const { sessionEnded } = yield* SessionEnds.SessionEnds
     const shutdown = yield* Shutdown.Shutdown
     const states = yield* PlatformStates.PlatformStates
+    const availability = yield* Availability.Availability
     const tickets = yield* Tickets.Tickets
     const { inTicketTrace, ofTicket } = yield* Traces.Traces
     const traced = yield* tracing
@@ -83,6 +86,7 @@ const gatekeeper = Layer.effect(
 
     return Gatekeeper.of({
       request,
+      availability: availability.of,
       start: inTicketTrace("Gatekeeper.start", (ticket) => shutdown.track(tickets.start(ticket))),
       relay: inTicketTrace("Gatekeeper.relay", (...offer: Parameters<typeof relay>) => shutdown.track(relay(...offer))),
       silence: inTicketTrace("Gatekeeper.silence", tickets.silence),
@@ -146,6 +150,7 @@ const shared = Layer.mergeAll(Overflow.layer, Steps.layer).pipe(
       Budgets.layer,
       Campaigns.layer,
       ClosedQueues.layer,
+      ExpectedWaits.layer,
       FollowUps.layer,
       NotGivenBack.layer,
       Running.layer,
@@ -163,6 +168,7 @@ export const layer: Layer.Layer<
   Layer.provide(Internals.layer),
   Layer.provide(Handover.layer),
   Layer.provide(Pipeline.layer),
+  Layer.provide(Availability.layer),
   Layer.provide(checks),
   Layer.provide(calls),
   Layer.provide(peers),

@@ -7,11 +7,17 @@ import { Budgets } from "./budgets/api.ts"
 import { HostEvents } from "./events/api.ts"
 import { Operations } from "./health/api.ts"
 import { Events } from "./push/api.ts"
-import { Requests, Tickets } from "./requests/api.ts"
+import { Availabilities, Requests, Tickets } from "./requests/api.ts"
 import { Webhooks } from "./webhooks/api.ts"
 
 /** The part of the API that the router serves. */
-export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(HostEvents).add(Budgets).add(Operations)
+export const Routed = HttpApi.make("voicegate")
+  .add(Availabilities)
+  .add(Tickets)
+  .add(Webhooks)
+  .add(HostEvents)
+  .add(Budgets)
+  .add(Operations)
 
 const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice-agent platform.
 
@@ -23,6 +29,7 @@ Documents: [Quick start](start) · [Guides](guides) · [Configuration](configura
 
 /** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")
+  .add(Availabilities)
   .add(Requests)
   .add(Events)
   .add(Tickets)

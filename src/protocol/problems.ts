@@ -152,6 +152,7 @@ export const wrongFields = {
 export const problems = {
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
   invalidOffer: problem("InvalidOffer", 400, ["invalid_request"], wrongFields),
+  unknownCampaign: problem("UnknownCampaign", 400, ["unknown_campaign"], wrongFields),
   invalidReport: problem("InvalidReport", 400, ["invalid_request"], wrongFields),
   malformedJson: plain("MalformedJson", 400, "malformed_json"),
   repeatedHeader: plain(

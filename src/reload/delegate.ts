@@ -24,23 +24,26 @@ const usingCurrent =
       )
     })
 
-/** `close` also closes the generations that are being replaced, so it is a parameter. */
+/**
+ * `close` also closes the generations that are being replaced, so it is a parameter. What is given is passed on whole, so that a new parameter
+ * cannot be forgotten here.
+ */
 export const delegateGatekeeper = (current: () => Generation, close: Effect.Effect<void>): Gatekeeper["Service"] => {
   const using = usingCurrent(current)
   return Gatekeeper.of({
     request: (body, caller) => using(({ gatekeeper }) => gatekeeper.request(body, caller)),
-    start: (ticket) => using(({ gatekeeper }) => gatekeeper.start(ticket)),
-    relay: (ticket, token, offer) => using(({ gatekeeper }) => gatekeeper.relay(ticket, token, offer)),
-    silence: (ticket, silentMillis) => using(({ gatekeeper }) => gatekeeper.silence(ticket, silentMillis)),
-    leave: (ticket) => using(({ gatekeeper }) => gatekeeper.leave(ticket)),
-    withdraw: (ticket, caller) => using(({ gatekeeper }) => gatekeeper.withdraw(ticket, caller)),
-    status: (ticket, hidden) => using(({ gatekeeper }) => gatekeeper.status(ticket, hidden)),
-    attach: (ticket, hidden) => using(({ gatekeeper }) => gatekeeper.attach(ticket, hidden)),
-    sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
-    vendorWebhook: (platform, webhook) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(platform, webhook)),
-    traceOf: (ticket) => using(({ gatekeeper }) => gatekeeper.traceOf(ticket)),
-    vendorWebhookRefusal: (platform, headers) =>
-      using(({ gatekeeper }) => gatekeeper.vendorWebhookRefusal(platform, headers)),
+    availability: (...given) => using(({ gatekeeper }) => gatekeeper.availability(...given)),
+    start: (...given) => using(({ gatekeeper }) => gatekeeper.start(...given)),
+    relay: (...given) => using(({ gatekeeper }) => gatekeeper.relay(...given)),
+    silence: (...given) => using(({ gatekeeper }) => gatekeeper.silence(...given)),
+    leave: (...given) => using(({ gatekeeper }) => gatekeeper.leave(...given)),
+    withdraw: (...given) => using(({ gatekeeper }) => gatekeeper.withdraw(...given)),
+    status: (...given) => using(({ gatekeeper }) => gatekeeper.status(...given)),
+    attach: (...given) => using(({ gatekeeper }) => gatekeeper.attach(...given)),
+    sessionEnded: (...given) => using(({ gatekeeper }) => gatekeeper.sessionEnded(...given)),
+    vendorWebhook: (...given) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(...given)),
+    traceOf: (...given) => using(({ gatekeeper }) => gatekeeper.traceOf(...given)),
+    vendorWebhookRefusal: (...given) => using(({ gatekeeper }) => gatekeeper.vendorWebhookRefusal(...given)),
     platformStates: using(({ gatekeeper }) => gatekeeper.platformStates),
     capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
     queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
@@ -54,17 +57,15 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
 export const delegateOperator = (current: () => Generation): Operator["Service"] => {
   const using = usingCurrent(current)
   return Operator.of({
-    view: (campaign, pages, since) => using(({ operator }) => operator.view(campaign, pages, since)),
-    act: (campaign, who, action) => using(({ operator }) => operator.act(campaign, who, action)),
-    noteSettings: (who, changes) => using(({ operator }) => operator.noteSettings(who, changes)),
-    auditLog: (campaign, first, count, only) =>
-      using(({ operator }) => operator.auditLog(campaign, first, count, only)),
-    deliveries: (campaign, filter, before, count) =>
-      using(({ operator }) => operator.deliveries(campaign, filter, before, count)),
-    redeliver: (campaign, who, of) => using(({ operator }) => operator.redeliver(campaign, who, of)),
-    testEvent: (campaign, who) => using(({ operator }) => operator.testEvent(campaign, who)),
-    forget: (who, request) => using(({ operator }) => operator.forget(who, request)),
+    view: (...given) => using(({ operator }) => operator.view(...given)),
+    act: (...given) => using(({ operator }) => operator.act(...given)),
+    noteSettings: (...given) => using(({ operator }) => operator.noteSettings(...given)),
+    auditLog: (...given) => using(({ operator }) => operator.auditLog(...given)),
+    deliveries: (...given) => using(({ operator }) => operator.deliveries(...given)),
+    redeliver: (...given) => using(({ operator }) => operator.redeliver(...given)),
+    testEvent: (...given) => using(({ operator }) => operator.testEvent(...given)),
+    forget: (...given) => using(({ operator }) => operator.forget(...given)),
     campaigns: using(({ operator }) => operator.campaigns),
-    find: (hash, from) => using(({ operator }) => operator.find(hash, from)),
+    find: (...given) => using(({ operator }) => operator.find(...given)),
   })
 }

@@ -7,6 +7,7 @@ import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { FullQueues } from "../checks/FullQueues.ts"
+import { ExpectedWaits } from "../ExpectedWaits.ts"
 import { Hours } from "../Hours.ts"
 import * as metrics from "../metrics.ts"
 import { PlatformStates } from "../PlatformStates.ts"
@@ -50,6 +51,7 @@ export const layer = Layer.effectDiscard(
     const queue = yield* FifoQueue
     const hours = yield* Hours
     const steps = yield* Steps
+    const waits = yield* ExpectedWaits
     const store = yield* Store
     const running = yield* Running
     const states = yield* PlatformStates
@@ -84,7 +86,8 @@ export const layer = Layer.effectDiscard(
         running.found(campaign, swept)
         fullQueues.swept(campaign, swept.waiting)
         yield* showFigures(campaign, swept, at.slots, readAt)
-        if (campaign.Hours !== undefined) yield* hours.swept(campaign, swept, at.slots, readAt)
+        waits.swept(campaign, swept, at.slots)
+        if (campaign.Hours !== undefined) yield* hours.swept(campaign, readAt)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
         yield* states.note(campaign.name, swept.platform, yield* store.now)
         if (swept.watch === true) yield* readPlatform(campaign.name)

@@ -48,6 +48,9 @@ export const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<Fiel
       }),
   )
 
+export const unknownCampaign = (): InvalidRequest =>
+  invalid("unknown_campaign", [{ field: "campaignId", message: "Expected a configured campaign" }])
+
 /** Maximum issues in one answer, so that a hostile body cannot produce a long one. */
 const MAX_ISSUES = 20
 
@@ -100,9 +103,7 @@ export const validate = (
   const request = decoded.success
   const campaign = campaigns.find(request.campaignId)
   if (campaign === undefined) {
-    return Result.fail(
-      invalid("unknown_campaign", [{ field: "campaignId", message: "Expected a configured campaign" }]),
-    )
+    return Result.fail(unknownCampaign())
   }
   const regionId = request.regionId ? request.regionId : campaign.DefaultRegionId
   if (!campaign.AllowedRegionIds.includes(regionId)) {

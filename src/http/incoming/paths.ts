@@ -14,6 +14,7 @@ export const ticketOfEvents = (path: string): string | undefined => {
 export const RELAY_PATH = /^\/api\/session\/[^/]+\/relay$/
 export const REQUEST_PATH = "/api/session/request"
 export const TICKETS_PATH = "/api/session/"
+export const AVAILABILITY_PATH = "/api/availability"
 export const HUB_PATH = "/sessionHub"
 export const NEGOTIATE_PATH = "/sessionHub/negotiate"
 

@@ -2,6 +2,7 @@
 
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Availability } from "../../protocol/availability.ts"
 import { refusals, succeeds } from "../../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../../protocol/endpoint-input.ts"
 import { MAX_SILENCE_SECONDS, SilenceAnswer as Silence, SilenceReport } from "../../protocol/events.ts"
@@ -61,6 +62,25 @@ export const Requests = HttpApiGroup.make("Session requests").add(
       problems.bodyAlreadyRead,
     ),
   }).annotate(OpenApi.Description, "Asks for a session: started at once, or a place in the queue."),
+)
+
+/** What a page may show before its visitor asks for a session. */
+export const Availabilities = HttpApiGroup.make("Availability").add(
+  HttpApiEndpoint.get("availability", "/api/availability", {
+    query: {
+      campaignId: Schema.optionalKey(
+        // a repeated parameter is a list, which names no campaign
+        Schema.Union([Schema.String, Schema.Array(Schema.String)]).annotate({
+          description: "A configured campaign; the default campaign when absent.",
+        }),
+      ),
+    },
+    success: succeeds(200, Availability.annotate({ identifier: "Availability" })),
+    error: refusals(problems.unknownCampaign, problems.originNotAllowed),
+  }).annotate(
+    OpenApi.Description,
+    "Whether a newcomer would be served now, and when. It takes no place and no quota, and promises nothing. Answered from memory, by the last sweep.",
+  ),
 )
 
 /** What a page may say when it leaves. */

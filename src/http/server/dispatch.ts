@@ -28,6 +28,7 @@ import {
   type PreflightFor,
 } from "../incoming/origin.ts"
 import {
+  AVAILABILITY_PATH,
   NEGOTIATE_PATH,
   normalise,
   RELAY_PATH,
@@ -341,7 +342,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       if (received.refusal !== undefined) return reply(received, received.refusal)
       if (serveFile(received)) return
       const routedPath = normalise(path)
-      const isForPages = routedPath.startsWith("/api/session") || path === NEGOTIATE_PATH
+      const isForPages =
+        routedPath.startsWith("/api/session") || routedPath === AVAILABILITY_PATH || path === NEGOTIATE_PATH
       if (verdict === "foreign" && isForPages) return reply(received, refusals.origin)
       if (answerPreflight(received, routedPath)) return
       if (path === REQUEST_PATH) return reply(received, refusals.postOnly)

@@ -18,6 +18,7 @@ import { operations, type Readiness } from "../health/Readiness.ts"
 import { CurrentExchange } from "../incoming/exchange.ts"
 import { input } from "../incoming/input.ts"
 import { inServerSpan } from "../incoming/spans.ts"
+import { availability } from "../requests/availability.ts"
 import { tickets } from "../requests/tickets.ts"
 import { webhooks } from "../webhooks/handlers.ts"
 
@@ -68,7 +69,14 @@ const fallback = HttpRouter.add(
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Gatekeeper | Readiness | Settings | Store> =
   Layer.mergeAll(
     HttpApiBuilder.layer(Routed).pipe(
-      Layer.provide([tickets, webhooks, hostEvents.pipe(Layer.provide(EventLog.layer)), budgets, operations]),
+      Layer.provide([
+        availability,
+        tickets,
+        webhooks,
+        hostEvents.pipe(Layer.provide(EventLog.layer)),
+        budgets,
+        operations,
+      ]),
       Layer.provide(input),
     ),
     fallback,

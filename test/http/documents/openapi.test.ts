@@ -43,6 +43,8 @@ const NOBODY = "n".repeat(22)
 const KEY = "AAAAAAAAAAAAAAAAAAAAAA=="
 const foreign = { origin: "https://evil.example" }
 
+const AVAILABILITY = "/api/availability"
+
 const ENDPOINTS = [
   ["POST", REQUEST],
   ["GET", `/api/session/${NOBODY}`],
@@ -57,6 +59,7 @@ const ENDPOINTS = [
   ["GET", "/api/events"],
   ["GET", "/api/budgets/team"],
   ["POST", "/api/budgets/team"],
+  ["GET", AVAILABILITY],
   ["GET", "/health/live"],
   ["GET", "/health/ready"],
 ] as const
@@ -114,6 +117,8 @@ describe("the document says all of", () => {
         yield* ask(method, at, { headers: foreign })
         yield* ask("PATCH", at)
       }
+      assert.strictEqual((yield* ask("GET", AVAILABILITY)).body.state, "open")
+      assert.deepStrictEqual(codeOf(yield* ask("GET", `${AVAILABILITY}?campaignId=moon`)), [400, "unknown_campaign"])
       yield* ask("GET", `/api/session/${NOBODY}`)
       yield* start(NOBODY)
       yield* ask("GET", `/api/session/${NOBODY}/events`)

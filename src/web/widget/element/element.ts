@@ -7,6 +7,7 @@ import { createClient } from "../client/client.ts"
 import { loadExtras, loadScreens, loadVisit, type VisitPart } from "../client/load.ts"
 import type { VoiceAgentOptions } from "../client/options.ts"
 import type { VoiceAgentState } from "../client/state.ts"
+import { availabilityOf } from "../gate/availability.ts"
 import { parse } from "../gate/json.ts"
 import { createLanguages } from "../languages/current-language.ts"
 import { createSwitcher } from "../languages/switcher.ts"
@@ -164,6 +165,7 @@ export const defineVoiceAgent = (): void => {
           avatar: this.text("avatar"),
           writes: this.options.textInput === true && this.options.sdk === undefined,
         }),
+        availability: () => availabilityOf(this.options),
         accent: () => this.text("accent"),
         act: (action) => this.act(action),
         open: (open) => {

@@ -17,3 +17,6 @@ export const setText = (element: HTMLElement, text: string): void => {
   if (element.textContent !== text) element.textContent = text
   element.hidden = text === ""
 }
+
+/** Whether an element is shown, in a tab in front. */
+export const isShown = (element: Element): boolean => element.getClientRects().length > 0 && !document.hidden

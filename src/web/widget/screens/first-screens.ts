@@ -2,9 +2,12 @@
 
 import type { VoiceAgentState } from "../client/state.ts"
 import * as words from "../words/first-words.ts"
-import { h, setText } from "./dom.ts"
+import { h, isShown, setText } from "./dom.ts"
 import { chatIcon, microphoneIcon, offlineIcon, phoneIcon } from "./icons.ts"
 import { lookOf, nothing, partsOf, type Screen, type Tools } from "./parts.ts"
+
+/** How often the gate is asked what a visitor would find, while the first screen is shown, in milliseconds. */
+const ASK_EVERY = 60_000
 
 /** Undefined for a state that only a loaded visit has. */
 export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): Screen | undefined => {
@@ -13,13 +16,15 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
   switch (name) {
     case "idle": {
       const notice = text("", "notice")
+      const about = text(say("idle.text"))
+      let askAt = 0
       const { heading, name: agent, writes } = lookOf(tools)
       return {
         nodes: [
           orb("calm"),
           ...(heading !== "" && agent !== "" ? [text(agent, "small")] : []),
           title(heading || agent || say("idle.title")),
-          text(say("idle.text")),
+          about,
           notice,
           h("slot"),
           actions(
@@ -32,7 +37,13 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
         update: (state) => {
           if (state.name === name) setText(notice, words.notice(state.notice, say))
         },
-        tick: nothing,
+        tick: (_state, now) => {
+          if (now < askAt || !isShown(about)) return
+          askAt = now + ASK_EVERY
+          void tools
+            .availability()
+            .then((found) => setText(about, words.outlook(found, say, tools.language(), now) || say("idle.text")))
+        },
       }
     }
     case "checking-microphone":

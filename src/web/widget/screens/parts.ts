@@ -1,6 +1,7 @@
 /** What the widget's screens are made of. Untrusted content is only set as text. */
 
 import type { Offer, VoiceAgentState } from "../client/state.ts"
+import type { Fields } from "../gate/json.ts"
 import type { AttentionOptions } from "../waiting/attention.ts"
 import type { Say } from "../words/strings.ts"
 import { h } from "./dom.ts"
@@ -35,6 +36,8 @@ export interface Tools {
   readonly act: (action: Action) => void
   /** what alerts the caller at the turn; absent in a widget that is older than this part, which does it itself */
   readonly alerts?: AttentionOptions
+  /** what the gate says of a visitor who would come now (`gate/availability.ts`) */
+  readonly availability: () => Promise<Fields>
   /** whether the microphone is on only while a button is held */
   readonly pushToTalk: () => boolean
   /** whether captions are shown at first */

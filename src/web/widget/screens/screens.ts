@@ -5,10 +5,10 @@
 
 import type { VoiceAgentState } from "../client/state.ts"
 import { type Attention, createAttention } from "../waiting/attention.ts"
-import { soon } from "../words/durations.ts"
 import { clock, countdown, ended, notice as noticeOf } from "../words/first-words.ts"
 import { withStrings } from "../words/more-strings.ts"
 import type { Say } from "../words/strings.ts"
+import { soon } from "../words/times.ts"
 import { visitStrings } from "../words/visit-strings.ts"
 import * as words from "../words/visit-words.ts"
 import { type CallSettings, callScreen } from "./call-screen.ts"

@@ -1,7 +1,9 @@
 /** Texts of the widget that depend on the state: of the screens that are there from the beginning, and of its button. */
 
 import type { Notice, VoiceAgentState } from "../client/state.ts"
+import type { Fields } from "../gate/json.ts"
 import type { Say } from "./strings.ts"
+import { expectedWait, timeOfDay } from "./times.ts"
 
 export type State<Name extends VoiceAgentState["name"]> = Extract<VoiceAgentState, { readonly name: Name }>
 
@@ -36,3 +38,17 @@ export const notice = (given: Notice | undefined, say: Say): string =>
   given === undefined
     ? ""
     : say([`notice.${given.code}`, `no-microphone.${given.code}`, "notice.other"], { message: given.message })
+
+/** What a visitor who came now would find, as the gate says; empty if he would be served at once, or that is not known. */
+export const outlook = (
+  { estimatedWaitSeconds: seconds, opensAt, state }: Fields,
+  say: Say,
+  language: string,
+  now: number,
+): string => {
+  if (state === "full") return say("refused.queue_full.title")
+  if (typeof opensAt === "string") {
+    return say("refused.closed.until", { time: timeOfDay(Date.parse(opensAt), language, now) })
+  }
+  return Number(seconds) > 0 ? expectedWait(Number(seconds), say, language) : ""
+}

@@ -1,27 +1,12 @@
 /** Texts of a visit: of its place, its call and its end, and their announcements for screen readers. */
 
 import type { Place, VoiceAgentState } from "../client/state.ts"
-import { range, TOLERANCE } from "./durations.ts"
 import { countdown, ended, notice, type State } from "./first-words.ts"
 import type { Say } from "./strings.ts"
+import { expectedWait, timeOfDay } from "./times.ts"
 
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
-
-/** So far ahead, a day of the week is said by its name alone, in milliseconds. */
-const NEAR = 6 * 86_400_000
-
-/** A time of day in words of a language, with the day of the week or the date unless it is today. */
-const timeOfDay = (at: number, language: string, now: number): string => {
-  const isToday = new Date(at).toDateString() === new Date(now).toDateString()
-  // in figures alone, 5/6 is another day to an American than to others
-  const style: Intl.DateTimeFormatOptions = isToday
-    ? { timeStyle: "short" }
-    : at - now < NEAR
-      ? { weekday: "long", hour: "numeric", minute: "2-digit" }
-      : { dateStyle: "long", timeStyle: "short" }
-  return new Intl.DateTimeFormat(language, style).format(at)
-}
 
 /** Why nobody is called at the moment; empty if callers are called. */
 export const hindrance = (
@@ -43,7 +28,7 @@ export const estimate = (place: Place, say: Say, language: string, now: number):
   if (place.estimatedWait === undefined) return ""
   const left = place.estimatedWait - (now - place.asOf) / 1_000
   if (left <= 0) return say("waiting.overdue")
-  return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: range(left, language) })
+  return expectedWait(left, say, language)
 }
 
 const MINUTE = 60_000

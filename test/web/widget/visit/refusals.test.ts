@@ -23,6 +23,27 @@ const counting = (tab: Page): { count: number } => {
   return requests
 }
 
+describe("the first screen", () => {
+  it("says how long a visitor would wait, before a call is requested", async () => {
+    await widget.begin()
+    await widget.visitor.context.route("**/api/availability?*", (route) =>
+      route.fulfill({ json: { state: "open", estimatedWaitSeconds: 240 } }),
+    )
+    const tab = await widget.open()
+    await see(tab, "Estimated wait: 3–5 minutes.")
+    await click(tab, "Start a call")
+    await screen(tab, "In call")
+  })
+
+  it("says that the campaign is closed, and until when", async () => {
+    const day = new Intl.DateTimeFormat("en", { weekday: "short", timeZone: "UTC" }).format(Date.now() + 3 * 86_400_000)
+    const settings = { VoiceAiPlatform: { Hours: { Zone: "UTC", Open: `${day} 09:00-17:00` } } }
+    const tab = await begin({ settings })
+    await see(tab, /^Closed until \w+day/)
+    await tab.getByRole("button", { name: "Start a call" }).waitFor()
+  })
+})
+
 describe("the widget", () => {
   it("tells a caller behind a VPN that this connection may not call", async () => {
     const vpn = new URL("../../../fixtures/ip/vpn.txt", import.meta.url).pathname

@@ -1,6 +1,6 @@
 /** The estimated wait in words. */
 import { expect, it } from "vitest"
-import { range } from "../../../../src/web/widget/words/durations.ts"
+import { range, timeOfDay } from "../../../../src/web/widget/words/times.ts"
 
 it("the widget says a wait in minutes, and in hours where minutes would claim a precision that nobody has", () => {
   expect(range(60, "en")).toBe("1–2 minutes")
@@ -9,4 +9,12 @@ it("the widget says a wait in minutes, and in hours where minutes would claim a 
   expect(range(4_800, "en")).toBe("1–2 hours")
   expect(range(4 * 3_600, "en")).toBe("3–5 hours")
   expect(range(4_800, "de")).toBe("1–2 Stunden")
+})
+
+it("a time of day is said with the day of the week, or with the date when it is far ahead", () => {
+  const now = Date.parse("2026-11-27T12:00:00")
+  const at = (time: string) => timeOfDay(Date.parse(time), "en-GB", now)
+  expect(at("2026-11-27T17:30:00")).toBe("17:30")
+  expect(at("2026-11-28T07:47:00")).toMatch(/^Saturday.* 07:47$/)
+  expect(at("2026-12-24T09:00:00")).toMatch(/^24 December 2026.* 09:00$/)
 })

@@ -1,0 +1,42 @@
+/** What a newcomer would find now, answered from memory: open with the expected wait, full, or closed. It costs the store nothing. */
+import { Context, Effect, Layer } from "effect"
+import type { Availability as Found } from "../protocol/availability.ts"
+import type { InvalidRequest } from "../protocol/refusals.ts"
+import { Store } from "../store/Store.ts"
+import { Campaigns } from "./Campaigns.ts"
+import { FullQueues } from "./checks/FullQueues.ts"
+import { unknownCampaign } from "./checks/Validate.ts"
+import { ExpectedWaits } from "./ExpectedWaits.ts"
+import { Hours } from "./Hours.ts"
+
+export class Availability extends Context.Service<
+  Availability,
+  {
+    /** @param campaignId as in a session request */
+    readonly of: (campaignId?: string) => Effect.Effect<Found, InvalidRequest>
+  }
+>()("voicegate/gatekeeper/Availability") {}
+
+export const layer: Layer.Layer<Availability, never, Campaigns | ExpectedWaits | FullQueues | Hours | Store> =
+  Layer.effect(
+    Availability,
+    Effect.gen(function* () {
+      const campaigns = yield* Campaigns
+      const waits = yield* ExpectedWaits
+      const fullQueues = yield* FullQueues
+      const hours = yield* Hours
+      const { now } = yield* Store
+      return {
+        of: Effect.fnUntraced(function* (campaignId) {
+          const campaign = campaigns.find(campaignId)
+          if (campaign === undefined) return yield* Effect.fail(unknownCampaign())
+          const shut = hours.refusal(campaign, yield* now)
+          if (shut !== undefined) {
+            return { state: "closed", ...(shut.opensAt === undefined ? {} : { opensAt: shut.opensAt }) }
+          }
+          if (fullQueues.refusal(campaign) !== undefined) return { state: "full" }
+          return { state: "open", estimatedWaitSeconds: waits.secondsOf(campaign) }
+        }),
+      }
+    }),
+  )

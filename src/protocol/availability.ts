@@ -1,0 +1,18 @@
+/** Whether a caller who came now would be served, and when: what a page may show before its visitor asks for a session. */
+import { Schema } from "effect"
+
+const OpensAt = Schema.optionalKey(
+  Schema.String.annotate({ description: "When the campaign opens, ISO 8601; absent when that is not within a year." }),
+)
+
+export const Availability = Schema.Union([
+  Schema.Struct({
+    state: Schema.Literal("open"),
+    estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({
+      description: "How long a newcomer would wait: 0 while a slot is free, null while that is not known.",
+    }),
+  }),
+  Schema.Struct({ state: Schema.Literal("full") }),
+  Schema.Struct({ state: Schema.Literal("closed"), opensAt: OpensAt }),
+])
+export type Availability = typeof Availability.Type

@@ -1,0 +1,61 @@
+/** What a newcomer would find, before asking for a session. Every test begins on a Friday at 8:00 in UTC. */
+import { describe, expect } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
+import { ask, begin, caller, enqueue, figures, gateTest, hangUp, remaining, start } from "../support/gate.ts"
+
+const found = (campaignId?: string) => Gatekeeper.use((gate) => Effect.orDie(gate.availability(campaignId)))
+
+describe("availability", () => {
+  gateTest("tells the expected wait: none while a slot is free, unknown before the first call has ended", {}, () =>
+    Effect.gen(function* () {
+      expect(yield* found()).toEqual({ state: "open", estimatedWaitSeconds: 0 })
+      yield* begin()
+      yield* TestClock.adjust("1 second")
+      expect(yield* found()).toEqual({ state: "open", estimatedWaitSeconds: null })
+      const next = yield* enqueue(caller(1))
+      yield* TestClock.adjust("9 seconds")
+      yield* hangUp("web-1")
+      yield* start(next)
+      yield* enqueue(caller(2))
+      yield* TestClock.adjust("1 second")
+      // one waits and one talks: behind both, after a call of ten seconds
+      expect(yield* found()).toEqual({ state: "open", estimatedWaitSeconds: 20 })
+    }),
+  )
+
+  gateTest(
+    "says that a full queue is full, and takes neither place nor quota",
+    { Queue: { MaxLength: 1, DisconnectGraceSeconds: 600 } },
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        yield* enqueue(caller(1))
+        yield* ask(caller(2))
+        const before = [yield* figures(), yield* remaining()]
+        expect(yield* found()).toEqual({ state: "full" })
+        expect([yield* figures(), yield* remaining()]).toEqual(before)
+      }),
+  )
+
+  gateTest(
+    "says that a closed campaign is closed, and when it opens",
+    { VoiceAiPlatform: { Hours: { Zone: "UTC", Open: "Mon 07:00-09:00" } } },
+    () =>
+      Effect.gen(function* () {
+        expect(yield* found()).toEqual({ state: "closed", opensAt: "2027-01-18T07:00:00.000Z" })
+      }),
+  )
+
+  gateTest("fails for a campaign that is not configured, naming the field", {}, () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Gatekeeper.use((gate) => gate.availability("none")))
+      expect(error).toMatchObject({
+        _tag: "InvalidRequest",
+        code: "unknown_campaign",
+        issues: [{ field: "campaignId" }],
+      })
+    }),
+  )
+})
