@@ -48,7 +48,7 @@ const settings = {
     MaxConcurrency: 1,
   },
   Security: { WebhookApiToken: "not-used-without-http" },
-  Queue: { MaxLength: 10_000_000, MaxCallMinutes: 1440 },
+  Queue: { MaxLength: 10_000_000, MaxCallMinutes: 1440, DisconnectGraceSeconds: 600 },
 }
 
 const Host = gate.layerGatekeeper.pipe(
