@@ -32,6 +32,11 @@ export interface Beginning {
   readonly caller: string
 }
 
+/** A call that runs since then (ms since 1970). */
+export interface RunningCall extends Beginning {
+  readonly since: number
+}
+
 /** A call of which more time is to be held. */
 export interface DueCall {
   /** names the hold */
@@ -41,6 +46,8 @@ export interface DueCall {
   /** how many seconds are held */
   readonly seconds: number
   readonly data: string
+  /** it ends soon, because a budget has no more for it as far as its ticket knows */
+  readonly spent?: true
 }
 
 /** What a budget has in its present window; amounts in minutes, or in the currency. */
@@ -83,6 +90,11 @@ export class Budgets extends Context.Service<
     readonly due: (at: BudgetedCampaign, claimMillis: number) => Effect.Effect<ReadonlyArray<DueCall>, StoreUnavailable>
     /** Holds the next block of a running call. `since` is when the call began (ms since 1970); 0 while it has not begun. */
     readonly extend: (at: BudgetedCampaign, call: DueCall, since: number) => Effect.Effect<Holding, StoreUnavailable>
+    /** Holds time again for those of these running calls whose holds the store has lost. Returns how many they were. */
+    readonly restore: (
+      at: BudgetedCampaign,
+      calls: ReadonlyArray<RunningCall>,
+    ) => Effect.Effect<number, StoreUnavailable>
     /** When a call ends of which so many seconds are held: a little before they are used up (ms since 1970). */
     readonly endsAt: (at: BudgetedCampaign, since: number, seconds: number) => number
     /** Something is due of the call again at this time (ms since 1970). */

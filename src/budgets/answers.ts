@@ -1,7 +1,7 @@
 /** What the rules of the budgets answer: the schema of each answer, from which the rules have its type. Times in ms since 1970. */
 import { Schema } from "effect"
 
-const { Boolean: Flag, Finite, Literal, String: Text, Struct, Union, mutable, optionalKey } = Schema
+const { Boolean: Flag, Finite, Literal, String: Text, Struct, Union, optionalKey } = Schema
 const List = Schema.Array
 
 /** A share of the cap was settled or held for the first time in a window. Amounts are in the budget's unit. */
@@ -20,7 +20,12 @@ export type Alert = typeof Alert.Type
 export const Overrun = Struct({ name: Text, amount: Finite })
 export type Overrun = typeof Overrun.Type
 
-const effects = { alerts: optionalKey(mutable(List(Alert))), overruns: optionalKey(mutable(List(Overrun))) }
+const effects = {
+  alerts: optionalKey(List(Alert)),
+  overruns: optionalKey(List(Overrun)),
+  /** budgets of the campaign or the account of which nothing is left, told once a window */
+  exhausted: optionalKey(List(Text)),
+}
 const EffectsOfStep = Struct(effects)
 export type BudgetEffects = typeof EffectsOfStep.Type
 
@@ -28,7 +33,7 @@ export const Held = Union([
   /** `seconds` in all; fewer than asked for where the budget `short` has no more */
   Struct({ _tag: Literal("held"), seconds: Finite, short: optionalKey(Text), ...effects }),
   /** too little is left of the budget `name` in its window, and nothing was held */
-  Struct({ _tag: Literal("refused"), name: Text, from: Finite, until: Finite }),
+  Struct({ _tag: Literal("refused"), name: Text, from: Finite, until: Finite, ...effects }),
   /** the hold was settled before */
   Struct({ _tag: Literal("over") }),
 ])
@@ -59,10 +64,18 @@ export type DueHold = typeof DueHold.Type
 export const DueHolds = Struct({ holds: optionalKey(List(DueHold)) })
 export type DueHolds = typeof DueHolds.Type
 
+/** The holds that the book does not have. */
+export const Missing = Struct({ ids: optionalKey(List(Text)) })
+export type Missing = typeof Missing.Type
+
 const standing = { settled: Finite, held: Finite, adjusted: Finite }
 /** In the order in which they were asked for. */
 export const Balance = Struct({ standings: List(Struct(standing)) })
 export type Balance = typeof Balance.Type
+
+/** Whether it was told now for the first time in the window. */
+export const Exhausted = Struct({ told: Flag })
+export type Exhausted = typeof Exhausted.Type
 
 /** `made` is false for an adjustment that was made before. */
 export const Adjusted = Struct({ made: Flag, ...standing })

@@ -1,5 +1,6 @@
 /** The names of the budgets' keys in the store; `budgets/rules/book.ts` describes their contents. */
-import { campaignIdOf } from "../fifo-queue/keys.ts"
+import { campaignIdOf, keysOf } from "../fifo-queue/keys.ts"
+import { queueKeys } from "../fifo-queue/rules/shared/keys.ts"
 
 /** A campaign's book, under the hash tag of its queue. Campaigns of one account share the ledger of the account. */
 export const campaignBook = (key: string): ReadonlyArray<string> => {
@@ -7,11 +8,12 @@ export const campaignBook = (key: string): ReadonlyArray<string> => {
   const tag =
     account === undefined ? `vg:2:{${encodeURIComponent(campaign)}}:` : `vg:2:{@${encodeURIComponent(account)}}:`
   const own = account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:`
-  return [`${own}budgets`, `${own}heldTime`, `${own}heldTimeDue`, `${tag}accountBudgets`]
+  const { events, meta } = queueKeys(keysOf(key))
+  return [`${own}budgets`, `${own}heldTime`, `${own}heldTimeDue`, `${tag}accountBudgets`, events, meta]
 }
 
-/** A caller's book, under the hash tag of the caller's limits; `caller` is the rate limiter's key. The ledger of an account is not its. */
+/** A caller's book, under the hash tag of the caller's limits; `caller` is the rate limiter's key. The ledger of an account and a log of events are not its. */
 export const callerBook = (caller: string): ReadonlyArray<string> => {
   const ledger = `vg:{${caller}}:budgets`
-  return [ledger, `vg:{${caller}}:heldTime`, `vg:{${caller}}:heldTimeDue`, ledger]
+  return [ledger, `vg:{${caller}}:heldTime`, `vg:{${caller}}:heldTimeDue`, ledger, ledger, ledger]
 }

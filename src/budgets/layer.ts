@@ -30,14 +30,20 @@ import {
   makeWindows,
   shown,
 } from "./terms.ts"
+import type { WindowOf } from "./windows.ts"
 
 /** How long an instance repeats a refusal without asking the store (ms), so that a caller who insists costs it nothing. */
 const REPEAT_MILLIS = 1_000
 const MAX_REMEMBERED_REFUSALS = 10_000
+/** How often an instance looks whether it was told already that nothing is left (ms): another one may have added some meanwhile. */
+const TOLD_MILLIS = 60_000
+const MAX_TOLD = 10_000
 /** How long before its time is used up a call holds more, beyond the time in which it would be ended (ms): for the warning, and for a gate that dies. */
 const AHEAD_MILLIS = 20_000
 /** A caller's hold outlives by this what its campaign may still decide about the ticket (ms). */
 const LONGER_MILLIS = 3_600_000
+/** How soon more is asked for, for a call whose budgets have no more (ms): an operator may add some before it ends. */
+const SHORT_MILLIS = 5_000
 
 export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect(
   Budgets,
@@ -69,7 +75,10 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
     ): Effect.Effect<A, StoreUnavailable> => store.run(rule, { keys, now, context: NO_CONTEXT, call })
 
     /** Logs and counts what a step has found. Each was found by one step, so each is told once. */
-    const note = Effect.fnUntraced(function* (campaign: string, { alerts = [], overruns = [] }: BudgetEffects) {
+    const note = Effect.fnUntraced(function* (
+      campaign: string,
+      { alerts = [], exhausted = [], overruns = [] }: BudgetEffects,
+    ) {
       const named = (name: string) => compiled.get(campaign)?.all.find((budget) => budget.Name === name)
       for (const { adjusted, held, name, settled, share } of alerts) {
         const budget = named(name)
@@ -78,6 +87,11 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         yield* Effect.logWarning(
           `${Math.round(share * 100)} % of the budget ${name} are used: ${shown(budget, settled)} ${unitOf(campaign, budget)} settled and ` +
             `${shown(budget, held)} held of ${shown(budget, capOf(budget) + adjusted)} in this ${budget.Per}.`,
+        ).pipe(Effect.annotateLogs({ campaign, budget: name }))
+      }
+      for (const name of exhausted) {
+        yield* Effect.logWarning(
+          `Nothing is left of the budget ${name} in this ${named(name)?.Per ?? "window"}: see OnLimit of it for what follows.`,
         ).pipe(Effect.annotateLogs({ campaign, budget: name }))
       }
       for (const { amount, name } of overruns) {
@@ -91,7 +105,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
 
     /**
      * Has a hold have `seconds` in all of its books. On a cluster, the caller's first; what the campaign's cannot give is given back to the
-     * caller's, all of it when the campaign's refuses. `had`: so many seconds are held already, of a call that runs.
+     * caller's, all of it when the campaign's refuses. `running`: the call runs, and had so many seconds.
      */
     const holdInBooks = Effect.fnUntraced(function* (
       { campaign, key }: BudgetedCampaign,
@@ -100,13 +114,13 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       seconds: number,
       data: HoldData,
       due: number,
-      had = 0,
+      dueIfShort: number,
+      running?: { readonly had: number },
     ) {
       const now = yield* store.now
       const { minimum, roundUp } = budgets
-      // a call that runs is not refused, whatever the store has lost of its holds
-      const least = had === 0 ? budgets.least : 0
-      const ofCaller = entriesOf(budgets.all.filter(isOwn), data)
+      const { least } = budgets
+      const ofCaller = data.own === true ? entriesOf(budgets.all.filter(isOwn), data) : []
       const ofCampaign = entriesOf(
         budgets.all.filter((budget) => !isOwn(budget)),
         data,
@@ -115,6 +129,8 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         ...(ofCampaign.length === 0 ? {} : { entries: ofCampaign }),
         data: encodeData(data),
         due,
+        dueIfShort,
+        ...(campaign.Events === undefined ? {} : { events: true }),
       }
       const callerPart: BookPart = {
         entries: ofCaller,
@@ -122,15 +138,22 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         expires: true,
       }
       const ask = (keys: ReadonlyArray<string>, total: number, books: ReadonlyArray<BookPart>) =>
-        Effect.tap(run(rules.hold, keys, now, { id, seconds: total, least, minimum, roundUp, books }), (held) =>
-          held._tag === "held" ? note(campaign.name, held) : Effect.void,
+        Effect.tap(
+          run(rules.hold, keys, now, {
+            ...{ id, seconds: total, least, minimum, roundUp, books },
+            ...(running === undefined ? {} : { running: true as const }),
+          }),
+          (held) => (held._tag === "over" ? Effect.void : note(campaign.name, held)),
         )
       if (ofCaller.length === 0) return yield* ask(campaignBook(key), seconds, [campaignPart])
       const own = callerBook(data.caller)
       if (store.crossSlot) return yield* ask([...campaignBook(key), ...own], seconds, [campaignPart, callerPart])
       const first = yield* ask(own, seconds, [callerPart])
       if (first._tag !== "held") return first
-      const second = yield* ask(campaignBook(key), Math.max(first.seconds, had), [campaignPart])
+      const isShort = first.seconds < seconds
+      const second = yield* ask(campaignBook(key), Math.max(first.seconds, running?.had ?? 0), [
+        isShort ? { ...campaignPart, due: dueIfShort } : campaignPart,
+      ])
       if (second._tag !== "held") {
         // what cannot be given back now expires with the hold
         yield* Effect.ignore(run(rules.settle, own, now, { id, seconds: 0 }))
@@ -163,6 +186,25 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       return undefined
     }
 
+    /** when this instance has last had it told that nothing is left of a budget (ms) */
+    const told = boundedCache<number>(MAX_TOLD)
+    const tellExhausted = Effect.fnUntraced(function* (
+      { campaign, key }: BudgetedCampaign,
+      { Name, Of }: Budget,
+      window: WindowOf,
+      now: number,
+    ) {
+      const where = `${campaign.name} ${Name}`
+      if (now < (told.get(where) ?? 0) + TOLD_MILLIS) return
+      const { told: isFirst } = yield* run(rules.exhaust, campaignBook(key), now, {
+        ...{ name: Name, ...window },
+        ...(Of === "account" ? { shared: true as const } : {}),
+        ...(campaign.Events === undefined ? {} : { events: true as const }),
+      })
+      told.set(where, now)
+      if (isFirst) yield* note(campaign.name, { exhausted: [Name] })
+    })
+
     const dueAt = (heldUntil: number, { leadSeconds }: Compiled, blockMillis: number): number =>
       heldUntil - Math.min(leadSeconds * 1000 + AHEAD_MILLIS, blockMillis / 2)
 
@@ -186,15 +228,11 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         budgets.block,
         data,
         dueAt(now + blockMillis, budgets, blockMillis),
+        now + AHEAD_MILLIS / 2,
       )
       if (held._tag === "over") return held
       if (held._tag === "refused")
         return yield* Effect.fail(refuse(at, budgets, caller, held.name, held.until, yield* store.now))
-      // it is the last time: when the call has begun, it is told when it ends
-      if (held.seconds < budgets.block) {
-        const due = now + AHEAD_MILLIS / 2
-        yield* Effect.ignore(run(rules.postpone, campaignBook(at.key), now, { id: holdName(ticket, lease), due }))
-      }
       return {
         _tag: "held",
         seconds: held.seconds,
@@ -210,16 +248,19 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       const now = yield* store.now
       const blockMillis = budgets.block * 1000
       const from = since === 0 ? now : since
-      // a call that has not begun needs no more than it holds
-      const seconds = since === 0 ? call.seconds : call.seconds + budgets.block
+      // one that has not begun, or was given more a moment ago, needs no more than it holds
+      const isEnough = since === 0 || from + call.seconds * 1000 - now > blockMillis
+      const seconds = isEnough ? call.seconds : call.seconds + budgets.block
+      const soon = now + SHORT_MILLIS
       const held = yield* holdInBooks(
         at,
         budgets,
         call.hold,
         seconds,
         data,
-        dueAt(from + seconds * 1000, budgets, blockMillis),
-        call.seconds,
+        call.spent === true ? soon : dueAt(from + seconds * 1000, budgets, blockMillis),
+        soon,
+        { had: call.seconds },
       )
       if (held._tag !== "held") return { _tag: "over" } as const
       const granted: Holding = {
@@ -358,10 +399,11 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         const known = knownRefusal(at.campaign.name, caller, now)
         if (known !== undefined) return yield* Effect.fail(known)
         const balances = yield* balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
-        for (const { budget, left, until } of balances) {
+        for (const { budget, from, left, until } of balances) {
           const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)
           const seconds = secondsFor(amount, budget.Unit === "money" ? budgets.perMinute : undefined, budgets)
           if (seconds < budgets.least) {
+            if (!isOwn(budget)) yield* tellExhausted(at, budget, { from, until }, now)
             return yield* Effect.fail(refuse(at, budgets, caller, budget.Name, until, now))
           }
         }
@@ -377,6 +419,26 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
           ),
         ),
       extend,
+      restore: Effect.fnUntraced(function* (at, calls) {
+        const budgets = compiled.get(at.campaign.name)
+        if (budgets === undefined || calls.length === 0) return 0
+        const now = yield* store.now
+        const { ids = [] } = yield* run(rules.missing, campaignBook(at.key), now, {
+          ids: calls.map(({ lease, ticket }) => holdName(ticket, lease)),
+        })
+        const lost = calls.filter(({ lease, ticket }) => ids.includes(holdName(ticket, lease)))
+        for (const { caller, lease, since, ticket } of lost) {
+          const used = Math.ceil((now - since) / 1000 / budgets.roundUp) * budgets.roundUp
+          const data: HoldData = {
+            ...{ ticket, lease, caller, windows: windowsAt(budgets, since) },
+            ...(budgets.perMinute === undefined ? {} : { perMinute: budgets.perMinute }),
+            ...(caller !== "" && budgets.all.some(isOwn) ? { own: true as const } : {}),
+          }
+          const soon = now + SHORT_MILLIS
+          yield* holdInBooks(at, budgets, holdName(ticket, lease), used + budgets.block, data, soon, soon, { had: 0 })
+        }
+        return lost.length
+      }),
       endsAt: ({ campaign }, since, seconds) =>
         since + (seconds - (compiled.get(campaign.name)?.leadSeconds ?? 0)) * 1000,
       postpone: ({ key }, id, due) =>

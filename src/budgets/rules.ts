@@ -1,9 +1,20 @@
 /** The rules of the budgets, as the store runs them. */
 import { Schema } from "effect"
 import { ruleOf } from "../store/rule.ts"
-import { Adjusted, Balance, Corrected, DueHolds, ForgottenBook, ForgottenCalls, Held, Settled } from "./answers.ts"
-import { runAdjust, runBalance } from "./rules/balance.ts"
-import { runDue, runPostpone } from "./rules/due.ts"
+import {
+  Adjusted,
+  Balance,
+  Corrected,
+  DueHolds,
+  Exhausted,
+  ForgottenBook,
+  ForgottenCalls,
+  Held,
+  Missing,
+  Settled,
+} from "./answers.ts"
+import { runAdjust, runBalance, runExhaust } from "./rules/balance.ts"
+import { runDue, runMissing, runPostpone } from "./rules/due.ts"
 import { runForgetBook, runForgetCalls } from "./rules/forget.ts"
 import { runHold } from "./rules/hold.ts"
 import { runCorrect, runSettle } from "./rules/settle.ts"
@@ -14,6 +25,8 @@ export const rules = {
   correct: ruleOf("budgets.correct", runCorrect, Corrected),
   due: ruleOf("budgets.due", runDue, DueHolds),
   postpone: ruleOf("budgets.postpone", runPostpone, Schema.Boolean),
+  missing: ruleOf("budgets.missing", runMissing, Missing),
+  exhaust: ruleOf("budgets.exhaust", runExhaust, Exhausted),
   balance: ruleOf("budgets.balance", runBalance, Balance),
   adjust: ruleOf("budgets.adjust", runAdjust, Adjusted),
   forgetBook: ruleOf("budgets.forgetBook", runForgetBook, ForgottenBook),

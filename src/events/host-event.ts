@@ -22,6 +22,7 @@ const Stored = Schema.fromJsonString(
     billedSeconds: optionalKey(Finite),
     cost: optionalKey(Finite),
     budget: optionalKey(Text),
+    share: optionalKey(Finite),
     about: optionalKey(Text),
   }),
 )
@@ -52,7 +53,7 @@ export const hostEventOf = (
 ): HostEvent | undefined => {
   const stored = Option.getOrUndefined(decodeStored(text))
   if (stored === undefined) return undefined
-  const { about, at, billedSeconds, budget, cost, first, millis, reason, seq, session, ticket, type } = stored
+  const { about, at, billedSeconds, budget, cost, first, millis, reason, seq, session, share, ticket, type } = stored
   const facts = first === undefined ? about : factsOf(firstsOf(first))
   return {
     id: `evt_${ticket ?? nameOf(campaign, at)}_${seq}`,
@@ -69,6 +70,7 @@ export const hostEventOf = (
     ...(billedSeconds === undefined ? {} : { billedSeconds }),
     ...(cost === undefined ? {} : { cost }),
     ...(budget === undefined ? {} : { budget }),
+    ...(share === undefined ? {} : { share }),
   }
 }
 

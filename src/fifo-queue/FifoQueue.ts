@@ -19,7 +19,9 @@ import type { TicketState } from "../protocol/ticket.ts"
 import type {
   Admitted,
   Aliased,
+  BilledCalls,
   Binding,
+  CallTimes,
   Cleared as ClearedAnswer,
   Doubt,
   Failed,
@@ -275,15 +277,25 @@ export class FifoQueue extends Context.Service<
       silenceMillis?: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /**
-     * Since when each of these calls is billed (ms since 1970): 0 while it has not begun, -1 when its slot is free. A queue without it
-     * has no calls for which budgets hold time.
+     * Since when each of these calls is billed (ms since 1970): 0 while it has not begun, -1 when its slot is free; and whether it ends for a
+     * budget. A queue without it has no calls for which budgets hold time.
      */
     readonly callTimes?: (
       at: CampaignContext,
       slots: ReadonlyArray<{ readonly ticket: string; readonly lease: string }>,
-    ) => Stepping<ReadonlyArray<number>>
-    /** A budget has no more for this call: it ends at `endsAt` (ms since 1970) at the latest, as one with a time limit of its own. */
-    readonly endAtBudget?: (at: CampaignContext, ticket: string, lease: string, endsAt: number) => Stepping<boolean>
+    ) => Stepping<CallTimes["calls"]>
+    /** A page of the running calls for which budgets should hold time, from the `first` one on. */
+    readonly billedCalls?: (at: CampaignContext, first: number) => Stepping<BilledCalls>
+    /**
+     * A budget has no more for this call: it ends at `endsAt` (ms since 1970) at the latest, as one with a time limit of its own. Undefined:
+     * the budgets have more again.
+     */
+    readonly endAtBudget?: (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      endsAt: number | undefined,
+    ) => Stepping<boolean>
     /**
      * Running calls with a time limit of their own (`CallLimit`): warns the pages of those that end soon, and answers with the data bound to each
      * session that is to be ended at the platform now, claimed as those of `dueEnds`. `ends`: the platform can be asked to end a call. `nextAt`

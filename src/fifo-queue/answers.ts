@@ -269,9 +269,19 @@ export type Repaired = typeof Repaired.Type
 export const Sessions = Struct({ sessions: optionalKey(List(Text)) })
 export type Sessions = typeof Sessions.Type
 
-/** Since when each call is billed (ms since 1970): 0 while it has not begun, -1 when its slot is free. */
-export const CallTimes = Struct({ since: List(Finite) })
+/**
+ * Since when each call is billed (ms since 1970): 0 while it has not begun, -1 when its slot is free. `spent`: it ends because a budget has no
+ * more for it.
+ */
+export const CallTimes = Struct({ calls: List(Struct({ since: Finite, spent: optionalKey(Literal(true)) })) })
 export type CallTimes = typeof CallTimes.Type
+
+/** A call that is billed since then (ms since 1970), and its caller as the rate limiter knows him. */
+export const BilledCall = Struct({ ticket: Text, lease: Text, since: Finite, caller: Text })
+export type BilledCall = typeof BilledCall.Type
+/** A page of them, and where the next one begins. */
+export const BilledCalls = Struct({ calls: optionalKey(List(BilledCall)), next: optionalKey(Finite) })
+export type BilledCalls = typeof BilledCalls.Type
 
 /** What was bound to each session to end now, as JSON; and when the next thing is due of a call with a time limit of its own. */
 export const DueLengths = Struct({ sessions: optionalKey(List(Text)), nextAt: optionalKey(Finite) })

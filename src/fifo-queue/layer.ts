@@ -408,8 +408,10 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           ),
           ({ result }) => result,
         ),
-      callTimes: (at, slots) => step(rules.callTimes, at, { slots }, ({ since }) => since),
-      endAtBudget: (at, ticket, lease, endsAt) => step(rules.endAtBudget, at, { ticket, lease, endsAt }, identity),
+      callTimes: (at, slots) => step(rules.callTimes, at, { slots }, ({ calls }) => calls),
+      billedCalls: (at, first) => step(rules.billedCalls, at, { first }, identity),
+      endAtBudget: (at, ticket, lease, endsAt) =>
+        step(rules.endAtBudget, at, { ticket, lease, ...(endsAt === undefined ? {} : { endsAt }) }, identity),
       dueLengths: (at, claimMillis, ends) =>
         step(
           rules.dueLengths,

@@ -27,7 +27,7 @@ import { repair } from "./rules/repair.ts"
 import { runAdmit, runQueue } from "./rules/run.ts"
 import { sessionState } from "./rules/session-state.ts"
 import { reportSilence, reportSpeech } from "./rules/silence.ts"
-import { callTimes, endAtBudget } from "./rules/spent.ts"
+import { billedCalls, callTimes, endAtBudget } from "./rules/spent.ts"
 import { start } from "./rules/start.ts"
 import { sweep } from "./rules/sweep.ts"
 import { traceOf } from "./rules/trace.ts"
@@ -64,6 +64,7 @@ export const rules = {
   audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.Sessions)),
   dueEnds: ruleOf("queue.dueEnds", runQueue(dueEnds), stepAnswer(answers.Sessions)),
   callTimes: ruleOf("queue.callTimes", runQueue(callTimes), stepAnswer(answers.CallTimes)),
+  billedCalls: ruleOf("queue.billedCalls", runQueue(billedCalls), stepAnswer(answers.BilledCalls)),
   endAtBudget: ruleOf("queue.endAtBudget", runQueue(endAtBudget), stepAnswer(Schema.Boolean)),
   dueLengths: ruleOf("queue.dueLengths", runQueue(dueLengths), stepAnswer(answers.DueLengths)),
   findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.Sessions)),

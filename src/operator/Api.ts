@@ -9,6 +9,7 @@ import { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
+import { BudgetOrder, BudgetOutcome, BudgetsView, budgetCaller } from "./budget-shapes.ts"
 import { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
 import { ForgetRequest, Forgotten } from "./forgotten.ts"
 import { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
@@ -201,6 +202,36 @@ const group = HttpApiGroup.make("Console")
       .annotate(
         OpenApi.Description,
         "Forgets a caller in all campaigns, or with `dryRun` counts what is known of them. An answer with `next` is incomplete: ask again with it as `from`. Written to the audit log, without the caller's name.",
+      ),
+    HttpApiEndpoint.get("budgets", "/console/api/budgets", {
+      query: { campaign, ...budgetCaller },
+      success: succeeds(200, BudgetsView),
+      error: refused(invalid, unknownCampaign, problems.storeUnavailable),
+    })
+      .middleware(Input)
+      .annotate(Takes, otherwise("query: Expected campaign, and caller or subject, each once."))
+      .annotate(
+        OpenApi.Description,
+        "The balances of a campaign's budgets in their present windows; those of callers only for one caller, by the address (`caller`) or the subject of the token (`subject`).",
+      ),
+    HttpApiEndpoint.post("adjustBudget", "/console/api/budgets/adjust", {
+      payload: Schema.Struct({
+        campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+        order: BudgetOrder,
+      }),
+      success: succeeds(200, BudgetOutcome),
+      error: refusedOrders,
+    })
+      .middleware(Input)
+      .annotate(Takes, {
+        body: "application/json",
+        otherwise: invalid.make(
+          "order: Expected budget; by, a number; id, 8 to 64 letters, digits, - and _; and reason.",
+        ),
+      })
+      .annotate(
+        OpenApi.Description,
+        "Changes the cap of a budget for its present window, once by its id. Written to the audit log.",
       ),
     HttpApiEndpoint.post("reload", "/console/api/reload", {
       success: succeeds(200, Reloaded),

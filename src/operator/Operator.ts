@@ -4,6 +4,7 @@ import { Context, type Effect } from "effect"
 import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
 import type { SearchPosition } from "./find.ts"
 import type { ForgetRequest, Forgotten } from "./forgotten.ts"
@@ -50,6 +51,17 @@ export class Operator extends Context.Service<
      * request must be one of which `wrongForget` says nothing.
      */
     readonly forget: (who: string, request: ForgetRequest) => Effect.Effect<Forgotten, StoreUnavailable>
+    /** The budgets of a campaign; `no_caller` where the caller who is meant is nobody. */
+    readonly budgets: (
+      campaign: string | undefined,
+      whose: BudgetCaller,
+    ) => Effect.Effect<BudgetsView | "no_caller" | undefined, StoreUnavailable>
+    /** Changes the cap of a budget for its present window, for the operator `who`. */
+    readonly adjustBudget: (
+      campaign: string | undefined,
+      who: string,
+      order: BudgetOrder,
+    ) => Effect.Effect<BudgetOutcome | "no_caller" | undefined, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
     /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search continues `from` where it ended. */

@@ -22,6 +22,7 @@ import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
 import { instancesOf, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
+import { adjustBudgetOf, budgetsViewOf } from "./budgets.ts"
 import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall, makeEndCalls } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
@@ -219,6 +220,9 @@ export const layer: Layer.Layer<
           }),
         ),
       forget: (who, request) => inSpan("Operator.forget")(forget(who, request)),
+      budgets: (name, whose) => withCampaign(name, (campaign) => budgetsViewOf(internals, campaign, whose)),
+      adjustBudget: (name, who, order) =>
+        withCampaign(name, (campaign) => adjustBudgetOf(internals, campaign, who, order)),
       campaigns: Effect.gen(function* () {
         const refusals = yield* Effect.option(instances.refusals)
         const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))

@@ -41,12 +41,12 @@ export const PushEvent = Schema.Union([
   Schema.Struct({
     type: eventType(
       "warning",
-      "The call is about to end: of its length 60 s and 10 s before, of silence as the answer to a report, also when no end is due any more.",
+      "The call is about to end: of its length and of a budget 60 s and 10 s before, of a budget also when the end moves; of silence as the answer to a report, also when no end is due any more.",
     ),
     reason: Warning.fields.reason,
     endsAt: Schema.NullOr(Warning.fields.endsAt).annotate({
       description:
-        "When the call ends, ISO 8601; of silence unless somebody speaks, and null when no end is due, as when somebody speaks, or a call may be silent.",
+        "When the call ends, ISO 8601; of silence unless somebody speaks. Null when no end is due: of silence as when somebody speaks, or a call may be silent; of a budget when it has more again.",
     }),
   }),
   Schema.Struct({
@@ -84,14 +84,14 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
   startBefore: isoTime(startBefore),
 })
 
-/** The call reaches its time limit at `endsAt` (ms since 1970), or a budget has no more for it. */
+/** The call reaches its time limit at `endsAt` (ms since 1970), or a budget has no more for it; undefined when no end is due any more. */
 export const lengthWarningEvent = (
-  endsAt: number,
+  endsAt: number | undefined,
   reason: "length" | "budget" = "length",
 ): Extract<PushEvent, { type: "warning" }> => ({
   type: "warning",
   reason,
-  endsAt: isoTime(endsAt),
+  endsAt: endsAt === undefined ? null : isoTime(endsAt),
 })
 
 export const sessionEvent = ({

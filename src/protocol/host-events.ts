@@ -53,6 +53,7 @@ export const HostEvent = Struct({
   billedSeconds: said(Finite, "What the budgets count of the call, in seconds."),
   cost: said(Finite, "What the call costs, by the campaign's price."),
   budget: said(Text, "The budget's name: of `budget.alert` and `budget.exhausted`."),
+  share: said(Finite, "Of `budget.alert`: the share of the cap that is used, such as 0.8."),
 })
 export type HostEvent = typeof HostEvent.Type
 

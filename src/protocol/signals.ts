@@ -15,8 +15,11 @@ export const Signal = Struct({
     Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
     /** `overrunMillis`: how long the call has run beyond its time limit, as far as the gate knows; absent if it has not */
     Struct({ _tag: Literal("ended"), state: EndState, overrunMillis: optionalKey(Finite) }),
-    /** the call reaches its time limit at `endsAt` (ms since 1970); `reason`: because a budget has no more */
-    Struct({ _tag: Literal("warning"), endsAt: Finite, reason: optionalKey(Literal("budget")) }),
+    /**
+     * the call reaches its time limit at `endsAt` (ms since 1970); `reason`: because a budget has no more. Without `endsAt`, budgets have more
+     * again, and no end is due
+     */
+    Struct({ _tag: Literal("warning"), endsAt: optionalKey(Finite), reason: optionalKey(Literal("budget")) }),
   ]),
   /** the context of the ticket's trace, a W3C `traceparent`; absent when it has none */
   trace: optionalKey(Text),

@@ -65,6 +65,8 @@ export const delegateOperator = (current: () => Generation): Operator["Service"]
     redeliver: (...given) => using(({ operator }) => operator.redeliver(...given)),
     testEvent: (...given) => using(({ operator }) => operator.testEvent(...given)),
     forget: (...given) => using(({ operator }) => operator.forget(...given)),
+    budgets: (...given) => using(({ operator }) => operator.budgets(...given)),
+    adjustBudget: (...given) => using(({ operator }) => operator.adjustBudget(...given)),
     campaigns: using(({ operator }) => operator.campaigns),
     find: (...given) => using(({ operator }) => operator.find(...given)),
   })

@@ -22,9 +22,9 @@ const HOUR = 3_600_000
 /** Drops every key that it is given. */
 const drop: Rule<object, object, boolean> = {
   name: "test.drop",
-  run: (db, keys, _now, _context, calls) =>
+  run: (db, [ledger = "", records = "", holds = ""], _now, _context, calls) =>
     calls.map(() => {
-      for (const key of keys) db.del(key)
+      for (const key of [ledger, records, holds]) db.del(key)
       return true
     }),
   lua: "return '[true]'",

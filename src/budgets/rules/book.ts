@@ -4,11 +4,12 @@
  *   ledger    hash  what each budget has in each window, by `<field> <budget> <window>`; the window is the time (ms since 1970) at which
  *                   it begins, so that an hour which comes twice is two windows:
  *                   `settled` and `held`, amounts; `adjusted`, what an operator has added to the cap; `alerted`, the share of the cap
- *                   at which was alerted last; `until`, when the window ends; `adjustment`, with its id as a fourth word: it was made
+ *                   at which was alerted last; `exhausted`, that nothing was left; `until`, when the window ends; `adjustment`, with its id as a fourth word: it was made
  *   records   hash  hold → record, JSON (`HeldTime`). A settled one remembers what was settled, for repeats and corrections
  *   holds     zset  hold by the time when the next thing is due of it: in a campaign's book the extension, in a caller's its expiry;
  *                   of a settled one when it is forgotten
  *   shared    hash  a ledger of the account, of which its campaigns' books have a part each
+ *   events    zset  and `meta`, hash: the campaign's log of events (`fifo-queue/rules/shared/events.ts`); of a caller's book not used
  *
  * `settled + held` of a budget and window changes only together with the record that says why, in one step. So the sum of the records
  * is `held`, whatever was repeated, lost or late.
@@ -26,7 +27,7 @@ import {
   textsIn,
   wordsOf,
 } from "../../store/rules/native.ts"
-import type { Alert, Overrun } from "../answers.ts"
+import type { Alert, BudgetEffects, Overrun } from "../answers.ts"
 import type { Rounding } from "./units.ts"
 
 /** How long a settled hold, and a window that is over, are remembered for repeats and corrections (ms). */
@@ -41,9 +42,11 @@ export interface BookKeys {
   readonly records: string
   readonly holds: string
   readonly shared: string
+  readonly events: string
+  readonly meta: string
 }
 
-export const BOOK_KEY_COUNT = 4
+export const BOOK_KEY_COUNT = 6
 
 /** The books of a step, which a rule is given as a list of keys. */
 export const booksOf = (keys: ReadonlyArray<string>): ReadonlyArray<BookKeys> => {
@@ -54,6 +57,8 @@ export const booksOf = (keys: ReadonlyArray<string>): ReadonlyArray<BookKeys> =>
       records: keys[i + 1] as string,
       holds: keys[i + 2] as string,
       shared: keys[i + 3] as string,
+      events: keys[i + 4] as string,
+      meta: keys[i + 5] as string,
     })
   }
   return books
@@ -215,16 +220,21 @@ export const openWindow = (db: Db, book: BookKeys, window: BudgetWindow, now: nu
 export interface BookEffects {
   readonly alerts: Array<Alert>
   readonly overruns: Array<Overrun>
+  readonly exhausted: Array<string>
 }
 
-export const noEffects = (): BookEffects => ({ alerts: [], overruns: [] })
+export const noEffects = (): BookEffects => ({ alerts: [], overruns: [], exhausted: [] })
 
-export const budgetEffectsOf = ({
-  alerts,
-  overruns,
-}: BookEffects): { alerts?: Array<Alert>; overruns?: Array<Overrun> } => {
-  if (alerts.length === 0) return overruns.length === 0 ? {} : { overruns }
-  return overruns.length === 0 ? { alerts } : { alerts, overruns }
+export const budgetEffectsOf = ({ alerts, exhausted, overruns }: BookEffects): BudgetEffects => ({
+  ...(alerts.length === 0 ? {} : { alerts }),
+  ...(overruns.length === 0 ? {} : { overruns }),
+  ...(exhausted.length === 0 ? {} : { exhausted }),
+})
+
+/** Appends an event of a budget to the campaign's log, in the step that makes it happen. */
+const appendBudgetEvent = (db: Db, book: BookKeys, now: number, event: object): void => {
+  const seq = db.hincrby(book.meta, "events", 1)
+  db.zadd(book.events, seq, encode({ ...event, seq, at: now }))
 }
 
 const beyondCap = ({ adjusted, held, settled }: BudgetStanding, cap: number): number =>
@@ -249,6 +259,14 @@ export const changeBudget = (
   if (more > 0) effects.overruns.push({ name: part.name, amount: more })
 }
 
+/** What a step does besides its answer, at this time. */
+export interface Telling {
+  readonly now: number
+  readonly effects: BookEffects
+  /** the campaign reports events */
+  readonly events?: true | undefined
+}
+
 /** Alerts once a window when a share of the cap is settled or held. */
 export const noteAlerts = (
   db: Db,
@@ -256,7 +274,7 @@ export const noteAlerts = (
   window: Pick<BudgetWindow, "from" | "name" | "shared">,
   cap: number,
   shares: ReadonlyArray<number>,
-  effects: BookEffects,
+  { effects, events, now }: Telling,
 ): void => {
   if (shares.length === 0) return
   const { adjusted, held, settled } = standingOf(db, book, window)
@@ -269,6 +287,22 @@ export const noteAlerts = (
   if (reached <= numberOf(db.hget(ledger, name))) return
   db.hset(ledger, name, textOf(reached))
   effects.alerts.push({ name: window.name, from: window.from, share, settled, held, adjusted })
+  if (events === true) appendBudgetEvent(db, book, now, { type: "budget.alert", budget: window.name, share })
+}
+
+/** Tells once a window, and again after an operator has added some, that nothing is left of a budget. */
+export const noteExhausted = (
+  db: Db,
+  book: BookKeys,
+  window: Pick<BudgetWindow, "from" | "name" | "shared">,
+  { effects, events, now }: Telling,
+): void => {
+  const ledger = ledgerOf(book, window)
+  const name = ledgerField("exhausted", window)
+  if (db.hget(ledger, name) !== undefined) return
+  db.hset(ledger, name, textOf(now))
+  effects.exhausted.push(window.name)
+  if (events === true) appendBudgetEvent(db, book, now, { type: "budget.exhausted", budget: window.name })
 }
 
 /** Adds to the cap of a window, once by the id. Returns whether it did. */
@@ -278,6 +312,7 @@ export const adjustWindow = (db: Db, book: BookKeys, window: BudgetWindow, by: n
   if (db.hget(ledger, name) !== undefined) return false
   db.hset(ledger, name, textOf(by))
   db.hincrby(ledger, ledgerField("adjusted", window), by)
+  if (by > 0) db.hdel(ledger, ledgerField("exhausted", window))
   return true
 }
 

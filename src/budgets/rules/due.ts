@@ -4,7 +4,7 @@
  */
 import { LOWEST } from "../../store/rules/native.ts"
 import type { Run } from "../../store/rules/run.ts"
-import type { DueHold, DueHolds } from "../answers.ts"
+import type { DueHold, DueHolds, Missing } from "../answers.ts"
 import { type BookKeys, booksOf, forgetHold, loadHold } from "./book.ts"
 
 /** Holds that one step returns. */
@@ -49,6 +49,24 @@ export const runPostpone: Run<object, Postpone, boolean> = (db, keys, _now, _con
     const isRunning = hold !== undefined && !hold.settled
     if (isRunning) db.zadd(book.holds, due, id)
     answers.push(isRunning)
+  }
+  return answers
+}
+
+/** Keys: those of a campaign's book. Changes nothing. */
+export const runMissing: Run<object, { readonly ids: ReadonlyArray<string> }, Missing> = (
+  db,
+  keys,
+  _now,
+  _context,
+  calls,
+) => {
+  const answers: Array<Missing> = []
+  const book = booksOf(keys)[0] as BookKeys
+  for (const { ids } of calls) {
+    const missing: Array<string> = []
+    for (const id of ids) if (loadHold(db, book, id) === undefined) missing.push(id)
+    answers.push(missing.length === 0 ? {} : { ids: missing })
   }
   return answers
 }

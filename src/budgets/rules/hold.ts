@@ -23,6 +23,7 @@ import {
   loadHold,
   noEffects,
   noteAlerts,
+  noteExhausted,
   openWindow,
   saveHold,
   standingOf,
@@ -50,8 +51,12 @@ export interface BookPart {
   readonly data?: string
   /** when the next thing is due of the hold (ms since 1970) */
   readonly due: number
+  /** the same where less than what is asked for is left, so that more is found soon when there is more; absent where that changes nothing */
+  readonly dueIfShort?: number
   /** a caller's book: it gives back by itself what its campaign has lost */
   readonly expires?: true
+  /** the campaign reports events */
+  readonly events?: true
 }
 
 export interface HoldCall extends Rounding {
@@ -60,6 +65,8 @@ export interface HoldCall extends Rounding {
   readonly seconds: number
   /** the least with which a call may begin */
   readonly least: number
+  /** the call runs, whatever the store knows of its holds */
+  readonly running?: true
   /** as many as the keys have books */
   readonly books: ReadonlyArray<BookPart>
 }
@@ -95,7 +102,7 @@ const holdIn = (
   book: BookKeys,
   call: HoldCall,
   seconds: number,
-  { data = "", due, entries = [] }: BookPart,
+  { data = "", due, dueIfShort, entries = [], events }: BookPart,
   known: HeldTime | undefined,
   now: number,
   effects: BookEffects,
@@ -108,7 +115,7 @@ const holdIn = (
     const amount = entry.onLimit === "refuse" ? Math.max(had, Math.min(cost, leftFor(db, book, entry, had))) : cost
     openWindow(db, book, entry, now)
     changeBudget(db, book, entry, 0, amount - had, effects)
-    noteAlerts(db, book, entry, entry.cap, entry.shares ?? [], effects)
+    noteAlerts(db, book, entry, entry.cap, entry.shares ?? [], { now, effects, events })
     parts.push(partFor(entry, amount))
   }
   // what it has of a budget that is not in the settings any more stays its own
@@ -121,7 +128,7 @@ const holdIn = (
   }
   const { minimum, roundUp } = known ?? call
   const hold: HeldTime = { seconds, roundUp, minimum, expires: due, parts, data, settled: false, corrected: "" }
-  saveHold(db, book, call.id, hold, due)
+  saveHold(db, book, call.id, hold, seconds < call.seconds ? (dueIfShort ?? due) : due)
 }
 
 const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: HoldCall): Held => {
@@ -136,11 +143,13 @@ const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: Hold
     known[i] = hold
     if (hold !== undefined) had = Math.max(had, hold.seconds)
   }
+  const isRunning = call.running === true || had > 0
   let granted = call.seconds
   let short: BudgetEntry | undefined
+  let shortBook = 0
   for (let i = 0; i < books.length; i++) {
     for (const entry of (call.books[i] as BookPart).entries ?? []) {
-      const isLimit = entry.onLimit === "end" || (entry.onLimit === "refuse" && had === 0)
+      const isLimit = entry.onLimit === "end" || (entry.onLimit === "refuse" && !isRunning)
       if (isLimit) {
         const left = leftFor(db, books[i] as BookKeys, entry, amountIn(known[i], entry))
         // what is held already stays held, also where the cap was lowered, or one of the books was lost
@@ -148,12 +157,22 @@ const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: Hold
         if (seconds < granted) {
           granted = seconds
           short = entry
+          shortBook = i
         }
       }
     }
   }
-  if (had === 0 && granted < call.least) {
-    return { _tag: "refused", name: short?.name ?? "", from: short?.from ?? 0, until: short?.until ?? 0 }
+  const { events, expires } = call.books[shortBook] as BookPart
+  if (short !== undefined && expires !== true)
+    noteExhausted(db, books[shortBook] as BookKeys, short, { now, effects, events })
+  if (!isRunning && granted < call.least) {
+    return {
+      _tag: "refused",
+      name: short?.name ?? "",
+      from: short?.from ?? 0,
+      until: short?.until ?? 0,
+      ...budgetEffectsOf(effects),
+    }
   }
   for (let i = 0; i < books.length; i++) {
     holdIn(db, books[i] as BookKeys, call, granted, call.books[i] as BookPart, known[i], now, effects)

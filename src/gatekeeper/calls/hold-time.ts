@@ -9,6 +9,7 @@
 import { Effect, Layer } from "effect"
 import { type BudgetedCampaign, Budgets, type DueCall } from "../../budgets/Budgets.ts"
 import * as metrics from "../../budgets/metrics.ts"
+import type { BilledCalls } from "../../fifo-queue/answers.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
@@ -24,6 +25,8 @@ export const CLAIM_MILLIS = 5_000
 const AGAIN_MILLIS = 15_000
 /** How long a ticket must have been over until what its call holds is settled here (ms): its own charge is owed longer than a dead process needs. */
 export const LOST_MILLIS = 60_000
+/** How often running calls are looked for whose holds the store has lost (ms). */
+export const RESTORE_MILLIS = 60_000
 /** How often the metrics of the balances are set (ms). */
 const SHOW_MILLIS = 15_000
 const MAX_SEEN_OVER = 10_000
@@ -49,9 +52,10 @@ export const layer = Layer.effectDiscard(
     /** @param since when the call began (ms) */
     const extend = Effect.fnUntraced(function* (of: BudgetedCampaign, call: DueCall, since: number) {
       const held = yield* budgets.extend(of, call, since)
-      if (held._tag === "over" || !held.last || endAtBudget === undefined) return
+      if (held._tag === "over" || endAtBudget === undefined || !(held.last || call.spent)) return
       const where = at(of.campaign)
-      yield* step(where, endAtBudget(where, call.ticket, call.lease, budgets.endsAt(of, since, held.seconds)))
+      const endsAt = held.last ? budgets.endsAt(of, since, held.seconds) : undefined
+      yield* step(where, endAtBudget(where, call.ticket, call.lease, endsAt))
     })
 
     const holdAhead = Effect.fnUntraced(function* (campaign: Campaign) {
@@ -62,7 +66,7 @@ export const layer = Layer.effectDiscard(
       const now = yield* store.now
       const times =
         callTimes === undefined
-          ? due.map(() => -1)
+          ? due.map(() => ({ since: -1, spent: undefined }))
           : yield* step(
               where,
               callTimes(
@@ -73,12 +77,28 @@ export const layer = Layer.effectDiscard(
       yield* Effect.forEach(
         due,
         (call, n): Effect.Effect<void, StoreUnavailable> => {
-          const since = times[n] ?? -1
+          const { since, spent } = times[n] ?? { since: -1 }
           if (since === -1) return settleLost(of, call, now)
-          return since === 0 ? budgets.postpone(of, call.hold, now + AGAIN_MILLIS) : extend(of, call, since)
+          if (since === 0) return budgets.postpone(of, call.hold, now + AGAIN_MILLIS)
+          return extend(of, spent === undefined ? call : { ...call, spent }, since)
         },
         { concurrency: 10, discard: true },
       )
+    })
+    /** A failover of the store may have lost what was held for a call that runs. */
+    const restoreLost = Effect.fnUntraced(function* (campaign: Campaign) {
+      const where = at(campaign)
+      const of = { campaign, key: where.campaign }
+      let first: number | undefined = 0
+      while (first !== undefined && queue.billedCalls !== undefined) {
+        const page: BilledCalls = yield* step(where, queue.billedCalls(where, first))
+        const lost = yield* budgets.restore(of, page.calls ?? [])
+        if (lost > 0)
+          yield* Effect.logWarning(
+            `The store had lost what budgets held for ${lost} running calls. It is held again.`,
+          ).pipe(Effect.annotateLogs({ campaign: campaign.name }))
+        first = page.next
+      }
     })
     const showBalances = Effect.fnUntraced(function* (campaign: Campaign) {
       if (!budgets.has(campaign)) return
@@ -89,6 +109,9 @@ export const layer = Layer.effectDiscard(
         yield* metrics.show("cap", campaign.name, budget.Name, budget.Cap + adjusted)
       }
     })
+    yield* runForEachCampaign(RESTORE_MILLIS, "search for lost holds", (campaign) =>
+      budgets.has(campaign) ? restoreLost(campaign) : Effect.void,
+    )
     yield* runForEachCampaign(SHOW_MILLIS, "balances of budgets", showBalances)
     yield* runForEachCampaign(HOLD_CHECK_MILLIS, "holding of time for calls", (campaign) =>
       budgets.has(campaign) ? holdAhead(campaign) : Effect.void,

@@ -1,10 +1,10 @@
 /** The endpoints at which an operator's programs read a budget's balance and change its cap for the present window. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { BudgetAnswer, budgetChange } from "../../protocol/budget-answers.ts"
 import { refusals, succeeds } from "../../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../../protocol/endpoint-input.ts"
 import { plain, problems, unauthenticated } from "../../protocol/problems.ts"
-import { LARGEST_CAP } from "../../settings/groups/budgets.ts"
 import { failures } from "../answers/failures.ts"
 
 /** The problems with which the endpoints refuse a request. */
@@ -19,24 +19,6 @@ export const budgetApiProblems = {
   unknown: plain("BudgetUnknown", 404, "unknown_budget"),
 }
 const { invalid, unauthorized, unknown } = budgetApiProblems
-
-const amount = (description: string) => Schema.Finite.annotate({ description })
-
-export const BudgetAnswer = Schema.Struct({
-  budget: Schema.String.annotate({ description: "Its name." }),
-  campaign: Schema.String.annotate({ description: "The campaign's name." }),
-  of: Schema.Literals(["caller", "campaign", "account"]).annotate({ description: "Whose it is." }),
-  unit: Schema.String.annotate({ description: "`minutes`, or the currency." }),
-  per: Schema.Literals(["hour", "day", "month"]).annotate({ description: "How long a window is." }),
-  cap: amount("The cap in the settings."),
-  adjusted: amount("What was added to the cap of the present window."),
-  settled: amount("What calls of this window were charged."),
-  held: amount("What running calls hold of it."),
-  left: amount("What is left."),
-  overrun: amount("How much more is settled and held than the cap and what was added."),
-  windowFrom: Schema.String.annotate({ description: "When the present window began, ISO 8601." }),
-  resetsAt: Schema.String.annotate({ description: "When the next one begins, ISO 8601." }),
-}).annotate({ identifier: "BudgetBalance" })
 
 const name = { name: Schema.String.annotate({ description: "The budget's name in the settings." }) }
 const text = (description: string) =>
@@ -81,15 +63,7 @@ export const Budgets = HttpApiGroup.make("Budgets").add(
       campaign,
       caller,
       subject,
-      by: Schema.Finite.check(Schema.isBetween({ minimum: -LARGEST_CAP, maximum: LARGEST_CAP })).annotate({
-        description: "Added to the cap of the present window, in its unit; negative to take from it.",
-      }),
-      id: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{8,64}$/)).annotate({
-        description: "Names the adjustment, chosen by you: one that is sent again is made once.",
-      }),
-      reason: Schema.String.check(Schema.isPattern(/^[^\p{Cc}]{1,200}$/u)).annotate({
-        description: "Why; it is in the audit log.",
-      }),
+      ...budgetChange,
     }),
     success: succeeds(200, BudgetAnswer),
     error: refusals(

@@ -1,11 +1,10 @@
 /** Answers with the balance of a budget, and adjusts it, for whoever has the campaign's token. */
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import type { BudgetBalance } from "../../budgets/Budgets.ts"
+import { budgetAnswerOf } from "../../budgets/balance-answer.ts"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { equalsAny } from "../../lib/equal.ts"
 import { parseAddress } from "../../lib/ip/address.ts"
-import { isoTime } from "../../protocol/session-answers.ts"
 import { currentSettings } from "../../settings/current.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Routed } from "../Api.ts"
@@ -28,18 +27,6 @@ const wrongCaller = refuse(
 )
 
 const tokensOf = ({ Budget }: Campaign): ReadonlyArray<string> => (Budget?.Token ?? []).map(Redacted.value)
-
-const answerOf = (campaign: Campaign, { budget, from, until, ...amounts }: BudgetBalance) => ({
-  budget: budget.Name,
-  campaign: campaign.name,
-  of: budget.Of,
-  unit: budget.Unit === "money" ? (campaign.Price?.Currency ?? "") : budget.Unit,
-  per: budget.Per,
-  cap: budget.Cap,
-  ...amounts,
-  windowFrom: isoTime(from),
-  resetsAt: isoTime(until),
-})
 
 export const budgets = HttpApiBuilder.group(
   Routed,
@@ -71,7 +58,7 @@ export const budgets = HttpApiBuilder.group(
             refuse(toProblem(error)),
           )
           const found = balances.find(({ budget }) => budget.Name === params.name)
-          return yield* found === undefined ? unknown : answered("budget", answerOf(campaign, found))
+          return yield* found === undefined ? unknown : answered("budget", budgetAnswerOf(campaign, found))
         }),
       )
       .handle("adjust", ({ params, payload }) =>
@@ -89,7 +76,7 @@ export const budgets = HttpApiBuilder.group(
           )
           return yield* adjusted === undefined
             ? unknown
-            : answered("budget_adjust", answerOf(campaign, adjusted.balance))
+            : answered("budget_adjust", budgetAnswerOf(campaign, adjusted.balance))
         }),
       )
   }),

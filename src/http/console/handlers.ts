@@ -16,6 +16,9 @@ const ROWS = 25
 const unknownCampaign = refuse(consoleProblems.unknownCampaign.make("campaign: Expected a configured campaign."))
 const noReceiver = refuse(consoleProblems.invalid.make("campaign: Expected one that has Events.Url."))
 const wrongPosition = refuse(consoleProblems.invalid.make("from: Expected the `next` of the answer before."))
+const wrongCaller = refuse(
+  consoleProblems.invalid.make("caller: Expected an IPv4 or IPv6 address, or instead of it subject."),
+)
 const notReloadable = refuse(
   consoleProblems.notReloadable.make("The host application of this gate determines its settings."),
 )
@@ -84,6 +87,20 @@ export const handlers = HttpApiBuilder.group(
           const wrong = wrongForget(payload)
           if (wrong !== undefined) return yield* refuse(consoleProblems.invalid.make(wrong))
           return yield* answered("console_forget", yield* orRefused(operator.forget(yield* OperatorName, payload)))
+        }),
+      )
+      .handle("budgets", ({ query: { campaign, ...whose } }) =>
+        Effect.gen(function* () {
+          const view = yield* orRefused(operator.budgets(campaign, whose))
+          if (view === "no_caller") return yield* wrongCaller
+          return yield* view === undefined ? unknownCampaign : answered("console", view)
+        }),
+      )
+      .handle("adjustBudget", ({ payload: { campaign, order } }) =>
+        Effect.gen(function* () {
+          const outcome = yield* orRefused(operator.adjustBudget(campaign, yield* OperatorName, order))
+          if (outcome === "no_caller") return yield* wrongCaller
+          return yield* outcome === undefined ? unknownCampaign : answered("console_adjust_budget", outcome)
         }),
       )
       .handle("reload", () =>

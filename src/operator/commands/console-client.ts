@@ -9,6 +9,7 @@ import { type Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts
 import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } from "../../lib/http-client.ts"
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
+import { type BudgetCaller, type BudgetOrder, BudgetOutcome, BudgetsView } from "../budget-shapes.ts"
 import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery, TestedEvent } from "../deliveries.ts"
 import { type ForgetRequest, Forgotten } from "../forgotten.ts"
 import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
@@ -129,6 +130,15 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
       send(
         HttpClientRequest.post(`${url}console/api/forget`).pipe(HttpClientRequest.bodyJsonUnsafe(request)),
         Forgotten,
+      ),
+    budgets: (campaign: string, whose: BudgetCaller) =>
+      send(HttpClientRequest.get(url + pathOf("budgets", { campaign, ...whose })), BudgetsView),
+    adjustBudget: (campaign: string, order: BudgetOrder) =>
+      send(
+        HttpClientRequest.post(`${url}console/api/budgets/adjust`).pipe(
+          HttpClientRequest.bodyJsonUnsafe({ campaign, order }),
+        ),
+        BudgetOutcome,
       ),
     reload: send(
       HttpClientRequest.post(`${url}console/api/reload`).pipe(HttpClientRequest.bodyJsonUnsafe({})),

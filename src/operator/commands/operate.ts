@@ -1,4 +1,4 @@
-/** The commands `campaign`, `ticket`, `events`, `forget` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
+/** The commands `campaign`, `ticket`, `events`, `budget`, `forget` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
 import { Console, DateTime, Effect, type FileSystem, Option, Schema, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
@@ -211,6 +211,81 @@ export const forget = <R>(source: Source<R>) =>
       `Count what a running gate's store has of a caller, and with --yes remove it. What waits or is in a call is kept. ${TOKEN}`,
     ),
   )
+
+/** Loaded when a command about budgets runs. */
+const budgetImplementation = Effect.promise(() => import("./budget.ts"))
+
+export const budget = <R>(source: Source<R>) => {
+  const name = Argument.String("campaign").pipe(Argument.withDescription("the campaign's name in the settings"))
+  const whose = {
+    caller: Flag.String("caller").pipe(
+      Flag.withDescription("of budgets of callers: whose, by the caller's address"),
+      Flag.optional,
+    ),
+    subject: Flag.String("subject").pipe(
+      Flag.withDescription("the same by the subject (sub) of the caller's token"),
+      Flag.optional,
+    ),
+  }
+  const callerOf = ({ caller, subject }: { readonly [Key in "caller" | "subject"]: Option.Option<string> }) => ({
+    ...(Option.isNone(caller) ? {} : { caller: caller.value }),
+    ...(Option.isNone(subject) ? {} : { subject: subject.value }),
+  })
+  const amount = (flag: string, description: string) =>
+    Flag.Finite(flag).pipe(
+      Flag.withDescription(description),
+      Flag.filter(
+        (value) => value > 0,
+        () => "Expected a number above 0",
+      ),
+      Flag.withDefault(0),
+    )
+  const reason = Flag.String("reason").pipe(Flag.withDescription("why; it is in the audit log"))
+  const id = Flag.String("id").pipe(
+    Flag.withDescription("names the change, so that one which is sent again is made once; a new one when absent"),
+    Flag.optional,
+  )
+  return Command.make("budget").pipe(
+    Command.withShortDescription("Show the budgets of a running gate, add to one or take from it"),
+    Command.withDescription(`The budgets of a campaign, in their present windows. ${TOKEN}`),
+    Command.withSubcommands([
+      Command.make("show", { name, ...whose, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(budgetImplementation, ({ showBudgets }) => showBudgets(client, given.name, callerOf(given))),
+        ),
+      ).pipe(Command.withDescription("Show what of each budget is settled, held and left, in minutes or the currency")),
+      Command.make(
+        "adjust",
+        {
+          name,
+          budget: Argument.String("budget").pipe(Argument.withDescription("the budget's name in the settings")),
+          add: amount("add", "so much is added to the cap of the present window, in minutes or the currency"),
+          take: amount("take", "so much is taken from it"),
+          reason,
+          id,
+          ...whose,
+          ...flags,
+        },
+        (given) =>
+          running(source, given, (_, client) =>
+            Effect.flatMap(budgetImplementation, ({ adjustBudget, changeOf }) =>
+              Effect.flatMap(changeOf(given.add, given.take, Option.getOrUndefined(given.id)), (change) =>
+                adjustBudget(client, given.name, {
+                  ...{ budget: given.budget, reason: given.reason },
+                  ...change,
+                  ...callerOf(given),
+                }),
+              ),
+            ),
+          ),
+      ).pipe(
+        Command.withDescription(
+          "Change the cap of a budget for its present window (--add or --take), with a line in the audit log; running calls that were warned go on",
+        ),
+      ),
+    ]),
+  )
+}
 
 /** Part of a ticket's hash, or a `uniqueRequestId`. */
 const TICKET = /^([0-9a-f]{4,10}|[\w-]{22,64})$/i

@@ -11,6 +11,7 @@ import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
 import { outcomeText, reloadText } from "./outcomes.ts"
 import { AuditLog } from "./panels/AuditLog.tsx"
+import { Budgets } from "./panels/Budgets.tsx"
 import { Campaigns } from "./panels/Campaigns.tsx"
 import { Charts } from "./panels/Charts.tsx"
 import { Figures } from "./panels/Figures.tsx"
@@ -145,6 +146,7 @@ export const Console = ({
           <Search client={client} several={several} onShow={showTicket} />
           <div class="tables">
             {several && <Campaigns client={client} current={current} refresh={refresh} onChoose={choose} />}
+            <Budgets client={client} current={current} refresh={refresh} />
             <Health items={shown.view.health} />
             <Instances view={shown.queueView} onReload={() => setReloading(true)} />
             <Slots

@@ -1,5 +1,6 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
 import type { Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
+import type { BudgetsView } from "../../operator/budget-shapes.ts"
 import type { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
 import { VIEW_VERSION } from "../../operator/view-version.ts"
 
@@ -37,6 +38,7 @@ export interface Client {
     only: AuditFilter | undefined,
   ) => Promise<AuditLog>
   readonly campaigns: () => Promise<Campaigns>
+  readonly budgets: (campaign: string) => Promise<BudgetsView>
   /** `from`: the `next` of the answer before */
   readonly find: (hash: string, from: string | undefined) => Promise<Found>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
@@ -82,6 +84,7 @@ export const createClient = (token: string): Client => {
     auditLog: (campaign, first, count, only) =>
       send(`api/audit-log?${query({ campaign, first, count, ...(only === undefined ? {} : { only }) })}`),
     campaigns: () => send("api/campaigns"),
+    budgets: (campaign) => send(`api/budgets?${query({ campaign })}`),
     find: (hash, from) => send(`api/find?${query({ hash, ...(from === undefined ? {} : { from }) })}`),
     reload: () => send("api/reload", { method: "POST" }),
     act: (campaign, action) =>

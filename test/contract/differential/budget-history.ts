@@ -59,8 +59,12 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
   const calls: Array<Call> = []
   /** what was counted as overrun, by ledger and line */
   const overruns = new Map<string, number>()
+  /** events that the campaigns' logs must have, by budget and window */
+  const exhausted = new Map<string, number>()
   /** a cap was lowered or changed below what was used: from then on it bounds nothing */
   let lowered = false
+  /** how often an operator has added to a cap, after which it may be used up again */
+  let adjusted = 0
   let now = 1_700_000_000_000 + random.below(1_000_000)
   const wrong: Array<string> = []
 
@@ -84,12 +88,29 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
   const partOf = (entries: ReadonlyArray<BudgetEntry>, ofCaller: boolean): BookPart => ({
     ...(entries.length === 0 ? {} : { entries }),
     due: now + 30_000,
-    ...(ofCaller ? { expires: true as const, due: now + random.pick(60_000, 2 * HOUR) } : { data: `data {é}` }),
+    ...(ofCaller
+      ? { expires: true as const, due: now + random.pick(60_000, 2 * HOUR) }
+      : {
+          data: `data {é}`,
+          ...(random.percent(50) ? { dueIfShort: now + 5_000 } : {}),
+          ...(random.percent(50) ? { events: true as const } : {}),
+        }),
   })
 
   const ledgerName = (call: Pick<Call, "caller">, { of }: Budget, campaign: number): string =>
     of === "caller" ? `caller ${call.caller}` : of === "account" ? "account" : `campaign ${campaign}`
-  const noteOverruns = (call: Call, from: number, { overruns: more = [] }: BudgetEffects): void => {
+  const noteOverruns = (
+    call: Call,
+    from: number,
+    { exhausted: told = [], overruns: more = [] }: BudgetEffects,
+  ): void => {
+    for (const name of told) {
+      const of = budgets[name]?.of
+      const key = `${of === "account" ? "account" : `campaign ${call.campaign}`} ${name} ${from}`
+      exhausted.set(key, (exhausted.get(key) ?? 0) + 1)
+      if (of === "caller") wrong.push("a caller's budget was told to be exhausted")
+      if ((exhausted.get(key) ?? 0) > 1 + adjusted) wrong.push(`${key} was told twice to be exhausted`)
+    }
     for (const { amount, name } of more) {
       const budget = budgets[name]
       if (budget === undefined) wrong.push(`an overrun of ${name}`)
@@ -125,12 +146,13 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
   }
 
   const least = Math.max(roundUp, minimum)
-  const hold = (call: Call, seconds: number): void => {
+  const hold = (call: Call, seconds: number, running = false): void => {
     const holdCall: Omit<HoldCall, "books"> = {
       id: call.id,
       seconds: Math.ceil(seconds / roundUp) * roundUp,
       least,
       ...rounding,
+      ...(running ? { running: true as const } : {}),
     }
     const callerKeys = callers.get(call.caller) ?? []
     const campaignKeys = campaigns[call.campaign] ?? []
@@ -142,8 +164,9 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         { now, context: NO_CONTEXT, call: { ...holdCall, seconds: wanted, books } },
         keys,
       )
+      if (answer._tag !== "over") noteOverruns(call, call.from, answer)
+      if (answer._tag === "refused" && running) wrong.push("a running call was refused")
       if (answer._tag === "held") {
-        noteOverruns(call, call.from, answer)
         if (answer.seconds > wanted) wrong.push(`${answer.seconds} s were held for ${wanted}`)
         return answer.seconds
       }
@@ -198,7 +221,8 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         break
       }
       case "extend":
-        if (call !== undefined) hold(call, call.seconds + random.pick(0, 30, 60))
+        if (call !== undefined)
+          hold(call, call.seconds + random.pick(0, 30, 60), call.seconds > 0 && random.percent(50))
         break
       case "settle":
         if (call !== undefined) settle(call)
@@ -236,6 +260,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         const from = now - (now % HOUR)
         const by = random.pick(60, 300, -60)
         if (by < 0) lowered = true
+        else adjusted++
         const call = { name: "team", from, until: from + HOUR, by, id: random.pick("a1", "a2") }
         run(asked.adjust, { now, context: NO_CONTEXT, call }, campaigns[random.below(2)] ?? [])
         break
@@ -253,6 +278,11 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
           { name: "bill", from, shared: true as const },
         ]
         run(asked.balance, { now, context: NO_CONTEXT, call: { windows } }, campaigns[random.below(2)] ?? [])
+        const ids = [`${prefix}h0.0`, `${prefix}none`]
+        const { answer } = run(asked.missing, { now, context: NO_CONTEXT, call: { ids } }, campaigns[0] ?? [])
+        if (answer.ids?.includes(`${prefix}none`) !== true) wrong.push("a hold that was never made is not missing")
+        const window = { name: "bill", from, until: from + HOUR, shared: true as const, events: true as const }
+        run(asked.exhaust, { now, context: NO_CONTEXT, call: window }, campaigns[random.below(2)] ?? [])
         break
       }
     }

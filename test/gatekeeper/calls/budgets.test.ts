@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { callerBook, campaignBook } from "../../../src/budgets/keys.ts"
 import { rules } from "../../../src/budgets/rules.ts"
+import { eventKeysOf } from "../../../src/events/keys.ts"
+import { rules as eventRules } from "../../../src/events/rules.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { limitKey } from "../../../src/lib/ip/address.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
@@ -51,6 +53,24 @@ const balance = (name: string, keys: ReadonlyArray<string> = campaignBook("busin
     return { settled: standings[0]?.settled, held: standings[0]?.held }
   })
 const ofCaller = (address = CALLER) => balance("own", callerBook(limitKey(address)))
+
+/** The store loses these keys. */
+const lose = (keys: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const drop: Rule<object, object, boolean> = {
+      name: "test.lose",
+      run: (db, [ledger = "", records = "", holds = ""], _now, _context, calls) =>
+        calls.map(() => {
+          for (const key of [ledger, records, holds]) db.del(key)
+          return true
+        }),
+      lua: "return '[true]'",
+      decode: Boolean,
+      batch: false,
+    }
+    return yield* store.run(drop, { keys, now: yield* store.now, context: NO_CONTEXT, call: {} })
+  })
 
 describe("a call of a campaign with budgets", () => {
   gateTest("holds time ahead while it runs, and is charged what it has used", given([team(10)]), () =>
@@ -223,26 +243,125 @@ describe("a call of a campaign with budgets", () => {
     }),
   )
 
-  gateTest("whose hold the store has lost is charged in the present windows", given([team(10), own(10)]), () =>
+  gateTest(
+    "whose hold the store has lost is charged in the windows in which it began",
+    given([team(10), own(10)]),
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        for (const book of [campaignBook("business/campaign"), callerBook(limitKey(CALLER))]) yield* lose(book)
+        yield* TestClock.adjust("40 seconds")
+        yield* hangUp("web-1")
+        expect(yield* balance("team")).toEqual({ settled: 40, held: 0 })
+        expect(yield* ofCaller()).toEqual({ settled: 40, held: 0 })
+      }),
+  )
+
+  gateTest(
+    "that runs is held again within a minute when the store has lost its hold",
+    given([team(3), own(10)]),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        const { uniqueRequestId: ticket } = yield* begin()
+        yield* lose(campaignBook("business/campaign"))
+        yield* TestClock.adjust("62 seconds")
+        const { held = 0 } = yield* balance("team")
+        expect(held).toBeGreaterThanOrEqual(120)
+        expect((yield* ofCaller()).held).toBe(held)
+        yield* TestClock.adjust("2 minutes")
+        expect(yield* stateOf(ticket)).toBe("budget")
+        const { held: left, settled = 0 } = yield* balance("team")
+        expect(left).toBe(0)
+        expect(settled).toBeGreaterThanOrEqual(170)
+        expect(settled).toBeLessThanOrEqual(180)
+      }),
+  )
+
+  const topUp = (by: number) =>
     Effect.gen(function* () {
       const store = yield* Store
-      yield* begin()
-      const lose: Rule<object, object, boolean> = {
-        name: "test.lose",
-        run: (db, keys, _now, _context, calls) =>
-          calls.map(() => {
-            for (const key of keys) db.del(key)
-            return true
-          }),
-        lua: "return '[true]'",
-        decode: Boolean,
-        batch: false,
-      }
+      const call = { name: "team", from: DAY, until: DAY + 24 * HOUR, by: by * 60, id: `by-${by}` }
       const keys = campaignBook("business/campaign")
-      yield* store.run(lose, { keys, now: yield* store.now, context: NO_CONTEXT, call: {} })
+      return yield* store.run(rules.adjust, { keys, now: yield* store.now, context: NO_CONTEXT, call })
+    })
+
+  gateTest("that was warned goes on when its budget is topped up, and its page is told", given([team(1.5)]), (world) =>
+    Effect.gen(function* () {
+      world.end = () => Effect.succeed(true)
+      const { uniqueRequestId: ticket } = yield* begin()
+      world.connected.add(ticket)
       yield* TestClock.adjust("40 seconds")
+      expect(eventsOf(world, ticket)).toEqual([{ type: "warning", reason: "budget", endsAt: iso(80_000) }])
+      yield* topUp(0.5)
+      yield* TestClock.adjust("6 seconds")
+      // 30 s more, and no more
+      expect(eventsOf(world, ticket).at(-1)).toEqual({ type: "warning", reason: "budget", endsAt: iso(110_000) })
+      yield* topUp(5)
+      yield* TestClock.adjust("6 seconds")
+      expect(eventsOf(world, ticket).at(-1)).toEqual({ type: "warning", reason: "budget", endsAt: null })
+      const told = eventsOf(world, ticket).length
+      yield* TestClock.adjust("3 minutes")
+      expect(eventsOf(world, ticket).length).toBe(told)
+      expect(world.endings).toEqual([])
+      expect(yield* stateOf(ticket)).toBe("live")
+      expect((yield* balance("team")).held).toBe(300)
       yield* hangUp("web-1")
-      expect(yield* balance("team")).toEqual({ settled: 40, held: 0 })
+      expect(yield* balance("team")).toEqual({ settled: 232, held: 0 })
     }),
+  )
+
+  gateTest(
+    "that was warned ends at its time limit when its budget is topped up",
+    given([team(1.5)], { MaxCallSeconds: 120 }),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        const { uniqueRequestId: ticket } = yield* begin()
+        world.connected.add(ticket)
+        yield* TestClock.adjust("40 seconds")
+        expect(eventsOf(world, ticket)).toEqual([{ type: "warning", reason: "budget", endsAt: iso(80_000) }])
+        yield* topUp(5)
+        yield* TestClock.adjust("6 seconds")
+        expect(eventsOf(world, ticket).at(-1)).toEqual({ type: "warning", reason: "budget", endsAt: iso(120_000) })
+        yield* TestClock.adjust("60 seconds")
+        expect(yield* stateOf(ticket)).toBe("live")
+        yield* TestClock.adjust("18 seconds")
+        expect(yield* stateOf(ticket)).toBe("too_long")
+      }),
+  )
+
+  gateTest(
+    "has its budget's alerts and its end in the campaign's events, once a window",
+    given([team(3, { AlertAt: [0.5, 0.9] })], { Events: { Token: ["the-token-of-the-events"] } }),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        const told = Effect.gen(function* () {
+          const store = yield* Store
+          const keys = eventKeysOf("business/campaign")
+          const call = { after: 0, limit: 100 }
+          const { events = [] } = yield* store.run(eventRules.read, {
+            ...{ keys, now: yield* store.now, context: NO_CONTEXT, call },
+          })
+          return events
+            .map((text): { type: string; budget?: string; share?: number } => JSON.parse(text))
+            .filter(({ type }) => type.startsWith("budget."))
+            .map(({ budget, share, type }) => [type, budget, share].filter((each) => each !== undefined).join(" "))
+        })
+        yield* begin()
+        expect(yield* told).toEqual([])
+        yield* begin(caller(1))
+        expect(yield* told).toEqual(["budget.alert team 0.5"])
+        yield* TestClock.adjust("2 minutes")
+        const all = ["budget.alert team 0.5", "budget.alert team 0.9", "budget.exhausted team"]
+        expect(yield* told).toEqual(all)
+        for (const _ of [1, 2]) expect((yield* ask(caller(2)))._tag).toBe("BudgetExhausted")
+        expect(yield* told).toEqual(all)
+        for (const by of [-1, 0.5]) yield* topUp(by)
+        yield* TestClock.adjust("61 seconds")
+        expect((yield* ask(caller(2)))._tag).toBe("BudgetExhausted")
+        expect(yield* told).toEqual([...all, "budget.exhausted team"])
+      }),
   )
 })

@@ -5,8 +5,10 @@ import { readWireDocument } from "../../harness/wire-document.ts"
 import { type Answered, ask, gateTest, operating, request, withToken } from "./asking.ts"
 import { type GateUnderTest, startGate, TOKEN } from "./support.ts"
 
+const budgets = [{ Name: "team", Of: "campaign", Unit: "minutes", Per: "day", Cap: 60 }]
+
 describe("the document of the console's API", () => {
-  gateTest("describes its answers and refusals completely", { slots: 1 }, (gate) =>
+  gateTest("describes its answers and refusals completely", { slots: 1, budgets }, (gate) =>
     Effect.gen(function* () {
       const { text } = yield* ask(`${gate.url}/console/openapi.json`)
       assert.deepStrictEqual(JSON.parse(text).security, [{ token: [] }])
@@ -67,9 +69,28 @@ describe("the document of the console's API", () => {
         })
         assert.strictEqual(judge("POST", path, plain), 415)
       }
+      const adjust = (body: unknown, token = TOKEN, type = "application/json") =>
+        Effect.map(
+          ask(`${gate.url}/console/api/budgets/adjust`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, "content-type": type },
+            body: typeof body === "string" ? body : JSON.stringify(body),
+          }),
+          (answer) => judge("POST", "budgets/adjust", answer),
+        )
+      const order = { budget: "none", by: 1, id: "change-1", reason: "a test" }
+      assert.strictEqual(yield* adjust({ order }), 200)
+      assert.strictEqual(yield* adjust({ campaign: "nobody", order }), 404)
+      assert.strictEqual(yield* adjust({ order: { ...order, id: "x" } }), 400)
+      assert.strictEqual(yield* adjust({ order: { ...order, caller: "nobody" } }), 400)
+      assert.strictEqual(yield* adjust("{"), 400)
+      assert.strictEqual(yield* adjust({ order }, "wrong-token-0123456789"), 401)
+      assert.strictEqual(yield* adjust({ order }, TOKEN, "text/plain"), 415)
+      assert.strictEqual(yield* get("budgets?caller=nobody"), 400)
+      assert.strictEqual(yield* get("budgets?campaign=nobody"), 404)
       assert.strictEqual(yield* get("events?filter=some"), 400)
       assert.strictEqual(yield* get("events?campaign=nobody"), 404)
-      for (const path of ["campaigns", "view", "audit-log", "events", `find?hash=${hash}`]) {
+      for (const path of ["campaigns", "view", "audit-log", "events", "budgets", `find?hash=${hash}`]) {
         assert.strictEqual(yield* get(path), 200)
         judge("GET", path, yield* ask(`${gate.url}/console/api/${path}`, withToken("wrong-token-0123456789")))
       }
@@ -102,6 +123,8 @@ describe("the document of the console's API", () => {
       for (const path of ["audit-log", "events", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
       assert.strictEqual(yield* again(one), 503)
       assert.strictEqual(yield* forget({ subject: "a" }), 503)
+      assert.strictEqual(yield* get("budgets"), 503)
+      assert.strictEqual(yield* adjust({ order: { ...order, budget: "team" } }), 503)
       assert.strictEqual(yield* post({ action: { type: "pause" } }), 503)
       // the others come from code that all endpoints of the gate share, or are those of test events, which have tests of their own
       const COMMON =

@@ -37,6 +37,8 @@ export interface Options {
   readonly campaigns?: ReadonlyArray<string>
   /** `Events` of the campaigns; none when absent */
   readonly events?: Readonly<Record<string, unknown>>
+  /** `Budgets` of the campaigns; none when absent */
+  readonly budgets?: ReadonlyArray<object>
 }
 
 /** The store of the test: `away` makes it fail as Redis does when it cannot be reached. */
@@ -101,6 +103,7 @@ export interface GateUnderTest {
 /** Starts it for as long as the scope is open. */
 export const startGate = ({
   basePath = "",
+  budgets,
   campaigns = [],
   events,
   facts = noFacts,
@@ -122,6 +125,7 @@ export const startGate = ({
       DefaultRegionId: "r",
       MaxConcurrency: slots,
       ...(events === undefined ? {} : { Events: events }),
+      ...(budgets === undefined ? {} : { Budgets: budgets }),
       ...(campaigns.length > 0 && {
         Campaigns: Object.fromEntries(campaigns.map((name) => [name, { WebCampaignId: `c-${name}` }])),
       }),

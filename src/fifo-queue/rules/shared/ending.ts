@@ -87,6 +87,7 @@ export const noteSilence = (s: Step, ticket: Ticket, state: EndState): EndState 
 export const noteLength = (ticket: Ticket, now: number, state: EndState): EndState => {
   const { endsAt, spent } = ticket
   ticket.spent = undefined
+  ticket.limitedAt = undefined
   if (state !== "ended" || endsAt === undefined || endsAt - EARLY_MILLIS > now) return state
   return spent === true ? "budget" : "too_long"
 }

@@ -81,6 +81,8 @@ export interface Ticket {
   tooLong?: true | undefined
   /** the same of `budget`; and of a live ticket: its `endsAt` is when a budget has no more for it */
   spent?: true | undefined
+  /** of such a live ticket: when its call ends at its time limit; absent without one */
+  limitedAt?: number | undefined
   /**
    * How the ticket has ended, in a record whose state is `ended`, or for `closed` `removed`. The last release knows none of these states:
    * during an upgrade, its gates would take a record with one for damaged.
@@ -149,6 +151,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.endsAt) &&
   (value.tooLong === undefined || value.tooLong === true) &&
   (value.spent === undefined || value.spent === true) &&
+  isNumberOrNone(value.limitedAt) &&
   isNumberOrNone(value.billed) &&
   isTextOrNone(value.payer) &&
   isNumberOrNone(value.lasted) &&

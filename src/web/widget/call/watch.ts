@@ -20,7 +20,7 @@ const MAX_DELAY = 60_000
 /** The gate's close code for a connection that was replaced by another one of the same ticket (RFC 6455 §7.4.1). */
 const POLICY_VIOLATION = 1008
 /** Why the gate ends calls; any other end is told by the call itself. */
-const REASONS = /^(silent|too_long|stopped)$/
+const REASONS = /^(silent|too_long|budget|stopped)$/
 
 type Warning = Extract<VoiceAgentState, { readonly name: "in-call" }>["warning"]
 
@@ -90,9 +90,12 @@ export const watchCall = (
       const event = parse(String(data))
       const reason = text(event.reason) ?? ""
       if (event.type === "warning" && reason === "silence") silence?.answered(gate.localTime(event.endsAt))
-      // the end of a call does not move: this is for a page that began without knowing it
-      else if (event.type === "warning" || event.type === "session") know(gate.localTime(event.endsAt))
-      else if (event.type === "ended" && REASONS.test(reason)) finish(reason)
+      else if (event.type === "session") know(gate.localTime(event.endsAt))
+      // for a page that began without knowing the end, and an end that moves, or is not due any more, as that of a budget
+      else if (event.type === "warning") {
+        endsAt = gate.localTime(event.endsAt)
+        isWarned = undefined
+      } else if (event.type === "ended" && REASONS.test(reason)) finish(reason)
     }
     current.onclose = ({ code }) => {
       if (socket !== current) return
@@ -108,7 +111,7 @@ export const watchCall = (
     if (!Number.isNaN(until)) endsAt = until
   }
 
-  let isWarned = false
+  let isWarned: boolean | undefined = false
   const look = (): void => {
     const now = Date.now()
     const isNear = endsAt - now <= NOTICE

@@ -96,7 +96,7 @@ export type VoiceAgentState =
       readonly name: "ended"
       /**
        * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached`, `interrupted` (the page was reloaded or left) or
-       * `no-sound`, `silent` (nobody spoke for too long), `too_long` (the call reached its time limit) or `stopped` (by the operator); for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
+       * `no-sound`, `silent` (nobody spoke for too long), `too_long` (the call reached its time limit), `budget` (its call time is used up) or `stopped` (by the operator); for a place `missed`, `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
        */
       readonly reason: string
       readonly message: string

@@ -26,8 +26,8 @@ export const noMicrophone = ({ problem }: State<"no-microphone">, say: Say): rea
 
 /** How a visit ended; the launcher shows the title too. */
 export const ended = ({ reason: given, message }: State<"ended">, say: Say): readonly [title: string, text: string] => {
-  // a call whose slot was taken back has reached a limit too, and has the same text
-  const reason = given === "too_long" ? "reclaimed" : given
+  // a call whose slot was taken back has reached a limit too, of time or of a budget, and has the same text
+  const reason = /^(too_long|budget)$/.test(given) ? "reclaimed" : given
   return [
     say([`ended.${reason}.title`, "ended.other.title"], { message }),
     say([`ended.${reason}`, "ended.other"], { message }),

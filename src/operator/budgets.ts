@@ -1,0 +1,49 @@
+/** The budgets of a campaign, as an operator sees them and changes them. */
+import { Effect } from "effect"
+import { budgetAnswerOf } from "../budgets/balance-answer.ts"
+import type { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
+import { parseAddress } from "../lib/ip/address.ts"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
+import type { Campaign } from "../settings/Settings.ts"
+import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
+
+type Internals = Pick<Gatekeeper["Service"]["internals"], "budgets" | "callerKey">
+
+/** The key of the caller who is meant; undefined for none, and null where that is nobody. */
+const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): string | undefined | null => {
+  if (subject !== undefined) return caller === undefined ? callerKey({ subject }) : null
+  if (caller === undefined) return undefined
+  return parseAddress(caller) === undefined ? null : callerKey({ address: caller })
+}
+
+/** `no_caller`: `caller` is no address, or there is a subject too. */
+export const budgetsViewOf = (
+  internals: Internals,
+  campaign: Campaign,
+  whose: BudgetCaller,
+): Effect.Effect<BudgetsView | "no_caller", StoreUnavailable> => {
+  const caller = keyOf(internals, whose)
+  if (caller === null) return Effect.succeed("no_caller")
+  return Effect.map(internals.budgets.balances(campaign, caller), (balances) => ({
+    campaign: campaign.name,
+    budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
+  }))
+}
+
+/** The line of the audit log is written before. */
+export const adjustBudgetOf = (
+  internals: Internals,
+  campaign: Campaign,
+  operator: string,
+  { budget, by, id, reason, ...whose }: BudgetOrder,
+): Effect.Effect<BudgetOutcome | "no_caller", StoreUnavailable> => {
+  const caller = keyOf(internals, whose)
+  if (caller === null) return Effect.succeed("no_caller")
+  return Effect.map(
+    internals.budgets.adjust(campaign, budget, { caller, by, id }, { operator, reason }),
+    (adjusted): BudgetOutcome =>
+      adjusted === undefined
+        ? { result: "unknown_budget" }
+        : { result: "done", made: adjusted.made, balance: budgetAnswerOf(campaign, adjusted.balance) },
+  )
+}

@@ -1,0 +1,74 @@
+/** What the budgets of the campaign and of its account have in their present windows. Absent where there are none, or the gate knows none. */
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { BudgetsView } from "../../../operator/budget-shapes.ts"
+import type { Column } from "../../shared/parts/Table.tsx"
+import type { Client } from "../client.ts"
+import { Mark } from "../parts/Mark.tsx"
+import { ListPanel } from "../parts/Panel.tsx"
+import { usePolling } from "../polling.ts"
+import { dateTime } from "../words.ts"
+
+const EVERY_MILLIS = 8_000
+
+type Balance = BudgetsView["budgets"][number]
+
+export const Budgets = ({
+  client,
+  current,
+  refresh,
+}: {
+  readonly client: Client
+  readonly current: string
+  /** a number that changes when the balances must be asked for at once */
+  readonly refresh: number
+}): JSX.Element | null => {
+  const [view, setView] = useState<BudgetsView>()
+  usePolling(
+    () => client.budgets(current),
+    EVERY_MILLIS,
+    [client, current, refresh],
+    setView,
+    () => {},
+  )
+  if (view === undefined || view.campaign !== current || view.budgets.length === 0) return null
+  return (
+    <ListPanel
+      title="Budgets"
+      of="panel wide"
+      note="In their present hour, day or month. Callers’ own budgets are shown by voicegate budget show."
+      empty=""
+      columns={COLUMNS}
+      items={view.budgets}
+      keyOf={({ budget }) => budget}
+    />
+  )
+}
+
+const numbers = new Intl.NumberFormat("en", { maximumFractionDigits: 2 })
+
+const amount = (value: number, { unit }: Balance): string =>
+  unit === "minutes" ? `${numbers.format(value)} min` : `${numbers.format(value)} ${unit}`
+
+const COLUMNS: ReadonlyArray<Column<Balance>> = [
+  { title: "Budget", cell: ({ budget }) => <code>{budget}</code> },
+  { title: "Of", cell: ({ of, per }) => `the ${of}, each ${per}` },
+  {
+    title: "Left",
+    cell: (each) => (
+      <Mark of={each.left > 0 ? (each.left < (each.cap + each.adjusted) / 10 ? "soon" : "good") : "bad"}>
+        {each.overrun > 0 ? `none, ${amount(each.overrun, each)} over` : amount(each.left, each)}
+      </Mark>
+    ),
+  },
+  { title: "Settled", cell: (each) => amount(each.settled, each) },
+  { title: "Held", cell: (each) => amount(each.held, each) },
+  {
+    title: "Cap",
+    cell: (each) =>
+      each.adjusted === 0
+        ? amount(each.cap, each)
+        : `${amount(each.cap, each)} ${each.adjusted > 0 ? "+" : "−"} ${amount(Math.abs(each.adjusted), each)}`,
+  },
+  { title: "Begins anew", cell: ({ resetsAt }) => dateTime(Date.parse(resetsAt)) },
+]
