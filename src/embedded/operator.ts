@@ -168,7 +168,7 @@ export const makeOperator = (
     const position = typeof from === "string" ? positionOf(from) : undefined
     if (from !== undefined && position === undefined) throw new TypeError("from: expected the `next` of a search")
     return await run<FindResult>(
-      Effect.match(operator.find(lower, position), {
+      Effect.match(operator.find({ hash: lower }, position), {
         onFailure: storeUnavailable,
         onSuccess: (found) => ({ status: "found" as const, found }),
       }),

@@ -11,6 +11,7 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { RateLimiter } from "../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { ClosedQueues } from "./background/ClosedQueues.ts"
+import { CallerWatch, type Watch } from "./CallerWatch.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { callerOf } from "./checks/caller-keys.ts"
 import { Handover } from "./Handover.ts"
@@ -65,6 +66,8 @@ export class Internals extends Context.Service<
     readonly handover: Handover["Service"]
     /** What is known of the server of public keys; undefined without `Identity.JwksUrl`. */
     readonly keys: (() => KeysState) | undefined
+    /** Who asks and is refused, and whom operators block; undefined without a console. */
+    readonly watch: Watch | undefined
     /** Checks a campaign's platform. What that shows becomes the state that everybody is told (`PlatformStates.ts`). */
     readonly verify: PlatformApi["Service"]["verify"]
   }
@@ -73,6 +76,7 @@ export class Internals extends Context.Service<
 export const layer: Layer.Layer<
   Internals,
   never,
+  | CallerWatch
   | Budgets
   | CallerNames
   | Campaigns
@@ -138,6 +142,7 @@ export const layer: Layer.Layer<
       closedQueues: (yield* ClosedQueues).reasons,
       handover: yield* Handover,
       keys: (yield* IdentityTokens).keys,
+      watch: (yield* CallerWatch).watch,
       verify: (yield* PlatformApi).verify,
     }
   }),

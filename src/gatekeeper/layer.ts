@@ -13,6 +13,7 @@ import type { Settings } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
 import * as Availability from "./Availability.ts"
 import * as ClosedQueues from "./background/ClosedQueues.ts"
+import * as CallerWatch from "./CallerWatch.ts"
 import * as Campaigns from "./Campaigns.ts"
 import * as EndLeft from "./calls/EndLeft.ts"
 import * as GiveBack from "./calls/GiveBack.ts"
@@ -140,7 +141,7 @@ const peers = Layer.mergeAll(Peers.layer, RemovedCampaigns.layer).pipe(
 )
 
 /** What checks, calls, background and peers share. */
-const shared = Layer.mergeAll(Overflow.layer, Steps.layer).pipe(
+const shared = Layer.mergeAll(CallerWatch.layer, Overflow.layer, Steps.layer).pipe(
   Layer.provideMerge(Hours.layer),
   Layer.provideMerge(Successor.layer),
   Layer.provideMerge(Capacity.layer),

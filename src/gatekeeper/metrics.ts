@@ -55,7 +55,8 @@ export interface RefusedSeries {
 /** The outcome of a refusal, or for a blocked request what it was blocked for. */
 export type RefusalReason = Exclude<RefusalOutcome, "blocked"> | Blocked["reason"]
 
-const reasonOf = (error: RequestRefusal): RefusalReason => (error._tag === "Blocked" ? error.reason : outcomeOf(error))
+export const reasonOf = (error: RequestRefusal): RefusalReason =>
+  error._tag === "Blocked" ? error.reason : outcomeOf(error)
 
 const refusedSeriesByName = new Map<string, RefusedSeries>()
 
@@ -73,12 +74,12 @@ export const refused = (campaign: string, error: RequestRefusal): Metric.Counter
 /** The series of refused requests that exist so far, by `<reason> <campaign>`. */
 export const refusedSeries = (): ReadonlyMap<string, RefusedSeries> => refusedSeriesByName
 
-/** `campaign` is that of a refused request; empty when it names none that exists. */
+/** `campaign` is that of a refused request; empty when it names none that exists. Returns why the request was refused. */
 export const countRequest = (
   exit: Exit.Exit<Started, RequestRefusal | Queued>,
   campaign: () => string,
   context: Context.Context<never>,
-): void => {
+): RequestRefusal | undefined => {
   const count = (outcome: keyof typeof requests): void => requests[outcome].updateUnsafe(1, context)
   if (Exit.isSuccess(exit)) count("started")
   else if (!Cause.hasDies(exit.cause)) {
@@ -87,8 +88,10 @@ export const countRequest = (
     else if (error !== undefined) {
       count(outcomeOf(error))
       refused(campaign(), error).updateUnsafe(1, context)
+      return error
     }
   }
+  return undefined
 }
 
 /** What a setting of `Security.Shadow` would refuse a request for. */
@@ -179,7 +182,7 @@ export const unchecked = { let_through: uncheckedBy("let_through"), blocked: unc
 
 const waitSeconds = Metric.histogram("voicegate_wait_seconds", {
   description: "How long tickets waited for their start call",
-  boundaries: [1, 5, 15, 30, 60, 120, 300, 600, 1200, 3600],
+  boundaries: [1, 2, 3, 5, 8, 12, 15, 20, 30, 45, 60, 90, 120, 180, 300, 450, 600, 900, 1200, 1800, 2700, 3600],
 })
 
 /** From a ticket's acceptance to its start call, of tickets that started, in seconds. */
@@ -217,6 +220,9 @@ const overOf = (state: TicketState): CampaignSeries<Metric.Counter<number>> => {
   overByState.set(state, series)
   return series
 }
+
+/** The series of ended tickets that exist so far, by terminal state. */
+export const overSeries = (): ReadonlyMap<TicketState, CampaignSeries<Metric.Counter<number>>> => overByState
 
 /** Tickets ended by steps of this instance, by terminal state. */
 export const over = (campaign: string, state: TicketState): Metric.Counter<number> => overOf(state).of(campaign)

@@ -11,6 +11,7 @@
 import { Cause, Context, Effect, Exit, Layer } from "effect"
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import type { Started } from "../protocol/session-answers.ts"
+import { CallerWatch } from "./CallerWatch.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Tickets } from "./calls/Tickets.ts"
 import { Admit } from "./checks/Admit.ts"
@@ -43,6 +44,7 @@ export class Pipeline extends Context.Service<Pipeline, Pick<Gatekeeper["Service
 export const layer: Layer.Layer<
   Pipeline,
   never,
+  | CallerWatch
   | Admit
   | CallerNames
   | Campaigns
@@ -68,6 +70,7 @@ export const layer: Layer.Layer<
     const traces = yield* Traces
     const validate = yield* Validate
     const campaigns = yield* Campaigns
+    const { watch } = yield* CallerWatch
     const context = yield* Effect.context<never>()
     const rejoin = traces.inTicketTrace("Gatekeeper.rejoin", tickets.rejoin)
 
@@ -102,7 +105,9 @@ export const layer: Layer.Layer<
         // hot path: one frame ends the work and counts the outcome, both by plain calls
         return Effect.onExitPrimitive(check(body, caller, work, used), (exit) => {
           work.end()
-          metrics.countRequest(exit, () => campaignOf(campaigns, body)?.name ?? "", context)
+          const campaign = () => campaignOf(campaigns, body)?.name ?? ""
+          const refusal = metrics.countRequest(exit, campaign, context)
+          watch?.note(caller.address, refusal, refusal === undefined ? "" : campaign())
           // a token that has led to no ticket is not used
           return used.undo
         })

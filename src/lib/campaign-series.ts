@@ -9,6 +9,8 @@ export interface CampaignSeries<M> {
   readonly of: (campaign: string) => M
   /** All series that exist so far. */
   readonly all: () => ReadonlyArray<M>
+  /** The same by campaign. */
+  readonly byCampaign: () => ReadonlyMap<string, M>
 }
 
 /** Makes each series once, when it is first asked for. */
@@ -25,5 +27,6 @@ export const campaignSeries = <M extends Metric.Metric<number, unknown>>(
     of: (campaign) =>
       series.get(campaign) ?? (series.size < MAX_CAMPAIGNS ? made(campaign) : (series.get(OTHERS) ?? made(OTHERS))),
     all: () => [...series.values()],
+    byCampaign: () => series,
   }
 }

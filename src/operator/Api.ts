@@ -12,7 +12,17 @@ import { type Problem, plain, problems, unauthenticated } from "../protocol/prob
 import { BudgetOrder, BudgetOutcome, BudgetsView, budgetCaller } from "./budget-shapes.ts"
 import { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
 import { ForgetRequest, Forgotten } from "./forgotten.ts"
-import { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "./shapes.ts"
+import {
+  Asking,
+  AuditFilter,
+  AuditLog,
+  CampaignHistory,
+  Campaigns,
+  Found,
+  HistoryRange,
+  Reloaded,
+  View,
+} from "./shapes.ts"
 
 /** The problems with which the console's API refuses a request, beside those of HTTP itself. */
 export const consoleProblems = {
@@ -67,7 +77,10 @@ const refusedTests = refused(unknownCampaign, ...bodies)
 const otherwise = (detail: string) => ({ body: undefined, otherwise: invalid.make(detail) })
 const WRONG_QUERY = otherwise("query: Expected whole numbers, and settings or actions.")
 
-export const wrongHash = invalid.make("hash: Expected 4 to 10 hexadecimal digits.")
+export const wrongHash = invalid.make("hash: Expected 4 to 10 hexadecimal digits, or a caller.")
+
+/** The last time that a block may have as its end (ms since 1970). */
+const LAST_TIME = Date.UTC(9999, 11, 31)
 
 const group = HttpApiGroup.make("Console")
   .add(
@@ -115,7 +128,12 @@ const group = HttpApiGroup.make("Console")
       ),
     HttpApiEndpoint.get("find", "/console/api/find", {
       query: {
-        hash: Schema.String.annotate({ description: "4 to 10 hexadecimal digits." }),
+        hash: Schema.optionalKey(Schema.String.annotate({ description: "4 to 10 hexadecimal digits." })),
+        caller: Schema.optionalKey(
+          Schema.String.check(Schema.isMaxLength(1_024)).annotate({
+            description: "In place of a hash: an IP address, or the subject of signed tokens.",
+          }),
+        ),
         from: Schema.optionalKey(Schema.String.annotate({ description: "The `next` of the answer before." })),
       },
       success: succeeds(200, Found),
@@ -125,7 +143,52 @@ const group = HttpApiGroup.make("Console")
       .annotate(Takes, { body: undefined, otherwise: wrongHash })
       .annotate(
         OpenApi.Description,
-        "The tickets whose hash begins with this text, at most 20. An answer with `next` is incomplete: ask again with it as `from`.",
+        "The tickets whose hash begins with this text, or of a caller, at most 20. An answer with `next` is incomplete: ask again with it as `from`.",
+      ),
+    HttpApiEndpoint.get("history", "/console/api/history", {
+      query: {
+        campaign,
+        range: Schema.optionalKey(
+          HistoryRange.annotate({
+            description: "An hour by the minute, a day by ten minutes, a week by the hour; the hour when absent.",
+          }),
+        ),
+      },
+      success: succeeds(200, CampaignHistory),
+      error: refused(invalid, unknownCampaign, problems.storeUnavailable),
+    })
+      .middleware(Input)
+      .annotate(Takes, otherwise("range: Expected hour, day or week."))
+      .annotate(OpenApi.Description, "What happened in a campaign over time, on all instances."),
+    HttpApiEndpoint.get("asking", "/console/api/addresses", {
+      success: succeeds(200, Asking),
+      error: refused(problems.storeUnavailable),
+    }).annotate(
+      OpenApi.Description,
+      "The addresses that have asked most in the last hour, at all campaigns, and those that are blocked.",
+    ),
+    HttpApiEndpoint.post("block", "/console/api/addresses", {
+      payload: Schema.Struct({
+        address: Schema.String.check(Schema.isMaxLength(80)).annotate({
+          description: "An IP address, a network such as 203.0.113.0/24, or a hash as the console shows it.",
+        }),
+        until: Schema.optionalKey(
+          Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: LAST_TIME })).annotate({
+            description: "When the block ends (ms since 1970), 0 for no end; absent to lift the block.",
+          }),
+        ),
+      }),
+      success: succeeds(200, Schema.Struct({ result: Schema.Literals(["done", "already", "full"]) })),
+      error: refused(...orders),
+    })
+      .middleware(Input)
+      .annotate(Takes, {
+        body: "application/json",
+        otherwise: invalid.make("address: Expected an address, and until as a time in ms since 1970."),
+      })
+      .annotate(
+        OpenApi.Description,
+        "Blocks an address at all campaigns, or lifts its block: new session requests are refused with 403. Who waits or talks already is not concerned. Written to the audit log of every campaign. `full`: 300 addresses are blocked already.",
       ),
     HttpApiEndpoint.post("act", "/console/api/actions", {
       payload: Schema.Struct({

@@ -8,7 +8,23 @@ import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./bu
 import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
 import type { SearchPosition } from "./find.ts"
 import type { ForgetRequest, Forgotten } from "./forgotten.ts"
-import type { AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
+import type {
+  Asking,
+  AuditFilter,
+  AuditLog,
+  CampaignHistory,
+  Campaigns,
+  Found,
+  HistoryRange,
+  SettingsChanges,
+  View,
+} from "./shapes.ts"
+
+/** What an operator searches for: a ticket by the start of its hash in lower case, or a caller by an address or a signed subject. */
+export type Search = { readonly hash: string } | { readonly caller: string }
+
+/** `full`: as many addresses are blocked as may be. `invalid`: it is no address that can be blocked. */
+export type BlockResult = "done" | "already" | "full" | "invalid"
 
 /** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
 export class Operator extends Context.Service<
@@ -64,7 +80,23 @@ export class Operator extends Context.Service<
     ) => Effect.Effect<BudgetOutcome | "no_caller" | undefined, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
-    /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search continues `from` where it ended. */
-    readonly find: (hash: string, from?: SearchPosition) => Effect.Effect<Found, StoreUnavailable>
+    /** The tickets of all campaigns that are searched for. A long search continues `from` where it ended. */
+    readonly find: (search: Search, from?: SearchPosition) => Effect.Effect<Found, StoreUnavailable>
+    /** What happened in a campaign over time. */
+    readonly history: (
+      campaign: string | undefined,
+      range: HistoryRange,
+    ) => Effect.Effect<CampaignHistory | undefined, StoreUnavailable>
+    /** The addresses that ask most, and those that are blocked. */
+    readonly asking: Effect.Effect<Asking, StoreUnavailable>
+    /**
+     * Blocks an address or a network at all campaigns for the operator `who`, until a time (ms since 1970) or for good (0), or lifts the
+     * block when there is no time. Every instance with a console knows within seconds; this one at once.
+     */
+    readonly block: (
+      who: string,
+      address: string,
+      until: number | undefined,
+    ) => Effect.Effect<BlockResult, StoreUnavailable>
   }
 >()("voicegate/Operator") {}

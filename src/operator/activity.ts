@@ -1,12 +1,18 @@
-/** The activity of an instance, for the console: every two seconds it lists the instance and adds its counts to the shared charts. */
+/**
+ * The activity of an instance, for the console: every two seconds it lists the instance, adds its counts to the shared charts and what it has
+ * seen of callers to the shared lists, and learns which addresses are blocked; every ten seconds it adds to the history of its campaigns.
+ */
 import { Context, Effect, Option, Schema, type Scope, Semaphore } from "effect"
 import { runEvery } from "../gatekeeper/background/run-every.ts"
-import type { Instance as OwnInstance } from "../gatekeeper/peers/Instance.ts"
+import type { Internals } from "../gatekeeper/Internals.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { Store } from "../store/Store.ts"
+import type { CallersStore, KnownBlocks } from "./callers.ts"
 import { type Counts, makeCounts, splitCounts } from "./counts.ts"
+import type { History } from "./history.ts"
+import { type HistoryCounting, makeHistoryCounting } from "./history-counts.ts"
 import type { Activity, Instances } from "./instances.ts"
-import type { Instance } from "./shapes.ts"
+import type { Instance, RefusedRequest } from "./shapes.ts"
 
 const REPORT_MILLIS = 2_000
 
@@ -27,6 +33,7 @@ export const instancesOf = ({ instances }: Activity): ReadonlyArray<Instance> =>
 /** What reports tell of this process, since its start. */
 export interface ProcessActivity {
   readonly counts: Counts
+  readonly history: HistoryCounting
   /** ms since 1970 */
   readonly startedAt: number
   /** Runs one effect at a time. */
@@ -35,7 +42,7 @@ export interface ProcessActivity {
 
 export const makeProcessActivity: Effect.Effect<ProcessActivity, never, Store> = Effect.gen(function* () {
   const alone = Semaphore.makeUnsafe(1).withPermits(1)
-  return { counts: yield* makeCounts, startedAt: yield* (yield* Store).now, alone }
+  return { counts: yield* makeCounts, history: yield* makeHistoryCounting, startedAt: yield* (yield* Store).now, alone }
 })
 
 /** The activity of a process in which a reload replaces the operator, so that nothing is counted twice or not at all. */
@@ -43,22 +50,79 @@ export const SharedActivity = Context.Reference<ProcessActivity | undefined>("vo
   defaultValue: () => undefined,
 })
 
-/** Sends reports until the scope closes. Counts that the store has not accepted are sent again with the next report. */
+/** Where reports go. */
+interface Reports {
+  readonly instances: Instances
+  readonly callers: CallersStore
+  readonly history: History
+}
+
+/** Tells this instance which addresses are blocked. */
+export const learnBlocks = (
+  watch: Internals["Service"]["watch"],
+  known: { version: number },
+  { blocks = [], version }: KnownBlocks,
+): void => {
+  if (version === known.version) return
+  known.version = version
+  watch?.setBlocks(blocks)
+}
+
+/** Adds what was seen of callers since the last report. What the store does not accept is lost. */
+const reportCallers = (
+  { names, watch }: Pick<Internals["Service"], "names" | "watch">,
+  instance: string,
+  callers: CallersStore,
+  known: { version: number },
+) => {
+  let number = 0
+  return Effect.gen(function* () {
+    if (watch === undefined) return
+    if (names.ready !== undefined) yield* names.ready
+    const now = yield* (yield* Store).now
+    watch.expire(now)
+    const { latest, ...seen } = watch.take()
+    const refusals = latest.map((each) => {
+      number++
+      return JSON.stringify({ ...each, at: now, by: `${instance} ${number}` } satisfies RefusedRequest)
+    })
+    learnBlocks(watch, known, yield* callers.report({ ...seen, latest: refusals, knows: known.version }))
+  })
+}
+
+/**
+ * Sends reports until the scope closes. Counts that the store has not accepted are sent again with the next report.
+ * @param known the version of the blocks that this instance knows
+ */
 export const sendActivity = (
-  instances: Instances,
-  { host, id }: OwnInstance["Service"],
+  { callers, history: kept, instances }: Reports,
+  internals: Pick<Internals["Service"], "campaigns" | "instance" | "names" | "watch">,
+  known: { version: number },
 ): Effect.Effect<void, never, PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const push = yield* PushChannel
-    const { alone, counts, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
+    const store = yield* Store
+    const { host, id } = internals.instance
+    const campaigns = internals.campaigns.all.map(({ name }) => name)
+    const reportSeen = Effect.provideService(reportCallers(internals, id, callers, known), Store, store)
+    const { alone, counts, history, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
     const report = Effect.gen(function* () {
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
       const split = splitCounts(pending)
       yield* instances.report(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
       counts.acknowledge(pending)
+      yield* reportSeen
+      for (const part of history.parts()) {
+        yield* kept.add(id, part)
+        history.accepted(part)
+      }
+    })
+    const count = Effect.gen(function* () {
+      yield* history.sample(campaigns)
+      yield* history.close(yield* store.now, campaigns)
     })
     // the operator that this one replaces may send one too, and is closed at any moment
-    const once = alone(Effect.uninterruptible(report))
+    const once = alone(Effect.uninterruptible(Effect.andThen(count, report)))
     yield* runEvery(REPORT_MILLIS, "heartbeat of the console", once, { atOnce: true })
   })

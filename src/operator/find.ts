@@ -1,6 +1,6 @@
 /**
- * Finds tickets by the start of their hash, which the console, the audit log and the operator's log lines show, among the slots and
- * the waiting tickets. The store has no index of hashes, because it would lead from a hash to a ticket's id, so campaigns are read
+ * Finds tickets by the start of their hash, which the console, the audit log and the operator's log lines show, or by their caller, among
+ * the slots and the waiting tickets. The store has no index of hashes, because it would lead from a hash to a ticket's id, so campaigns are read
  * page by page.
  *
  * What operators can spend of the store is bounded: no step reads more than a page, one search reads at most `PAGES_PER_SEARCH` pages
@@ -9,6 +9,7 @@
  */
 
 import { Clock, Effect } from "effect"
+import { SUBJECT_PREFIX } from "../caller-names/rules/subject-name.ts"
 import type { Pages } from "../fifo-queue/inputs.ts"
 import { type CampaignSnapshot, PAGE_MAX } from "../fifo-queue/operator/OperatorQueue.ts"
 import { makeWindows } from "../lib/windows.ts"
@@ -25,6 +26,20 @@ const STRIDE = PAGE_MAX - 20
 
 /** The start of a ticket's hash. */
 export const HASH = /^[0-9a-f]{4,10}$/
+
+/** What is searched for: the start of a hash, or the names that a caller may have (`CallerNames`). */
+export type Sought = { readonly hash: string } | { readonly callers: ReadonlyArray<string> }
+
+interface Row {
+  readonly ticket: string
+  readonly address?: string | undefined
+  readonly subject?: string | undefined
+}
+
+const isSought = (sought: Sought, { address, subject, ticket }: Row): boolean =>
+  "hash" in sought
+    ? ticket.startsWith(sought.hash)
+    : sought.callers.includes(subject === undefined ? (address ?? "") : SUBJECT_PREFIX + subject)
 
 /** Where a search continues: the first row of the next page of a campaign. */
 export interface SearchPosition {
@@ -48,20 +63,21 @@ export const makePageBudget = (): TakePage => {
   return Effect.map(Clock.currentTimeMillis, (now) => pages.add("all", now) <= PAGES_PER_WINDOW)
 }
 
-/** The tickets of a page whose hash begins with `hash`. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
+/** The tickets of a page that are sought. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
 const matches = (
   campaign: string,
-  hash: string,
+  sought: Sought,
   first: number,
   { slotPage, waitingPage }: CampaignSnapshot,
 ): ReadonlyArray<FoundTicket> => [
-  ...waitingPage.flatMap(({ acceptedAt, position, ticket }, i) => {
-    if (!ticket.startsWith(hash)) return []
+  ...waitingPage.flatMap((row, i) => {
+    if (!isSought(sought, row)) return []
+    const { acceptedAt, position, ticket } = row
     const found = { campaign, ticket, state: "waiting" as const, row: first + i, since: acceptedAt }
     return [position === undefined ? found : { ...found, position }]
   }),
-  ...slotPage.flatMap(({ since, state, ticket }, i) =>
-    ticket.startsWith(hash) ? [{ campaign, ticket, state, row: first + i, since }] : [],
+  ...slotPage.flatMap((row, i) =>
+    isSought(sought, row) ? [{ campaign, ticket: row.ticket, state: row.state, row: first + i, since: row.since }] : [],
   ),
 ]
 
@@ -72,7 +88,7 @@ const matches = (
  */
 export const search = Effect.fnUntraced(function* <C extends { readonly name: string }, R>(
   campaigns: ReadonlyArray<C>,
-  hash: string,
+  sought: Sought,
   from: SearchPosition | undefined,
   takePage: TakePage,
   snapshot: (campaign: C, pages: Pages) => Effect.Effect<CampaignSnapshot, StoreUnavailable, R>,
@@ -89,7 +105,7 @@ export const search = Effect.fnUntraced(function* <C extends { readonly name: st
       return { found: listed(), more: false, next: `${first} ${campaign.name}` }
     }
     const page = yield* snapshot(campaign, { firstSlot: first, slots: PAGE_MAX, firstPlace: first, places: PAGE_MAX })
-    for (const ticket of matches(campaign.name, hash, first, page)) {
+    for (const ticket of matches(campaign.name, sought, first, page)) {
       const key = `${ticket.campaign} ${ticket.ticket}`
       // the slot was seen first
       if (ticket.state !== "waiting" || !found.has(key)) found.set(key, ticket)

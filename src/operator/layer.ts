@@ -11,23 +11,29 @@ import * as EventLog from "../events/EventLog.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
+import type { QueueAction } from "../fifo-queue/rules/operator/act.ts"
 import { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
 import { monotonicMillis } from "../lib/age.ts"
+import { limitKey } from "../lib/ip/address.ts"
 import { type Attributes, inSpan } from "../lib/spans.ts"
 import type { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
+import { isoTime } from "../protocol/session-answers.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
-import { instancesOf, sendActivity } from "./activity.ts"
+import { instancesOf, learnBlocks, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
+import { blockedName } from "./blocks.ts"
 import { adjustBudgetOf, budgetsViewOf } from "./budgets.ts"
+import { makeCallers } from "./callers.ts"
 import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall, makeEndCalls } from "./end-call.ts"
 import { makePageBudget, search } from "./find.ts"
 import { makeForget } from "./forget.ts"
 import { healthOfGates, healthOfKeys, makeHealth } from "./health.ts"
+import { makeHistory } from "./history.ts"
 import { makeInstances } from "./instances.ts"
 import { Operator } from "./Operator.ts"
 import type { Health, SettingsChanges, View } from "./shapes.ts"
@@ -41,7 +47,7 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
   attributes: { "voicegate.campaign": name, ...more },
 })
 
-const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
+const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] }, refused: [] }
 
 /** The counts of one campaign by reason, from counts by `<reason> <campaign>`. */
 const byReason =
@@ -87,7 +93,8 @@ export const layer: Layer.Layer<
   Operator,
   Effect.gen(function* () {
     const { internals } = yield* Gatekeeper
-    const { campaigns, closedQueues, hours, instance, keys, peers, removed, slots, step, verify } = internals
+    const { campaigns, closedQueues, hours, instance, keys, names, peers, removed, slots, step, verify, watch } =
+      internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const eventLog = yield* EventLog.EventLog
@@ -95,13 +102,17 @@ export const layer: Layer.Layer<
     const settings = yield* Settings
     const { Security } = settings
     const instances = makeInstances(store)
+    const callers = makeCallers(store)
+    const history = makeHistory(store)
+    /** the version of the blocks that this instance knows; none has this one */
+    const knownBlocks = { version: -1 }
     const health = yield* makeHealth({ campaigns, verify })
     const takePage = makePageBudget()
     const forget = makeForget({ eventLog, internals, queue, settings, store })
     const endCall = yield* makeEndCall({ step })
     const endCalls = yield* makeEndCalls({ step })
 
-    if (Security.ConsoleToken.length > 0) yield* sendActivity(instances, instance)
+    if (Security.ConsoleToken.length > 0) yield* sendActivity({ callers, history, instances }, internals, knownBlocks)
 
     /** The campaign's slots, and the name of its account. */
     const slotsOf = (campaign: Campaign) => ({
@@ -117,7 +128,11 @@ export const layer: Layer.Layer<
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
       const began = yield* monotonicMillis
       const stored = yield* Effect.all(
-        { queue: step(campaign, (at) => queue.snapshot(at, pages)), activity: instances.activity(since) },
+        {
+          queue: step(campaign, (at) => queue.snapshot(at, pages)),
+          activity: instances.activity(since),
+          refused: callers.latest,
+        },
         { concurrency: "unbounded" },
       ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(STORE_UNAVAILABLE)))
       const took = Math.round((yield* monotonicMillis) - began)
@@ -145,6 +160,7 @@ export const layer: Layer.Layer<
         queue: stored.queue ?? null,
         instances: instancesOf(stored.activity),
         buckets: stored.activity.buckets,
+        refused: stored.refused.filter((each) => each.campaign === campaign.name || each.campaign === ""),
       } satisfies View
     })
 
@@ -170,13 +186,34 @@ export const layer: Layer.Layer<
         ),
       )
 
-    const noteSettings = (who: string, changes: SettingsChanges["settings"]): Effect.Effect<void> => {
-      const action = { type: "settings", ...storedChanges(changes) } as const
-      return Effect.forEach(
-        campaigns.all,
-        (campaign) => Effect.ignore(step(campaign, (at) => queue.act(at, who, action))),
-        { concurrency: 8, discard: true },
+    /** Adds a line to the audit log of every campaign. */
+    const noteEverywhere = (
+      who: string,
+      action: Extract<QueueAction, { readonly type: "settings" | "block" | "unblock" }>,
+    ) =>
+      Effect.forEach(campaigns.all, (campaign) => Effect.ignore(step(campaign, (at) => queue.act(at, who, action))), {
+        concurrency: 8,
+        discard: true,
+      })
+
+    const block = Effect.fnUntraced(function* (who: string, given: string, until: number | undefined) {
+      if (names.ready !== undefined) yield* names.ready
+      const address = blockedName(names.of, given)
+      if (address === undefined) return "invalid"
+      const ordered = yield* callers.order({ address, by: who, ...(until === undefined ? {} : { until }) })
+      learnBlocks(watch, knownBlocks, ordered)
+      if (ordered.result === "done") {
+        const end = until === undefined || until === 0 ? "" : ` until ${isoTime(until)}`
+        yield* noteEverywhere(who, { type: until === undefined ? "unblock" : "block", target: `${address}${end}` })
+      }
+      yield* Effect.logInfo(
+        `Operator ${who}: ${until === undefined ? "lifts the block of" : "blocks"} ${address}: ${ordered.result}`,
       )
+      return ordered.result
+    })
+
+    const noteSettings = (who: string, changes: SettingsChanges["settings"]): Effect.Effect<void> => {
+      return noteEverywhere(who, { type: "settings", ...storedChanges(changes) })
     }
 
     const withCampaign = <A, E>(
@@ -253,10 +290,26 @@ export const layer: Layer.Layer<
         )
         return { now, campaigns: rows, refusedElsewhere: refusedIn("") }
       }),
-      find: (hash, from) =>
-        search(campaigns.all, hash, from, takePage, (campaign, pages) =>
-          step(campaign, (at) => queue.snapshot(at, pages)),
+      find: (what, from) =>
+        Effect.gen(function* () {
+          if (names.ready !== undefined) yield* names.ready
+          const sought =
+            "hash" in what
+              ? what
+              : { callers: [names.of(limitKey(what.caller)), names.subject(what.caller), what.caller] }
+          return yield* search(campaigns.all, sought, from, takePage, (campaign, pages) =>
+            step(campaign, (at) => queue.snapshot(at, pages)),
+          )
+        }),
+      history: (name, range) =>
+        withCampaign(name, (campaign) =>
+          Effect.gen(function* () {
+            const found = yield* history.read(campaign.name, range)
+            return { campaign: campaign.name, range, now: yield* store.now, ...found }
+          }),
         ),
+      asking: callers.asking,
+      block,
       auditLog: (name, first, count, only) =>
         withCampaign(name, (campaign) =>
           inSpan(

@@ -17,6 +17,53 @@ export type CountName =
   | "offersTaken"
   | `refused.${string}`
 
+/** A request that was refused. */
+export const RefusedRequest = Struct({
+  at: Finite,
+  /** empty when it names no campaign that exists */
+  campaign: Text,
+  /** the outcome of a refusal, or for a blocked request what it was blocked for, as in `CountName` */
+  reason: Text,
+  /** the caller's address (IPv6: the /64), or its hash */
+  address: Text,
+  /** the instance that refused it, and the refusal's number there */
+  by: Text,
+})
+export type RefusedRequest = typeof RefusedRequest.Type
+
+/** How far back the history of a campaign goes, in steps of a minute, of ten minutes and of an hour. */
+export const HistoryRange = Literals(["hour", "day", "week"])
+export type HistoryRange = typeof HistoryRange.Type
+
+/**
+ * What happened in a campaign over time, on all instances. The counts of a bucket: `over.` and a final state of tickets, `refused.` and a
+ * reason, `wait.` and the upper bound in seconds of the waits until the start call, or `more`; `samples`, and the sums over those of
+ * `waiting` and of slots `held`; and the greatest `max.waiting`, `max.held` and `max.slots`.
+ */
+export const CampaignHistory = Struct({
+  campaign: Text,
+  range: HistoryRange,
+  now: Finite,
+  /** the length of a bucket (ms), and when the first and the last begin; the last is not over */
+  stepMillis: Finite,
+  from: Finite,
+  to: Finite,
+  /** oldest first; absent where no instance reported */
+  buckets: List(Struct({ at: Finite, counts: Record(Text, Finite) })),
+})
+export type CampaignHistory = typeof CampaignHistory.Type
+
+/** An address that operators have blocked. `until` is 0 for a block without an end. */
+export const AddressBlock = Struct({ address: Text, until: Finite, at: Finite, by: Text })
+export type AddressBlock = typeof AddressBlock.Type
+
+/** The addresses that have asked most in the last hour (50 to 60 minutes), at all campaigns, and those that are blocked. */
+export const Asking = Struct({
+  addresses: List(Struct({ address: Text, requests: Finite, refused: Finite })),
+  blocks: List(AddressBlock),
+})
+export type Asking = typeof Asking.Type
+
 /** A campaign's queue at one moment: its figures, a page of its slots and a page of its waiting tickets. */
 export const Queue = Struct({ ...figures, slotPage: List(heldSlot), waitingPage: List(waitingTicket) })
 export type Queue = typeof Queue.Type
@@ -71,6 +118,11 @@ export const View = Struct({
   /** null while the store is unavailable */
   queue: NullOr(Queue),
   instances: List(Instance),
+  /**
+   * the latest refusals of this campaign, and of requests that name none, newest first; 100 of all campaigns are kept. Absent in
+   * answers of the version before
+   */
+  refused: optionalKey(List(RefusedRequest)),
   /** when a bucket begins, and what all instances counted in it, by `CountName` */
   buckets: List(Struct({ at: Finite, counts: Record(Text, Finite) })),
 })

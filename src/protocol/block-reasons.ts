@@ -27,4 +27,6 @@ export const isInForce = (value: boolean | number | ReadonlyArray<string>): bool
 export const blockedMessages = {
   ...Record.map(BLOCKS, ({ message }) => message),
   ip_check_failed: "We couldn't check your network. Try again in a minute.",
+  /** an operator has blocked it in the console */
+  operator: "Calls aren't available from your network.",
 }

@@ -77,7 +77,7 @@ export const identityUnavailable = (retryAfterSeconds: number): IdentityUnavaila
     () => new IdentityUnavailable({ retryAfterSeconds, message: "Who calls cannot be checked right now. Try again." }),
   )
 
-/** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
+/** The address is blocked: `reason` is the deciding fact, `ip_check_failed` with `IpIntel.OnError: block`, or `operator`. */
 export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
   reason: Schema.Literals(Struct.keys(blockedMessages)).annotate({ description: "Why the address is blocked." }),
   message: Schema.String,

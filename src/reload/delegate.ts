@@ -69,5 +69,8 @@ export const delegateOperator = (current: () => Generation): Operator["Service"]
     adjustBudget: (...given) => using(({ operator }) => operator.adjustBudget(...given)),
     campaigns: using(({ operator }) => operator.campaigns),
     find: (...given) => using(({ operator }) => operator.find(...given)),
+    history: (...given) => using(({ operator }) => operator.history(...given)),
+    asking: using(({ operator }) => operator.asking),
+    block: (...given) => using(({ operator }) => operator.block(...given)),
   })
 }

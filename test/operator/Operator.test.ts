@@ -2,6 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Metric, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import type { CountName } from "../../src/operator/shapes.ts"
@@ -35,6 +36,15 @@ const instance = (store: Store["Service"]) =>
         elsewhere: refusedElsewhere,
       })),
       drain: alone(gate.on(Operator.use((operator) => operator.act(undefined, "me", { type: "drain" })))),
+      leave: (ticket: string) => alone(gate.on(Effect.ignore(Gatekeeper.use(({ leave }) => leave(ticket))))),
+      /** the sums of the last hour of the history */
+      history: Effect.map(gate.on(Operator.use((operator) => operator.history(undefined, "hour"))), (found) => {
+        const sums: Record<string, number> = {}
+        for (const { counts } of found?.buckets ?? []) {
+          for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
+        }
+        return sums
+      }),
       stop: gate.stop,
       instances: Effect.map(gate.on(view), (seen) => seen?.instances.length),
       /** what the charts show of the last hour */
@@ -127,5 +137,39 @@ test(
     away = false
     yield* TestClock.adjust("5 seconds")
     expect(yield* one.shown).toEqual({ started: 1, queued: 0, draining: 0, store: 1 })
+  }),
+)
+
+test(
+  "the history has what the metrics of all instances counted, once, also after a time without the store, and keeps it when an instance goes",
+  Effect.gen(function* () {
+    const store = yield* makeStore
+    let away = false
+    const flaky: Store["Service"] = {
+      ...store,
+      run: (rule, asked) => (away ? Effect.fail(storeAway) : store.run(rule, asked)),
+    }
+    const one = yield* instance(store)
+    const two = yield* instance(flaky)
+    yield* one.request(1)
+    const waiting = yield* two.request(2)
+    yield* two.request(3)
+    yield* TestClock.adjust("12 seconds")
+    expect(yield* one.history).toMatchObject({ "max.waiting": 2, "max.held": 1, "max.slots": 1 })
+    yield* two.leave("uniqueRequestId" in waiting ? waiting.uniqueRequestId : "")
+    yield* one.drain
+    yield* one.request(4)
+    yield* two.request(5)
+    away = true
+    yield* TestClock.adjust("24 seconds")
+    away = false
+    yield* TestClock.adjust("12 seconds")
+    expect(yield* one.history).toMatchObject({ "over.left": 1, "refused.draining": 2 })
+    expect(yield* two.history).toEqual(yield* one.history)
+    yield* one.stop
+    yield* two.stop
+    const again = yield* instance(store)
+    yield* TestClock.adjust("2 seconds")
+    expect(yield* again.history).toMatchObject({ "over.left": 1, "refused.draining": 2 })
   }),
 )

@@ -39,7 +39,7 @@ const world = (sizes: Readonly<Record<string, number>>) => {
   const find = (hash: string, from?: string) =>
     search(
       Object.keys(sizes).map((name) => ({ name })),
-      hash,
+      { hash },
       from === undefined ? undefined : positionOf(from),
       takePage,
       snapshot,

@@ -9,6 +9,9 @@ const { Boolean: Flag, Finite, Literals, optionalKey, String: Text, Struct } = S
 /** Who calls, where a signed token or the host has said so: percent-encoded, or hashed with `Privacy.Addresses: hashed`. */
 const subject = optionalKey(Text)
 
+/** The caller's address (IPv6: the /64), or its hash; absent where the caller is known by a subject, or the record has none. */
+const address = optionalKey(Text)
+
 /** A held slot. Times in ms since 1970. */
 export const heldSlot = Struct({
   /** a short hash of the ticket, never its id */
@@ -27,6 +30,7 @@ export const heldSlot = Struct({
   /** of a running call in which nobody speaks: when it ends unless somebody does */
   silentUntil: optionalKey(Finite),
   subject,
+  address,
 })
 
 export type HeldSlot = typeof heldSlot.Type
@@ -39,6 +43,12 @@ export const waitingTicket = Struct({
   acceptedAt: Finite,
   presentUntil: Finite,
   subject,
+  address,
+  /**
+   * why it is passed over while others are called; absent where it waits in order. `parked`: its start has failed or is in doubt, and is
+   * tried again; `network`: its network has its share of the slots
+   */
+  passedOver: optionalKey(Literals(["parked", "network"])),
 })
 export type WaitingTicket = typeof waitingTicket.Type
 

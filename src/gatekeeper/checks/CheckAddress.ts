@@ -1,6 +1,6 @@
 /**
- * Blocks callers for a fact of their address, such as a VPN, according to `Security.Block*`, and counts those whom
- * `Security.Shadow.Block*` would block.
+ * Blocks callers whose address an operator has blocked, or for a fact of it, such as a VPN, according to `Security.Block*`, and counts those
+ * whom `Security.Shadow.Block*` would block.
  */
 import { Context, Effect, Layer, Metric } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
@@ -13,6 +13,7 @@ import type { Blocked, QueueFull, RateLimited } from "../../protocol/refusals.ts
 import { blocked } from "../../protocol/refusals.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import { type Campaign, Settings } from "../../settings/Settings.ts"
+import { CallerWatch } from "../CallerWatch.ts"
 import * as metrics from "../metrics.ts"
 import { tracing } from "../spans.ts"
 import { callerOf } from "./caller-keys.ts"
@@ -32,7 +33,7 @@ export class CheckAddress extends Context.Service<
 export const layer: Layer.Layer<
   CheckAddress,
   never,
-  CallerNames | FullQueues | IpIntel | RateLimiter | Settings | Shadow | Unchecked
+  CallerWatch | CallerNames | FullQueues | IpIntel | RateLimiter | Settings | Shadow | Unchecked
 > = Layer.effect(
   CheckAddress,
   Effect.gen(function* () {
@@ -95,9 +96,13 @@ export const layer: Layer.Layer<
           return isSpared(identity) ? Effect.void : lookUp(address, judgeIn(campaign))
         },
       )
-    return traced(
-      "Gatekeeper.checkAddress",
-      forbidden.length === 0 && shadowed.length === 0 ? (): Effect.Effect<void> => Effect.void : check,
-    )
+    const { watch } = yield* CallerWatch
+    const checkFacts: CheckAddress["Service"] =
+      forbidden.length === 0 && shadowed.length === 0 ? () => Effect.void : check
+    const checkAll: CheckAddress["Service"] = (address, campaign, identity) =>
+      watch?.isBlocked(address) === true
+        ? Effect.andThen(Metric.update(metrics.blocked.operator, 1), Effect.fail(blocked("operator")))
+        : checkFacts(address, campaign, identity)
+    return traced("Gatekeeper.checkAddress", watch === undefined ? checkFacts : checkAll)
   }),
 )

@@ -67,9 +67,9 @@ export const AccessLog = Context.Reference<AccessLogService>("voicegate/http/Acc
 /** Paths that monitoring polls; they are not logged. */
 export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"
 
-/** What an open console reads every two seconds: a line for each would bury the others. Refusals and actions have theirs. */
+/** What an open console reads every few seconds: a line for each would bury the others. Refusals and actions have theirs. */
 const isPolled = ({ method, path, status }: Entry): boolean =>
-  status === 200 && method === "GET" && /\/console\/api\/(?:view|campaigns)$/.test(path)
+  status === 200 && method === "GET" && /\/console\/api\/(?:view|campaigns|history|addresses|budgets)$/.test(path)
 
 /**
  * Writes to a sink such as standard output.

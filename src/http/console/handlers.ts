@@ -19,6 +19,11 @@ const wrongPosition = refuse(consoleProblems.invalid.make("from: Expected the `n
 const wrongCaller = refuse(
   consoleProblems.invalid.make("caller: Expected an IPv4 or IPv6 address, or instead of it subject."),
 )
+const wrongAddress = refuse(
+  consoleProblems.invalid.make(
+    "address: Expected an IP address, a network of one (/24 of IPv4, /48 or /64 of IPv6), or a hash as the console shows it.",
+  ),
+)
 const notReloadable = refuse(
   consoleProblems.notReloadable.make("The host application of this gate determines its settings."),
 )
@@ -48,13 +53,29 @@ export const handlers = HttpApiBuilder.group(
         }),
       )
       .handle("campaigns", () => Effect.flatMap(operator.campaigns, (campaigns) => answered("console", campaigns)))
-      .handle("find", ({ query: { from, hash: given } }) =>
+      .handle("find", ({ query: { caller, from, hash: given = "" } }) =>
         Effect.gen(function* () {
           const hash = given.toLowerCase()
-          if (!HASH.test(hash)) return yield* refuse(wrongHash)
+          if (caller === undefined ? !HASH.test(hash) : given !== "") return yield* refuse(wrongHash)
           const position = from === undefined ? undefined : positionOf(from)
           if (from !== undefined && position === undefined) return yield* wrongPosition
-          return yield* answered("console", yield* orRefused(operator.find(hash, position)))
+          return yield* answered(
+            "console",
+            yield* orRefused(operator.find(caller === undefined ? { hash } : { caller }, position)),
+          )
+        }),
+      )
+      .handle("history", ({ query: { campaign, range = "hour" } }) =>
+        Effect.gen(function* () {
+          const history = yield* orRefused(operator.history(campaign, range))
+          return yield* history === undefined ? unknownCampaign : answered("console", history)
+        }),
+      )
+      .handle("asking", () => Effect.flatMap(orRefused(operator.asking), (asking) => answered("console", asking)))
+      .handle("block", ({ payload: { address, until } }) =>
+        Effect.gen(function* () {
+          const result = yield* orRefused(operator.block(yield* OperatorName, address, until))
+          return yield* result === "invalid" ? wrongAddress : answered("console_block", { result })
         }),
       )
       .handle("act", ({ payload: { action, campaign } }) =>

@@ -1,37 +1,51 @@
-/** The console of a signed-in operator. Every action asks for confirmation first. */
+/**
+ * The console of a signed-in operator: what is wrong, what happens now, what happened, and then the rest. Every action asks for confirmation
+ * first.
+ */
 
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { Action } from "../../fifo-queue/operator/actions.ts"
 import { type ActionButton, campaignButtons, reloadQuestion } from "../../operator/action-words.ts"
-import type { FoundTicket, View } from "../../operator/shapes.ts"
+import type { Campaigns as CampaignsView, FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
-import { outcomeText, reloadText } from "./outcomes.ts"
+import { headlineOf, titleOf } from "./headline.ts"
+import { blockText, outcomeText, reloadText } from "./outcomes.ts"
+import { Addresses } from "./panels/Addresses.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
-import { Budgets } from "./panels/Budgets.tsx"
+import { CampaignPicker } from "./panels/CampaignPicker.tsx"
 import { Campaigns } from "./panels/Campaigns.tsx"
 import { Charts } from "./panels/Charts.tsx"
-import { Figures } from "./panels/Figures.tsx"
+import { Headline } from "./panels/Headline.tsx"
 import { Health } from "./panels/Health.tsx"
 import { Instances } from "./panels/Instances.tsx"
+import { Live } from "./panels/Live.tsx"
+import { More } from "./panels/More.tsx"
+import { refusedIn } from "./panels/Refusals.tsx"
 import { focusSearch, Search } from "./panels/Search.tsx"
-import { Slots } from "./panels/Slots.tsx"
-import { State } from "./panels/State.tsx"
-import { Waiting } from "./panels/Waiting.tsx"
 import { Ask } from "./parts/Ask.tsx"
+import { BlockDialog } from "./parts/BlockDialog.tsx"
 import { Confirm } from "./parts/Confirm.tsx"
 import { Help } from "./parts/Help.tsx"
 import { Mark } from "./parts/Mark.tsx"
-import { type Position, type QueueView, ROWS, START, useGate } from "./polling.ts"
+import { type Position, ROWS, START, useGate, usePolling } from "./polling.ts"
 import { signOut } from "./session.ts"
 import { type Shortcut, useShortcuts } from "./shortcuts.ts"
-import { count, stateOf } from "./words.ts"
+import { usePageAddress } from "./use-page-address.ts"
+import { count } from "./words.ts"
 
 /** How long the outcome of an action is shown. */
 const OUTCOME_MILLIS = 6_000
+const CAMPAIGNS_MILLIS = 4_000
+
+/** A question that is open, beside those of the campaign's actions. */
+type Asked =
+  | { readonly what: "help" }
+  | { readonly what: "reload" }
+  | { readonly what: "block" | "lift"; readonly address: string }
 
 export const Console = ({
   client,
@@ -40,58 +54,71 @@ export const Console = ({
   readonly client: Client
   readonly first: View | undefined
 }): JSX.Element => {
+  const [{ campaign, range }, go] = usePageAddress()
   const [position, setPosition] = useState(START)
   const [asking, setAsking] = useState<ActionButton>()
-  const [reloading, setReloading] = useState(false)
-  const [helping, setHelping] = useState(false)
+  const [asked, setAsked] = useState<Asked>()
   const [refresh, setRefresh] = useState(0)
-  const { auditLog, live, problem, shown } = useGate(client, first, position, refresh)
+  const [campaigns, setCampaigns] = useState<CampaignsView>()
+  const { auditLog, live, problem, shown } = useGate(client, first, campaign, position, refresh, () => {
+    announce(`There’s no campaign named ${campaign}.`, OUTCOME_MILLIS)
+    go({ campaign: "" })
+  })
+  // the console's own view reports a problem
+  usePolling(client.campaigns, CAMPAIGNS_MILLIS, [client, refresh], setCampaigns, () => {})
   const isShown = shown !== undefined
 
   const move = (to: Partial<Position>): void => setPosition((before) => ({ ...before, ...to }))
-  const act = async (action: Action): Promise<void> => {
+  /** Orders something, and says what became of it. */
+  const order = async <A,>(
+    ordered: Promise<A>,
+    textOf: (answer: A) => string,
+    failed = "Action failed",
+  ): Promise<void> => {
     try {
-      announce(outcomeText(action, await client.act(position.campaign, action)), OUTCOME_MILLIS)
+      announce(textOf(await ordered), OUTCOME_MILLIS)
     } catch (error) {
-      announce(`Action failed: ${messageOf(error)}`, OUTCOME_MILLIS)
+      announce(`${failed}: ${messageOf(error)}`, OUTCOME_MILLIS)
     }
     setRefresh((before) => before + 1)
-  }
-  const reload = async (): Promise<void> => {
-    try {
-      announce(reloadText(await client.reload()), OUTCOME_MILLIS)
-    } catch (error) {
-      announce(`Reload failed: ${messageOf(error)}`, OUTCOME_MILLIS)
-    }
-    setRefresh((before) => before + 1)
-  }
-  const answerReload = (confirmed: boolean): void => {
-    setReloading(false)
-    if (confirmed) void reload()
   }
   /** Closes the question, and performs the action if there is one. */
   const answer = (action?: Action): void => {
     setAsking(undefined)
-    if (action !== undefined) void act(action)
+    if (action !== undefined) void order(client.act(campaign, action), (outcome) => outcomeText(action, outcome))
+  }
+  const answerReload = (confirmed: boolean): void => {
+    setAsked(undefined)
+    if (confirmed) void order(client.reload(), reloadText, "Reload failed")
+  }
+  const block = (address: string, until: number | undefined): void => {
+    setAsked(undefined)
+    void order(client.block(address, until), ({ result }) => blockText(address, until, result), "Block failed")
   }
 
-  const campaigns = shown?.view.campaigns ?? []
-  const several = campaigns.length > 1
-  const current = position.campaign === "" ? (shown?.view.campaign ?? "") : position.campaign
-  /** The first page of every list of a campaign. */
-  const startOf = (campaign: string): Position => ({ ...START, campaign, only: position.only })
-  const choose = (campaign: string): void => setPosition(startOf(campaign))
+  const names = shown?.view.campaigns ?? []
+  const several = names.length > 1
+  const current = campaign === "" ? (shown?.view.campaign ?? "") : campaign
+  useEffect(() => {
+    // every list of another campaign begins with its first page
+    setPosition((before) => ({ ...START, only: before.only }))
+  }, [campaign])
+  const choose = (name: string): void => go({ campaign: name })
   const chooseBy = (steps: number): void => {
-    const next = campaigns.at((campaigns.indexOf(current) + steps) % Math.max(1, campaigns.length))
+    const next = names.at((names.indexOf(current) + steps) % Math.max(1, names.length))
     if (next !== undefined && next !== current) {
       choose(next)
       announce(`Campaign ${next}.`, OUTCOME_MILLIS)
     }
   }
-  const showTicket = ({ campaign, row, state }: FoundTicket): void => {
+  const showTicket = ({ campaign: of, row, state }: FoundTicket): void => {
     const page = Math.floor(row / ROWS) * ROWS
-    setPosition({ ...startOf(campaign), ...(state === "waiting" ? { firstPlace: page } : { firstSlot: page }) })
-    document.querySelector<HTMLElement>(state === "waiting" ? ".queue .scroll" : ".slots .scroll")?.focus()
+    if (of !== current) choose(of)
+    // after the effect that begins anew
+    setTimeout(() => move(state === "waiting" ? { firstPlace: page } : { firstSlot: page }))
+    const list = document.querySelector<HTMLElement>(state === "waiting" ? ".queue" : ".slots")
+    list?.scrollIntoView({ block: "nearest" })
+    list?.querySelector<HTMLElement>(".scroll")?.focus()
   }
   const { callNext, drainOrReopen, pauseOrResume } = campaignButtons(shown?.queueView?.queue)
   const shortcuts: ReadonlyArray<Shortcut> = [
@@ -100,30 +127,38 @@ export const Console = ({
     { key: "d", does: "Drain, or stop draining", run: () => setAsking(drainOrReopen) },
     { key: "]", does: "Next campaign", run: () => chooseBy(1) },
     { key: "[", does: "Previous campaign", run: () => chooseBy(-1) },
-    { key: "/", does: "Find a ticket", run: focusSearch },
+    { key: "1", does: "Charts of an hour", run: () => go({ range: "hour" }) },
+    { key: "2", does: "Charts of a day", run: () => go({ range: "day" }) },
+    { key: "3", does: "Charts of a week", run: () => go({ range: "week" }) },
+    { key: "/", does: "Find a caller", run: focusSearch },
     { key: "r", does: "Refresh now", run: () => setRefresh((before) => before + 1) },
-    { key: "?", does: "Show keyboard shortcuts", run: () => setHelping(true) },
+    { key: "?", does: "Show keyboard shortcuts", run: () => setAsked({ what: "help" }) },
   ]
   useShortcuts(isShown ? shortcuts : [])
 
-  useTitle(shown?.queueView)
+  const headline = headlineOf(shown?.view, shown?.queueView, { live, problem })
+  const title = titleOf(headline, shown?.queueView)
+  useEffect(() => {
+    document.title = title
+  }, [title])
   useEffect(() => {
     // after signing in the focus moves to the heading; after a reload the browser restores it
     if (isShown && first !== undefined) focusHeading()
   }, [isShown])
 
+  const mine = campaigns?.campaigns.find(({ name }) => name === current)
+  const askToBlock = (address: string): void => setAsked({ what: "block", address })
   return (
     <Frame
       session={
         <>
-          {isShown && <CampaignSelect all={campaigns} current={current} onChoose={choose} />}
           {live !== undefined && (
             <Mark of={live ? "good" : "bad"} soft>
               {live ? "Live" : "Disconnected"}
             </Mark>
           )}
           {isShown && (
-            <button type="button" class="quiet" onClick={() => setHelping(true)}>
+            <button type="button" class="quiet" onClick={() => setAsked({ what: "help" })}>
               Shortcuts
             </button>
           )}
@@ -133,34 +168,43 @@ export const Console = ({
         </>
       }
     >
-      {problem !== "" && (
-        <p class="banner" role="alert">
-          {problem}
-        </p>
-      )}
-      {isShown && (
-        <div class={problem === "" ? undefined : "stale"}>
-          <State queue={shown.queueView?.queue} hours={shown.view.hours} now={shown.view.now} onAct={setAsking} />
-          <Figures view={shown.queueView} minutes={shown.minutes} several={several} />
-          <Charts minutes={shown.minutes} several={several} />
-          <Search client={client} several={several} onShow={showTicket} />
+      {isShown && <CampaignPicker all={names} current={current} figures={campaigns} onChoose={choose} />}
+      <Headline text={headline} view={shown?.view} queueView={shown?.queueView} onAct={setAsking} />
+      {/* announces a problem once; the headline shows it */}
+      <div role="alert" class="unseen">
+        {headline.level === "bad" && <p>{`${headline.title}.`}</p>}
+      </div>
+      {shown !== undefined && (
+        <div class={live === true && shown.view.queue !== null ? undefined : "stale"}>
+          <Live
+            latest={shown.view}
+            view={shown.queueView}
+            position={position}
+            refusedInHour={mine?.refused == null ? undefined : refusedIn(mine)}
+            notes={uncheckedNote(shown.hour, several)}
+            onMove={move}
+            onAct={setAsking}
+            onBlock={askToBlock}
+          />
+          <Charts
+            client={client}
+            campaign={campaign}
+            range={range}
+            refresh={refresh}
+            onRange={(to) => go({ range: to })}
+          />
           <div class="tables">
-            {several && <Campaigns client={client} current={current} refresh={refresh} onChoose={choose} />}
-            <Budgets client={client} current={current} refresh={refresh} />
+            <Search client={client} several={several} onBlock={askToBlock} onShow={showTicket} />
+            <Addresses
+              client={client}
+              refresh={refresh}
+              onBlock={askToBlock}
+              onLift={(address) => setAsked({ what: "lift", address })}
+            />
+            {several && <Campaigns view={campaigns} current={current} onChoose={choose} />}
             <Health items={shown.view.health} />
-            <Instances view={shown.queueView} onReload={() => setReloading(true)} />
-            <Slots
-              view={shown.queueView}
-              first={position.firstSlot}
-              onMove={(firstSlot) => move({ firstSlot })}
-              onAct={setAsking}
-            />
-            <Waiting
-              view={shown.queueView}
-              first={position.firstPlace}
-              onMove={(firstPlace) => move({ firstPlace })}
-              onAct={setAsking}
-            />
+            <Instances view={shown.queueView} onReload={() => setAsked({ what: "reload" })} />
+            <More client={client} campaign={current} refresh={refresh} />
             <AuditLog
               page={auditLog}
               first={position.firstLine}
@@ -171,35 +215,44 @@ export const Console = ({
           </div>
         </div>
       )}
-      {helping && <Help shortcuts={shortcuts} onClose={() => setHelping(false)} />}
-      {reloading && <Confirm question={reloadQuestion} onAnswer={answerReload} />}
+      {asked?.what === "help" && <Help shortcuts={shortcuts} onClose={() => setAsked(undefined)} />}
+      {asked?.what === "reload" && <Confirm question={reloadQuestion} onAnswer={answerReload} />}
+      {asked?.what === "block" && (
+        <BlockDialog
+          address={asked.address}
+          onCancel={() => setAsked(undefined)}
+          onBlock={(address, millis) => block(address, millis === 0 ? 0 : Date.now() + millis)}
+        />
+      )}
+      {asked?.what === "lift" && (
+        <Confirm
+          question={{
+            title: `Lift the block of ${asked.address}?`,
+            text: "Requests from there are served again, within seconds at every instance.",
+            confirm: "Lift the block",
+          }}
+          onAnswer={(confirmed) => (confirmed ? block(asked.address, undefined) : setAsked(undefined))}
+        />
+      )}
       {asking !== undefined && <Ask button={asking} onAnswer={answer} />}
     </Frame>
   )
 }
 
-const useTitle = (view: QueueView | undefined): void => {
-  useEffect(() => {
-    document.title =
-      view === undefined
-        ? "voicegate console"
-        : `${stateOf(view.queue, view.now, view.hours).title}, ${count(view.queue.waiting)} waiting: voicegate console`
-  }, [view])
+/** What is to be said of addresses that were not checked, and of what was offered instead of a call, in the last hour. */
+const uncheckedNote = (
+  {
+    total,
+  }: {
+    readonly total: (name: "letThroughUnchecked" | "refused.ip_check_failed" | "offered" | "offersTaken") => number
+  },
+  several: boolean,
+): string => {
+  const [passed, blocked, offered] = [total("letThroughUnchecked"), total("refused.ip_check_failed"), total("offered")]
+  const where = several ? " at all campaigns" : ""
+  const unchecked =
+    passed + blocked === 0
+      ? ""
+      : `${count(passed + blocked)} addresses not checked${where}: ${count(passed)} allowed, ${count(blocked)} blocked. `
+  return `${unchecked}${offered === 0 ? "" : `${count(offered)} offered another way${where}, ${count(total("offersTaken"))} left for it.`}`.trim()
 }
-
-const CampaignSelect = ({
-  all,
-  current,
-  onChoose,
-}: {
-  readonly all: ReadonlyArray<string>
-  readonly current: string
-  readonly onChoose: (name: string) => void
-}): JSX.Element | null =>
-  all.length < 2 ? null : (
-    <select aria-label="Campaign" value={current} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-      {all.map((name) => (
-        <option key={name}>{name}</option>
-      ))}
-    </select>
-  )

@@ -3,7 +3,8 @@ import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
 import { useErrors } from "../shared/parts/errors.ts"
 import { Field, Form } from "../shared/parts/form.tsx"
-import { createClient, isWrongToken, messageOf } from "./client.ts"
+import { createClient, isUnknown, isWrongToken, messageOf } from "./client.ts"
+import { readAddress } from "./page-address.ts"
 import { ROWS, START } from "./polling.ts"
 import { signIn } from "./session.ts"
 
@@ -21,8 +22,14 @@ export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Eleme
     if (!errors.check()) return
     setToken("")
     const client = createClient(given)
+    const { campaign } = readAddress(location.search)
+    const view = (of: string) => client.view({ ...START, campaign: of, since: 0, rows: ROWS })
     try {
-      signIn(given, client, await client.view({ ...START, since: 0, rows: ROWS }))
+      const first = await view(campaign).catch((error: unknown) => {
+        if (isUnknown(error) && campaign !== "") return view("")
+        throw error
+      })
+      signIn(given, client, first)
     } catch (error) {
       setWrong(isWrongToken(error) ? "Incorrect token." : `${messageOf(error)} Try again.`)
     }

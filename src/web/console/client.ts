@@ -1,8 +1,19 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
 import type { Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import type { BudgetsView } from "../../operator/budget-shapes.ts"
-import type { AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
+import type {
+  Asking,
+  AuditFilter,
+  AuditLog,
+  CampaignHistory,
+  Campaigns,
+  Found,
+  HistoryRange,
+  Reloaded,
+  View,
+} from "../../operator/shapes.ts"
 import { VIEW_VERSION } from "../../operator/view-version.ts"
+import type { Sought } from "./sought.ts"
 
 /** `status` is 0 if the gate did not answer. */
 class RequestFailed extends Error {
@@ -15,6 +26,9 @@ class RequestFailed extends Error {
 }
 
 export const isWrongToken = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401
+
+/** The gate knows no campaign of this name. */
+export const isUnknown = (error: unknown): boolean => error instanceof RequestFailed && error.status === 404
 
 export const messageOf = (error: unknown): string =>
   error instanceof RequestFailed ? error.message : "The gate sent an invalid response."
@@ -40,7 +54,14 @@ export interface Client {
   readonly campaigns: () => Promise<Campaigns>
   readonly budgets: (campaign: string) => Promise<BudgetsView>
   /** `from`: the `next` of the answer before */
-  readonly find: (hash: string, from: string | undefined) => Promise<Found>
+  readonly find: (what: Sought, from: string | undefined) => Promise<Found>
+  readonly history: (campaign: string, range: HistoryRange) => Promise<CampaignHistory>
+  readonly asking: () => Promise<Asking>
+  /** `until` in ms since 1970, 0 for no end; undefined to lift the block */
+  readonly block: (
+    address: string,
+    until: number | undefined,
+  ) => Promise<{ readonly result: "done" | "already" | "full" }>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
   readonly reload: () => Promise<Reloaded>
 }
@@ -72,6 +93,9 @@ export const createClient = (token: string): Client => {
   const query = (values: Readonly<Record<string, string | number>>): string =>
     new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)])).toString()
 
+  const post = <A>(path: string, body: object): Promise<A> =>
+    send(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
+
   return {
     view: async ({ campaign, firstPlace, firstSlot, rows, since }) => {
       const asked = query({ campaign, since, firstSlot, firstPlace, slots: rows, places: rows })
@@ -85,13 +109,11 @@ export const createClient = (token: string): Client => {
       send(`api/audit-log?${query({ campaign, first, count, ...(only === undefined ? {} : { only }) })}`),
     campaigns: () => send("api/campaigns"),
     budgets: (campaign) => send(`api/budgets?${query({ campaign })}`),
-    find: (hash, from) => send(`api/find?${query({ hash, ...(from === undefined ? {} : { from }) })}`),
+    find: (what, from) => send(`api/find?${query({ ...what, ...(from === undefined ? {} : { from }) })}`),
+    history: (campaign, range) => send(`api/history?${query({ ...(campaign === "" ? {} : { campaign }), range })}`),
+    asking: () => send("api/addresses"),
+    block: (address, until) => post("api/addresses", { address, ...(until === undefined ? {} : { until }) }),
     reload: () => send("api/reload", { method: "POST" }),
-    act: (campaign, action) =>
-      send("api/actions", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ ...(campaign === "" ? {} : { campaign }), action }),
-      }),
+    act: (campaign, action) => post("api/actions", { ...(campaign === "" ? {} : { campaign }), action }),
   }
 }

@@ -23,14 +23,17 @@ export const outcomeText = (action: Action, { result, ticket }: ActionOutcome): 
 /** A gate of another version may log an action that this page does not know. */
 const loggedActions: ReadonlyMap<string, string> = new Map([
   ["settings", "Changed settings"],
+  ["block", "Blocked"],
+  ["unblock", "Lifted the block of"],
   ...Object.entries(actionWords).map(([type, { logged }]): [string, string] => [type, logged]),
 ])
 
-/** What a line is about: the end of a pause in the time zone of the page, which the log has in UTC. */
+/** What a line is about: the end of a pause or a block in the time zone of the page, which the log has in UTC. */
 const targetText = (target: string): string => {
   if (target === "-") return ""
-  const until = target.startsWith("until ") ? Date.parse(target.slice("until ".length)) : Number.NaN
-  return Number.isNaN(until) ? ` ${target}` : ` until ${chosenTime(until)}`
+  const [, of = "", end = ""] = /^(|\S+ )until (\S+)$/.exec(target) ?? []
+  const until = Date.parse(end)
+  return Number.isNaN(until) ? ` ${target}` : ` ${of}until ${chosenTime(until)}`
 }
 
 export const auditTexts = ({
@@ -41,3 +44,11 @@ export const auditTexts = ({
   what: `${loggedActions.get(action) ?? action}${targetText(target)}`,
   result: loggedResults[result] ?? result,
 })
+
+/** What became of a block, or of lifting one (`until` is undefined). */
+export const blockText = (address: string, until: number | undefined, result: "done" | "already" | "full"): string => {
+  if (result === "full") return "Nothing was blocked: as many addresses are blocked as may be. Lift a block first."
+  if (until === undefined)
+    return result === "done" ? `${address} isn’t blocked any more.` : `${address} wasn’t blocked.`
+  return until === 0 ? `${address} is blocked.` : `${address} is blocked until ${chosenTime(until)}.`
+}

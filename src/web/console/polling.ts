@@ -1,22 +1,20 @@
 /** Polls the gate: the view every two seconds, the audit log every ten. A hidden tab does not poll. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { AuditFilter, AuditLog, View } from "../../operator/shapes.ts"
-import { type Client, isWrongToken, messageOf, type ViewRequest } from "./client.ts"
-import { createCountHistory, type Minutes } from "./minutes.ts"
+import { type Client, isUnknown, isWrongToken, messageOf, type ViewRequest } from "./client.ts"
+import { type QueueView, steadied } from "./headline.ts"
+import { createHourCounts, type HourCounts } from "./hour-counts.ts"
 import { signOut } from "./session.ts"
 
 const VIEW_MILLIS = 2_000
 const AUDIT_LOG_MILLIS = 10_000
 
-export const ROWS = 25
+/** The rows of a page of each list. */
+export const ROWS = 10
 export const AUDIT_LOG_ROWS = 10
 
-const STORE_UNAVAILABLE = "The store is unreachable. Slots and queue are shown as last known."
-
-/** The campaign that is shown, and the first row of each page. */
+/** The first row of each page. */
 export interface Position {
-  /** empty for the default campaign */
-  readonly campaign: string
   readonly firstSlot: number
   readonly firstPlace: number
   readonly firstLine: number
@@ -24,16 +22,11 @@ export interface Position {
   readonly only: AuditFilter | undefined
 }
 
-export const START: Position = { campaign: "", firstSlot: 0, firstPlace: 0, firstLine: 0, only: undefined }
-
-/** A view that contains the queue. */
-export interface QueueView extends View {
-  readonly queue: NonNullable<View["queue"]>
-}
+export const START: Position = { firstSlot: 0, firstPlace: 0, firstLine: 0, only: undefined }
 
 export interface Shown {
   readonly view: View
-  readonly minutes: Minutes
+  readonly hour: HourCounts
   /** the last view that contained the queue, which remains while the store is unavailable */
   readonly queueView: QueueView | undefined
 }
@@ -84,7 +77,7 @@ export interface Polled {
   /** undefined before the first answer */
   readonly shown: Shown | undefined
   readonly auditLog: AuditLog | undefined
-  /** why the page may be out of date; empty when it is not */
+  /** why the gate did not answer the last request; empty when it did */
   readonly problem: string
   /** whether the gate answered the last request; undefined before the first answer */
   readonly live: boolean | undefined
@@ -92,39 +85,52 @@ export interface Polled {
 
 /**
  * @param first the view from signing in, if there is one
+ * @param campaign its name; empty for the default campaign
  * @param refresh a number that changes when everything must be asked for at once
+ * @param onUnknown the gate has no campaign of this name
  */
-export const useGate = (client: Client, first: View | undefined, position: Position, refresh: number): Polled => {
-  const history = useRef(createCountHistory()).current
+export const useGate = (
+  client: Client,
+  first: View | undefined,
+  campaign: string,
+  position: Position,
+  refresh: number,
+  onUnknown: () => void,
+): Polled => {
+  const hour = useRef(createHourCounts()).current
   const [shown, setShown] = useState<Shown>()
   const [auditLog, setAuditLog] = useState<AuditLog>()
   const [{ live, problem }, setState] = useState<Pick<Polled, "live" | "problem">>({ live: undefined, problem: "" })
-  const { campaign, firstLine, firstPlace, firstSlot, only } = position
+  const { firstLine, firstPlace, firstSlot, only } = position
 
-  const show = (view: View): void => {
-    history.add(view)
+  const slow = useRef(0)
+  const show = (answer: View): void => {
+    hour.add(answer)
+    const { view, slow: views } = steadied(answer, slow.current)
+    slow.current = views
     const { queue } = view
-    setShown((before) => ({
-      view,
-      minutes: history.minutes(view.now),
-      queueView: queue === null ? before?.queueView : { ...view, queue },
-    }))
-    setState({ live: true, problem: queue === null ? STORE_UNAVAILABLE : "" })
+    setShown((before) => {
+      // what is known of another campaign is not of this one
+      const known = before?.queueView?.campaign === view.campaign ? before.queueView : undefined
+      return { view, hour, queueView: queue === null ? known : { ...view, queue } }
+    })
+    setState({ live: true, problem: "" })
   }
   useLayoutEffect(() => {
     if (first !== undefined) show(first)
   }, [first])
 
-  const viewRequest = (): ViewRequest => ({ campaign, since: history.since(), firstSlot, firstPlace, rows: ROWS })
+  const viewRequest = (): ViewRequest => ({ campaign, since: hour.since(), firstSlot, firstPlace, rows: ROWS })
   usePolling(
     () => client.view(viewRequest()),
     VIEW_MILLIS,
     [client, campaign, firstSlot, firstPlace, refresh],
     show,
-    (error) =>
-      isWrongToken(error)
-        ? signOut("Incorrect token.")
-        : setState({ live: false, problem: `${messageOf(error)} Retrying.` }),
+    (error) => {
+      if (isWrongToken(error)) signOut("The gate doesn’t accept this token any more.")
+      else if (isUnknown(error) && campaign !== "") onUnknown()
+      else setState({ live: false, problem: `${messageOf(error)} Retrying.` })
+    },
   )
   usePolling(
     () => client.auditLog(campaign, firstLine, AUDIT_LOG_ROWS, only),

@@ -1,5 +1,5 @@
 /** The console's texts for numbers, times and states. */
-import type { HeldSlot } from "../../fifo-queue/operator/schemas.ts"
+import type { HeldSlot, WaitingTicket } from "../../fifo-queue/operator/schemas.ts"
 import type { Hours, Queue } from "../../operator/shapes.ts"
 
 const numbers = new Intl.NumberFormat("en")
@@ -127,6 +127,19 @@ export const whyWaiting = (
   if (slots !== null && held >= slots) return "Callers are waiting because all slots are in use."
   if (account?.free === 0) return "Callers are waiting because the other calls of the account are in use or reserved."
   return present === 0 ? "No waiting caller is present." : "The next caller is being called."
+}
+
+/** A time in seconds, as the axes and values of the charts have it: `8 s`, `2:30`, `1 h 05 min`. */
+export const seconds = (value: number): string =>
+  value < 60 ? `${value < 10 && value % 1 !== 0 ? value.toFixed(1) : Math.round(value)} s` : duration(value * 1000)
+
+/** Why this caller is not called right now. */
+export const whyRow = ({ passedOver, position, presentUntil }: WaitingTicket, now: number): string => {
+  if (passedOver === "parked") return "Start failed, tried again"
+  if (presentUntil < now) return "Absent"
+  if (passedOver === "network") return "Network has its share"
+  if (position === undefined) return ""
+  return position <= 1 ? "Next" : `${count(position - 1)} ahead`
 }
 
 /** The slots that are held, and of how many where that is known. */

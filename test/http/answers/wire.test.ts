@@ -125,7 +125,7 @@ describe("the answers of each endpoint", () => {
         for (const sent of [{}, { authorization: "Bearer wrong-token-0123456789" }, { authorization: "Basic x" }]) {
           yield* asked(problem(401, "", denied), "GET", "/console/api/view", sent)
         }
-        const view = "version now campaigns campaign slots instance health queue instances buckets"
+        const view = "version now campaigns campaign slots instance health queue instances refused buckets"
         yield* asked(ok(view), "GET", "/console/api/view?slots=1", operator)
         yield* asked(problem(400), "GET", "/console/api/view?slots=x", operator)
         yield* asked(problem(404), "GET", "/console/api/view?campaign=nobody", operator)

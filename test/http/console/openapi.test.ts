@@ -52,6 +52,20 @@ describe("the document of the console's API", () => {
       assert.strictEqual(yield* forget({}), 400)
       assert.strictEqual(yield* forget("{"), 400)
       assert.strictEqual(yield* forget({ subject: "a" }, "wrong-token-0123456789"), 401)
+      const addresses = (body: unknown, token = TOKEN) =>
+        Effect.map(
+          ask(`${gate.url}/console/api/addresses`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+            body: typeof body === "string" ? body : JSON.stringify(body),
+          }),
+          (answer) => judge("POST", "addresses", answer),
+        )
+      assert.strictEqual(yield* addresses({ address: "203.0.113.7", until: 0 }), 200)
+      assert.strictEqual(yield* addresses({ address: "203.0.113.7" }), 200)
+      for (const body of [{ address: "here" }, { address: "203.0.113.7", until: -1 }, { address: 7 }, "{"])
+        assert.strictEqual(yield* addresses(body), 400)
+      assert.strictEqual(yield* addresses({ address: "203.0.113.7" }, "wrong-token-0123456789"), 401)
       const one = { redelivery: { type: "one", seq: 1 } }
       assert.strictEqual(yield* again(one), 200)
       const [line] = (yield* operator.auditLog).lines
@@ -61,7 +75,7 @@ describe("the document of the console's API", () => {
       assert.strictEqual(yield* again({ redelivery: { type: "some" } }), 400)
       assert.strictEqual(yield* again("{"), 400)
       assert.strictEqual(yield* again(one, "wrong-token-0123456789"), 401)
-      for (const path of ["events/redeliver", "forget"]) {
+      for (const path of ["events/redeliver", "forget", "addresses"]) {
         const plain = yield* ask(`${gate.url}/console/api/${path}`, {
           method: "POST",
           headers: { authorization: `Bearer ${TOKEN}`, "content-type": "text/plain" },
@@ -90,7 +104,10 @@ describe("the document of the console's API", () => {
       assert.strictEqual(yield* get("budgets?campaign=nobody"), 404)
       assert.strictEqual(yield* get("events?filter=some"), 400)
       assert.strictEqual(yield* get("events?campaign=nobody"), 404)
-      for (const path of ["campaigns", "view", "audit-log", "events", "budgets", `find?hash=${hash}`]) {
+      for (const path of [
+        ...["campaigns", "view", "audit-log", "events", `find?hash=${hash}`, "find?caller=127.0.0.1"],
+        ...["history?range=week", "addresses", "budgets"],
+      ]) {
         assert.strictEqual(yield* get(path), 200)
         judge("GET", path, yield* ask(`${gate.url}/console/api/${path}`, withToken("wrong-token-0123456789")))
       }
@@ -99,6 +116,9 @@ describe("the document of the console's API", () => {
         assert.strictEqual(yield* get(`${path}?campaign=nobody`), 404)
         assert.strictEqual(yield* get(`${path}?first=x&firstSlot=x`), 400)
       }
+      assert.strictEqual(yield* get("history?campaign=nobody"), 404)
+      assert.strictEqual(yield* get("history?range=century"), 400)
+      assert.strictEqual(yield* get(`find?hash=${hash}&caller=127.0.0.1`), 400)
       assert.strictEqual(yield* get("find?hash=x"), 400)
       assert.strictEqual(yield* post({ action: { type: "dance" } }), 400)
       assert.strictEqual(yield* post({ campaign: "nobody", action: { type: "pause" } }), 404)
@@ -120,7 +140,9 @@ describe("the document of the console's API", () => {
       assert.strictEqual(yield* reloadOf(yield* startGate({ reload: { _tag: "refused", problems } })), 422)
       gate.setAway(true)
       for (const path of ["campaigns", "view"]) assert.strictEqual(yield* get(path), 200)
-      for (const path of ["audit-log", "events", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
+      for (const path of ["audit-log", "events", `find?hash=${hash}`, "history", "addresses"])
+        assert.strictEqual(yield* get(path), 503)
+      assert.strictEqual(yield* addresses({ address: "203.0.113.7", until: 0 }), 503)
       assert.strictEqual(yield* again(one), 503)
       assert.strictEqual(yield* forget({ subject: "a" }), 503)
       assert.strictEqual(yield* get("budgets"), 503)

@@ -1,12 +1,31 @@
 /** The charts of the console: what is seen of them, not what the page holds. */
+import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
 import { noFacts } from "../../../src/ip-intel/facts.ts"
+import { makeHistory } from "../../../src/operator/history.ts"
+import type { Store } from "../../../src/store/Store.ts"
 import { eventually } from "../../harness/process.ts"
-import { heading, prepareVisits, shows, visiting } from "./visit.ts"
+import { heading, prepareVisits, visiting } from "./visit.ts"
+
+/** What an instance has counted in this minute and the one before, of the campaign without a name. */
+const counted = (store: Store["Service"], now: number): Promise<void> => {
+  const history = makeHistory(store)
+  const part = (number: number, at: number, counts: Readonly<Record<string, number>>) =>
+    history.add("another", { number, at, campaigns: [{ campaign: "default", counts }] })
+  return Effect.runPromise(
+    Effect.andThen(
+      part(1, now - 60_000, {
+        ...{ samples: 30, waiting: 90, held: 30, "max.waiting": 5, "max.held": 1, "max.slots": 1 },
+        ...{ "over.ended": 3, "over.left": 2, "refused.queue_full": 4, "wait.12": 2, "wait.60": 2 },
+      }),
+      part(2, now, { samples: 5, "max.waiting": 2, "max.held": 1, "max.slots": 1, "over.missed": 1, "wait.3": 1 }),
+    ),
+  )
+}
 
 const legendOf = async (tab: Page, name: string): Promise<string> =>
-  (await tab.getByRole("list", { name }).textContent()) ?? ""
+  (await tab.getByRole("list", { name: `${name}: values` }).textContent()) ?? ""
 
 interface Sight {
   readonly chart: string
@@ -53,27 +72,24 @@ prepareVisits()
 
 describe.concurrent("the console", () => {
   it(
-    "draws its three charts at every width, light and dark, covers them only while they are empty, and says how many were not checked",
+    "draws the history at every width, light and dark, says the values of a moment to pointer and keyboard, and who was not checked",
     visiting(
       1,
       1,
       async ({ gate, signIn }) => {
         const tab = await signIn()
         await heading(tab, "Taking calls")
-        const [, ...empty] = await sights(tab)
-        expect(empty).toMatchObject([
-          { chart: "refusals", middle: "none", notes: ["No refusals in the last hour"], drawn: [] },
-          { chart: "times", middle: "none", notes: ["No start calls in the last hour"], drawn: [] },
-        ])
-        const ticket = await gate.ticket()
-        await gate.call(2)
-        await gate.hangUp(1)
-        await gate.start(ticket)
-        await tab.getByRole("list", { name: "Refusals in the last hour" }).getByText("Queue full").waitFor()
-        await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Average times in the last hour")))
-        // two callers, of whom one waited and was started later: nobody is counted twice
-        expect(await legendOf(tab, "Admissions in the last hour")).toBe("Started at once1Queued1")
-        expect(await legendOf(tab, "Average times in the last hour")).toMatch(/Call to start[\d.]+ s, 1 call$/)
+        await tab.getByText("Nobody waited in the last hour").waitFor()
+        const now = await Effect.runPromise(gate.store.now)
+        await counted(gate.store, Math.floor(now / 60_000) * 60_000)
+        await gate.call(3)
+        await tab.keyboard.press("r")
+        await eventually("the values of the hour", async () =>
+          /Missed their turn1/.test(await legendOf(tab, "Outcomes")),
+        )
+        expect(await legendOf(tab, "Queue and slots")).toMatch(/^Waitingat most 5Slots in useat most 1Slotsat most 1$/)
+        expect(await legendOf(tab, "Wait until called")).toMatch(/^Median[\d.]+ s95 % within5\d s$/)
+        expect(await legendOf(tab, "Refusals")).toMatch(/^Queue full[46]$/)
         for (const colorScheme of ["light", "dark"] as const) {
           await tab.emulateMedia({ colorScheme })
           for (const width of [1280, 360, 1000]) {
@@ -81,17 +97,35 @@ describe.concurrent("the console", () => {
             // drawn again at each size, and the wait fails with what is seen instead
             await eventually("the charts are drawn", async () => {
               expect(await sights(tab)).toEqual([
-                { chart: "admissions", middle: "u-over", notes: [], drawn: [1, 2], fills: true },
+                { chart: "load", middle: "u-over", notes: [], drawn: expect.arrayContaining([1, 2]), fills: true },
+                { chart: "waits", middle: "u-over", notes: [], drawn: expect.arrayContaining([3]), fills: true },
+                { chart: "outcomes", middle: "u-over", notes: [], drawn: expect.arrayContaining([1, 2]), fills: true },
                 { chart: "refusals", middle: "u-over", notes: [], drawn: [3], fills: true },
-                // both means are next to nothing, so that the one that is drawn last covers the other
-                { chart: "times", middle: "u-over", notes: [], drawn: expect.arrayContaining([3]), fills: true },
               ])
               return true
             })
           }
         }
-        await shows(tab, "unchecked", "4")
-        await shows(tab, "unchecked-more", "4 allowed, 0 blocked in the last hour")
+        // by keyboard: the last minute, and the one before
+        const moment = tab.getByRole("slider", { name: "Outcomes: moment" })
+        await moment.focus()
+        await eventually("the last minute", async () => /Missed their turn1/.test(await legendOf(tab, "Outcomes")))
+        await tab.keyboard.press("ArrowLeft")
+        await eventually("the minute before", async () =>
+          /^Completed3Left the queue2/.test(await legendOf(tab, "Outcomes")),
+        )
+        expect(await moment.getAttribute("aria-valuetext")).toMatch(/^\d\d:\d\d: Completed 3, Left the queue 2, /)
+        // all charts show the same moment
+        expect(await legendOf(tab, "Queue and slots")).toBe("Waiting5Slots in use1Slots1")
+        await moment.blur()
+        expect(await legendOf(tab, "Queue and slots")).toMatch(/^Waitingat most 5/)
+        // by pointer: nothing was reported half an hour ago
+        await tab.locator('[data-plot="load"] .u-over').hover()
+        await eventually(
+          "half an hour ago",
+          async () => (await legendOf(tab, "Queue and slots")) === "Waiting–Slots in use–Slots–",
+        )
+        await tab.getByText("4 addresses not checked: 4 allowed, 0 blocked.").waitFor()
       },
       { facts: { ...noFacts, vpn: null }, queueLength: 1 },
     ),

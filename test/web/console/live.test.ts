@@ -1,5 +1,5 @@
 /** The console as it goes on: what it shows while something is away, and where the focus stays. */
-import { describe, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
 import { eventually } from "../../harness/process.ts"
 import { focused, focusOn } from "../focus.ts"
@@ -14,11 +14,17 @@ describe.concurrent("the console", () => {
       const tab = await signIn()
       await shows(tab, "waiting", "2")
       gate.setAway(true)
-      await tab.getByRole("alert").getByText("The store is unreachable.").waitFor()
+      await heading(tab, "Store unreachable")
+      await tab.getByRole("alert").getByText("Store unreachable.").waitFor({ state: "attached" })
+      await eventually(
+        "the title",
+        async () => (await tab.title()) === "⚠ Store unreachable, 2 waiting: voicegate console",
+      )
       await tab.getByText("Failing").waitFor()
       await shows(tab, "waiting", "2")
       gate.setAway(false)
-      await tab.getByRole("alert").getByText("The store is unreachable.").waitFor({ state: "hidden" })
+      await heading(tab, "Taking calls")
+      expect(await tab.getByRole("alert").textContent()).toBe("")
     }),
   )
 
@@ -28,8 +34,8 @@ describe.concurrent("the console", () => {
       const tab = await signIn()
       await heading(tab, "Taking calls")
       await context.setOffline(true)
-      await tab.getByText("Disconnected").waitFor()
-      await tab.getByRole("alert").getByText("The gate isn’t responding. Retrying.").waitFor()
+      await heading(tab, "Disconnected")
+      await tab.getByText("The gate isn’t responding. Retrying. What is shown is what it said last.").waitFor()
       await context.setOffline(false)
       await tab.getByText("Live", { exact: true }).waitFor()
     }),
@@ -48,11 +54,9 @@ describe.concurrent("the console", () => {
         const view: Record<string, unknown> = await response.json()
         await route.fulfill({ response, json: { ...view, ...change } })
       })
-      const message = tab
-        .getByRole("alert")
-        .getByText("An instance running another version responded. Reload the page.")
+      const message = tab.getByText("An instance running another version responded. Reload the page.")
       await message.waitFor()
-      await tab.getByText("Disconnected").waitFor()
+      await heading(tab, "Disconnected")
       await tab.unroute(/api\/view/)
       await message.waitFor({ state: "hidden" })
       await tab.getByText("Live", { exact: true }).waitFor()
@@ -63,7 +67,7 @@ describe.concurrent("the console", () => {
     "keeps the focus on a row's button over every redraw",
     visiting(1, 3, async ({ gate, signIn }) => {
       const tab = await signIn()
-      const remove = rows(tab, "Queue").getByRole("button").nth(1)
+      const remove = rows(tab, "Waiting").getByRole("button").nth(1)
       await remove.focus()
       const name = await focused(tab)
       await tab.waitForResponse(/api\/view/)
@@ -77,14 +81,14 @@ describe.concurrent("the console", () => {
     "moves the focus to the table when the row that had it is gone",
     visiting(1, 3, async ({ gate, signIn }) => {
       const tab = await signIn()
-      const remove = rows(tab, "Queue").getByRole("button").first()
+      const remove = rows(tab, "Waiting").getByRole("button").first()
       await remove.focus()
       await shows(tab, "waiting", "2")
       // the first in line is called, and its row goes
       await gate.hangUp(1)
       await shows(tab, "waiting", "1")
       const name = "document.getElementById(document.activeElement.getAttribute('aria-labelledby'))?.textContent"
-      await eventually("the focus on the table", async () => (await tab.evaluate(name)) === "Queue")
+      await eventually("the focus on the table", async () => (await tab.evaluate(name)) === "Waiting")
     }),
   )
 })

@@ -64,8 +64,8 @@ describe.concurrent("signing in to the console", () => {
       await heading(tab, "Taking calls")
       await tab.route(/api\/view/, (route) => route.abort())
       await tab.reload()
-      await tab.getByRole("alert").getByText("The gate isn’t responding. Retrying.").waitFor()
-      await tab.getByText("Disconnected").waitFor()
+      await tab.getByText("The gate isn’t responding. Retrying.").waitFor()
+      await heading(tab, "Disconnected")
       await tab.unroute(/api\/view/)
       await heading(tab, "Taking calls")
     }),

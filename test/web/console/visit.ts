@@ -67,25 +67,16 @@ export const heading = (tab: Page, name: string): Promise<void> =>
   tab.getByRole("heading", { level: 1, name, exact: true }).waitFor()
 export const button = (tab: Page, name: string) => tab.getByRole("button", { name, exact: true })
 
-/** The six figures by a short name. */
-const FIGURES = {
-  slots: "Slots in use",
-  waiting: "Waiting",
-  refused: "Refused",
-  unchecked: "Unchecked addresses",
-} as const
+/** The figures of the live tables by a short name. */
+const FIGURES = { slots: "In call", waiting: "Waiting", refused: "Refused" } as const
 type FigureName = keyof typeof FIGURES | `${keyof typeof FIGURES}-more`
 
-const figure = (tab: Page, name: FigureName) => {
-  const [of = "", more] = name.split("-")
-  const term = tab
-    .getByRole("term")
-    .getByText(Object.entries(FIGURES).find(([key]) => key === of)?.[1] ?? "", { exact: true })
+const figure = (tab: Page, figureName: FigureName) => {
+  const [of = "", more] = figureName.split("-")
+  const name = Object.entries(FIGURES).find(([key]) => key === of)?.[1] ?? ""
   return tab
-    .locator(".figures > div")
-    .filter({ has: term })
-    .getByRole("definition")
-    .nth(more === undefined ? 0 : 1)
+    .getByRole("region", { name, exact: true })
+    .locator(more === undefined ? ".figure .value" : ".figure .small")
 }
 export const shows = (tab: Page, name: FigureName, text: string): Promise<void> =>
   eventually(`${name} shows ${text}`, async () => (await figure(tab, name).textContent()) === text)

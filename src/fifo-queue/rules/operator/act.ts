@@ -55,6 +55,12 @@ interface ForgottenCaller {
   readonly target: string
 }
 
+/** An address is blocked, or its block is lifted, at all campaigns. Changes nothing in the queue; the audit log keeps which. */
+interface OrderedBlock {
+  readonly type: "block" | "unblock"
+  readonly target: string
+}
+
 /** An action with what the gate adds to it. */
 export type QueueAction =
   | Exclude<Action, { readonly type: "end_calls" }>
@@ -64,6 +70,7 @@ export type QueueAction =
   | SettingsChange
   | RedeliveredEvents
   | ForgottenCaller
+  | OrderedBlock
 
 /** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
 interface LoggedOutcome extends Performed {
@@ -179,8 +186,9 @@ const perform = (s: Step, who: string, action: QueueAction): LoggedOutcome => {
   if (action.type === "end") return endLease(s, who, action)
   if (action.type === "end_calls") return endCalls(s, who, action)
   if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
-  if (action.type === "redeliver" || action.type === "forget")
-    return { result: "done", ticket: "-", loggedTarget: action.target }
+  const isNoted =
+    action.type === "redeliver" || action.type === "forget" || action.type === "block" || action.type === "unblock"
+  if (isNoted) return { result: "done", ticket: "-", loggedTarget: action.target }
   if (action.type === "pause") return pause(s, action)
   return action.type === "resume" ? resume(s) : setDraining(s, action.type)
 }

@@ -10,7 +10,7 @@ import type { HeldSlot, WaitingTicket } from "../../operator/schemas.ts"
 import { shortHash } from "../../short-hash.ts"
 import { accountFigures } from "../shared/account.ts"
 import { positionOf } from "../shared/fair-places.ts"
-import { isDisrupted, isPaused } from "../shared/line.ts"
+import { isBelowShare, isDisrupted, isParked, isPaused } from "../shared/line.ts"
 import { load, loadHolder, loadWaiting } from "../shared/load.ts"
 import { allowedByPlatform } from "../shared/platform-limit.ts"
 import { platformState, shownPlatformState } from "../shared/platform-state.ts"
@@ -24,9 +24,15 @@ const shownState = ({ state, stoppedBy }: Ticket): HeldSlot["state"] => {
   return state === "called" || state === "starting" || state === "live" ? state : "in_doubt"
 }
 
-const callerOf = ({ caller = "" }: Ticket): { readonly subject?: string } => {
+const callerOf = ({ caller = "" }: Ticket): { readonly subject?: string; readonly address?: string } => {
   const subject = subjectIn(caller)
-  return subject === undefined ? {} : { subject }
+  if (subject !== undefined) return { subject }
+  return caller === "" ? {} : { address: caller }
+}
+
+const passedOver = (s: Step, id: string, { network }: Ticket): Pick<WaitingTicket, "passedOver"> => {
+  if (isParked(s, id)) return { passedOver: "parked" }
+  return s.context.share >= 1 || isBelowShare(s, network) ? {} : { passedOver: "network" }
 }
 
 const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot> => {
@@ -63,6 +69,7 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
         position,
         acceptedAt: ticket.accepted,
         presentUntil,
+        ...passedOver(s, id, ticket),
         ...callerOf(ticket),
       })
     }

@@ -3,9 +3,9 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { BudgetsView } from "../../../operator/budget-shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import type { Client } from "../client.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
+import type { PanelProps } from "../parts/PanelProps.ts"
 import { usePolling } from "../polling.ts"
 import { dateTime } from "../words.ts"
 
@@ -13,16 +13,7 @@ const EVERY_MILLIS = 8_000
 
 type Balance = BudgetsView["budgets"][number]
 
-export const Budgets = ({
-  client,
-  current,
-  refresh,
-}: {
-  readonly client: Client
-  readonly current: string
-  /** a number that changes when the balances must be asked for at once */
-  readonly refresh: number
-}): JSX.Element | null => {
+export const Budgets = ({ client, campaign: current, refresh }: PanelProps): JSX.Element | null => {
   const [view, setView] = useState<BudgetsView>()
   usePolling(
     () => client.budgets(current),

@@ -1,54 +1,42 @@
 /** The campaigns of the gate side by side: their figures, and what they refused. */
 import type { JSX } from "preact"
-import { useState } from "preact/hooks"
 import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import type { Client } from "../client.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
-import { usePolling } from "../polling.ts"
 import { count, duration, heldOf, stateOf } from "../words.ts"
 import { Refusals } from "./Refusals.tsx"
-
-const EVERY_MILLIS = 4_000
 
 type Row = View["campaigns"][number]
 
 export const Campaigns = ({
-  client,
+  view,
   current,
-  refresh,
   onChoose,
 }: {
-  readonly client: Client
-  /** a number that changes when the figures must be asked for at once */
-  readonly refresh: number
+  /** undefined before it is known */
+  readonly view: View | undefined
   readonly current: string
   readonly onChoose: (name: string) => void
-}): JSX.Element => {
-  const [view, setView] = useState<View>()
-  // the console's own view reports a problem
-  usePolling(client.campaigns, EVERY_MILLIS, [client, refresh], setView, () => {})
-  return (
-    <>
-      <ListPanel
-        title="Campaigns"
-        of="panel live wide"
-        empty="Loading…"
-        columns={columnsOf(
-          view?.now ?? 0,
-          current,
-          onChoose,
-          view?.campaigns.some(({ account }) => account !== undefined),
-        )}
-        items={view?.campaigns ?? []}
-        keyOf={({ name }) => name}
-      />
-      <Refusals of={view} />
-    </>
-  )
-}
+}): JSX.Element => (
+  <>
+    <ListPanel
+      title="Campaigns"
+      of="panel live wide"
+      empty="Loading…"
+      columns={columnsOf(
+        view?.now ?? 0,
+        current,
+        onChoose,
+        view?.campaigns.some(({ account }) => account !== undefined),
+      )}
+      items={view?.campaigns ?? []}
+      keyOf={({ name }) => name}
+    />
+    <Refusals of={view} />
+  </>
+)
 
 const accountOf = ({ account, figures }: Row): string => {
   if (account === undefined) return "none"

@@ -1,156 +1,155 @@
-/** The three charts of the last hour: admissions and refusals as stacked bars, times of start calls as lines. */
+/** The history of the campaign: queue and slots, waits, outcomes and refusals over an hour, a day or a week. */
 import type { JSX } from "preact"
-import { useMemo } from "preact/hooks"
-import type { CountName } from "../../../operator/shapes.ts"
-import type { Minutes } from "../minutes.ts"
+import { useEffect, useMemo, useState } from "preact/hooks"
+import type { CampaignHistory, HistoryRange } from "../../../operator/shapes.ts"
+import type { Client } from "../client.ts"
 import { type Entry, Plot } from "../parts/Plot.tsx"
-import { count } from "../words.ts"
+import { usePolling } from "../polling.ts"
+import { type Charted, chart, greatestOf, type Series, totalOf } from "../series.ts"
+import { count, seconds } from "../words.ts"
 
-interface Part {
-  readonly name: CountName
-  readonly label: string
-  /** the number of its series colour */
-  readonly color: number
-}
-
-const SERIES_COLORS = 11
-
-/** The outcomes of a request. A call that starts from the queue is not one: its caller was counted when they were queued. */
-const ADMISSIONS: ReadonlyArray<Part> = [
-  { name: "started", label: "Started at once", color: 1 },
-  { name: "queued", label: "Queued", color: 2 },
+const RANGES: ReadonlyArray<{ readonly range: HistoryRange; readonly label: string; readonly of: string }> = [
+  { range: "hour", label: "1 hour", of: "the last hour" },
+  { range: "day", label: "24 hours", of: "the last 24 hours" },
+  { range: "week", label: "7 days", of: "the last 7 days" },
 ]
-const REFUSALS: ReadonlyArray<Part> = [
-  { name: "refused.rate_limited", label: "Rate limited", color: 2 },
-  { name: "refused.queue_full", label: "Queue full", color: 3 },
-  { name: "refused.closed", label: "Closed", color: 5 },
-  { name: "refused.draining", label: "Draining", color: 4 },
-  { name: "refused.vpn", label: "VPN", color: 5 },
-  { name: "refused.proxy", label: "Proxy", color: 6 },
-  { name: "refused.tor", label: "Tor", color: 7 },
-  { name: "refused.datacenter", label: "Datacenter", color: 8 },
-  { name: "refused.ip_check_failed", label: "Address not checked", color: 11 },
-  { name: "refused.platform_unavailable", label: "Platform unavailable", color: 9 },
-  { name: "refused.store_unavailable", label: "Store unavailable", color: 10 },
-  { name: "refused.invalid", label: "Invalid request", color: 1 },
-  { name: "refused.identity_required", label: "No identity", color: 4 },
-  { name: "refused.identity_refused", label: "Identity refused", color: 5 },
-  { name: "refused.identity_unavailable", label: "Identity not checked", color: 6 },
-]
+const EVERY_MILLIS: Readonly<Record<HistoryRange, number>> = { hour: 10_000, day: 30_000, week: 60_000 }
 
-/** The reason of a refusal as text: `queue_full` is "Queue full". */
-export const reasonText = (reason: string): string =>
-  REFUSALS.find(({ name }) => name === `refused.${reason}`)?.label ?? labelOf(`refused.${reason}`)
+const time = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+const day = new Intl.DateTimeFormat("en", { weekday: "short", day: "numeric", month: "short" })
 
-/** The reasons of these refusals, in the order of the chart. */
-export const inChartOrder = (reasons: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const place = (reason: string): number => {
-    const at = REFUSALS.findIndex(({ name }) => name === `refused.${reason}`)
-    return at === -1 ? REFUSALS.length : at
-  }
-  return reasons.toSorted((a, b) => place(a) - place(b) || (a < b ? -1 : 1))
-}
-
-const isRefusal = (name: string): name is `refused.${string}` => name.startsWith("refused.")
-
-/** The name of a refusal as text: `refused.queue_full` is "Queue full". */
-const labelOf = (name: `refused.${string}`): string => {
-  const words = name.slice("refused.".length).replaceAll("_", " ")
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-/** All refusals: those above, and any other that the gate has counted. */
-export const refusalsOf = ({ names }: Minutes): ReadonlyArray<Part> => {
-  const others = names.filter(isRefusal).filter((name) => !REFUSALS.some((part) => part.name === name))
-  return [
-    ...REFUSALS,
-    ...others.toSorted().map((name, i) => ({ name, label: labelOf(name), color: 1 + (i % SERIES_COLORS) })),
-  ]
-}
-
-const TIMES: ReadonlyArray<readonly [millis: CountName, number: CountName, label: string, color: number]> = [
-  ["waitedMillis", "waited", "Wait before call", 1],
-  ["pickedUpMillis", "pickedUp", "Call to start", 3],
-]
-
-/** Stacks the parts. The legend leaves out a part without any count, unless `all`. */
-const stackOf = (parts: ReadonlyArray<Part>, minutes: Minutes, all: boolean): ReadonlyArray<Entry> => {
-  let height: ReadonlyArray<number> = minutes.x.map(() => 0)
-  return parts.map(({ color, label, name }) => {
-    const sums = minutes.perMinute(name)
-    const total = minutes.total(name)
-    height = height.map((below, i) => below + (sums[i] ?? 0))
-    return { label, color, values: height, total: all || total > 0 ? count(total) : undefined }
-  })
-}
-
-const isAny = (parts: ReadonlyArray<Part>, minutes: Minutes): boolean =>
-  parts.some(({ name }) => minutes.total(name) > 0)
-
-const calls = (number: number): string => `${count(number)} ${number === 1 ? "call" : "calls"}`
-
-const meanSeconds = (millis: number, number: number): number | null => (number === 0 ? null : millis / number / 1000)
-
-const timesOf = (minutes: Minutes): ReadonlyArray<Entry> =>
-  TIMES.map(([millis, number, label, color]) => {
-    const numbers = minutes.perMinute(number)
-    const mean = meanSeconds(minutes.total(millis), minutes.total(number))
-    return {
-      label,
-      color,
-      values: minutes.perMinute(millis).map((sum, i) => meanSeconds(sum, numbers[i] ?? 0)),
-      total: mean === null ? "none" : `${mean.toFixed(1)} s, ${calls(minutes.total(number))}`,
-    }
-  })
-
-export interface ChartsProps {
-  readonly minutes: Minutes
-  /** whether the gate has several campaigns: the counts are of all of them, and say so */
-  readonly several: boolean
-}
-
-/** Redraws only when the minutes change. */
-export const Charts = ({ minutes, several }: ChartsProps): JSX.Element =>
-  useMemo(() => <Drawn minutes={minutes} several={several} />, [minutes, several])
-
-const Drawn = ({ minutes, several }: ChartsProps): JSX.Element => {
-  const all = several ? ", all campaigns" : ""
-  const times = timesOf(minutes)
-  const refusals = refusalsOf(minutes)
+export const Charts = ({
+  client,
+  campaign,
+  range,
+  refresh,
+  onRange,
+}: {
+  readonly client: Client
+  readonly campaign: string
+  readonly range: HistoryRange
+  /** a number that changes when the charts must be asked for at once */
+  readonly refresh: number
+  readonly onRange: (range: HistoryRange) => void
+}): JSX.Element => {
+  const [history, setHistory] = useState<CampaignHistory>()
+  // the console's own view reports a problem
+  usePolling(
+    () => client.history(campaign, range),
+    EVERY_MILLIS[range],
+    [client, campaign, range, refresh],
+    setHistory,
+    () => {},
+  )
+  const charted = useMemo(() => (history === undefined ? undefined : chart(history)), [history])
+  // what is shown must not be taken for another campaign or another range while the answer is on its way
+  const isStale =
+    history !== undefined && (history.range !== range || (campaign !== "" && history.campaign !== campaign))
   return (
-    <div class="charts">
+    <section class="history" aria-labelledby="history">
+      <header>
+        <h2 id="history">History</h2>
+        <fieldset class="segments" aria-label="Range of the charts">
+          {RANGES.map((each) => (
+            <button
+              key={each.range}
+              type="button"
+              aria-pressed={each.range === range}
+              onClick={() => onRange(each.range)}
+            >
+              {each.label}
+            </button>
+          ))}
+        </fieldset>
+      </header>
+      {charted === undefined ? (
+        <p class="empty">Loading…</p>
+      ) : (
+        <div class={isStale ? "charts stale" : "charts"}>
+          <Drawn charted={charted} of={RANGES.find((each) => each.range === (history?.range ?? range))?.of ?? ""} />
+        </div>
+      )}
+    </section>
+  )
+}
+
+const entries = (series: ReadonlyArray<Series>, summary: (values: Series["values"]) => string, always = true) =>
+  series.map((each): Entry => {
+    const isAny = each.values.some((value) => value !== null && value > 0)
+    return { ...each, summary: always || isAny ? summary(each.values) : undefined }
+  })
+
+const most = (values: Series["values"]): string => `at most ${count(greatestOf(values))}`
+const total = (values: Series["values"]): string => count(totalOf(values))
+const waited = (value: number | null): string => (value === null ? "–" : seconds(value))
+const isEmpty = (series: ReadonlyArray<Series>): boolean =>
+  series.every(({ values }) => values.every((value) => value === null || value === 0))
+
+const Drawn = ({ charted, of }: { readonly charted: Charted; readonly of: string }): JSX.Element => {
+  const { any, load, median, outcomes, p95, refusals, stepSeconds, waits, x } = charted
+  const [at, setAt] = useState<number>()
+  // a moment of another range means nothing in this one
+  useEffect(() => setAt(undefined), [stepSeconds])
+  const step = stepSeconds === 60 ? "per minute" : stepSeconds === 600 ? "per 10 minutes" : "per hour"
+  const when = (index: number): string => {
+    const from = (x[index] ?? 0) * 1000
+    const until = from + stepSeconds * 1000
+    const clock = stepSeconds === 60 ? time.format(from) : `${time.format(from)}–${time.format(until)}`
+    return stepSeconds >= 3600 ? `${day.format(from)}, ${clock}` : clock
+  }
+  const drawn = useMemo(
+    () => ({
+      load: entries(load, most),
+      waits: waits.map((each, i): Entry => ({ ...each, summary: waited(i === 0 ? median : p95) })),
+      outcomes: entries(outcomes, total, false),
+      refusals: entries(refusals, total, false),
+    }),
+    [charted],
+  )
+  const shared = { x, stepSeconds, at, when, onPoint: setAt }
+  return (
+    <>
       <Plot
-        name="admissions"
-        title="Admissions"
-        unit={`per minute${all}`}
-        hour="Admissions in the last hour"
-        x={minutes.x}
-        series={stackOf(ADMISSIONS, minutes, true)}
-        as="bars"
-        nothing={isAny(ADMISSIONS, minutes) ? "" : "No requests in the last hour"}
+        {...shared}
+        name="load"
+        title="Queue and slots"
+        about={`greatest ${step}`}
+        series={drawn.load}
+        as="steps"
+        show={count}
+        nothing={any ? "" : `No instance has reported in ${of}`}
       />
       <Plot
+        {...shared}
+        name="waits"
+        title="Wait until called"
+        about={step}
+        series={drawn.waits}
+        as="lines"
+        unit={seconds}
+        show={seconds}
+        nothing={median === null ? `Nobody waited in ${of}` : ""}
+      />
+      <Plot
+        {...shared}
+        name="outcomes"
+        title="Outcomes"
+        about={`callers ${step}`}
+        series={drawn.outcomes}
+        as="bars"
+        show={count}
+        nothing={isEmpty(outcomes) ? `Nothing ended in ${of}` : ""}
+      />
+      <Plot
+        {...shared}
         name="refusals"
         title="Refusals"
-        unit={`per minute, by reason${all}`}
-        hour="Refusals in the last hour"
-        x={minutes.x}
-        series={stackOf(refusals, minutes, false)}
+        about={`by reason, ${step}`}
+        series={drawn.refusals}
         as="bars"
-        nothing={isAny(refusals, minutes) ? "" : "No refusals in the last hour"}
+        show={count}
+        nothing={isEmpty(refusals) ? `Nobody was refused in ${of}` : ""}
       />
-      <Plot
-        name="times"
-        title="Start calls"
-        unit={`average seconds${all}`}
-        hour="Average times in the last hour"
-        x={minutes.x}
-        series={times}
-        as="lines"
-        nothing={
-          times.some(({ values }) => values.some((value) => value !== null)) ? "" : "No start calls in the last hour"
-        }
-      />
-    </div>
+    </>
   )
 }

@@ -12,7 +12,7 @@ const MARKS = {
 } as const
 
 export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.Element => (
-  <Panel title="Health">
+  <Panel title="Health" id="health">
     {(heading) => (
       <ul class="health" aria-labelledby={heading}>
         {items.map(({ detail, facts = [], name, state }) => {

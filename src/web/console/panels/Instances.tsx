@@ -2,8 +2,8 @@
 import type { JSX } from "preact"
 import type { Instance } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
+import type { QueueView } from "../headline.ts"
 import { ListPanel } from "../parts/Panel.tsx"
-import type { QueueView } from "../polling.ts"
 import { count, duration } from "../words.ts"
 
 export const Instances = ({

@@ -3,8 +3,8 @@ import type { JSX } from "preact"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
+import { reasonOrder, reasonText } from "../reasons.ts"
 import { count } from "../words.ts"
-import { inChartOrder, reasonText } from "./Charts.tsx"
 
 interface Row {
   readonly name: string
@@ -18,13 +18,16 @@ const NO_CAMPAIGN = "No campaign"
 const SHADOW = "shadow."
 const isShadow = (reason: string): boolean => reason.startsWith(SHADOW)
 
-const totalOf = ({ refused }: Row): number =>
+/** All refusals in the last hour that were enforced. */
+export const refusedIn = ({ refused }: Pick<Row, "refused">): number =>
   Object.entries(refused ?? {}).reduce((sum, [reason, number]) => (isShadow(reason) ? sum : sum + number), 0)
 
 export const Refusals = ({ of }: { readonly of: View | undefined }): JSX.Element => {
   const elsewhere: Row = { name: NO_CAMPAIGN, refused: of?.refusedElsewhere ?? null }
-  const rows: ReadonlyArray<Row> = [...(of?.campaigns ?? []), ...(totalOf(elsewhere) === 0 ? [] : [elsewhere])]
-  const reasons = inChartOrder([...new Set(rows.flatMap(({ refused }) => Object.keys(refused ?? {})))])
+  const rows: ReadonlyArray<Row> = [...(of?.campaigns ?? []), ...(refusedIn(elsewhere) === 0 ? [] : [elsewhere])]
+  const reasons = reasonOrder([...new Set(rows.flatMap(({ refused }) => Object.keys(refused ?? {})))]).map(
+    ({ reason }) => reason,
+  )
   const isKnown = of !== undefined && rows.every(({ refused }) => refused !== null)
   return (
     <ListPanel
@@ -53,7 +56,7 @@ const columnOf = (title: string, reason: string): Column<Row> => ({
 const columnsOf = (reasons: ReadonlyArray<string>): ReadonlyArray<Column<Row>> => [
   { title: "Campaign", cell: ({ name }) => name },
   ...reasons.filter((reason) => !isShadow(reason)).map((reason) => columnOf(reasonText(reason), reason)),
-  { title: "All refusals", cell: (row) => count(totalOf(row)) },
+  { title: "All refusals", cell: (row) => count(refusedIn(row)) },
   ...reasons
     .filter(isShadow)
     .map((reason) => columnOf(`Not enforced: ${reasonText(reason.slice(SHADOW.length)).toLowerCase()}`, reason)),

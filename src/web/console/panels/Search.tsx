@@ -1,13 +1,14 @@
-/** Finds a caller by the hash of the ticket, which the lists, the activity log and the gate's log lines show. */
+/**
+ * Finds a caller by the hash of the ticket, which the lists, the activity log and the gate's log lines show, or by address or signed subject.
+ */
 import type { JSX } from "preact"
 import { useRef, useState } from "preact/hooks"
 import type { Found, FoundTicket } from "../../../operator/shapes.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { Field } from "../../shared/parts/form.tsx"
 import { type Client, messageOf } from "../client.ts"
+import { isAddress, soughtBy } from "../sought.ts"
 import { count, slotState } from "../words.ts"
-
-const HASH = /^[0-9a-f]{4,10}$/i
 
 /** Moves the focus to the field. */
 export const focusSearch = (): void => document.querySelector<HTMLInputElement>(".search input")?.focus()
@@ -26,43 +27,46 @@ const joined = (before: Found["found"], now: Found["found"]): Found["found"] => 
 const saying = ({ found, next }: Found): string => {
   if (found.length > 0) return `${found.length} found.`
   return next === undefined
-    ? "No one with this hash is waiting or in a call."
+    ? "No one like this is waiting or in a call."
     : "Not found yet. Part of the queue hasn’t been searched."
 }
 
 export const Search = ({
   client,
   several,
+  onBlock,
   onShow,
 }: {
   readonly client: Client
   /** whether the gate has several campaigns, so that a result names its own */
   readonly several: boolean
+  readonly onBlock: (address: string) => void
   readonly onShow: (found: FoundTicket) => void
 }): JSX.Element => {
   const [typed, setTyped] = useState("")
   const [result, setResult] = useState<Found>()
   const [error, setError] = useState<string>()
   const latest = useRef(0)
-  /** the hash of the result */
+  /** what the result is of */
   const searched = useRef("")
   const change = (value: string): void => {
     setTyped(value)
-    if (HASH.test(value.trim())) setError(undefined)
+    if (soughtBy(value) !== undefined) setError(undefined)
   }
   /** Searches from the start, or continues where the previous search ended. */
   const search = async (before?: Found): Promise<void> => {
-    const hash = before === undefined ? typed.trim() : searched.current
+    const text = before === undefined ? typed.trim() : searched.current
+    const sought = soughtBy(text)
     if (before === undefined) setResult(undefined)
-    if (!HASH.test(hash)) {
-      setError("Enter at least the first 4 characters of the hash: digits, or a to f.")
+    if (sought === undefined) {
+      setError("Enter an address, a customer, or at least the first 4 characters of a ticket’s hash.")
       return
     }
     setError(undefined)
-    searched.current = hash
+    searched.current = text
     const mine = ++latest.current
     try {
-      const answer = await client.find(hash, before?.next)
+      const answer = await client.find(sought, before?.next)
       // an answer to an earlier search is late
       if (mine !== latest.current) return
       const found = { ...answer, found: joined(before?.found ?? [], answer.found) }
@@ -81,15 +85,15 @@ export const Search = ({
           void search()
         }}
       >
-        <Field label="Find a ticket" error={error}>
+        <Field label="Find a caller" error={error}>
           {(control) => (
             <span class="search-row">
               <input
                 {...control}
-                placeholder="Hash, such as 64ee42b03b"
+                placeholder="Ticket 64ee42b03b, 203.0.113.7, or a customer"
                 autoComplete="off"
                 spellcheck={false}
-                maxLength={10}
+                maxLength={260}
                 value={typed}
                 onInput={({ currentTarget }) => change(currentTarget.value)}
               />
@@ -99,6 +103,13 @@ export const Search = ({
         </Field>
       </form>
       {result !== undefined && result.found.length === 0 && <p class="soft">{saying(result)}</p>}
+      {result !== undefined && isAddress(searched.current) && (
+        <p>
+          <button type="button" class="row-action" onClick={() => onBlock(searched.current)}>
+            Block {searched.current}
+          </button>
+        </p>
+      )}
       {result !== undefined && result.found.length > 0 && (
         <ul class="found">
           {result.found.map((found) => (

@@ -6,22 +6,33 @@ import { type Column, Table } from "../../shared/parts/Table.tsx"
 export const Panel = ({
   title,
   of = "panel",
+  id,
+  figure,
   pager,
+  footer,
   children,
 }: {
   readonly title: string
   readonly of?: string
+  /** where a link leads */
+  readonly id?: string
+  /** below the heading */
+  readonly figure?: ComponentChildren
   readonly pager?: ComponentChildren
+  /** below the content */
+  readonly footer?: ComponentChildren
   readonly children: (heading: string) => ComponentChildren
 }): JSX.Element => {
   const heading = useId()
   return (
-    <section class={of} aria-labelledby={heading}>
+    <section class={of} id={id} aria-labelledby={heading}>
       <header>
         <h2 id={heading}>{title}</h2>
         {pager}
       </header>
+      {figure}
       {children(heading)}
+      {footer}
     </section>
   )
 }
@@ -36,7 +47,9 @@ export const ListPanel = <A,>({
 }: {
   readonly title: string
   readonly of?: string
+  readonly figure?: ComponentChildren
   readonly pager?: ComponentChildren
+  readonly footer?: ComponentChildren
   /** a sentence above the rows */
   readonly note?: string
   /** shown when there are no rows */
@@ -48,7 +61,7 @@ export const ListPanel = <A,>({
   <Panel {...panel}>
     {(heading) => (
       <>
-        {note !== "" && <p class="soft">{note}</p>}
+        {note !== "" && <p class="note soft">{note}</p>}
         {items.length === 0 ? (
           <p class="empty">{empty}</p>
         ) : (

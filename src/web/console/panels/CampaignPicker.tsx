@@ -1,0 +1,69 @@
+/** The campaigns to choose from, each a link with its state and how many wait; a list to choose from where there are many. */
+import type { JSX } from "preact"
+import type { Campaigns } from "../../../operator/shapes.ts"
+import { writeAddress } from "../page-address.ts"
+import { count, stateOf } from "../words.ts"
+
+/** The most campaigns that are shown as links. */
+const LINKS_MAX = 8
+
+export const CampaignPicker = ({
+  all,
+  current,
+  figures,
+  onChoose,
+}: {
+  readonly all: ReadonlyArray<string>
+  readonly current: string
+  /** undefined before they are known */
+  readonly figures: Campaigns | undefined
+  readonly onChoose: (name: string) => void
+}): JSX.Element | null => {
+  if (all.length < 2) return null
+  if (all.length > LINKS_MAX) {
+    return (
+      <select aria-label="Campaign" value={current} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+        {all.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    )
+  }
+  const known = new Map(figures?.campaigns.map((each) => [each.name, each]))
+  return (
+    <nav class="campaigns" aria-label="Campaigns">
+      {all.map((name) => {
+        const row = known.get(name)
+        const now = figures?.now ?? 0
+        const state = row?.figures == null ? undefined : stateOf(row.figures, now, row.hours)
+        const waiting = row?.figures?.waiting ?? 0
+        return (
+          <a
+            key={name}
+            href={writeAddress({ campaign: name, range: "hour" })}
+            aria-current={name === current ? "page" : undefined}
+            title={name}
+            onClick={(event) => {
+              if (event.metaKey || event.ctrlKey || event.shiftKey) return
+              event.preventDefault()
+              onChoose(name)
+            }}
+          >
+            <span
+              class="mark"
+              data-mark={state === undefined ? "none" : state.limited ? "soon" : "good"}
+              aria-hidden="true"
+            />
+            <span class="name">{name}</span>
+            {row?.figures != null && (
+              <span class="waits">
+                {count(waiting)}
+                <span class="unseen">{` waiting${state?.limited === true ? `, ${state.title}` : ""}`}</span>
+              </span>
+            )}
+          </a>
+        )
+      })}
+    </nav>
+  )
+}

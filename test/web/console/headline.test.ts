@@ -1,0 +1,160 @@
+/** What the console says first, and what is in the address of its page. */
+import { describe, expect, it } from "vitest"
+import type { Health, View } from "../../../src/operator/shapes.ts"
+import {
+  failing,
+  headlineOf,
+  healthLine,
+  type QueueView,
+  steadied,
+  titleOf,
+} from "../../../src/web/console/headline.ts"
+import { readAddress, writeAddress } from "../../../src/web/console/page-address.ts"
+import { isAddress, networkOf, soughtBy } from "../../../src/web/console/sought.ts"
+import { whyRow } from "../../../src/web/console/words.ts"
+import { EMPTY_VIEW } from "../../support/queue-view.ts"
+
+const NOW = 1_000_000
+
+const check = (name: string, state: Health["state"] = "ok", detail = "responds in 2 ms"): Health => ({
+  name,
+  state,
+  detail,
+  at: NOW,
+})
+
+const queue = { ...EMPTY_VIEW, waiting: 3, slotPage: [], waitingPage: [] }
+
+const viewOf = (change: Partial<View> = {}): View => ({
+  version: 6,
+  now: NOW,
+  campaigns: ["default", "sales"],
+  campaign: "default",
+  slots: 2,
+  instance: "a",
+  health: [check("Store"), check("Platform, default"), check("IP provider", "off"), check("Instances")],
+  queue,
+  instances: [{ id: "a", seenAt: NOW, host: "h", startedAt: 0, connections: 0 }],
+  refused: [],
+  buckets: [],
+  ...change,
+})
+
+const queueViewOf = (view: View): QueueView => ({ ...view, queue: view.queue ?? queue })
+const headline = (view: View, live: boolean | undefined = true, problem = "") =>
+  headlineOf(view, queueViewOf(view), { live, problem })
+
+describe("the headline", () => {
+  it("is the state of the campaign while all is well", () => {
+    const view = viewOf()
+    expect(headline(view)).toMatchObject({ level: "good", title: "Taking calls" })
+    expect(healthLine(view)).toBe("All 3 checks pass: the store responds in 2 ms, 1 instance")
+    expect(titleOf(headline(view), queueViewOf(view))).toBe("Taking calls, 3 waiting: voicegate console")
+  })
+
+  it("is what an operator has ordered, without alarm", () => {
+    expect(headline(viewOf({ queue: { ...queue, paused: true } }))).toMatchObject({ level: "limited", title: "Paused" })
+  })
+
+  it("is taken by a check that fails, that of the campaign first, with the state beside it", () => {
+    const view = viewOf({
+      health: [
+        check("Store"),
+        check("Platform, sales", "failed", "timeout"),
+        check("Platform, default", "failed", "platform: the key is wrong"),
+        check("Instances", "failed", "They differ."),
+      ],
+      queue: { ...queue, paused: true },
+    })
+    expect(failing(view).map(({ name }) => name)).toEqual(["Platform, default", "Instances", "Platform, sales"])
+    expect(headline(view)).toMatchObject({
+      level: "bad",
+      title: "Platform failing: default",
+      meaning: "Platform: the key is wrong.",
+      also: "Paused. New callers wait; no one is called.",
+    })
+    expect(healthLine(view)).toBe("3 of 4 checks fail: Platform of default, Instances, Platform of sales")
+    expect(titleOf(headline(view), queueViewOf(view))).toBe("⚠ Platform failing: default, 3 waiting: voicegate console")
+  })
+
+  it("is taken by a platform that serves nobody, also while calls are paused", () => {
+    const platform = { state: "rejected", since: NOW, startAt: 0, code: "HTTP_401", setting: "X" } as const
+    const rejected = { ...queue, disrupted: true, platform }
+    expect(headline(viewOf({ queue: rejected }))).toMatchObject({ level: "bad", title: "Platform refuses calls" })
+    expect(headline(viewOf({ queue: { ...rejected, paused: true } }))).toMatchObject({
+      level: "bad",
+      title: "Platform refuses calls",
+      meaning: expect.stringMatching(
+        /^Paused\. New callers wait; no one is called\. The platform refuses this campaign/,
+      ),
+    })
+  })
+
+  it("says that the store or the gate is away before anything else", () => {
+    const away = viewOf({ queue: null, health: [check("Store", "failed", "The shared store is unreachable.")] })
+    expect(headlineOf(away, undefined, { live: true, problem: "" })).toMatchObject({
+      level: "bad",
+      title: "Store unreachable",
+      meaning: "The shared store is unreachable. New callers are turned away until it responds; nobody loses a place.",
+    })
+    expect(headline(away, false, "The gate isn’t responding. Retrying.")).toMatchObject({
+      level: "bad",
+      title: "Disconnected",
+      meaning: "The gate isn’t responding. Retrying. What is shown is what it said last.",
+    })
+    expect(headlineOf(undefined, undefined, { live: undefined, problem: "" }).meaning).toBe("Loading…")
+  })
+})
+
+describe("a slow store", () => {
+  it("fails its check only when it has been slow for a while, and one that is away at once", () => {
+    const slow = viewOf({ health: [check("Store", "failed", "responds in 297 ms, which is too slow")] })
+    const first = steadied(slow, 0)
+    expect(failing(first.view)).toEqual([])
+    const second = steadied(slow, first.slow)
+    expect(failing(second.view)).toEqual([])
+    expect(failing(steadied(slow, second.slow).view)).toHaveLength(1)
+    expect(steadied(viewOf(), second.slow).slow).toBe(0)
+    expect(failing(steadied({ ...slow, queue: null }, 0).view)).toHaveLength(1)
+  })
+})
+
+describe("why each caller waits", () => {
+  const row = { ticket: "a", seq: 1, acceptedAt: 1, presentUntil: NOW + 1, position: 3 }
+  it.each([
+    [row, "2 ahead"],
+    [{ ...row, position: 1 }, "Next"],
+    [{ ...row, presentUntil: NOW - 1 }, "Absent"],
+    [{ ...row, passedOver: "parked" as const }, "Start failed, tried again"],
+    [{ ...row, passedOver: "network" as const }, "Network has its share"],
+  ])("%j: %s", (ticket, words) => {
+    expect(whyRow(ticket, NOW)).toBe(words)
+  })
+})
+
+describe("the address of the page", () => {
+  it("has the campaign and the range, and nothing that a page without them shows", () => {
+    for (const search of ["", "?campaign=sales", "?campaign=sales&range=week", "?range=day"])
+      expect(writeAddress(readAddress(search))).toBe(search)
+    expect(readAddress("?campaign=a&range=century")).toEqual({ campaign: "a", range: "hour" })
+  })
+})
+
+describe("what is searched for and blocked", () => {
+  it("is a hash, an address or a customer", () => {
+    expect(soughtBy(" 64ee42b03b ")).toEqual({ hash: "64ee42b03b" })
+    expect(soughtBy("203.0.113.7")).toEqual({ caller: "203.0.113.7" })
+    expect(soughtBy("2001:db8:1:2::/64")).toEqual({ caller: "2001:db8:1:2::" })
+    expect(soughtBy("customer-7")).toEqual({ caller: "customer-7" })
+    expect(soughtBy("sub:beef")).toEqual({ caller: "beef" })
+    expect(soughtBy("zz")).toBeUndefined()
+    expect(["203.0.113.7", "2001:db8::1", "customer-7"].map(isAddress)).toEqual([true, true, false])
+  })
+
+  it("may be the network of an address, which a hash does not tell", () => {
+    expect(networkOf("203.0.113.7")).toBe("203.0.113.0/24")
+    expect(networkOf("2001:db8:1:2::/64")).toBe("2001:db8:1::/48")
+    expect(networkOf("habcdefghijklmnop")).toBeUndefined()
+    expect(networkOf("203.0.113.0/24")).toBeUndefined()
+  })
+})
