@@ -225,7 +225,7 @@ export class FifoQueue extends Context.Service<
      * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by
      * default: none of them counts as absent if it was present until later. `learned` is what this gate has learned of the platform; the
      * answer has the state of the platform, and in `watch` whether this gate must read it now. `hours` is what the campaign's hours say
-     * now, undefined without any: in a queue that ignores them, those who wait at the close wait until it opens.
+     * now, undefined where nothing is said of them: in a queue that ignores them, those who wait at the close wait until it opens.
      */
     readonly sweep: (at: CampaignContext, heartbeatAt?: number, learned?: Learned, hours?: HoursNow) => Stepping<Swept>
     /**

@@ -237,6 +237,8 @@ export const Swept = Struct({
   /** how many slots the platform has allowed, where nobody knows how many there are; absent before it has refused a start */
   allowed: optionalKey(Finite),
   junk: optionalKey(Struct({ at: Finite, key: Text, id: Text })),
+  /** until when those who wait in a campaign that is closed by its hours are served; absent when nobody waits, or while it is open */
+  servedUntil: optionalKey(Finite),
 })
 export type Swept = typeof Swept.Type
 

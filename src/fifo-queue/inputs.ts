@@ -74,11 +74,11 @@ export interface Learned {
 }
 
 /**
- * What the campaign's hours say now, for a sweep. `since`: when it closed by them, 0 when that is long ago; `servedMillis`: for how long
+ * What the campaign's hours say now, for a sweep; `none`: the gate has no hours for it, so it is always open there. `since`: when it closed by them, 0 when that is long ago; `servedMillis`: for how long
  * those who wait are served after the close.
  */
 export type HoursNow =
-  | { readonly _tag: "open" }
+  | { readonly _tag: "none" | "open" }
   | { readonly _tag: "closed"; readonly since: number; readonly servedMillis: number }
 
 /** Which rows of a campaign an operator sees. */

@@ -3,6 +3,7 @@
  * turn, and what a sweep is told. A campaign without hours costs nothing.
  */
 import { Context, type DateTime, Effect, Layer } from "effect"
+import type { Swept } from "../fifo-queue/FifoQueue.ts"
 import type { HoursNow } from "../fifo-queue/inputs.ts"
 import { type Opening, schedule } from "../lib/opening-hours/schedule.ts"
 import { timeInWords } from "../lib/opening-hours/words.ts"
@@ -35,15 +36,17 @@ export class Hours extends Context.Service<
       now: number,
       offers?: () => ReadonlyArray<Offer> | undefined,
     ) => Closed | undefined
-    /** What a sweep is told; undefined for a campaign that is always open. */
-    readonly told: (campaign: Campaign, now: number) => HoursNow | undefined
-    /** After each sweep: shows the state, and logs a change. */
-    readonly swept: (campaign: Campaign, now: number) => Effect.Effect<void>
+    /** What a sweep is told. */
+    readonly told: (campaign: Campaign, now: number) => HoursNow
+    /** After each sweep, of what it has found: shows the state, and logs a change. */
+    readonly swept: (campaign: Campaign, found: Pick<Swept, "servedUntil">, now: number) => Effect.Effect<void>
   }
 >()("voicegate/gatekeeper/Hours") {}
 
 /** When somebody is told to try again who is not told when it opens (s). */
 const RETRY_SECONDS = 86_400
+
+const NONE: HoursNow = { _tag: "none" }
 
 interface Known {
   readonly openingAt: (now: number) => Opening
@@ -51,15 +54,17 @@ interface Known {
   readonly laterAt: (time: number) => Opening
   readonly servedMillis: number
   readonly zone: DateTime.TimeZone
+  /** until when those who wait are served, as a sweep has found: later than by the hours alone after a reload (ms); 0 when nobody waits */
+  servedUntil: number
   /** what was logged last */
   logged: HoursState["state"] | undefined
 }
 
-const stateIn = ({ openingAt, servedMillis }: Known, now: number): HoursState => {
+const stateIn = ({ openingAt, servedMillis, servedUntil: found }: Known, now: number): HoursState => {
   const { isOpen, since = 0, until } = openingAt(now)
   if (isOpen) return { state: "open", ...(until === undefined ? {} : { closesAt: until }) }
   const opensAt = until === undefined ? {} : { opensAt: until }
-  const servedUntil = since + servedMillis
+  const servedUntil = Math.max(since + servedMillis, found)
   return now < servedUntil ? { state: "closing", ...opensAt, servedUntil } : { state: "closed", ...opensAt }
 }
 
@@ -121,6 +126,7 @@ export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits> = Layer
         laterAt: schedule(hours),
         servedMillis: campaign.Hours.AfterCloseMinutes * 60_000,
         zone: hours.zone,
+        servedUntil: 0,
         logged: undefined,
       })
     }
@@ -142,13 +148,14 @@ export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits> = Layer
       },
       told: (campaign, now) => {
         const hours = known.get(campaign)
-        if (hours === undefined) return undefined
+        if (hours === undefined) return NONE
         const { isOpen, since = 0 } = hours.openingAt(now)
         return isOpen ? { _tag: "open" } : { _tag: "closed", since, servedMillis: hours.servedMillis }
       },
-      swept: (campaign, now) => {
+      swept: (campaign, { servedUntil = 0 }, now) => {
         const hours = known.get(campaign)
         if (hours === undefined) return Effect.void
+        hours.servedUntil = servedUntil
         const state = stateIn(hours, now)
         const shown = metrics.setHours(
           campaign.name,

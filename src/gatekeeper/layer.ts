@@ -4,7 +4,8 @@ import type { Admission } from "../admission/Admission.ts"
 import * as Budgets from "../budgets/layer.ts"
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import type { FifoQueue } from "../fifo-queue/FifoQueue.ts"
-import * as IdentityTokens from "../identity-tokens/layer.ts"
+import type { IdentityTokens } from "../identity-tokens/IdentityTokens.ts"
+import * as IdentityTokensLayer from "../identity-tokens/layer.ts"
 import type { IpIntel } from "../ip-intel/IpIntel.ts"
 import { PlatformApi } from "../platform-api/PlatformApi.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
@@ -161,10 +162,11 @@ const shared = Layer.mergeAll(CallerWatch.layer, Overflow.layer, Steps.layer).pi
   ),
 )
 
-export const layer: Layer.Layer<
+/** The gatekeeper over a check of tokens that the caller provides, as the simulation does. */
+export const layerOverTokens: Layer.Layer<
   Gatekeeper,
   never,
-  Settings | RateLimiter | FifoQueue | Admission | IpIntel | PlatformApi | PushChannel | Store
+  Settings | RateLimiter | FifoQueue | Admission | IdentityTokens | IpIntel | PlatformApi | PushChannel | Store
 > = gatekeeper.pipe(
   Layer.provide(Internals.layer),
   Layer.provide(Handover.layer),
@@ -174,7 +176,12 @@ export const layer: Layer.Layer<
   Layer.provide(calls),
   Layer.provide(peers),
   Layer.provide(shared),
-  Layer.provide(IdentityTokens.layer),
   Layer.provide(guarded),
   Layer.provide(PlatformStates.layer),
 )
+
+export const layer: Layer.Layer<
+  Gatekeeper,
+  never,
+  Settings | RateLimiter | FifoQueue | Admission | IpIntel | PlatformApi | PushChannel | Store
+> = layerOverTokens.pipe(Layer.provide(IdentityTokensLayer.layer))

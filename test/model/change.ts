@@ -13,6 +13,8 @@ export interface Change {
   readonly account?: { readonly most: number; readonly least: number }
   /** a network's share of the slots; 1 is no limit */
   readonly share: number
+  /** how far the clocks of two gates may be apart (ms); absent for not at all */
+  readonly skew?: number
   /** how long a called ticket may take to start (ms) */
   readonly window: number
   /** the gate that ran the step; empty if a gate has no name */

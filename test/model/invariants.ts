@@ -20,12 +20,13 @@ const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "dou
 const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   newcomer: ["waiting", "starting"],
   // to live when the answer of its start arrived late
-  waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed"],
+  waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed", "closed"],
   // called: to missed, or to waiting while the platform cannot be reached; a start and its failure are two steps
-  called: ["called", "starting", "missed", "left", "removed", "waiting"],
+  called: ["called", "starting", "missed", "left", "removed", "waiting", "closed"],
   // to ended at once when the end was reported before the bind: that is a failed start
-  // to left only if its caller never learnt of it; to called when its gate got no answer and takes the start back
-  starting: ["starting", "live", "waiting", "failed", "left", "removed", "called"],
+  // to left only if its caller never learnt of it; to called when its gate got no answer and takes the start back; to closed when it waits again
+  // after the close
+  starting: ["starting", "live", "waiting", "failed", "left", "removed", "called", "closed"],
   // to starting and missed only while the offer of its page is awaited
   live: ["live", "ended", "reclaimed", "stopped", "silent", "too_long", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
@@ -369,7 +370,7 @@ export const contradictions = standing
 /** All violations after a step. */
 export const violations = (change: Change): ReadonlyArray<string> => [
   ...standing(change.after),
-  ...unlimited(change.after, change.now),
+  ...unlimited(change),
   ...moved(change),
   ...movedLimits(change),
 ]

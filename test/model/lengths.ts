@@ -8,26 +8,28 @@
  * - A call has been too long only at its limit.
  */
 import type { Change } from "./change.ts"
-import type { QueueState } from "./queue-state.ts"
 
 /** A page's clock and a vendor's may be ahead by this (ms). */
 const EARLY_MILLIS = 2_000
 
-/** Contradictions within one state at a moment. */
-export const unlimited = (state: QueueState, now: number): ReadonlyArray<string> => {
+/** Contradictions within the state after a step. */
+export const unlimited = ({ after: state, now: asked, skew = 0 }: Change): ReadonlyArray<string> => {
   const wrong: Array<string> = []
+  // another gate may find that the end has come
+  const now = asked + skew
   for (const id of state.limits.keys()) {
     const ticket = state.tickets.get(id)
     if (ticket?.state !== "live" || ticket.endsAt === 0)
-      wrong.push(`${id} is to be ended, and has no call with a limit`)
+      wrong.push(`L3: ${id} is to be ended, and has no call with a limit`)
   }
   for (const [id, { endsAt, state: s }] of state.tickets) {
     if (endsAt === 0) continue
     if (s !== "live") wrong.push(`${id} is ${s} and has a limit`)
     // where the platform cannot be asked, nothing more is due at the end
-    else if (endsAt > now && !state.limits.has(id)) wrong.push(`the call of ${id} has a limit that nobody enforces`)
+    else if (endsAt > now && !state.limits.has(id)) wrong.push(`L2: the call of ${id} has a limit that nobody enforces`)
     const due = state.limits.get(id) ?? 0
-    if (endsAt > now && due > endsAt) wrong.push(`the call of ${id} is looked at ${due - endsAt} ms after its limit`)
+    if (endsAt > now && due > endsAt)
+      wrong.push(`L1: the call of ${id} is looked at ${due - endsAt} ms after its limit`)
   }
   return wrong
 }
@@ -41,15 +43,15 @@ export const newlyWarned = ({ after, before, now }: Change): ReadonlyArray<reado
   })
 
 /** Violations from one step to the next. */
-export const movedLimits = ({ after, before, now }: Change): ReadonlyArray<string> => {
+export const movedLimits = ({ after, before, now, skew = 0 }: Change): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   for (const [id, { endsAt, state, lease }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined || state !== "live") continue
     if (then.state === "live" && then.endsAt !== endsAt)
       wrong.push(`the limit of the call of ${id} (lease ${lease}) moved from ${endsAt} to ${then.endsAt}`)
-    if (then.state === "too_long" && (endsAt === 0 || endsAt - EARLY_MILLIS > now))
-      wrong.push(`the call of ${id} was too long before its limit ${endsAt}`)
+    if (then.state === "too_long" && (endsAt === 0 || endsAt - EARLY_MILLIS > now + skew))
+      wrong.push(`L3: the call of ${id} was too long before its limit ${endsAt}`)
   }
   return wrong
 }

@@ -93,7 +93,8 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
       const refund =
         (state === "failed" && change.refused !== true) ||
         (state === "left" && change.withdraws === true) ||
-        (state === "removed" && change.clears === true)
+        (state === "removed" && change.clears === true) ||
+        state === "closed"
       const missed =
         (state === "missed" && missedOffer(change, id)) ||
         (state === "left" && leftLate(change, id)) ||

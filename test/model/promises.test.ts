@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
+import { CONTROL_PROMISES } from "./control.ts"
 import { PROMISES } from "./promises.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -13,13 +14,16 @@ const sources = JUDGES.flatMap((directory) =>
 )
 
 describe("the promises", () => {
-  it("are stated in promises.md, word for word", () => {
-    const document = readFileSync(join(root, "src/docs/promises.md"), "utf8").replaceAll(/\s+/g, " ")
-    for (const promise of Object.values(PROMISES)) assert.include(document, promise)
+  it.each([
+    ["promises.md", PROMISES],
+    ["control.md", CONTROL_PROMISES],
+  ] as const)("are stated in %s, word for word", (name, promises) => {
+    const document = readFileSync(join(root, "src/docs", name), "utf8").replaceAll(/\s+/g, " ")
+    for (const promise of Object.values(promises)) assert.include(document, promise)
   })
 
   it("are all judged, and no other is cited", () => {
-    const cited = sources.flatMap((text) => [...text.matchAll(/[`"](I\d):/g)].flatMap(([, name]) => name ?? []))
-    assert.sameMembers([...new Set(cited)], Object.keys(PROMISES))
+    const cited = sources.flatMap((text) => [...text.matchAll(/[`"]([EHILT]\d):/g)].flatMap(([, name]) => name ?? []))
+    assert.sameMembers([...new Set(cited)], [...Object.keys(PROMISES), ...Object.keys(CONTROL_PROMISES)])
   })
 })

@@ -53,6 +53,9 @@ const META = [
   "heldSince",
   "stalledAt",
   "stallsSince",
+  "openAt",
+  "hoursAt",
+  "events",
 ]
 
 /** The terminal states of a ticket. */

@@ -7,6 +7,7 @@ import { type Opened, PushChannel } from "../../src/push-channel/PushChannel.ts"
 import type { Gate } from "./gate.ts"
 import { Link } from "./link.ts"
 import type { Arrive } from "./plan.ts"
+import { tokenTextOf } from "./tokens.ts"
 import type { World } from "./world.ts"
 
 /** How long a caller waits before it retries after a gate failed (ms). */
@@ -74,7 +75,13 @@ export class Caller {
       return
     }
     world.note(`caller ${request} asks ${gate.name}`)
-    const body = { campaignId: plan.campaign, clientIdentifier: `caller ${plan.id}`, metadata: { request } }
+    const token = tokenTextOf(plan)
+    const body = {
+      campaignId: plan.campaign,
+      clientIdentifier: `caller ${plan.id}`,
+      metadata: { request },
+      ...(token === undefined ? {} : { identity: token }),
+    }
     const hangUp = gate.ask(
       `request ${request}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
@@ -101,6 +108,12 @@ export class Caller {
           case "RateLimited":
           case undefined:
             return
+          case "Closed":
+            if (!world.watch.mayRefuse(gate, plan.campaign))
+              world.fail(`H3: caller ${request} is refused as closed, and the campaign is open`)
+            return
+          case "IdentityRefused":
+            return world.watch.ledger.replayed(plan.id)
           case "InvalidRequest":
             return gate.servesCampaign(plan.campaign)
               ? world.fail(`caller ${request} was refused by a gate that has the campaign`)
@@ -112,6 +125,31 @@ export class Caller {
       again,
     )
     if (plan.hangUp >= 0 && this.requests === 1) this.later(plan.hangUp, hangUp)
+    if (plan.token !== undefined && this.requests === 1 && world.plan.control.identity?.singleUse === true)
+      this.later(plan.token.replay, () => this.replay())
+  }
+
+  /** Somebody sends the token once more. */
+  private replay(): void {
+    const { plan, world } = this
+    const token = tokenTextOf(plan)
+    const gate = this.gate(plan.gate + 1)
+    if (gate === undefined || token === undefined) return
+    const request = `${plan.id}.${this.requests++}`
+    world.note(`the token of caller ${plan.id} is sent again to ${gate.name}`)
+    const body = { campaignId: plan.campaign, metadata: { request }, identity: token }
+    gate.ask(
+      `replay ${plan.id}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: "198.20.99.1" })),
+      (exit) => {
+        const { ledger } = world.watch
+        if (Exit.isSuccess(exit)) return ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
+        const error = errorOf(exit)
+        if (error?._tag === "Queued") ledger.queued(error.uniqueRequestId, request)
+        if (error?._tag === "IdentityRefused") ledger.replayed(plan.id)
+        if (error?._tag === "StoreUnavailable") ledger.heardUnavailable(request, gate)
+      },
+    )
   }
 
   private talks(ticket: string): void {
@@ -217,6 +255,8 @@ export class Caller {
   private hear(link: Link, event: PushEvent): void {
     if (!link.heard || !link.gate.process.alive) return
     if (event.type === "ended") this.over = true
+    if (event.type === "warning" && event.endsAt !== null)
+      this.world.watch.warned(link.ticket, Date.parse(event.endsAt))
     if (event.type !== "start_call" || this.obeyed.has(event.startBefore)) return
     this.obeyed.add(event.startBefore)
     const { plan } = this
@@ -287,6 +327,7 @@ export class Caller {
       return
     }
     world.note(`caller ${this.plan.id} leaves`)
+    world.watch.ledger.leaves(ticket)
     world.platform.pageLeft(this.plan.id)
     gate.ask(
       `leave ${this.plan.id} ${tries}`,
@@ -301,9 +342,11 @@ export class Caller {
     if (gate === undefined) return
     const known = this.world.watch.ledger.isAlive(ticket)
     if (!known) return
+    const token = tokenTextOf(this.plan)
     const body = {
       campaignId: this.plan.campaign,
       uniqueRequestId: ticket,
+      ...(token === undefined ? {} : { identity: token }),
       metadata: { request: `${this.plan.id}.${this.requests++}` },
     }
     gate.ask(

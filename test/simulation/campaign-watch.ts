@@ -9,11 +9,14 @@ import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
 import type { FailedStart } from "../../src/fifo-queue/rules/fail.ts"
 import type { OutageReport } from "../../src/fifo-queue/rules/gate-reports.ts"
+import type { StoredEvent } from "../../src/fifo-queue/rules/shared/events.ts"
 import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background/audit.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
 import { START_TIMEOUT_MILLIS } from "../../src/platform-api/requests/transport.ts"
+import type { HostEvent } from "../../src/protocol/host-events.ts"
+import type { Binding } from "../model/events.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedSettlements, expectedSignals } from "../model/obligations.ts"
 import { isDrained } from "../model/over.ts"
@@ -31,9 +34,12 @@ import type { AccountWatch } from "./account-watch.ts"
 import type { Carried } from "./carried.ts"
 import { left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"
+import { EventWatch } from "./event-watch.ts"
 import type { Gate } from "./gate.ts"
 import { Hindrances } from "./hindrances.ts"
+import { HoursWatch } from "./hours-watch.ts"
 import type { Ledger } from "./ledger.ts"
+import { LengthWatch } from "./length-watch.ts"
 import type { Outcome } from "./plan.ts"
 import { Promises } from "./promises.ts"
 import { type CampaignName, keyOf } from "./settings.ts"
@@ -69,6 +75,9 @@ export class CampaignWatch {
   private readonly saw: (what: string) => void
   private readonly promises: Promises
   private readonly hindrances: Hindrances
+  private readonly lengths: LengthWatch
+  private readonly hours: HoursWatch | undefined
+  private readonly events: EventWatch
   private readonly sessions = new Set<string>()
   /** sessions whose end was reported to the store */
   private readonly ended = new Set<string>()
@@ -91,7 +100,13 @@ export class CampaignWatch {
     this.account = account
     this.saw = saw
     this.hindrances = new Hindrances(world, name)
-    this.promises = new Promises(world, name, ledger, this.hindrances, account)
+    this.lengths = new LengthWatch(world, ledger, saw)
+    this.hours = world.plan.control.hours && new HoursWatch(world, world.plan.control.hours)
+    this.events = new EventWatch(world, keyOf(world.plan, name), ledger)
+    this.promises = new Promises(world, name, ledger, this.hindrances, account, {
+      hours: this.hours,
+      lengths: this.lengths,
+    })
   }
 
   /** Called after a rule of the campaign was executed, with the messages that it has published; `done` when everything was checked. */
@@ -112,11 +127,13 @@ export class CampaignWatch {
     if (step.name === "bind" || step.name === "alias" || step.name === "resolve")
       for (const session of sessionsOf(step)) this.sessions.add(session)
     if (step.name === "attach" || step.name === "fail") this.ledger.sign(step.call.id)
-    this.look((after, raw) => {
-      this.judge(gate, step, ask.now, context, left(stepped), heard(), after, raw)
-      if (step.name === "end") for (const session of step.call.sessions) this.ended.add(session)
-      done()
-    })
+    this.look((after, raw) =>
+      this.events.read(after.meta.get("events") ?? 0, (written) => {
+        this.judge(gate, step, ask.now, context, { ...left(stepped), written }, heard(), after, raw)
+        if (step.name === "end") for (const session of step.call.sessions) this.ended.add(session)
+        done()
+      }),
+    )
   }
 
   private look(then: (state: QueueState, raw: string) => void): void {
@@ -147,7 +164,7 @@ export class CampaignWatch {
     step: Did,
     now: number,
     context: QueueContext,
-    { settlements, signals }: ReturnType<typeof left>,
+    { settlements, signals, written }: ReturnType<typeof left> & { readonly written: ReadonlyArray<StoredEvent> },
     heard: ReadonlyArray<string>,
     after: QueueState,
     raw: string,
@@ -201,6 +218,7 @@ export class CampaignWatch {
       slots,
       ...within,
       share,
+      skew: 2 * plan.skewMillis,
       window,
       ...kind,
       ...admits,
@@ -240,6 +258,11 @@ export class CampaignWatch {
     if (settlements.toSorted().join() !== owed.join()) {
       world.fail(`settlements [${settlements.join()}] where [${owed.join()}] are due`)
     }
+    this.events.stepped(written, change, boundBy(step, before), context.events === true && changed)
+    this.lengths.stepped(step, now, before, after)
+    if (step.name === "sweep") this.hours?.swept(gate, now)
+    if (step.name === "admit" && after.tickets.has(ticket) && !before.tickets.has(ticket))
+      this.hours?.admitted(ticket, gate, now)
     if (changed) {
       this.changes++
       this.ledger.record(change)
@@ -249,6 +272,7 @@ export class CampaignWatch {
         // a ticket whose start was not reported in time waits again
         if ((name === "sweep" || name === "clear") && state === "waiting" && was === "starting") this.ledger.sign(id)
         if (state === "abandoned" && was === "waiting") this.hindrances.abandoned(id, before)
+        if (state === "closed" && was !== "closed") this.hours?.closed(id, now)
         if (state === "missed" && was === "called")
           this.hindrances.missed(id, before, this.ledger.lifeOf(id)?.turnAt ?? 0)
       }
@@ -323,6 +347,33 @@ export class CampaignWatch {
     }
   }
 
+  /** A gate asks the platform to end a session. */
+  ends(gate: Gate, ids: ReadonlyArray<string>): void {
+    this.lengths.ends(gate, ids, this.state)
+  }
+
+  /** A page was told when its call ends. */
+  warned(ticket: string, endsAt: number): void {
+    this.lengths.warned(ticket, endsAt, this.state)
+  }
+
+  /** Whether a gate may refuse a newcomer because of the hours. */
+  mayRefuse(gate: Gate): boolean {
+    return this.hours?.mayRefuse(gate) === true
+  }
+
+  /** A rule of the event log was executed; false for the log of another campaign. */
+  loggedEvents(rule: string, ask: AnyAsk, answer: unknown): boolean {
+    if (ask.keys[0] !== this.events.keys[0]) return false
+    this.events.carriedOut(rule, ask, answer)
+    return true
+  }
+
+  /** The host has taken an event. */
+  received(event: HostEvent): void {
+    this.events.received(event)
+  }
+
   private away(now: number): boolean {
     return this.lastSwept > 0 && now - this.lastSwept > UNATTENDED_MILLIS
   }
@@ -352,11 +403,17 @@ export class CampaignWatch {
     return isDrained(this.state)
   }
 
+  /** The host has every event. */
+  get told(): boolean {
+    return this.world.plan.control.events === undefined || this.events.done
+  }
+
   /** Everything has ended, and all slots are free. */
   finish(): void {
     const { state, world } = this
     if (!this.drained)
       world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settlements.size} settlements`)
+    if (!this.told) this.events.finish()
   }
 }
 
@@ -365,6 +422,14 @@ const told = (step: Did): ReadonlyArray<number> => {
   if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
   if (step.name !== "heartbeat") return []
   return (step.result.tickets ?? []).flatMap(({ startBefore }) => startBefore ?? [])
+}
+
+/** The ticket to whose start a step has bound a session. */
+const boundBy = (step: Did, { tickets }: QueueState): Binding => {
+  if (step.name !== "bind" || step.result === "stale") return {}
+  const { id, lease } = step.call
+  const was = tickets.get(id)
+  return was?.state === "live" && was.lease === lease ? {} : { bound: id }
 }
 
 /** The tickets that a step withdraws. */
@@ -377,9 +442,12 @@ const withdrawnBy = (step: Did): ReadonlyArray<string> => {
 const since = ({ sessions, tickets }: QueueState, session: string): number =>
   tickets.get(sessions.get(session) ?? "")?.since ?? Number.POSITIVE_INFINITY
 
+/** What each sweep writes. */
+const SWEPT: ReadonlySet<string> = new Set(["sweptAt", "openAt", "hoursAt"])
+
 /** A state as text, without the times of sweeps. */
 const textOf = ({ gates: _gates, meta, ...rest }: Probed): string =>
-  JSON.stringify([{ ...meta, found: meta.found.filter(([field]) => field !== "sweptAt") }, rest])
+  JSON.stringify([meta.found.filter(([field]) => !SWEPT.has(field)), rest])
 
 /** A short summary of a state. */
 const summary = (state: QueueState): string => {

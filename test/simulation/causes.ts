@@ -7,6 +7,7 @@
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS, shareOf } from "../../src/fifo-queue/bounds.ts"
 import { MAX_DISRUPTED_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
+import { earlyMillis } from "../../src/fifo-queue/rules/shared/ending.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import { wrongEnd } from "../model/ends.ts"
 import { isAbsent } from "../model/invariants.ts"
@@ -26,6 +27,15 @@ const called = (step: Carried, id: string, move: Move): boolean =>
   move === (!step.unattended && isAbsent(step.before, id, step) ? "waiting→abandoned" : "waiting→called")
 
 const deadline = ({ before }: Carried, id: string): number => before.leases.get(id) ?? 0
+
+/** A call that ends at its own time limit, or a little before by the clock of who reports it. */
+const EARLY_MILLIS = 2_000
+
+/** How a call ends whose end is reported. */
+const ends = ({ before, now }: Carried, id: string): Move => {
+  const endsAt = before.tickets.get(id)?.endsAt ?? 0
+  return endsAt > 0 && endsAt - EARLY_MILLIS <= now ? "live→too_long" : "live→ended"
+}
 
 /** The ticket of the session that an end names. */
 const endedTicket = ({ before, call: { sessions } }: Carried<"end">): string | undefined =>
@@ -97,10 +107,10 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
   resolve: (step, id, move) => step.result !== "open" && called(step, id, move),
   alias: (step, id, move) => {
     if (id !== step.before.sessions.get(step.call.known)) return step.result === "ended" && called(step, id, move)
-    return move === "live→ended" && heardEarly(step)
+    return move === ends(step, id) && heardEarly(step)
   },
   end: (step, id, move) =>
-    id === endedTicket(step) ? move === "live→ended" : endedTicket(step) !== undefined && called(step, id, move),
+    id === endedTicket(step) ? move === ends(step, id) : endedTicket(step) !== undefined && called(step, id, move),
   leave: (step, id, move) =>
     id === step.call.id ? oneOf(move, "waiting→left", "called→left") : step.result === "left" && called(step, id, move),
   withdraw: (step, id, move) =>
@@ -115,6 +125,11 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     return step.unserved && oneOf(move, "waiting→removed", "called→removed")
   },
   sweep: (step, id, move) => {
+    const isClosed = step.call.hours?._tag === "closed"
+    if (move === "waiting→closed") return isClosed
+    // it waits again, and its wait ends in the same step
+    if (move === "called→closed") return isClosed && turnPasses(step, id, "called→waiting")
+    if (move === "starting→closed") return isClosed && deadline(step, id) < step.now
     if (oneOf(move, "called→missed", "called→waiting")) return turnPasses(step, id, move)
     if (oneOf(move, "starting→waiting", "live→reclaimed")) return deadline(step, id) < step.now
     if (move.endsWith("→none")) return forgotten(step, id)
@@ -167,7 +182,9 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     // if its gate's clock lags, a start gets its full time counted from the latest sweep
     const by = is?.state === "starting" ? step.lastSwept - step.now : 0
     const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
-    const most = remains ? turn.ends : from + (longest[is?.state ?? ""] ?? 0)
+    // the gate has time to end a call at its own limit
+    const limited = is?.state === "live" && is.endsAt > 0 ? is.endsAt + earlyMillis(step.callMillis) : 0
+    const most = remains ? turn.ends : Math.max(limited, from + (longest[is?.state ?? ""] ?? 0))
     if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
   }
 }
@@ -270,7 +287,11 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
       )
       break
     case "end":
-      expect((answered === "released") === [...moves.values()].includes("live→ended"), "I6: that is not what happened")
+      expect(
+        (answered === "released") ===
+          [...moves.values()].some((move) => move === "live→ended" || move === "live→too_long"),
+        "I6: that is not what happened",
+      )
       wrong.push(...wrongEnd(step))
       break
     case "alias": {

@@ -5,13 +5,17 @@
 import { accountFaults } from "./faults/accounts.ts"
 import { admissionFaults } from "./faults/admission.ts"
 import { deadlineFaults } from "./faults/deadlines.ts"
+import { eventFaults } from "./faults/events.ts"
 import { gateFaults } from "./faults/gates.ts"
 import { heldFaults } from "./faults/held.ts"
+import { hoursFaults } from "./faults/hours.ts"
+import { lengthFaults } from "./faults/lengths.ts"
 import { networkFaults } from "./faults/networks.ts"
 import { outageFaults } from "./faults/outages.ts"
 import { sessionFaults } from "./faults/sessions.ts"
 import { settlementFaults } from "./faults/settlements.ts"
 import { startFaults } from "./faults/starts.ts"
+import { tokenFaults } from "./faults/tokens.ts"
 import type { Planted } from "./world.ts"
 
 export const faults: ReadonlyArray<Planted> = [
@@ -25,4 +29,8 @@ export const faults: ReadonlyArray<Planted> = [
   ...gateFaults,
   ...outageFaults,
   ...accountFaults,
+  ...lengthFaults,
+  ...hoursFaults,
+  ...eventFaults,
+  ...tokenFaults,
 ]

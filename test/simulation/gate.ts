@@ -4,17 +4,22 @@
  * alone.
  */
 import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
-import { layerNoDeps } from "../../src/embedded/as-configured.ts"
+import * as Admission from "../../src/admission/layer.ts"
+import * as DeliverEvents from "../../src/events/deliver.ts"
+import * as EventLog from "../../src/events/EventLog.ts"
+import * as FifoQueue from "../../src/fifo-queue/layer.ts"
 import { STALLED_AFTER_MILLIS } from "../../src/fifo-queue/reach.ts"
 import { Secrets } from "../../src/gatekeeper/Campaigns.ts"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
+import { layerOverTokens } from "../../src/gatekeeper/layer.ts"
 import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/Shutdown.ts"
 import { noFacts } from "../../src/ip-intel/facts.ts"
 import { IpIntel } from "../../src/ip-intel/IpIntel.ts"
 import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import * as PushChannelLayer from "../../src/push-channel/layer.ts"
 import { PushChannel } from "../../src/push-channel/PushChannel.ts"
-import { Settings } from "../../src/settings/Settings.ts"
+import * as RateLimiter from "../../src/rate-limiter/layer.ts"
+import { Settings, type SettingsTree } from "../../src/settings/Settings.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/redis/server-clock.ts"
 import { Store } from "../../src/store/Store.ts"
 import { Chance } from "../harness/chance.ts"
@@ -23,7 +28,9 @@ import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
 import type { Action } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
-import { CAMPAIGN, type CampaignName, settingsOf } from "./settings.ts"
+import { clientOf } from "./receiver.ts"
+import { CAMPAIGN, type CampaignName, sendingSettings, settingsOf } from "./settings.ts"
+import * as Tokens from "./tokens.ts"
 import type { World } from "./world.ts"
 
 type Freeze = Pick<Extract<Action, { kind: "freeze" }>, "millis" | "clocks">
@@ -45,12 +52,31 @@ const intel = Layer.succeed(IpIntel, {
   probe: Effect.void,
 })
 
+/** The gate with tokens that need no cryptography, and with a way to the host's server where events are sent. */
+const gateLayer = (world: World, gate: Gate, settings: SettingsTree) => {
+  const queued = layerOverTokens.pipe(
+    Layer.provide(Tokens.layer),
+    Layer.provideMerge(Admission.layerAtomic),
+    Layer.provideMerge(RateLimiter.layer),
+    Layer.provideMerge(FifoQueue.layer),
+  )
+  if (world.plan.control.events === undefined) return queued
+  const sending = Layer.mergeAll(
+    EventLog.layer,
+    clientOf(world, gate),
+    Layer.succeed(Settings, sendingSettings(settings)),
+  )
+  return Layer.merge(queued, DeliverEvents.layer.pipe(Layer.provide(sending)))
+}
+
 export class Gate {
   readonly world: World
   readonly index: number
   readonly name: string
   readonly process: Process
   private readonly serves: boolean
+  /** it knows the campaign's hours, if there are any */
+  readonly hasHours: boolean
   /** since when nothing has stalled its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
   /** until when it may not know that it was stalled, because all its clocks were */
@@ -70,6 +96,7 @@ export class Gate {
     this.name = `gate${index}.${life}`
     this.process = new Process(world.kernel)
     this.serves = world.serves
+    this.hasHours = world.hasHours
     const chance = new Chance(world.chance(this.name, 2 ** 31))
     const random: Random.Random = {
       nextDoubleUnsafe: () => chance.below(2 ** 30) / 2 ** 30,
@@ -86,15 +113,13 @@ export class Gate {
       Context.add(Logger.CurrentLoggers, new Set([logger])),
       Context.add(Secrets, () => `${this.name.replace(".", "-")}-${String(secrets++).padStart(16, "0")}`),
     )
-    const layer = layerNoDeps.pipe(
+    const settings = settingsOf(world.plan, this.serves, this.hasHours)
+    const layer = gateLayer(world, this, settings).pipe(
       Layer.provideMerge(
         Layer.mergeAll(intel, Layer.succeed(PlatformApi, makePlatformApi(world, this)), PushChannelLayer.layerShared),
       ),
       Layer.provideMerge(
-        Layer.mergeAll(
-          Layer.effect(Store, makeStore(world, this)),
-          Layer.succeed(Settings, settingsOf(world.plan, this.serves)),
-        ),
+        Layer.mergeAll(Layer.effect(Store, makeStore(world, this)), Layer.succeed(Settings, settings)),
       ),
     )
     const scope = Scope.makeUnsafe()
@@ -123,6 +148,7 @@ export class Gate {
 
   /** Its loops are stalled until then. */
   trouble(until: number): void {
+    this.world.isDisturbed = true
     this.troubled = Math.max(this.troubled, until)
     if (this.services !== undefined) this.cleanSince = Math.max(this.cleanSince, until)
   }
@@ -202,6 +228,8 @@ export class Gate {
     if (!this.process.alive) return
     this.world.note(`${this.name} dies`)
     this.world.watch.ledger.gone(this)
+    this.world.diedAt = this.world.kernel.now
+    this.world.isDisturbed = true
     this.process.kill()
     this.cleanSince = Number.POSITIVE_INFINITY
     // connected callers see a reset

@@ -1,5 +1,6 @@
 /** Generates histories: `planOf(seed)` always gives the same one. */
 import { Chance, keyed } from "../harness/chance.ts"
+import { controlOf, hoursActions, talkOf, tokenOf } from "./control.ts"
 import {
   type AccountPlan,
   type Action,
@@ -97,8 +98,10 @@ const sometimes = (chance: Chance, percent: number, low: number, high: number): 
  * long.
  */
 const platformScripts = (chance: Chance, id: number, rough: number, seed: number): Arrive["platform"] => {
-  const first = platformScript(chance, rough, seed, `${id} 0`)
-  const further = [platformScript(chance, rough >> 1, seed, `${id} 1`), platformScript(chance, 0, seed, `${id} 2`)]
+  const script = (rough: number, key: string): PlatformScript =>
+    talkOf(seed, key, platformScript(chance, rough, seed, key))
+  const first = script(rough, `${id} 0`)
+  const further = [script(rough >> 1, `${id} 1`), script(0, `${id} 2`)]
   if (rough === 0 || keyed(seed, `full ${id}`) % 24 > 0) return [first, ...further]
   const full = { ...first, outcome: "capacity", delay: first.delay % 400 } as const
   return [full, full, full, full, ...further]
@@ -135,8 +138,14 @@ const arrival = (
   hidden: id % 5 === 4,
   rejoin: sometimes(chance, 12, 0, 20_000),
   retries: chance.below(3),
+  ...tokenIn(seed, id),
   platform: platformScripts(chance, id, rough, seed),
 })
+
+const tokenIn = (seed: number, id: number): Pick<Arrive, "token"> => {
+  const token = tokenOf(seed, id)
+  return token === undefined ? {} : { token }
+}
 
 /** Generates a history. */
 export const planOf = (seed: number): Plan => {
@@ -232,6 +241,7 @@ export const planOf = (seed: number): Plan => {
     const gate = keyed(seed, "unheard starts of") % gates
     actions.push({ kind: "store", at: keyed(seed, "unheard starts at") % millis, gate, millis: 15_000, mode: "starts" })
   }
+  actions.push(...hoursActions(seed, millis))
   const account = accountOf(seed, slotsFromPlatform)
   return {
     seed,
@@ -249,6 +259,7 @@ export const planOf = (seed: number): Plan => {
     status: chance.pick("truth", "unknown", "fails"),
     ...outageOf(seed, millis),
     networkShare: keyed(seed, "share") % 4 === 0 ? 1 : 0.34,
+    control: controlOf(seed),
     millis,
     actions,
   }

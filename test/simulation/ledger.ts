@@ -11,6 +11,7 @@ import { notOver } from "../model/over.ts"
 import { isDoubt, type QueueState, TERMINAL } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import { limitsProbe, type Units } from "./limits.ts"
+import type { Arrive } from "./plan.ts"
 import type { Session } from "./platform.ts"
 import type { World } from "./world.ts"
 
@@ -53,6 +54,11 @@ export class Ledger {
   /** requests with a start that was in doubt */
   private readonly inDoubt = new Set<string>()
   private readonly taken = new Map<string, { readonly keys: ReadonlyArray<string>; readonly gate: Gate }>()
+
+  /** tickets whose pages have left */
+  private readonly gonePages = new Set<string>()
+  /** by the callers that the tokens are of */
+  private readonly ticketsOfTokens = new Map<number, string>()
 
   constructor(world: World) {
     this.world = world
@@ -137,7 +143,8 @@ export class Ledger {
         const missed = state === "missed" || (state === "left" && leftLate(change, id))
         const refunded =
           !leftToDoubt(change, ticket) &&
-          ((state === "failed" && !refused) ||
+          (state === "closed" ||
+            (state === "failed" && !refused) ||
             (state === "left" && change.withdraws === true) ||
             (state === "removed" && change.clears === true))
         // a caller answered that the store is unavailable gets everything back even if the call ran: nobody joined it
@@ -223,10 +230,71 @@ export class Ledger {
     return this.lives.get(ticket)?.terminal === undefined
   }
 
+  /** The plan of the caller who has made a request. */
+  private callerOf(request: string | undefined): Arrive | undefined {
+    if (request === undefined) return undefined
+    const id = Number(request.split(".")[0])
+    return this.world.callers.find(({ plan }) => plan.id === id)?.plan
+  }
+
+  /** How long the call of a ticket may last (s); undefined where it has no limit of its own. */
+  callSecondsOf(ticket: string): number | undefined {
+    const { callMinutes, control } = this.world.plan
+    const own = this.callerOf(this.lives.get(ticket)?.request)?.token?.callSeconds
+    const limits = [control.lengths?.callSeconds, own].flatMap((limit) => limit ?? [])
+    return limits.length === 0 ? undefined : Math.min(...limits, callMinutes * 60)
+  }
+
+  /** The page of a ticket has left. */
+  leaves(ticket: string): void {
+    this.gonePages.add(ticket)
+  }
+
+  hasLeft(ticket: string): boolean {
+    return this.gonePages.has(ticket)
+  }
+
+  /** Whoever sends a token is told its ticket. */
+  private toldTicket(ticket: string): void {
+    const plan = this.callerOf(this.lives.get(ticket)?.request)
+    if (plan?.token === undefined || this.world.plan.control.identity?.singleUse !== true) return
+    const before = this.ticketsOfTokens.get(plan.id) ?? ticket
+    if (before !== ticket) this.world.fail(`T1: the token of caller ${plan.id} has led to ${before} and to ${ticket}`)
+    this.ticketsOfTokens.set(plan.id, ticket)
+  }
+
+  /** A token was refused because it was used. */
+  replayed(id: number): void {
+    const wasUsed = [...this.lives.values()].some(({ request }) => this.callerOf(request)?.id === id)
+    if (!wasUsed && !this.world.isDisturbed)
+      this.world.fail(`T1: the token of caller ${id} is refused as used, and has led to nothing`)
+  }
+
+  /** Those of one subject share a budget, and nobody else has it. */
+  private subjects(): void {
+    const owners = new Map<string, string>()
+    const budgets = new Map<string, string>()
+    for (const [
+      token,
+      {
+        keys: [budget = ""],
+      },
+    ] of this.taken) {
+      const plan = this.callerOf(this.lives.get(token)?.request)
+      if (plan === undefined) continue
+      const owner = plan.token?.subject ?? `address ${plan.address}`
+      if ((owners.get(budget) ?? owner) !== owner || (budgets.get(owner) ?? budget) !== budget)
+        this.world.fail(`T2: the limits of ${owner} are those of ${owners.get(budget) ?? "two callers"}`)
+      owners.set(budget, owner)
+      budgets.set(owner, budget)
+    }
+  }
+
   /** A caller was told that its session runs. */
   started(ticket: string, session: string, request: string | undefined): void {
+    this.toldTicket(ticket)
     const state = this.world.watch.stateOf(ticket)
-    if (state === undefined || !["live", "ended", "reclaimed"].includes(state)) {
+    if (state === undefined || !["live", "ended", "reclaimed", "too_long"].includes(state)) {
       this.world.fail(`${request ?? ticket} was told that its session runs, and its ticket is ${state}`)
     }
     const of = this.world.platform.find(session)?.request
@@ -236,6 +304,7 @@ export class Ledger {
   /** A caller received its ticket. */
   queued(ticket: string, request: string): void {
     if (!this.lives.has(ticket)) this.world.fail(`I3: ${request} was told a ticket that was never accepted`)
+    this.toldTicket(ticket)
   }
 
   /** A caller (its request, or its ticket) was told that the call failed. */
@@ -250,6 +319,7 @@ export class Ledger {
   /** The history is over: every ticket has one end, and every budget is as it must be. */
   finish(states: ReadonlyArray<QueueState>): void {
     const { world } = this
+    this.subjects()
     for (const wrong of states.flatMap(notOver)) world.fail(wrong)
     for (const id of states.flatMap(({ tickets }) => [...tickets.keys()])) {
       if (!isDoubt(id) && this.lives.get(id)?.terminal === undefined) world.fail(`I3: ${id} never ended`)

@@ -67,6 +67,8 @@ export interface Arrive {
   readonly rejoin: number
   /** repeats the request without a ticket when the gate failed */
   readonly retries: number
+  /** signed by the host: who calls; absent where callers have no tokens */
+  readonly token?: TokenPlan
   /** the platform's answers to this caller's starts; the last one for all further starts */
   readonly platform: readonly [PlatformScript, ...ReadonlyArray<PlatformScript>]
 }
@@ -122,8 +124,48 @@ export type Action =
       readonly downMillis: number
     }
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
+  /** The campaign gets its first hours: one gate after the other starts anew with them. */
+  | { readonly kind: "hours"; readonly at: number }
   /** The campaign goes from the settings of one gate after the other, each of which starts anew, and after `millis` comes back. */
   | { readonly kind: "remove"; readonly at: number; readonly millis: number }
+
+export interface TokenPlan {
+  readonly subject: string
+  /** how long a call of the subject may last (s); absent for no limit of its own */
+  readonly callSeconds?: number
+  /** somebody sends it once more, to another gate, this long after the first request (ms); -1 is never */
+  readonly replay: number
+}
+
+export interface LengthsPlan {
+  /** `MaxCallSeconds` of the campaign; absent where only tokens limit calls */
+  readonly callSeconds?: number
+  /**
+   * how the platform ends a call: `confirmed` at once; `silent`: it does not answer the first time, and ends nothing; `unconfirmed`: it ends the call
+   * and says so only the next time
+   */
+  readonly ends: "confirmed" | "silent" | "unconfirmed"
+}
+
+export interface HoursPlan {
+  /** as in the settings */
+  readonly open: ReadonlyArray<string>
+  readonly afterCloseMinutes: 0 | 1 | 2
+  /** when the campaign closes, and opens again (ms since the beginning); without an end it stays closed */
+  readonly closesAt: number
+  readonly opensAt?: number
+  /** the gates begin without hours: an action adds them */
+  readonly added: boolean
+}
+
+/** What is controlled of the calls of the first campaign. What is absent is off. */
+export interface ControlPlan {
+  /** events are reported to a host: how well its server takes them until `millis` of the history */
+  readonly events?: "well" | "badly"
+  readonly hours?: HoursPlan
+  readonly lengths?: LengthsPlan
+  readonly identity?: { readonly singleUse: boolean }
+}
 
 /** What two campaigns share, both of which have callers. */
 export interface AccountPlan {
@@ -158,6 +200,7 @@ export interface Plan {
    * its credential has expired, or by nobody, so that only the longest call ends a lease
    */
   readonly signals?: "page" | "none"
+  readonly control: ControlPlan
   /** when nobody can reach the platform (ms); both are 0 if it is always reachable */
   readonly outageFrom: number
   readonly outageTo: number

@@ -13,13 +13,17 @@ import {
   refused,
   unavailable,
 } from "../../src/platform-api/errors.ts"
+import type { WebSession } from "../../src/platform-api/model.ts"
 import { PlatformApi } from "../../src/platform-api/PlatformApi.ts"
 import type { StartConfig } from "../../src/protocol/request.ts"
 import type { Gate } from "./gate.ts"
+import { BEGIN } from "./kernel.ts"
 import type { Arrive, Outcome, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"
 
 const STATUS_MILLIS = 200
+/** How long the platform takes to end a session (ms). */
+export const END_MILLIS = 300
 /** How long a credential may open a call. */
 const CREDENTIAL_MILLIS = 10_000
 const WEBHOOK_TRIES = 4
@@ -34,6 +38,10 @@ export interface Session {
   /** who has joined it, according to the gate */
   readonly client: string
   over: boolean
+  /** how often a gate has asked to end it */
+  asked: number
+  /** the call is over: its ends are told */
+  finish: () => void
   /** when its credential opens nothing more (simulated ms) */
   readonly expiresAt: number
   /** how often a gate reported that this end freed a slot */
@@ -181,20 +189,53 @@ export class Platform {
       client,
       expiresAt: kernel.now + CREDENTIAL_MILLIS,
       over: this.gone.has(callerOf(request)),
+      asked: 0,
+      finish: () => {},
       released: 0,
       freed: undefined,
       telling: new Set(),
     }
     this.sessions.push(session)
     this.pending++
-    kernel.after(begins + script.talk, () => {
+    let isFinished = false
+    session.finish = () => {
+      if (isFinished) return
+      isFinished = true
       session.over = true
       this.world.note(`session ${ids[0]} is over`)
       this.pending--
       this.pending += script.webhooks.length
       if (this.world.plan.signals === "page") this.leave(request)
       for (const [n, after] of script.webhooks.entries()) kernel.after(after, () => this.tell(session, n, 0))
-    })
+    }
+    kernel.after(begins + script.talk, session.finish)
+  }
+
+  /** When the platform can be reached again after the outage of the plan; 0 if it was never away (ms). */
+  get reachableAt(): number {
+    const { outageFrom, outageTo } = this.world.plan
+    return outageTo === 0 || this.world.millis() < outageFrom ? 0 : BEGIN + outageTo
+  }
+
+  /** A gate asks to end a session. */
+  end(gate: Gate, ids: ReadonlyArray<string>, answer: (isOver: boolean | PlatformError) => void): void {
+    const { kernel, plan, watch } = this.world
+    const session = ids.map((id) => this.find(id)).find((found) => found !== undefined)
+    watch.ends(gate, ids)
+    this.world.note(`${gate.name} asks the platform to end ${ids.join()}`)
+    const isAway = this.reachableAt > kernel.now
+    const isFirst = session !== undefined && session.asked++ === 0
+    const ends = plan.control.lengths?.ends ?? "confirmed"
+    kernel.after(
+      END_MILLIS,
+      () => {
+        if (isAway) return answer(unavailable("unreachable", false, "cannot connect"))
+        if (isFirst && ends === "silent") return answer(unavailable("timeout", true, "no answer"))
+        session?.finish()
+        answer(!isFirst || ends === "confirmed")
+      },
+      gate.process,
+    )
   }
 
   /** A page leaves, and hangs up what it has opened. Afterwards it opens nothing. */
@@ -301,6 +342,16 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
             : Effect.succeed(status === "truth" ? world.platform.sessionsOf(client) : undefined)
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
+    ...(world.plan.control.lengths === undefined
+      ? {}
+      : {
+          end: (_campaign: string, { sessionIds }: WebSession) =>
+            Effect.callback<boolean, PlatformError>((resume) =>
+              world.platform.end(gate, sessionIds, (answer) =>
+                resume(answer instanceof PlatformError ? Effect.fail(answer) : Effect.succeed(answer)),
+              ),
+            ),
+        }),
     pageEnds: (_campaign, { sessionIds: [id = ""] }) => Effect.sync(() => world.platform.expiryOf(id)),
     verify: () => Effect.succeed([]),
   })

@@ -18,13 +18,18 @@ const ROLLING_MILLIS = 2_500
 /** How long such a restart takes. */
 const RESTARTED_MILLIS = 400
 
-/** Each gate restarts, one after the other, with the campaign in its settings or without it. */
-const roll = (world: World, serves: boolean): void => {
-  world.note(serves ? "the campaign comes back" : "the campaign is removed")
-  world.serves = serves
+/** Each gate restarts, one after the other. */
+const roll = (world: World): void => {
   for (let index = 0; index < world.plan.gates; index++) {
     world.kernel.after(index * ROLLING_MILLIS, () => world.gates[index]?.kill(RESTARTED_MILLIS))
   }
+}
+
+/** With the campaign in their settings or without it. */
+const rollCampaign = (world: World, serves: boolean): void => {
+  world.note(serves ? "the campaign comes back" : "the campaign is removed")
+  world.serves = serves
+  roll(world)
 }
 
 export interface Played {
@@ -82,8 +87,13 @@ const act = (world: World, action: Action): void => {
       world.note(`the platform has ${action.slots} slots`)
       return
     case "remove":
-      roll(world, false)
-      world.kernel.after(action.millis, () => roll(world, true))
+      rollCampaign(world, false)
+      world.kernel.after(action.millis, () => rollCampaign(world, true))
+      return
+    case "hours":
+      world.note("the campaign gets its hours")
+      world.hasHours = true
+      roll(world)
       return
     case "store":
       world.note(`the store is ${action.mode} for ${action.millis} ms to gate ${action.gate}`)
@@ -102,6 +112,8 @@ const endOf = (action: Action): number => {
       return action.at + action.millis
     case "remove":
       return action.at + action.millis + 4 * ROLLING_MILLIS
+    case "hours":
+      return action.at + 4 * ROLLING_MILLIS
     case "store":
       // owed settlements are retried at growing intervals
       return action.at + 2 * action.millis + 2_000
@@ -129,7 +141,7 @@ const begin = (plan: Plan, { base = memoryBase, planted, traced = false }: Optio
 
 /** Nobody has pending actions, and the store holds nothing. */
 const atRest = ({ callers, platform, watch }: World): boolean =>
-  watch.drained && platform.pending === 0 && callers.every(({ done }) => done)
+  watch.drained && watch.told && platform.pending === 0 && callers.every(({ done }) => done)
 
 const end = (world: World): Played => ({
   plan: world.plan,

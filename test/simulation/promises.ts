@@ -21,7 +21,9 @@ import type { QueueState } from "../model/queue-state.ts"
 import { type AccountWatch, isHeldBriefly } from "./account-watch.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
+import type { HoursWatch } from "./hours-watch.ts"
 import type { Ledger } from "./ledger.ts"
+import type { LengthWatch } from "./length-watch.ts"
 import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"
 
@@ -46,6 +48,12 @@ interface View {
   leftSince: number | undefined
 }
 
+/** Those who judge what is controlled of calls. */
+interface Controls {
+  readonly hours: HoursWatch | undefined
+  readonly lengths: LengthWatch
+}
+
 export class Promises {
   private readonly world: World
   private readonly ledger: Ledger
@@ -62,6 +70,7 @@ export class Promises {
   private readonly heard = new Map<string, number>()
   private readonly name: CampaignName
   private readonly account: AccountWatch | undefined
+  private readonly controls: Controls
   /** what each gate knew of the campaign in its last step */
   private readonly views = new Map<Gate, View>()
 
@@ -71,7 +80,9 @@ export class Promises {
     ledger: Ledger,
     hindrances: Hindrances,
     account: AccountWatch | undefined,
+    controls: Controls,
   ) {
+    this.controls = controls
     this.world = world
     this.name = name
     this.account = account
@@ -100,6 +111,9 @@ export class Promises {
     // pages sent away while the store was down are kept present until they had time to return
     const returned = Math.max(...this.world.gates.map((gate) => (gate?.cleanSince ?? 0) + RETURN_MILLIS))
     const connected = this.connected()
+    const isClean = (gate: Gate | undefined): boolean =>
+      gate !== undefined && gate.cleanSince <= now && gate.servesCampaign(this.name)
+    this.controls.lengths.check(state, this.world.gates.some(isClean))
     for (const gate of this.world.gates) {
       if (gate === undefined || gate.cleanSince > now) continue
       if (!gate.servesCampaign(this.name)) {
@@ -109,6 +123,11 @@ export class Promises {
       // if clocks disagree, a deadline set by one gate is a little later for another
       const idle = (since: number): number => now - Math.max(since, gate.cleanSince) - 2 * plan.skewMillis
       const fail = (what: string): void => this.world.fail(`${what}, though ${gate.name} sweeps`)
+      this.controls.hours?.check(
+        state,
+        (id) => this.waitsSince.get(id) ?? now,
+        (moment) => idle(moment) > SWEPT_MILLIS,
+      )
       const { freeSince, leftSince } = this.views.get(gate) ?? {}
       if (freeSince !== undefined && idle(freeSince) > SWEPT_MILLIS) {
         fail(`I7: a slot is free and ${[...waiting.keys()].join()} wait`)

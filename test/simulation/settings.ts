@@ -27,39 +27,75 @@ export const idOf = (name: CampaignName): string => `business/${name}`
 export const keyOf = ({ account }: Plan, name: CampaignName): string =>
   campaignKeyOf({ account: account && "account", campaign: idOf(name) })
 
-/** A campaign of the account of the plan, if it has one. */
-const campaign = (id: CampaignName, slots: number | undefined, { account, slotsFromPlatform }: Plan): Campaign => ({
-  name: id,
-  ApiSecretToken: Redacted.make("key"),
-  BaseUrl: "https://platform.example/",
-  BusinessId: "business",
-  WebCampaignId: id,
-  DefaultRegionId: "eu",
-  AllowedRegionIds: ["eu"],
-  AllowedTransportTypes: ["websocket"],
-  MaxConcurrency: slots,
-  ...(account === undefined
+/** Where the events of a campaign are sent. */
+const EVENTS: NonNullable<Campaign["Events"]> = {
+  Url: "https://host.example/events",
+  Secrets: [],
+  Token: [],
+  RetentionHours: 72,
+  MaxStored: 100_000,
+}
+
+/** What is controlled of the calls of the campaigns with callers. */
+const controlled = ({ control: { events, hours, lengths } }: Plan, hasHours: boolean): Partial<Campaign> => ({
+  // this gate's own loop only keeps them: it sends over HTTP
+  ...(events === undefined ? {} : { Events: { ...EVENTS, Url: undefined } }),
+  ...(hours === undefined || !hasHours
     ? {}
-    : {
-        Account: {
-          Name: "account",
-          MaxConcurrency: slotsFromPlatform ? undefined : account.cap,
-          ReservedSlots: account.reserved[id],
-        },
-      }),
-  Platform: "iqra",
+    : { Hours: { Zone: "UTC", Open: hours.open, Closed: [], AfterCloseMinutes: hours.afterCloseMinutes } }),
+  ...(lengths?.callSeconds === undefined ? {} : { MaxCallSeconds: lengths.callSeconds }),
 })
 
-/** `serves` is false where the campaign is removed. */
-export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
+/** The settings of the loop that sends events, which the simulation runs with a client of its own. */
+export const sendingSettings = (settings: SettingsTree): SettingsTree => {
+  const [first, ...others] = settings.Campaigns
+  const sending = (campaign: Campaign): Campaign =>
+    campaign.Events === undefined ? campaign : { ...campaign, Events: EVENTS }
+  return { ...settings, Campaigns: [sending(first), ...others.map(sending)] }
+}
+
+/** A campaign of the account of the plan, if it has one. */
+const campaign = (id: CampaignName, slots: number | undefined, plan: Plan, hasHours: boolean): Campaign => {
+  const { account, slotsFromPlatform } = plan
+  return {
+    name: id,
+    ApiSecretToken: Redacted.make("key"),
+    BaseUrl: "https://platform.example/",
+    BusinessId: "business",
+    WebCampaignId: id,
+    DefaultRegionId: "eu",
+    AllowedRegionIds: ["eu"],
+    AllowedTransportTypes: ["websocket"],
+    MaxConcurrency: slots,
+    ...(account === undefined
+      ? {}
+      : {
+          Account: {
+            Name: "account",
+            MaxConcurrency: slotsFromPlatform ? undefined : account.cap,
+            ReservedSlots: account.reserved[id],
+          },
+        }),
+    Platform: "iqra",
+    ...(campaignsOf(plan).includes(id) ? controlled(plan, hasHours) : {}),
+  }
+}
+
+/** `serves` is false where the campaign is removed; `hasHours` where its hours are not added yet. */
+export const settingsOf = (plan: Plan, serves: boolean, hasHours: boolean): SettingsTree => ({
   StoreConnectionString: Redacted.make("memory:"),
   Campaigns: [
-    campaign(OTHER, plan.account === undefined ? 1 : undefined, plan),
-    ...(serves ? [campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots, plan)] : []),
+    campaign(OTHER, plan.account === undefined ? 1 : undefined, plan, hasHours),
+    ...(serves ? [campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots, plan, hasHours)] : []),
   ],
   // without a provider
   IpIntel: DEFAULTS.IpIntel,
-  Identity: DEFAULTS.Identity,
+  Identity: {
+    ...DEFAULTS.Identity,
+    ...(plan.control.identity === undefined
+      ? {}
+      : { Secrets: [Redacted.make("signed")], SingleUse: plan.control.identity.singleUse }),
+  },
   Security: {
     ...DEFAULTS.Security,
     RateLimitHourly: plan.hourly,

@@ -2,9 +2,14 @@
 import type { Plan, PlatformScript } from "./plan.ts"
 
 /** The same history with a platform that has another kind of end signal, or none. */
-export const withSignals = (plan: Plan, signals: "page" | "none"): Plan => ({
+export const withSignals = (
+  { control: { lengths: _, ...control }, ...plan }: Plan,
+  signals: "page" | "none",
+): Plan => ({
   ...plan,
   signals,
+  // the gate cannot end a call there
+  control,
   status: "unknown",
   // so that a history without any other end comes to rest
   callMinutes: 1,

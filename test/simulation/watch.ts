@@ -2,6 +2,8 @@
  * Watches a history: the campaigns with callers, each after every step of it (`campaign-watch.ts`), what they share of their account, and
  * what callers were told.
  */
+
+import type { HostEvent } from "../../src/protocol/host-events.ts"
 import type { Taken } from "../../src/rate-limiter/answers.ts"
 import type { Take } from "../../src/rate-limiter/rules/take.ts"
 import { AccountWatch } from "./account-watch.ts"
@@ -9,7 +11,7 @@ import { CampaignWatch } from "./campaign-watch.ts"
 import { type AnyAsk, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import { Ledger } from "./ledger.ts"
-import { campaignsOf } from "./settings.ts"
+import { type CampaignName, campaignsOf } from "./settings.ts"
 import type { World } from "./world.ts"
 
 const QUEUE = "queue."
@@ -61,6 +63,7 @@ export class Watch {
       return
     }
     this.world.steps++
+    if (rule.startsWith("events.")) this.campaigns.find((each) => each.loggedEvents(rule, ask, answer))
     if (rule === "limits.take" && (answer as Taken).taken)
       this.ledger.took(gate, (ask.call as Take).token, ask.ownKeys ?? [])
     if (campaign === undefined) done()
@@ -79,6 +82,31 @@ export class Watch {
   /** Whether a session holds a slot. */
   holds(session: string): boolean {
     return this.campaigns.some(({ state }) => state.sessions.has(session))
+  }
+
+  /** A gate asks the platform to end a session. */
+  ends(gate: Gate, ids: ReadonlyArray<string>): void {
+    for (const campaign of this.campaigns) campaign.ends(gate, ids)
+  }
+
+  /** A page was told when its call ends. */
+  warned(ticket: string, endsAt: number): void {
+    for (const campaign of this.campaigns) campaign.warned(ticket, endsAt)
+  }
+
+  /** Whether a gate may refuse a newcomer of a campaign because of the hours. */
+  mayRefuse(gate: Gate, name: CampaignName): boolean {
+    return this.campaigns.some((campaign) => campaign.name === name && campaign.mayRefuse(gate))
+  }
+
+  /** The host has taken an event. */
+  received(event: HostEvent): void {
+    for (const campaign of this.campaigns) if (campaign.name === event.campaign) campaign.received(event)
+  }
+
+  /** The host has every event. */
+  get told(): boolean {
+    return this.campaigns.every(({ told }) => told)
   }
 
   /** A gate has stopped gracefully. */

@@ -43,6 +43,10 @@ export class World {
   over = false
   /** whether gates that start now have the campaign in their settings */
   serves = true
+  /** whether gates that start now have the campaign's hours */
+  hasHours: boolean
+  /** when a gate last died (ms) */
+  diedAt = 0
   /** rules that the store has executed and that were checked */
   steps = 0
   /** the slots that the platform reports */
@@ -57,6 +61,7 @@ export class World {
     this.base = base
     this.planted = planted
     this.slots = plan.account?.cap ?? plan.slots
+    this.hasHours = plan.control.hours?.added !== true
     this.trace = traced ? [] : undefined
     this.platform = new Platform(this)
     this.watch = new Watch(this)
@@ -70,6 +75,15 @@ export class World {
   millis(): number {
     return this.kernel.now - BEGIN
   }
+
+  /** Since when nothing has disturbed a gate, and none has died; in the future while something does, or one starts. */
+  get calmSince(): number {
+    const living = this.gates.flatMap((gate) => (gate?.process.alive === true ? gate : []))
+    return Math.max(this.diedAt, ...living.map(({ cleanSince, unawareUntil }) => Math.max(cleanSince, unawareUntil)))
+  }
+
+  /** Whether anything has ever disturbed a gate. */
+  isDisturbed = false
 
   /** randomness that belongs to a name, from 0 up to but not including `below` */
   chance(key: string, below: number): number {

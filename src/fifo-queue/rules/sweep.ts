@@ -12,7 +12,7 @@ import type { HoursNow, Learned } from "../inputs.ts"
 import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
-import { endWaiting } from "./shared/closing.ts"
+import { followHours } from "./shared/closing.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueCharges, overdueSettlements } from "./shared/expiry.ts"
 import { keepPlaces } from "./shared/fair-places.ts"
 import { isHeld, noteStall } from "./shared/hold.ts"
@@ -104,14 +104,14 @@ const lastQuarantined = (s: Step): Swept["junk"] => {
 export interface Sweep extends Learned {
   /** when this gate last sent the heartbeat of its connected tickets (ms); now if absent */
   readonly heartbeatAt?: number
-  /** absent for a campaign that is always open */
+  /** absent from a sweep that only offers a slot */
   readonly hours?: HoursNow
 }
 
 export const sweep = (s: Step, call: Sweep): Swept => {
   const { db, keys, now } = s
   readKeys(s)
-  const sweptAt = meta(s, "sweptAt")
+  const [sweptAt = 0, hoursAt = 0] = db.hgetNumbers(keys.meta, ["sweptAt", "hoursAt"])
   if (isRecountDue(s, sweptAt)) recount(s)
   keepPlaces(s)
   if (isUnattended(s)) forgiveOutage(s, sweptAt)
@@ -126,7 +126,8 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
   const moreHeld = releaseSilent(s)
   const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)
-  const moreClosed = call.hours !== undefined && endWaiting(s, call.hours)
+  const closing = call.hours === undefined ? undefined : followHours(s, call.hours, hoursAt)
+  const moreClosed = closing?.more === true
   const moreOld = forgetOverdue(s)
   if (call.heard !== undefined && hearPlatform(s, call.heard)) markPlatformReachable(s)
   const moreCalls = callNext(s)
@@ -154,5 +155,6 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     ...(uncharged.length === 0 ? {} : { uncharged }),
     ...(junk === undefined ? {} : { junk }),
     ...(allowed === undefined ? {} : { allowed }),
+    ...(closing?.servedUntil === undefined ? {} : { servedUntil: closing.servedUntil }),
   }
 }

@@ -87,7 +87,7 @@ export const layer = Layer.effectDiscard(
         fullQueues.swept(campaign, swept.waiting)
         yield* showFigures(campaign, swept, at.slots, readAt)
         waits.swept(campaign, swept, at.slots)
-        if (campaign.Hours !== undefined) yield* hours.swept(campaign, readAt)
+        if (campaign.Hours !== undefined) yield* hours.swept(campaign, swept, readAt)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
         yield* states.note(campaign.name, swept.platform, yield* store.now)
         if (swept.watch === true) yield* readPlatform(campaign.name)

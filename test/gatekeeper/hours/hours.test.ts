@@ -227,4 +227,59 @@ describe("two gates", () => {
       assert.strictEqual(yield* again.on(stateOf(ticket)), "closed")
     }),
   )
+
+  it.effect(
+    "of which one has no hours yet end nobody; the first hours of a campaign count from when both have them",
+    () =>
+      Effect.gen(function* () {
+        const without: Given = { IpIntel: {} }
+        const { here, store, there, world } = yield* two(without)
+        yield* here.on(begin())
+        const ticket = yield* here.on(enqueue(caller(1)))
+        world.connected.add(ticket)
+        // it closed an hour ago
+        const first = { ...open("Fri 06:00-07:00", { AfterCloseMinutes: 1 }), IpIntel: {} }
+        yield* here.stop
+        const again = yield* startGate(world, store, first)
+        yield* TestClock.adjust("3 minutes")
+        assert.strictEqual((yield* again.on(ask(caller(2))))._tag, "Closed")
+        // the other one still takes callers
+        const late = yield* there.on(enqueue(caller(3)))
+        world.connected.add(late)
+        yield* TestClock.adjust("3 minutes")
+        assert.deepStrictEqual(yield* again.on(present([ticket, late])), ["waiting", "waiting"])
+        yield* there.stop
+        const other = yield* startGate(world, store, first)
+        yield* TestClock.adjust("50 seconds")
+        assert.deepStrictEqual(yield* other.on(present([ticket, late])), ["waiting", "waiting"])
+        yield* TestClock.adjust("20 seconds")
+        assert.deepStrictEqual(yield* again.on(present([ticket, late])), ["closed", "closed"])
+        assert.deepStrictEqual(yield* again.on(Effect.forEach([1, 3], (n) => remaining(caller(n)))), [20, 20])
+      }),
+  )
+
+  it.effect(
+    "keep the time of those who wait when one of them dies, and give it anew after five minutes without a gate",
+    () =>
+      Effect.gen(function* () {
+        const given = { ...open("Fri 07:00-08:01", { AfterCloseMinutes: 2 }), IpIntel: {} }
+        const { here, store, there, world } = yield* two(given)
+        yield* here.on(begin())
+        const ticket = yield* here.on(enqueue(caller(1)))
+        world.connected.add(ticket)
+        yield* TestClock.adjust("90 seconds")
+        yield* here.stop
+        const again = yield* startGate(world, store, given)
+        yield* TestClock.adjust("80 seconds")
+        assert.strictEqual(yield* again.on(stateOf(ticket)), "waiting")
+        yield* again.stop
+        yield* there.stop
+        yield* TestClock.adjust("6 minutes")
+        const last = yield* startGate(world, store, given)
+        yield* TestClock.adjust("100 seconds")
+        assert.strictEqual(yield* last.on(stateOf(ticket)), "waiting")
+        yield* TestClock.adjust("30 seconds")
+        assert.strictEqual(yield* last.on(stateOf(ticket)), "closed")
+      }),
+  )
 })

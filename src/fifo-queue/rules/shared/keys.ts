@@ -13,7 +13,8 @@
  *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
  *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
- *                          `pausedUntil`, when the pause ends by itself;
+ *                          `pausedUntil`, when the pause ends by itself; `openAt`, when a gate last said that the campaign is open, and
+ *                          `hoursAt`, when one last told its hours (`closing.ts`);
  *                          `passedSeq`, the place up to which waiting tickets have been examined; `changed`, a counter (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
  *                          `withdrawnUntil`, until when
  *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and

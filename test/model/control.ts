@@ -1,0 +1,20 @@
+/**
+ * The promises of `src/docs/control.md` by the short names that harnesses cite: of calls that are limited in length, of tokens, of hours and of
+ * events. `lengths.ts` judges a campaign's data after every step, `events.ts` what a step must tell the host, `obligations.ts` what who waits at the
+ * close gets back. The simulation adds what takes time: that calls and waits end, and that events arrive.
+ */
+
+/** Each with the words of the document that state it. */
+export const CONTROL_PROMISES = {
+  L1: "A call ends within half a minute of its limit, whichever gate dies, if the vendor ends it when asked.",
+  L2: "No page is warned of an end that does not come.",
+  L3: "One gate at a time ends a call, and none ends it before its limit.",
+  T1: "With `Identity.SingleUse` a token leads to one ticket.",
+  T2: "the limits count that customer, over whatever address, and nobody else at the address",
+  H1: "**Who waits at the close** keeps the place and is served for `AfterCloseMinutes`.",
+  H2: "Then the wait ends with the reason `closed`, and the request does not count toward the limits.",
+  H3: "**A newcomer** is refused with 503 `closed` while the campaign is closed",
+  E1: "An event is written in the same step of the store that changes the ticket.",
+  E2: "Events come **at least once**",
+  E3: "Those of one ticket come in order, one at a time.",
+} as const

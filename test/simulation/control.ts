@@ -1,0 +1,70 @@
+/** What is controlled in a history: in every third one something is. */
+import { keyed } from "../harness/chance.ts"
+import { BEGIN } from "./kernel.ts"
+import type { Action, ControlPlan, HoursPlan, LengthsPlan, PlatformScript, TokenPlan } from "./plan.ts"
+
+const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
+
+const isControlled = (seed: number): boolean => keyed(seed, "control") % 3 === 0
+
+/** Whether a part of it is on. */
+const has = (seed: number, part: string): boolean => isControlled(seed) && keyed(seed, `control ${part}`) % 2 === 0
+
+const MINUTE_MILLIS = 60_000
+/** How long after the beginning the minute is over in which histories begin (ms). */
+const MINUTE_OVER_MILLIS = MINUTE_MILLIS - (BEGIN % MINUTE_MILLIS)
+
+/** The time of day in UTC, some minutes after that (hh:mm). */
+const timeAfter = (minutes: number): string =>
+  new Date(BEGIN + MINUTE_OVER_MILLIS + minutes * MINUTE_MILLIS).toISOString().slice(11, 16)
+
+const hoursOf = (seed: number): HoursPlan => {
+  const afterCloseMinutes = pickBy(keyed(seed, "after close"), [0, 0, 1, 2] as const)
+  if (keyed(seed, "hours added") % 2 === 0) {
+    // closed an hour ago
+    return { open: [`Daily 00:00-${timeAfter(-60)}`], afterCloseMinutes, closesAt: -60 * MINUTE_MILLIS, added: true }
+  }
+  const again = pickBy(keyed(seed, "opens after"), [0, 0, 1, 3])
+  return {
+    open: [again === 0 ? `Daily 00:00-${timeAfter(0)}` : `Daily 00:00-${timeAfter(0)}, ${timeAfter(again)}-24:00`],
+    afterCloseMinutes,
+    closesAt: MINUTE_OVER_MILLIS,
+    ...(again === 0 ? {} : { opensAt: MINUTE_OVER_MILLIS + again * MINUTE_MILLIS }),
+    added: false,
+  }
+}
+
+const lengthsOf = (seed: number): LengthsPlan => {
+  const callSeconds = pickBy(keyed(seed, "call seconds"), [undefined, 5, 14, 75, 130])
+  return {
+    ...(callSeconds === undefined ? {} : { callSeconds }),
+    ends: pickBy(keyed(seed, "ends"), ["confirmed", "confirmed", "silent", "unconfirmed"] as const),
+  }
+}
+
+export const controlOf = (seed: number): ControlPlan => ({
+  ...(has(seed, "events") ? { events: pickBy(keyed(seed, "receiver"), ["well", "badly"] as const) } : {}),
+  ...(has(seed, "hours") ? { hours: hoursOf(seed) } : {}),
+  ...(has(seed, "lengths") ? { lengths: lengthsOf(seed) } : {}),
+  ...(has(seed, "identity") ? { identity: { singleUse: keyed(seed, "single use") % 2 === 0 } } : {}),
+})
+
+/** Of most callers, so that some have none. */
+export const tokenOf = (seed: number, id: number): TokenPlan | undefined => {
+  if (!has(seed, "identity") || keyed(seed, `token ${id}`) % 5 === 0) return undefined
+  const callSeconds = pickBy(keyed(seed, `call seconds ${id}`), [undefined, undefined, 8, 30])
+  return {
+    subject: `subject ${keyed(seed, `subject ${id}`) % 4}`,
+    ...(callSeconds === undefined ? {} : { callSeconds }),
+    replay: keyed(seed, `replays ${id}`) % 3 === 0 ? keyed(seed, `replay ${id}`) % 4_000 : -1,
+  }
+}
+
+/** Where calls have a limit, many would last longer. */
+export const talkOf = (seed: number, key: string, script: PlatformScript): PlatformScript =>
+  has(seed, "lengths") && keyed(seed, `talks on ${key}`) % 2 === 0
+    ? { ...script, talk: script.talk + 20_000 + (keyed(seed, `talk ${key}`) % 150_000) }
+    : script
+
+export const hoursActions = (seed: number, millis: number): ReadonlyArray<Action> =>
+  has(seed, "hours") && hoursOf(seed).added ? [{ kind: "hours", at: keyed(seed, "hours at") % millis }] : []

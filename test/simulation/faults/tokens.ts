@@ -1,0 +1,43 @@
+/** Faults in how tokens are used. */
+import type { AnyRule } from "../did.ts"
+import type { Planted } from "../world.ts"
+
+const rule =
+  (
+    name: "identity.unuse" | "identity.use",
+    run: (real: AnyRule["run"]) => AnyRule["run"],
+  ): NonNullable<Planted["rule"]> =>
+  (rule) =>
+    rule.name === name ? { ...rule, run: run(rule.run) } : rule
+
+const useOf = (call: object): string => ("use" in call ? String(call.use) : "")
+
+export const tokenFaults: ReadonlyArray<Planted> = [
+  {
+    name: "a token is used twice",
+    rule: rule("identity.use", () => (_db, _keys, _now, _context, calls) => calls.map(useOf)),
+  },
+  {
+    name: "the last gate that uses a token has it",
+    rule: rule(
+      "identity.use",
+      () =>
+        (db, [key = ""], _now, _context, calls) =>
+          calls.map((call) => {
+            db.set(key, useOf(call), 86_400_000)
+            return useOf(call)
+          }),
+    ),
+  },
+  {
+    name: "a token is used by a request that has led to nothing",
+    rule: rule("identity.unuse", () => (_db, _keys, _now, _context, calls) => calls.map(() => false)),
+  },
+  {
+    name: "all tokens are one",
+    rule: rule(
+      "identity.use",
+      (real) => (db, _keys, now, context, calls) => real(db, ["vg:token:one"], now, context, calls),
+    ),
+  },
+]
