@@ -2,7 +2,7 @@
  * Builds what runs in a browser, each target into its directory of `dist/web`:
  *
  * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `visit.js`, `screens.js` and `extras.js` (the parts that these
- *   load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other languages (`languages`);
+ *   load when a visit begins), `preview.js` (of the page that previews the widget), `audio.js` (the audio worklet and the worker), the texts in other languages (`languages`);
  *   for bundlers `index.js`, `frameworks`, `parts` and the types. The directory is a package of its own, `voicegate-widget`;
  * - `demo`: the pages of the demo, hashed files with relative addresses, and nothing inline, so that the pages' strict
  *   content security policy holds.
@@ -95,6 +95,13 @@ const partsAt = (address: (part: string) => string): Plugin => ({
   },
 })
 
+/** The page that previews the widget has the widget as any page. */
+const WIDGET_BESIDE: Plugin = {
+  name: "voicegate-widget-beside",
+  enforce: "pre",
+  resolveId: (specifier) => (specifier === "../index.ts" ? { id: "../widget.js", external: true } : null),
+}
+
 /** A file each, with the types of `<voice-agent>` and what else there is for it. */
 const FRAMEWORKS = ["react", "preact", "vue", "svelte"]
 
@@ -148,6 +155,7 @@ export const buildWidget = async (outDir: string): Promise<void> => {
   const served = { plugins: [partsAt((part) => `./widget/${part}.js?v=${version}`)] }
   await write(script("index.ts", "widget.js", "es", served))
   await write(script("index.ts", "widget.classic.js", "iife", served))
+  await write(script("preview/preview.ts", "preview.js", "es", { plugins: [WIDGET_BESIDE] }))
   await build(bundled(outDir))
 }
 

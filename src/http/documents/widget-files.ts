@@ -28,6 +28,7 @@ const SCRIPTS = {
   "/widget/extras.js": "extras.js",
   "/widget/vendors.js": "vendors.js",
   "/widget/audio.js": "audio.js",
+  "/widget/preview.js": "preview.js",
 }
 
 const HEADERS = {

@@ -10,6 +10,10 @@ import { type Refused, refuse } from "../model.ts"
 export const MAX_TURNS = 1_000
 export const MAX_TURN_TEXT = 4_000
 
+/** How many hours `byHour` counts. */
+export const HOURS = 24
+const HOUR_MILLIS = 3_600_000
+
 export type ConversationKind = "web" | "call"
 export type Role = "agent" | "caller"
 
@@ -41,6 +45,8 @@ export interface ConversationFilter {
   /** true: only those that have not ended; false: only ended ones */
   readonly running?: boolean | undefined
   readonly clientIdentifier?: string | undefined
+  /** a part of the caller's identifier, of the id, or of what was said; capitals do not matter in the letters a to z */
+  readonly search?: string | undefined
   /** only of these businesses; an empty list matches none */
   readonly businessIds?: ReadonlyArray<string> | undefined
   /** started at or after this */
@@ -84,6 +90,8 @@ export class Conversations extends Context.Service<
       userId: string,
       filter: ConversationFilter,
     ) => Effect.Effect<{ readonly count: number; readonly seconds: number }, DatabaseUnavailable>
+    /** How many conversations of a user began in each of the `HOURS` hours before `now` (ms since 1970), the oldest hour first. */
+    readonly byHour: (userId: string, now: number) => Effect.Effect<ReadonlyArray<number>, DatabaseUnavailable>
   }
 >()("voicegate/platform/Conversations") {}
 
@@ -97,6 +105,9 @@ interface Row {
   readonly started_at: number
   readonly ended_at: number | null
 }
+
+/** A pattern of LIKE that finds a text anywhere, with `!` before what LIKE would read as a wildcard. */
+const containing = (text: string): string => `%${oneForm(text).replaceAll(/[!%_]/g, "!$&")}%`
 
 /** A simulated call is stored in advance; what lies in the future is not shown. */
 const showAt =
@@ -116,6 +127,13 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
+    const found = (search: string, now: number) => {
+      const pattern = containing(search)
+      return sql`(lower(client_identifier) LIKE lower(${pattern}) ESCAPE '!' OR lower(id) LIKE lower(${pattern}) ESCAPE '!'
+        OR EXISTS (SELECT 1 FROM turns WHERE conversation_id = conversations.id AND said_at <= ${now}
+          AND lower(text) LIKE lower(${pattern}) ESCAPE '!'))`
+    }
+
     const conditions = (filter: ConversationFilter, now: number) => [
       sql`started_at <= ${now}`,
       ...(filter.kind === undefined ? [] : [sql`kind = ${filter.kind}`]),
@@ -126,6 +144,7 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
           ? [sql`(ended_at IS NULL OR ended_at > ${now})`]
           : [sql`ended_at <= ${now}`]),
       ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${oneForm(filter.clientIdentifier)}`]),
+      ...(filter.search === undefined ? [] : [found(filter.search, now)]),
       ...(filter.businessIds === undefined ? [] : [sql.in("business_id", filter.businessIds)]),
       ...(filter.from === undefined ? [] : [sql`started_at >= ${filter.from}`]),
       ...(filter.to === undefined ? [] : [sql`started_at < ${filter.to}`]),
@@ -217,6 +236,15 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
             CAST(sum(CASE WHEN ended_at IS NULL OR ended_at > ${now} THEN ${now} ELSE ended_at END - started_at) AS BIGINT) AS millis
           FROM conversations WHERE ${where}`
         return { count: row?.n ?? 0, seconds: Math.round((row?.millis ?? 0) / 1000) }
+      }, orUnavailable),
+
+      byHour: Effect.fnUntraced(function* (userId, now) {
+        const from = now - HOURS * HOUR_MILLIS
+        const rows = yield* sql<{ hour: number; n: number }>`
+          SELECT CAST((started_at - ${from}) / 3600000 AS BIGINT) AS hour, count(*) AS n FROM conversations
+          WHERE user_id = ${userId} AND started_at >= ${from} AND started_at < ${now} GROUP BY 1`
+        const counts = new Map(rows.map(({ hour, n }) => [hour, n]))
+        return Array.from({ length: HOURS }, (_, hour) => counts.get(hour) ?? 0)
       }, orUnavailable),
     })
   }),

@@ -232,6 +232,9 @@ const keyUsage = [
   )`,
 ]
 
+/** The newest webhooks of a user, in all businesses. */
+const deliveriesOfUser = [`CREATE INDEX webhook_deliveries_of_user ON webhook_deliveries (user_id, created_at, id)`]
+
 const step = (statements: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
@@ -251,6 +254,7 @@ export const migrate = run({
     "7_delivery_attempts": step(deliveryAttempts),
     "8_key_addresses": step(keyAddresses),
     "9_key_usage": step(keyUsage),
+    "10_deliveries_of_user": step(deliveriesOfUser),
   }),
   table: "migrations",
 })

@@ -35,6 +35,7 @@ import {
   KeyUsage,
   Kind,
   Live,
+  Overview,
   PasswordChange,
   page,
   pageQuery,
@@ -167,8 +168,16 @@ const Campaigns = HttpApiGroup.make("campaigns")
 
 const Conversations = HttpApiGroup.make("conversations")
   .add(
+    /** The page polls it. `from` is when the user's day began (ms since 1970), at most two days ago. */
+    HttpApiEndpoint.get("overview", "/overview", { query: { from: Schema.Int }, success: Overview }),
     HttpApiEndpoint.get("list", "/conversations", {
-      query: { ...pageQuery, businessId: Schema.optionalKey(id), kind: Schema.optionalKey(Kind) },
+      query: {
+        ...pageQuery,
+        businessId: Schema.optionalKey(id),
+        kind: Schema.optionalKey(Kind),
+        /** a part of the caller's identifier, of the id, or of what was said */
+        search: Schema.optionalKey(Text.check(Schema.isBetweenLength(1, 200))),
+      },
       success: page(Conversation),
       error: [Invalid, NotFound],
     }),

@@ -44,6 +44,14 @@ export class Deliveries extends Context.Service<
       request: PageRequest,
       filter: DeliveryFilter,
     ) => Effect.Effect<Page<ShownDelivery>, Refused | DatabaseUnavailable>
+    /** The newest message, and how many of those created at or after `since` (ms since 1970) were given up or wait for another attempt. */
+    readonly summary: (
+      userId: string,
+      since: number,
+    ) => Effect.Effect<
+      { readonly last: ShownDelivery | null; readonly failed: number; readonly retrying: number },
+      DatabaseUnavailable
+    >
     readonly find: (userId: string, id: string) => Effect.Effect<DeliveryDetail, Refused | DatabaseUnavailable>
     /**
      * Makes all messages due now that were created at or after `since` (ms since 1970) and have failed: those that were given
@@ -136,6 +144,17 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Audit |
           positionOf: ({ created_at, id }) => ({ at: created_at, id }),
           show,
         })
+      }, orUnavailable),
+
+      summary: Effect.fnUntraced(function* (userId, since) {
+        const [last] = yield* sql<Row>`
+          SELECT * FROM webhook_deliveries WHERE user_id = ${userId} ORDER BY created_at DESC, id DESC LIMIT 1`
+        const rows = yield* sql<{ state: DeliveryState; n: number }>`
+          SELECT state, count(*) AS n FROM webhook_deliveries
+          WHERE user_id = ${userId} AND created_at >= ${since} AND state <> 'delivered'
+            AND (state = 'given_up' OR last_outcome IS NOT NULL) GROUP BY state`
+        const count = (wanted: DeliveryState): number => rows.find(({ state }) => state === wanted)?.n ?? 0
+        return { last: last === undefined ? null : show(last), failed: count("given_up"), retrying: count("pending") }
       }, orUnavailable),
 
       find: Effect.fnUntraced(function* (userId, id) {

@@ -17,6 +17,7 @@ import { Delivery } from "./pages/deliveries/Delivery.tsx"
 import { Embed } from "./pages/embed/Embed.tsx"
 import { Key } from "./pages/keys/Key.tsx"
 import { Keys } from "./pages/keys/Keys.tsx"
+import { Overview } from "./pages/overview/Overview.tsx"
 import { Setup } from "./pages/setup/Setup.tsx"
 import { useAction } from "./parts/action.ts"
 import { useLoad } from "./parts/load.ts"
@@ -112,6 +113,8 @@ const PageOf = ({
   readonly route: Route
 }): JSX.Element => {
   switch (name) {
+    case "overview":
+      return <Overview />
     case "keys":
       return route.id === undefined ? <Keys /> : <Key id={route.id} />
     case "businesses":

@@ -1,7 +1,17 @@
 /** The address after `#` names the page that is shown: the back button works, and a reload stays on the page. */
 import { signal } from "@preact/signals"
 
-export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "setup", "account"] as const
+export const PAGES = [
+  "overview",
+  "conversations",
+  "live",
+  "businesses",
+  "keys",
+  "webhooks",
+  "audit",
+  "setup",
+  "account",
+] as const
 export type PageName = (typeof PAGES)[number]
 
 export interface Route {
@@ -22,7 +32,7 @@ const decode = (part: string): string | undefined => {
 const read = (): Route => {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2)
   const [name, id] = path.split("/", 2)
-  const page = PAGES.find((each) => each === name) ?? "keys"
+  const page = PAGES.find((each) => each === name) ?? "overview"
   return { page, id: id === undefined || id === "" ? undefined : decode(id), query: new URLSearchParams(query) }
 }
 

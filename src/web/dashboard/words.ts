@@ -3,10 +3,11 @@ import type { Failure } from "./client.ts"
 import type { PageName } from "./router.ts"
 
 export const titles: Readonly<Record<PageName, string>> = {
-  keys: "API keys",
-  businesses: "Businesses",
+  overview: "Overview",
   conversations: "Conversations",
   live: "Live",
+  businesses: "Businesses",
+  keys: "API keys",
   webhooks: "Webhooks",
   audit: "Audit log",
   setup: "Setup",
@@ -42,9 +43,11 @@ const sentence = (text: string): string => {
 
 const dateTime = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" })
 const dateTimeSeconds = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" })
+const date = new Intl.DateTimeFormat("en", { dateStyle: "medium" })
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" })
 
 export const at = (millis: number): string => dateTime.format(millis)
+export const day = (millis: number): string => date.format(millis)
 export const exactly = (millis: number): string => dateTimeSeconds.format(millis)
 
 const UNITS: ReadonlyArray<readonly [Intl.RelativeTimeFormatUnit, number]> = [
@@ -68,3 +71,8 @@ export const span = (millis: number): string => {
     return seconds % 60 === 0 ? `${seconds / 60} min` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
 }
+
+const numbers = new Intl.NumberFormat("en")
+
+/** With separators between thousands. */
+export const number = (count: number): string => numbers.format(count)

@@ -14,10 +14,10 @@ describe("signing in", () => {
     await typePassword(tab, "wrong")
     await tab.getByRole("alert").getByText("Incorrect email or password.").waitFor()
     await typePassword(tab, PASSWORD)
-    await heading(tab, "API keys")
-    await titled(tab, "API keys · voicegate platform")
+    await heading(tab, "Overview")
+    await titled(tab, "Overview · voicegate platform")
     await tab.reload()
-    await heading(tab, "API keys")
+    await heading(tab, "Overview")
     expect(await tab.evaluate("document.cookie")).toBe("")
   })
 
@@ -46,7 +46,7 @@ describe("signing in", () => {
 
 describe("a session that ends while the page is open", () => {
   it("is renewed over the form that was being filled in, and the action is then carried out", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await click(tab, "Create API key")
     await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
     await tab.getByRole("checkbox", { name: "Bakery" }).check()

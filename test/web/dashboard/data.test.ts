@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Audit } from "../../../src/platform/Audit.ts"
 import { Calls } from "../../../src/platform/calls/Calls.ts"
+import { Conversations } from "../../../src/platform/calls/Conversations.ts"
 import * as Running from "../../../src/platform/calls/Running.ts"
 import { WebSessions } from "../../../src/platform/calls/WebSessions.ts"
 import * as DashboardSessions from "../../../src/platform/users/DashboardSessions.ts"
@@ -254,6 +255,86 @@ onEachEngine("the dashboard's data", (engine) => {
           "all: 2 failed since 1970-01-02T00:00:00.000Z",
           "all: 3 failed since 1970-01-01T00:00:00.000Z",
         ])
+      }),
+    ),
+  )
+
+  it.effect(
+    "counts conversations by hour, and finds them by their caller, their id and what was said, and only so far",
+    () =>
+      given(
+        Effect.gen(function* () {
+          yield* prepare()
+          const conversations = yield* Conversations
+          const hour = 3_600_000
+          yield* TestClock.setTime(30 * hour)
+          const begin = (id: string, caller: string, startedAt: number, texts: ReadonlyArray<string>, userId = "u1") =>
+            conversations.begin(
+              userId,
+              {
+                id,
+                businessId: userId === "u1" ? "b1" : "b3",
+                kind: "web",
+                sourceId: id,
+                clientIdentifier: caller,
+                startedAt,
+                endedAt: startedAt + 60_000,
+              },
+              texts.map((text, i) => ({ role: "caller", text, at: startedAt + i * hour })),
+            )
+          yield* begin("too-early", "Ada", 5 * hour, ["Where is my order?"])
+          yield* begin("first", "Ada", 6 * hour, ["100 % sure?"])
+          yield* begin("second", "Grace", 29.5 * hour, ["Where is my ORDER?", "in the future: booking"])
+          yield* begin("last", "50_50", 30 * hour - 1, ["Nothing"])
+          yield* begin("other", "Ada", 29 * hour, ["order"], "u2")
+          const hours = yield* conversations.byHour("u1", 30 * hour)
+          assert.deepStrictEqual(hours, [1, ...Array.from({ length: 22 }, () => 0), 2])
+          assert.deepStrictEqual(yield* conversations.usageCount("u1", { from: 29 * hour }), { count: 2, seconds: 60 })
+          const found = (search: string) =>
+            Effect.map(conversations.usage("u1", {}, { search }), ({ items }) => items.map(({ id }) => id))
+          assert.deepStrictEqual(yield* found("my order"), ["second", "too-early"])
+          assert.deepStrictEqual(yield* found("aDA"), ["first", "too-early"])
+          assert.deepStrictEqual(yield* found("SECO"), ["second"])
+          // what a pattern of LIKE would read as a wildcard is itself
+          assert.deepStrictEqual(yield* found("100 %"), ["first"])
+          assert.deepStrictEqual(yield* found("%"), ["first"])
+          assert.deepStrictEqual(yield* found("0_5"), ["last"])
+          assert.deepStrictEqual(yield* found("!"), [])
+          assert.deepStrictEqual(yield* found("booking"), [])
+          yield* TestClock.setTime(31 * hour)
+          assert.deepStrictEqual(yield* found("booking"), ["second"])
+          const page = yield* conversations.usage("u1", { limit: 1 }, { search: "order" })
+          const next = yield* conversations.usage("u1", { limit: 1, nextCursor: page.nextCursor }, { search: "order" })
+          assert.deepStrictEqual(
+            [...page.items, ...next.items].map(({ id }) => id),
+            ["second", "too-early"],
+          )
+        }),
+      ),
+  )
+
+  it.effect("sums up webhooks: the newest, and how many have failed or are tried again since a time", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const deliveries = yield* Deliveries.Deliveries
+        const webhooks = yield* Webhooks
+        assert.deepStrictEqual(yield* deliveries.summary("u1", 0), { last: null, failed: 0, retrying: 0 })
+        const message = { userId: "u1", businessId: "b1", webCampaignId: "c1", webSessionId: "w1", body: "{}" }
+        yield* webhooks.enqueue(message)
+        // one that was never tried is no failure
+        assert.deepInclude(yield* deliveries.summary("u1", 0), { failed: 0, retrying: 0 })
+        for (const claimed of yield* webhooks.claim(1)) yield* webhooks.settle(claimed, false, "HTTP 503")
+        assert.deepInclude(yield* deliveries.summary("u1", 0), { failed: 0, retrying: 1 })
+        yield* TestClock.adjust("1 day")
+        for (const claimed of yield* webhooks.claim(1)) yield* webhooks.settle(claimed, false, "HTTP 503")
+        yield* webhooks.enqueue(message)
+        for (const claimed of yield* webhooks.claim(1)) yield* webhooks.settle(claimed, true, "HTTP 200")
+        const { last, ...counts } = yield* deliveries.summary("u1", 0)
+        assert.deepStrictEqual(counts, { failed: 1, retrying: 0 })
+        assert.deepInclude(last, { state: "delivered", createdAt: 86_400_000 })
+        assert.deepInclude(yield* deliveries.summary("u1", 1), { failed: 0, retrying: 0 })
+        assert.deepStrictEqual(yield* deliveries.summary("u2", 0), { last: null, failed: 0, retrying: 0 })
       }),
     ),
   )

@@ -45,6 +45,10 @@ describe("the embed code", () => {
     const rig = await startRig(built, { settings: { Security: { AllowedOrigins: [new URL(dashboard.url).origin] } } })
     try {
       const { gate, tab, visitor } = await openEmbed(rig)
+      const asked: Array<string> = []
+      tab.on("request", (request) => {
+        if (request.url().includes("/api/session")) asked.push(request.url())
+      })
       const code = tab.getByRole("region", { name: "Embed code" })
       await code.getByText(`<script type="module" src="${gate}/widget.js"></script>`).waitFor()
       await code.getByText(`<voice-agent gate="${gate}"></voice-agent>`).waitFor()
@@ -63,6 +67,34 @@ describe("the embed code", () => {
           .frameLocator("iframe")
           .locator(`voice-agent${selector}`)
       await shown('[theme="dark"][notify][campaign=\'a"b\']').waitFor()
+
+      // texts and colors follow at once too, and a sample of each state asks the gate for nothing
+      await tab.getByLabel("Agent’s name").fill("Ada")
+      await tab.getByLabel("Color (optional)").fill("#5b3df5")
+      await tab.getByLabel("Language", { exact: true }).selectOption("Deutsch")
+      await shown('[agent-name="Ada"][accent="#5b3df5"][lang="de"]').waitFor()
+      const sample = async (name: string, title: string): Promise<void> => {
+        await tab.getByLabel("Show", { exact: true }).selectOption(name)
+        await shown("").getByRole("heading", { level: 2, name: title, exact: true }).waitFor()
+      }
+      await sample("Waiting", "Ihr Platz in der Warteschlange")
+      await tab.getByLabel("Language", { exact: true }).selectOption("As the page")
+      await sample("Your turn", "Your turn")
+      await shown("").getByRole("button", { name: "Start the call" }).click()
+      await shown("").getByText("It left our warehouse this morning.").waitFor()
+      await shown("").getByRole("button", { name: "Hang up" }).click()
+      await shown('[state="ended"]').waitFor()
+      for (const name of await tab.getByLabel("Show", { exact: true }).getByRole("option").allTextContents()) {
+        await tab.getByLabel("Show", { exact: true }).selectOption(name)
+        if (name !== "The live widget") await shown(':not([state="idle"])').waitFor()
+      }
+      await tab.getByLabel("Show", { exact: true }).selectOption("The live widget")
+      await shown('[state="idle"]').waitFor()
+      expect(asked).toEqual([])
+      await tab.getByLabel("Color (optional)").fill("no color")
+      await tab.getByText("This isn’t a CSS color.").waitFor()
+      await tab.getByLabel("Color (optional)").fill("")
+      await tab.getByLabel("Agent’s name").fill("")
 
       // the other attributes that a site's owner sets
       expect(await tab.getByLabel("Corner").count()).toBe(0)
@@ -87,11 +119,15 @@ describe("the embed code", () => {
       const valued = ['region="eu"', 'mode="floating"', 'corner="top-left"', 'theme="dark"', 'languages="en de fr"']
       const rest = ['text-input="off"', 'captions="off"', 'check="off"', 'ring="off"']
       const flags = ["push-to-talk", "notify", "auto-start"]
-      const asked = ['consent="The call is recorded."', 'consent-link="/privacy"']
+      const consent = ['consent="The call is recorded."', 'consent-link="/privacy"']
       const extras = ["picture-in-picture", "handoff", "rating"]
-      const all = [...valued, ...rest, ...asked, ...flags, "consent-remember", ...extras]
+      const all = [...valued, ...rest, ...consent, ...flags, "consent-remember", ...extras]
       await code.getByText(`campaign="a&quot;b" ${all.join(" ")}>`).waitFor()
       await shown([...valued, ...rest, ...flags, ...extras, "gate"].map((each) => `[${each}]`).join("")).waitFor({
+        state: "attached",
+      })
+      // the text of the consent comes by a message alone
+      await shown('[consent="The call is recorded."][consent-link="/privacy"][consent-remember]').waitFor({
         state: "attached",
       })
       await tab.getByTitle("Preview of the widget").scrollIntoViewIfNeeded()

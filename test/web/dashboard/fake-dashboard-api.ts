@@ -233,13 +233,27 @@ export const fakeApi = (state: State) => {
 
   const conversations = HttpApiBuilder.group(DashboardApi, "conversations", (handlers) =>
     handlers.handleAll({
+      overview: ({ query }) =>
+        Effect.sync(() => {
+          const today = state.conversations.filter(({ startedAt }) => startedAt >= query.from)
+          const millis = today.reduce((sum, { endedAt, startedAt }) => sum + (endedAt ?? startedAt) - startedAt, 0)
+          const [last = null] = state.deliveries
+          const failed = state.deliveries.filter(({ state }) => state === "given_up").length
+          return {
+            asOf: Date.now(),
+            today: { count: today.length, seconds: Math.round(millis / 1_000) },
+            hours: Array.from({ length: 24 }, (_, hour) => (hour === 23 ? today.length : 0)),
+            webhooks: { last, failed, retrying: 0 },
+          }
+        }),
       list: ({ query }) =>
         Effect.sync(() => {
-          const { businessId = undefined, kind = undefined, ...place } = query
+          const { businessId = undefined, kind = undefined, search = "", ...place } = query
           const some = state.conversations.filter(
             (each) =>
               (businessId === undefined || each.businessId === businessId) &&
-              (kind === undefined || each.kind === kind),
+              (kind === undefined || each.kind === kind) &&
+              `${each.clientIdentifier} ${each.turns.map(({ text }) => text).join(" ")}`.includes(search),
           )
           return pageOf(some, place)
         }),

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
 import { focusOn, tabTo } from "../focus.ts"
 import { PASSWORD } from "./fake-dashboard-state.ts"
-import { announced, click, copied, dialog, EMAIL, heading, holds, useDashboard, visit } from "./rig.ts"
+import { announced, choose, click, copied, dialog, EMAIL, heading, holds, useDashboard, visit } from "./rig.ts"
 
 const dashboard = useDashboard()
 
@@ -20,7 +20,7 @@ const makeKey = async (tab: Page, name: string): Promise<string> => {
 
 describe("API keys", () => {
   it("shows a new key's secret once, copies it, and lists its display form only", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await tab.getByText("No API keys yet.").waitFor()
     const secret = await makeKey(tab, "Gate")
     expect(secret).toBe(dashboard.platform.state.secrets[0])
@@ -53,7 +53,7 @@ describe("API keys", () => {
   })
 
   it("refuses a restricted key without a business and a key without a name, in the form", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await click(tab, "Create API key")
     await click(tab, "Create key")
     await tab.getByText("Enter a name.").waitFor()
@@ -85,7 +85,7 @@ describe("API keys", () => {
   })
 
   it("narrows nothing at first, refuses a key without a permission, and changes them later", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await click(tab, "Create API key")
     await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
     await tab.getByRole("checkbox", { name: "Bakery" }).check()
@@ -107,23 +107,23 @@ describe("API keys", () => {
     await click(tab, "Create key")
     await click(tab, "I’ve saved it")
     await tab.getByRole("row", { name: /Gate/ }).getByText("Start, Read").waitFor()
-    await click(tab, "Edit Gate")
+    await choose(tab, "Edit Gate")
     await dialog(tab, "Edit “Gate”").waitFor()
     await box("Read").uncheck()
     await click(tab, "Save")
     await announced(tab, "Gate saved.")
     await tab.getByRole("row", { name: /Gate/ }).getByText("Start, Read").waitFor({ state: "detached" })
     expect(dashboard.platform.state.keys[0]?.permissions).toEqual(["start"])
-    await focusOn(tab, "Edit Gate")
+    await focusOn(tab, "Actions for Gate")
   })
 
   it("gets another scope and user management later, and both stay when they are not touched", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await makeKey(tab, "Gate")
     await click(tab, "I’ve saved it")
     const row = tab.getByRole("row", { name: /Gate/ })
     await row.getByText("Restricted to Bakery").waitFor()
-    await click(tab, "Edit Gate")
+    await choose(tab, "Edit Gate")
     await dialog(tab, "Edit “Gate”").waitFor()
     await tab.getByRole("radio", { name: "Unrestricted" }).check()
     await tab.getByRole("checkbox", { name: "Allow user management requests" }).check()
@@ -131,7 +131,7 @@ describe("API keys", () => {
     await announced(tab, "Gate saved.")
     await row.getByText("All businesses").waitFor()
     expect(dashboard.platform.state.keys[0]).toMatchObject({ scope: { type: "Unrestricted" }, userManagement: true })
-    await click(tab, "Edit Gate")
+    await choose(tab, "Edit Gate")
     await tab.getByRole("textbox", { name: "Name" }).fill("Partner")
     await click(tab, "Save")
     await announced(tab, "Partner saved.")
@@ -140,7 +140,7 @@ describe("API keys", () => {
       scope: { type: "Unrestricted" },
       userManagement: true,
     })
-    await click(tab, "Edit Partner")
+    await choose(tab, "Edit Partner")
     await tab.getByRole("radio", { name: "Restricted", exact: true }).check()
     await click(tab, "Save")
     await tab.getByText("Select at least one business.").waitFor()
@@ -153,7 +153,7 @@ describe("API keys", () => {
   })
 
   it("shows every error of the form at its field, those of the platform too", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await click(tab, "Create API key")
     await tab.getByLabel("Allowed addresses (optional)").fill("203.0.113.7\n10.0.0.999\n2001:db8::/129")
     await click(tab, "Create key")
@@ -176,7 +176,7 @@ describe("API keys", () => {
   })
 
   it("is limited to addresses, and its expiry is moved or stays", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await click(tab, "Create API key")
     await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
     await tab.getByRole("checkbox", { name: "Bakery" }).check()
@@ -191,14 +191,14 @@ describe("API keys", () => {
     await row.getByText("Only from 2 addresses").waitFor()
     await row.getByText("Soon").waitFor()
 
-    await click(tab, "Edit Gate")
+    await choose(tab, "Edit Gate")
     await holds(tab.getByLabel("Allowed addresses (optional)"), "203.0.113.7\n2001:db8::/48")
     await tab.getByLabel("Allowed addresses (optional)").fill("203.0.113.7")
     await click(tab, "Save")
     await announced(tab, "Gate saved.")
     await row.getByText("Only from 203.0.113.7").waitFor()
     expect(dashboard.platform.state.keys[0]?.expiresAt).toBe(key?.expiresAt)
-    await click(tab, "Edit Gate")
+    await choose(tab, "Edit Gate")
     await tab.getByLabel("Expires").selectOption("On a date you choose")
     await click(tab, "Save")
     await tab.getByText("Choose a future date.").waitFor()
@@ -209,14 +209,14 @@ describe("API keys", () => {
   })
 
   it("is renamed, and rotated: the new secret is shown once, and the previous one works until its end", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     const before = await makeKey(tab, "Gate")
     await click(tab, "I’ve saved it")
-    await click(tab, "Edit Gate")
+    await choose(tab, "Edit Gate")
     await tab.getByRole("textbox", { name: "Name" }).fill("Website")
     await click(tab, "Save")
     await announced(tab, "Website saved.")
-    await click(tab, "Rotate Website")
+    await choose(tab, "Rotate Website")
     await holds(tab.getByLabel("Current secret expires"), "24")
     await click(tab, "Rotate key")
     await dialog(tab, /Secret for “Website”/).waitFor()
@@ -227,29 +227,29 @@ describe("API keys", () => {
     expect(Math.round((until - Date.now()) / 3_600_000)).toBe(24)
     await click(tab, "I’ve saved it")
     const row = tab.getByRole("row", { name: /Website/ })
-    await row.getByText(/Previous secret works until/).waitFor()
+    await row.getByText("2 secrets").waitFor()
     await row.getByText(after.slice(-4)).waitFor()
-    await focusOn(tab, "Rotate Website")
+    await focusOn(tab, "Actions for Website")
 
-    await click(tab, "Rotate Website")
+    await choose(tab, "Rotate Website")
     await tab.getByText(/The secret from the last rotation would work until/).waitFor()
     await tab.getByLabel("Current secret expires").selectOption("Immediately")
     await click(tab, "Rotate key")
     await click(tab, "I’ve saved it")
-    await row.getByText(/Previous secret works until/).waitFor({ state: "detached" })
+    await row.getByText("2 secrets").waitFor({ state: "detached" })
     expect(dashboard.platform.state.keys[0]?.previousSecretUntil).toBeNull()
   })
 
   it("revokes a key only after it was confirmed", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await makeKey(tab, "Gate")
     await click(tab, "I’ve saved it")
-    await click(tab, "Revoke Gate")
+    await choose(tab, "Revoke Gate")
     await dialog(tab, "Revoke “Gate”?").waitFor()
     await click(tab, "Cancel")
     expect(dashboard.platform.state.keys[0]?.revokedAt).toBeNull()
-    await focusOn(tab, "Revoke Gate")
-    await click(tab, "Revoke Gate")
+    await focusOn(tab, "Actions for Gate")
+    await choose(tab, "Revoke Gate")
     await click(tab, "Revoke key")
     await announced(tab, "Gate revoked.")
     await tab.getByText("Revoked and expired (1)").waitFor()
@@ -258,7 +258,7 @@ describe("API keys", () => {
   })
 
   it("has a page with its usage by day, as a chart and as a table, and with its actions", async () => {
-    const tab = await dashboard.signIn()
+    const tab = await dashboard.signIn("#/keys")
     await makeKey(tab, "Gate")
     await click(tab, "I’ve saved it")
     await visit(tab, "Gate")
@@ -293,15 +293,15 @@ describe("API keys", () => {
     }
     await tab.setViewportSize({ width: 360, height: 780 })
     expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
-    await click(tab, "Revoke Gate")
+    await choose(tab, "Revoke Gate")
     await click(tab, "Revoke key")
     await announced(tab, "Gate revoked.")
-    await tab.getByRole("button", { name: "Revoke Gate" }).waitFor({ state: "detached" })
+    await tab.getByRole("button", { name: "Actions for Gate" }).waitFor({ state: "detached" })
     await focusOn(tab, "Gate")
   })
 
   it("can be made and revoked by keyboard alone", async () => {
-    const tab = await dashboard.openTab()
+    const tab = await dashboard.openTab("#/keys")
     await heading(tab, "Sign in")
     const press = async (...keys: ReadonlyArray<string>) => {
       for (const key of keys) await tab.keyboard.press(key)
@@ -324,7 +324,13 @@ describe("API keys", () => {
     await announced(tab, "Copied the secret.")
     await press("Tab", "Enter")
     await focusOn(tab, "Create API key")
-    await tabTo(tab, "Revoke Gate")
+    await tabTo(tab, "Actions for Gate")
+    await press("Enter")
+    await focusOn(tab, "Edit Gate")
+    await press("Escape")
+    await focusOn(tab, "Actions for Gate")
+    await press("Enter", "ArrowUp")
+    await focusOn(tab, "Revoke Gate")
     await press("Enter")
     await dialog(tab, "Revoke “Gate”?").waitFor()
     await tabTo(tab, "Revoke key")

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { eventually } from "../../harness/process.ts"
 import { focusOn } from "../focus.ts"
 import { layoutShifts } from "../layout-shift.ts"
-import { BAKERY, click, dialog, heading, later, useDashboard, visit } from "./rig.ts"
+import { BAKERY, choose, click, dialog, heading, later, useDashboard, visit } from "./rig.ts"
 
 const dashboard = useDashboard()
 
@@ -39,7 +39,17 @@ describe("the page itself", () => {
     dashboard.platform.state.delayMillis = 200
     const tab = await dashboard.signIn("#/businesses")
     await tab.setViewportSize({ width, height: 800 })
-    for (const page of ["keys", "businesses", "conversations", "live", "webhooks", "audit", "setup", "account"]) {
+    for (const page of [
+      "overview",
+      "keys",
+      "businesses",
+      "conversations",
+      "live",
+      "webhooks",
+      "audit",
+      "setup",
+      "account",
+    ]) {
       await tab.goto(`${dashboard.platform.url}#/${page}`)
       await tab.reload()
       // a page and the notice that it loads are drawn together
@@ -89,14 +99,23 @@ describe("the page itself", () => {
     const tab = await dashboard.signIn()
     await tab.setViewportSize({ width: 360, height: 740 })
     const overflow = () => tab.evaluate("document.documentElement.scrollWidth - innerWidth")
-    for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit log", "Account", "API keys"]) {
+    for (const name of [
+      "Overview",
+      "Businesses",
+      "Conversations",
+      "Live",
+      "Webhooks",
+      "Audit log",
+      "Account",
+      "API keys",
+    ]) {
       await visit(tab, name)
       await heading(tab, name)
       await tab.locator(".state[role=status]").waitFor({ state: "detached" })
       expect([name, await overflow()]).toEqual([name, 0])
     }
     await visit(tab, "Businesses")
-    await click(tab, "Edit Widget")
+    await choose(tab, "Edit Widget")
     await dialog(tab, "Edit web campaign").waitFor()
     const inside = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))"
     expect(await tab.evaluate(inside)).toBe(0)
@@ -112,7 +131,16 @@ describe("the page itself", () => {
       )
     for (const colorScheme of ["light", "dark"] as const) {
       await tab.emulateMedia({ colorScheme })
-      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit log", "Account", "API keys"]) {
+      for (const name of [
+        "Overview",
+        "Businesses",
+        "Conversations",
+        "Live",
+        "Webhooks",
+        "Audit log",
+        "Account",
+        "API keys",
+      ]) {
         await visit(tab, name)
         await heading(tab, name)
         await tab.locator(".state[role=status]").waitFor({ state: "detached" })

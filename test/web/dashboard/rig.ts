@@ -90,6 +90,11 @@ export const heading = (tab: Page, name: string): Promise<void> =>
   tab.getByRole("heading", { level: 1, name, exact: true }).waitFor()
 export const dialog = (tab: Page, name: string | RegExp) => tab.getByRole("dialog", { name })
 export const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()
+/** Chooses in the menu of what is named, such as `Edit Gate`. */
+export const choose = async (tab: Page, name: string): Promise<void> => {
+  await click(tab, `Actions for ${name.replace(/^\w+ /, "")}`)
+  await tab.getByRole("menuitem", { name, exact: true }).click()
+}
 export const visit = (tab: Page, name: string): Promise<void> => tab.getByRole("link", { name, exact: true }).click()
 export const announced = (tab: Page, text: string | RegExp): Promise<void> =>
   tab.locator("#said").getByText(text).waitFor({ state: "attached" })

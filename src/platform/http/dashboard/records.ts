@@ -1,5 +1,5 @@
 /** Handlers of records: conversations, live sessions, deliveries, the audit log. */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../../Audit.ts"
 import { Businesses } from "../../businesses/Businesses.ts"
@@ -12,7 +12,15 @@ import { mapPage, orFail, pageRequest } from "./answers.ts"
 
 const userId = Effect.map(SignedIn, ({ id }) => id)
 
+const DAY_MILLIS = 86_400_000
+
 const showConversation = ({ sourceId: _source, ...conversation }: Conversation) => conversation
+
+const showDelivery = <A extends ShownDelivery>({ webCampaignId, webSessionId, ...delivery }: A) => ({
+  ...delivery,
+  campaignId: webCampaignId,
+  sessionId: webSessionId,
+})
 
 export const conversations = HttpApiBuilder.group(
   DashboardApi,
@@ -21,11 +29,25 @@ export const conversations = HttpApiBuilder.group(
     const businesses = yield* Businesses
     const conversations = yield* Conversations
     const running = yield* Running
+    const deliveries = yield* Deliveries
     return handlers.handleAll({
-      list: ({ query: { businessId, kind, ...place } }) =>
+      overview: ({ query }) =>
         Effect.gen(function* () {
           const user = yield* userId
-          const [request, filter] = [pageRequest(place), { kind }] as const
+          const asOf = yield* Clock.currentTimeMillis
+          const from = Math.max(query.from, asOf - 2 * DAY_MILLIS)
+          const [today, hours, { last, ...counts }] = yield* Effect.all([
+            conversations.usageCount(user, { from }),
+            conversations.byHour(user, asOf),
+            deliveries.summary(user, asOf - DAY_MILLIS),
+          ])
+          return { asOf, today, hours, webhooks: { ...counts, last: last === null ? null : showDelivery(last) } }
+        }).pipe(orFail()),
+
+      list: ({ query: { businessId, kind, search, ...place } }) =>
+        Effect.gen(function* () {
+          const user = yield* userId
+          const [request, filter] = [pageRequest(place), { kind, search }] as const
           if (businessId === undefined) return yield* conversations.usage(user, request, filter)
           const business = yield* businesses.find(user, businessId)
           return yield* conversations.list(business.id, request, filter)
@@ -53,12 +75,6 @@ export const conversations = HttpApiBuilder.group(
     })
   }),
 )
-
-const showDelivery = <A extends ShownDelivery>({ webCampaignId, webSessionId, ...delivery }: A) => ({
-  ...delivery,
-  campaignId: webCampaignId,
-  sessionId: webSessionId,
-})
 
 export const deliveries = HttpApiBuilder.group(
   DashboardApi,

@@ -195,6 +195,24 @@ export const DeliveryDetail = Schema.Struct({
 })
 export type DeliveryDetail = typeof DeliveryDetail.Type
 
+/** What is first to be seen: today's conversations, those of the last 24 hours, and whether webhooks arrive. */
+export const Overview = Schema.Struct({
+  /** the platform's clock at this answer */
+  asOf: Time,
+  /** conversations that began since the given time, and how long they lasted in total, in seconds */
+  today: Schema.Struct({ count: Schema.Int, seconds: Schema.Int }),
+  /** how many began in each of the last 24 hours, the oldest hour first */
+  hours: Schema.Array(Schema.Int),
+  webhooks: Schema.Struct({
+    /** null without any */
+    last: Schema.NullOr(Delivery),
+    /** of the last 24 hours: given up, and waiting for another attempt */
+    failed: Schema.Int,
+    retrying: Schema.Int,
+  }),
+})
+export type Overview = typeof Overview.Type
+
 /** Which failed messages to send again: those created at or after `since`, of one business or of all. */
 export const Resend = Schema.Struct({ since: Time, businessId: Schema.optionalKey(Id) })
 

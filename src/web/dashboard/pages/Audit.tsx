@@ -7,9 +7,11 @@ import { useLoad } from "../parts/load.ts"
 import { Pager, pageOf } from "../parts/Pager.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
 import { At } from "../parts/Time.tsx"
-import type { Route } from "../router.ts"
+import { href, type Route } from "../router.ts"
+import { type Names, useNames } from "./names.ts"
 
 export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
+  const names = useNames()
   const loaded = useLoad(() => api.audit.list({ query: pageOf(route) }), route.query.toString())
   return (
     <>
@@ -21,7 +23,12 @@ export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
             {page.items.length === 0 ? (
               <Empty title="No activity yet." />
             ) : (
-              <Table caption="Audit log, newest first" items={page.items} keyOf={({ id }) => id} columns={columns} />
+              <Table
+                caption="Audit log, newest first"
+                items={page.items}
+                keyOf={({ id }) => id}
+                columns={columnsOf(names)}
+              />
             )}
             <Pager route={route} of={page} />
           </>
@@ -37,9 +44,32 @@ const wordsOf = (action: string): string => {
   return (text.charAt(0).toUpperCase() + text.slice(1)).replace(/^Api /, "API ")
 }
 
-const columns: ReadonlyArray<Column<AuditEntry>> = [
+/** The page of what an entry is about, while it exists. */
+const pageOfSubject = (action: string, id: string, names: Names): string | undefined => {
+  if (!names.has(id)) return undefined
+  if (action.startsWith("api_key.")) return href("keys", id)
+  if (action.startsWith("webhooks.")) return href("webhooks", undefined, { business: id })
+  return action.startsWith("business.") || action.startsWith("web_campaign.") ? href("businesses") : undefined
+}
+
+const columnsOf = (names: Names): ReadonlyArray<Column<AuditEntry>> => [
   { title: "When", cell: ({ at }) => <At of={at} /> },
-  { title: "Event", cell: ({ action }) => wordsOf(action) },
-  { title: "Details", cell: ({ detail }) => detail },
-  { title: "ID", cell: ({ subjectId }) => <code>{subjectId}</code> },
+  { title: "Event", cell: ({ action }) => <span class="phrase">{wordsOf(action)}</span> },
+  {
+    title: "Details",
+    cell: ({ action, detail, subjectId }) => {
+      const page = pageOfSubject(action, subjectId, names)
+      const name = names.any(subjectId)
+      // the name that it had then, unless the details begin with the one that it has now
+      const said = names.inText(detail)
+      const rest = said.startsWith(name) ? said.slice(name.length) : said === "" ? "" : `: ${said}`
+      if (page === undefined) return <span title={subjectId}>{said}</span>
+      return (
+        <span title={subjectId}>
+          <a href={page}>{name}</a>
+          {rest}
+        </span>
+      )
+    },
+  },
 ]

@@ -22,8 +22,15 @@ export const Ago = ({ of }: { readonly of: number }): JSX.Element => {
   )
 }
 
+/** The day alone. */
+export const Day = ({ of }: { readonly of: number }): JSX.Element => (
+  <time class="phrase" dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
+    {words.day(of)}
+  </time>
+)
+
 export const At = ({ of }: { readonly of: number }): JSX.Element => (
-  <time dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
+  <time class="phrase" dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
     {words.at(of)}
   </time>
 )

@@ -8,6 +8,7 @@ import { api, type Call } from "../../client.ts"
 import { Confirm } from "../../parts/Confirm.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { useLoad } from "../../parts/load.ts"
+import { Menu } from "../../parts/Menu.tsx"
 import { Pair, Pairs } from "../../parts/Pairs.tsx"
 import { Empty, Show } from "../../parts/Show.tsx"
 import { At } from "../../parts/Time.tsx"
@@ -107,31 +108,24 @@ const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open)
       <h2>
         {of.name} {of.disabled && <span class="mark">Disabled</span>}
       </h2>
-      <div class="buttons">
-        <button
-          type="button"
-          class="small-button"
-          aria-label={`Rename ${of.name}`}
-          onClick={() => open({ name: "business", business: of })}
-        >
-          Rename
-        </button>
-        <button
-          type="button"
-          class="small-button"
-          aria-label={`Delete ${of.name}`}
-          onClick={() =>
-            open({
-              name: "delete",
-              what: of.name,
-              effect: `Its web campaigns (${of.campaigns.length}) and all its conversations are deleted too, and keys restricted to it lose access.`,
-              request: () => api.businesses.remove({ params: { id: of.id } }),
-            })
-          }
-        >
-          Delete
-        </button>
-      </div>
+      <Menu
+        of={of.name}
+        items={[
+          { label: "Rename", name: `Rename ${of.name}`, run: () => open({ name: "business", business: of }) },
+          {
+            label: "Delete",
+            name: `Delete ${of.name}`,
+            danger: true,
+            run: () =>
+              open({
+                name: "delete",
+                what: of.name,
+                effect: `Its web campaigns (${of.campaigns.length}) and all its conversations are deleted too, and keys restricted to it lose access.`,
+                request: () => api.businesses.remove({ params: { id: of.id } }),
+              }),
+          },
+        ]}
+      />
     </div>
     <Pairs>
       <Pair name="Business ID">
@@ -175,29 +169,28 @@ const CampaignRow = ({
         <a class="button small-button" href={href("businesses", of.id)} aria-label={`Embed ${of.name}`}>
           Embed
         </a>
-        <button
-          type="button"
-          class="small-button"
-          aria-label={`Edit ${of.name}`}
-          onClick={() => open({ name: "campaign", business, campaign: of })}
-        >
-          Edit
-        </button>
-        <button
-          type="button"
-          class="small-button"
-          aria-label={`Delete ${of.name}`}
-          onClick={() =>
-            open({
-              name: "delete",
-              what: of.name,
-              effect: "No new sessions can be started for it.",
-              request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
-            })
-          }
-        >
-          Delete
-        </button>
+        <Menu
+          of={of.name}
+          items={[
+            {
+              label: "Edit",
+              name: `Edit ${of.name}`,
+              run: () => open({ name: "campaign", business, campaign: of }),
+            },
+            {
+              label: "Delete",
+              name: `Delete ${of.name}`,
+              danger: true,
+              run: () =>
+                open({
+                  name: "delete",
+                  what: of.name,
+                  effect: "No new sessions can be started for it.",
+                  request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
+                }),
+            },
+          ]}
+        />
       </div>
     </div>
     <Pairs>

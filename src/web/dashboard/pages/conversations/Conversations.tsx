@@ -6,6 +6,7 @@ import { api } from "../../client.ts"
 import { Filter } from "../../parts/Filter.tsx"
 import { useLoad } from "../../parts/load.ts"
 import { Pager, pageOf } from "../../parts/Pager.tsx"
+import { Search } from "../../parts/Search.tsx"
 import { Empty, Show } from "../../parts/Show.tsx"
 import { At } from "../../parts/Time.tsx"
 import { href, type Route } from "../../router.ts"
@@ -20,7 +21,11 @@ const KINDS = [
 export const kindOf = (kind: Conversation["kind"]): string => KINDS.find(({ value }) => value === kind)?.label ?? kind
 
 export const Conversations = ({ route }: { readonly route: Route }): JSX.Element => {
-  const filter = { business: route.query.get("business") ?? "", kind: route.query.get("kind") ?? "" }
+  const filter = {
+    business: route.query.get("business") ?? "",
+    kind: route.query.get("kind") ?? "",
+    search: route.query.get("search") ?? "",
+  }
   const kind = KINDS.find(({ value }) => value === filter.kind)?.value
   const names = useNames()
   const loaded = useLoad(
@@ -30,6 +35,7 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
           ...pageOf(route),
           ...(filter.business === "" ? {} : { businessId: filter.business }),
           ...(kind === undefined ? {} : { kind }),
+          ...(filter.search === "" ? {} : { search: filter.search }),
         },
       }),
     route.query.toString(),
@@ -42,6 +48,7 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
           Refresh
         </button>
       </div>
+      <Search route={route} filter={filter} />
       <div class="filters">
         <Filter label="Business" name="business" options={names.businesses} route={route} filter={filter} />
         <Filter label="Type" name="kind" options={KINDS} route={route} filter={filter} />
@@ -50,8 +57,12 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
         {(page) => (
           <>
             {page.items.length === 0 ? (
-              <Empty title="No conversations.">
-                <p>Web sessions and phone calls appear here with their transcripts.</p>
+              <Empty title={filter.search === "" ? "No conversations." : "Nothing found."}>
+                <p>
+                  {filter.search === ""
+                    ? "Web sessions and phone calls appear here with their transcripts."
+                    : "The search looks for the caller, the ID, and the words of both sides."}
+                </p>
               </Empty>
             ) : (
               <Table
@@ -69,7 +80,7 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
   )
 }
 
-const columnsOf = (names: Names): ReadonlyArray<Column<Conversation>> => [
+export const columnsOf = (names: Names): ReadonlyArray<Column<Conversation>> => [
   {
     title: "Started",
     cell: ({ businessId, id, startedAt }) => (

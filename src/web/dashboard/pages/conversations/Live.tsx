@@ -75,10 +75,9 @@ const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSessio
   {
     title: "Campaign",
     cell: ({ businessId, campaignId }) => (
-      <>
-        {campaignId !== null && <strong class="name">{names.campaign(campaignId)}</strong>}
-        <span>{names.business(businessId)}</span>
-      </>
+      <span title={names.business(businessId)}>
+        {campaignId === null ? names.business(businessId) : names.campaign(campaignId)}
+      </span>
     ),
   },
   { title: "Region", cell: ({ regionId }) => regionId },

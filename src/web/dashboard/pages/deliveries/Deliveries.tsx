@@ -8,11 +8,13 @@ import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Filter } from "../../parts/Filter.tsx"
 import { useLoad } from "../../parts/load.ts"
+import { Menu } from "../../parts/Menu.tsx"
 import { Pager, pageOf } from "../../parts/Pager.tsx"
 import { Problem } from "../../parts/Problem.tsx"
 import { Empty, Show } from "../../parts/Show.tsx"
 import { Ago } from "../../parts/Time.tsx"
 import { href, type Route } from "../../router.ts"
+import * as words from "../../words.ts"
 import { type Names, useNames } from "../names.ts"
 import { ResendFailed } from "./ResendFailed.tsx"
 
@@ -118,11 +120,10 @@ const columnsOf = (
   },
   {
     title: "Campaign",
-    cell: ({ businessId, campaignId }) => (
-      <>
-        <strong class="name">{names.campaign(campaignId)}</strong>
-        <span>{names.business(businessId)}</span>
-      </>
+    cell: ({ businessId, campaignId, id }) => (
+      <a class="name" href={href("webhooks", id)} title={names.business(businessId)}>
+        {names.campaign(campaignId)}
+      </a>
     ),
   },
   { title: "Attempts", cell: ({ attempts }) => attempts },
@@ -136,22 +137,22 @@ const columnsOf = (
     title: "Actions",
     untitled: true,
     cell: (delivery) => (
-      <span class="buttons">
-        <a class="button small-button" href={href("webhooks", delivery.id)} aria-label={`Details of ${delivery.id}`}>
-          Details
-        </a>
-        {delivery.state !== "delivered" && (
-          <button
-            type="button"
-            class="small-button"
-            aria-disabled={sending !== undefined}
-            aria-label={`Resend ${delivery.id}`}
-            onClick={() => sendAgain(delivery)}
-          >
-            {sending === delivery.id ? "Sending…" : "Resend"}
-          </button>
-        )}
-      </span>
+      <Menu
+        of={`the message of ${words.at(delivery.createdAt)}`}
+        items={[
+          { label: "Details", name: `Details of ${delivery.id}`, run: href("webhooks", delivery.id) },
+          ...(delivery.state === "delivered"
+            ? []
+            : [
+                {
+                  label: sending === delivery.id ? "Sending…" : "Resend",
+                  name: `Resend ${delivery.id}`,
+                  run: () => sendAgain(delivery),
+                  disabled: sending !== undefined,
+                },
+              ]),
+        ]}
+      />
     ),
   },
 ]

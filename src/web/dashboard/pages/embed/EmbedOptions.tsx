@@ -1,8 +1,9 @@
 /** The options of the embed code, as fields of a form: each is an attribute of the widget. */
-import type { JSX } from "preact"
+import type { ComponentChildren, JSX } from "preact"
 import { Choice, Field, Group } from "../../../shared/parts/form.tsx"
+import { NAMES } from "../../../widget/languages/languages.ts"
 import { TextField } from "../../parts/TextField.tsx"
-import { type EmbedInput, unknownLanguages } from "./embed-code.ts"
+import { type EmbedInput, isAddress, isColor, unknownLanguages } from "./embed-code.ts"
 
 type Options = Omit<EmbedInput, "gate">
 
@@ -17,7 +18,7 @@ const PLACES = [
 ] as const
 
 const CORNERS = [
-  { value: "", label: "Bottom corner, follows the reading direction" },
+  { value: "", label: "Bottom, where lines end" },
   { value: "bottom-right", label: "Bottom right" },
   { value: "bottom-left", label: "Bottom left" },
   { value: "bottom-center", label: "Bottom center" },
@@ -27,9 +28,20 @@ const CORNERS = [
 ] as const
 
 const THEMES = [
-  { value: "", label: "Match the visitor’s system" },
+  { value: "", label: "As the system" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
+] as const
+
+const SIZES = [
+  { value: "", label: "Medium" },
+  { value: "small", label: "Small" },
+  { value: "large", label: "Large" },
+] as const
+
+const LAUNCHERS = [
+  { value: "", label: "Pill, with a text" },
+  { value: "round", label: "Circle" },
 ] as const
 
 const TEXT_INPUTS = [
@@ -57,68 +69,161 @@ const CONSENT = [
   { name: "consentRemember", label: "Remember consent", hint: "In the visitor’s browser, until the text changes." },
 ] as const
 
+const tongue = (tag: string): string => {
+  const own = new Intl.DisplayNames([tag], { type: "language" }).of(tag) ?? tag
+  return own.charAt(0).toLocaleUpperCase(tag) + own.slice(1)
+}
+const LANGUAGES: ReadonlyArray<{ readonly value: string; readonly label: string }> = [
+  { value: "", label: "As the page" },
+  ...NAMES.map((value) => ({ value, label: tongue(value) })),
+]
+
 export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
   const unknown = unknownLanguages(options.languages)
+  const floating = options.mode === "floating"
   return (
     <>
-      <TextField
-        label="Campaign in the gate’s settings (optional)"
-        hint="Needed only if the gate has several campaigns and this isn’t the default."
-        value={options.campaign}
-        onChange={(campaign) => change({ campaign })}
-      />
-      <TextField
-        label="Region (optional)"
-        hint="One of the campaign’s regions. Leave empty for its default."
-        value={options.region}
-        onChange={(region) => change({ region })}
-      />
-      <Pick label="Position" choices={PLACES} value={options.mode} onChange={(mode) => change({ mode })} />
-      {options.mode === "floating" && (
-        <Pick label="Corner" choices={CORNERS} value={options.corner} onChange={(corner) => change({ corner })} />
-      )}
-      <Pick label="Theme" choices={THEMES} value={options.theme} onChange={(theme) => change({ theme })} />
-      <TextField
-        label="Language (optional)"
-        hint="Such as en or pt-BR. Leave empty to use the page’s language."
-        value={options.lang}
-        onChange={(lang) => change({ lang })}
-      />
-      <TextField
-        label="Languages to choose from (optional)"
-        hint="Such as en de fr. Visitors can switch between these."
-        error={unknown.length === 0 ? undefined : `The widget isn’t available in ${unknown.join(", ")}.`}
-        value={options.languages}
-        onChange={(languages) => change({ languages })}
-      />
-      <Pick
-        label="Text field"
-        choices={TEXT_INPUTS}
-        value={options.textInput}
-        onChange={(textInput) => change({ textInput })}
-      />
-      <TextField
-        label="Ask for consent (optional)"
-        hint="What visitors agree to before the call, in your words. The preview doesn’t show it."
-        value={options.consent}
-        onChange={(consent) => change({ consent })}
-      />
-      {options.consent.trim() !== "" && (
-        <>
-          <TextField
-            label="Privacy policy (optional)"
-            hint="The policy’s address. It’s linked below your text."
-            value={options.consentLink}
-            onChange={(consentLink) => change({ consentLink })}
-          />
-          <Switches label="Consent" of={CONSENT} options={options} change={change} />
-        </>
-      )}
-      <Switches label="Call" of={SWITCHES} options={options} change={change} />
-      <Switches label="Waiting" of={WAITING} options={options} change={change} />
+      <Part title="Look">
+        <TextField
+          label="Agent’s name (optional)"
+          value={options.agentName}
+          onChange={(agentName) => change({ agentName })}
+        />
+        <TextField
+          label="Heading (optional)"
+          hint="The title of the first screen. Leave empty for the agent’s name, or “Talk to us”."
+          value={options.heading}
+          onChange={(heading) => change({ heading })}
+        />
+        <Accent options={options} change={change} />
+        <TextField
+          label="Picture of the agent (optional)"
+          hint="Its address, such as https://shop.example/ada.webp."
+          inputMode="url"
+          error={
+            options.avatar.trim() === "" || isAddress(options.avatar)
+              ? undefined
+              : "Enter an address that starts with https:// or /."
+          }
+          value={options.avatar}
+          onChange={(avatar) => change({ avatar })}
+        />
+        <div class="pair">
+          <Pick label="Theme" choices={THEMES} value={options.theme} onChange={(theme) => change({ theme })} />
+          <Pick label="Size" choices={SIZES} value={options.size} onChange={(size) => change({ size })} />
+        </div>
+      </Part>
+      <Part title="Position">
+        <Pick label="Position" choices={PLACES} value={options.mode} onChange={(mode) => change({ mode })} />
+        {floating && (
+          <>
+            <div class="pair">
+              <Pick label="Corner" choices={CORNERS} value={options.corner} onChange={(corner) => change({ corner })} />
+              <Pick
+                label="Launcher"
+                choices={LAUNCHERS}
+                value={options.launcher}
+                onChange={(launcher) => change({ launcher })}
+              />
+            </div>
+            <Choice
+              type="checkbox"
+              label="Call with one tap"
+              hint="A tap on the launcher begins the call."
+              checked={options.oneTap}
+              onChange={({ currentTarget }) => change({ oneTap: currentTarget.checked })}
+            />
+          </>
+        )}
+      </Part>
+      <Part title="Language">
+        <Pick label="Language" choices={LANGUAGES} value={options.lang} onChange={(lang) => change({ lang })} />
+        <TextField
+          label="Languages to choose from (optional)"
+          hint="Such as en de fr. Visitors can switch between these."
+          error={unknown.length === 0 ? undefined : `The widget isn’t available in ${unknown.join(", ")}.`}
+          value={options.languages}
+          onChange={(languages) => change({ languages })}
+        />
+      </Part>
+      <Part title="Call">
+        <Pick
+          label="Text field"
+          choices={TEXT_INPUTS}
+          value={options.textInput}
+          onChange={(textInput) => change({ textInput })}
+        />
+        <Switches label="During the call" of={SWITCHES} options={options} change={change} />
+        <Switches label="Waiting" of={WAITING} options={options} change={change} />
+      </Part>
+      <Part title="Consent and gate">
+        <TextField
+          label="Ask for consent (optional)"
+          hint="What visitors agree to before the call, in your words."
+          value={options.consent}
+          onChange={(consent) => change({ consent })}
+        />
+        {options.consent.trim() !== "" && (
+          <>
+            <TextField
+              label="Privacy policy (optional)"
+              hint="The policy’s address. It’s linked below your text."
+              value={options.consentLink}
+              onChange={(consentLink) => change({ consentLink })}
+            />
+            <Switches label="Consent" of={CONSENT} options={options} change={change} />
+          </>
+        )}
+        <TextField
+          label="Campaign in the gate’s settings (optional)"
+          hint="Needed only if the gate has several campaigns and this isn’t the default."
+          value={options.campaign}
+          onChange={(campaign) => change({ campaign })}
+        />
+        <TextField
+          label="Region (optional)"
+          hint="One of the campaign’s regions. Leave empty for its default."
+          value={options.region}
+          onChange={(region) => change({ region })}
+        />
+      </Part>
     </>
   )
 }
+
+const Part = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }): JSX.Element => (
+  <div class="options">
+    <h2>{title}</h2>
+    {children}
+  </div>
+)
+
+/** A text, because a color has more names than a picker knows, with a picker beside it. */
+const Accent = ({ options, change }: Changed): JSX.Element => (
+  <Field
+    label="Color (optional)"
+    hint="Of buttons and orb: any CSS color, such as #5b3df5."
+    error={options.accent.trim() === "" || isColor(options.accent) ? undefined : "This isn’t a CSS color."}
+  >
+    {(control) => (
+      <span class="color">
+        <input
+          {...control}
+          autoComplete="off"
+          spellcheck={false}
+          value={options.accent}
+          onInput={({ currentTarget }) => change({ accent: currentTarget.value })}
+        />
+        <input
+          type="color"
+          aria-label="Pick the color"
+          value={/^#[\da-f]{6}$/i.test(options.accent.trim()) ? options.accent.trim() : "#0b6e4f"}
+          onInput={({ currentTarget }) => change({ accent: currentTarget.value })}
+        />
+      </span>
+    )}
+  </Field>
+)
 
 const Pick = <Value extends string>({
   label,

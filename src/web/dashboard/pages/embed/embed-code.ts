@@ -1,4 +1,4 @@
-/** The code that embeds the widget of a gate, and the address of its preview. */
+/** The code that embeds the widget of a gate, and what its preview is told. */
 import { match } from "../../../widget/languages/languages.ts"
 
 export interface EmbedInput {
@@ -12,7 +12,17 @@ export interface EmbedInput {
   readonly mode: "" | "floating"
   /** of the floating form */
   readonly corner: "" | `${"bottom" | "top"}-${"right" | "left" | "center"}`
+  /** how the floating form begins: a pill with a text, or a circle */
+  readonly launcher: "" | "round"
+  /** a tap on the launcher begins the call */
+  readonly oneTap: boolean
+  readonly size: "" | "small" | "large"
   readonly theme: "" | "light" | "dark"
+  /** the agent's name, the title of the first screen, a CSS color, and a picture's address; each empty for none */
+  readonly agentName: string
+  readonly heading: string
+  readonly accent: string
+  readonly avatar: string
   /** a language tag; empty for the page's language */
   readonly lang: string
   /** language tags that the visitor can choose from, with spaces or commas between them */
@@ -41,7 +51,14 @@ export const DEFAULTS: Omit<EmbedInput, "gate"> = {
   region: "",
   mode: "",
   corner: "",
+  launcher: "",
+  oneTap: false,
+  size: "",
   theme: "",
+  agentName: "",
+  heading: "",
+  accent: "",
+  avatar: "",
   lang: "",
   languages: "",
   textInput: "",
@@ -70,17 +87,30 @@ const knownLanguages = (languages: string): string =>
     .filter((tag) => match(tag) !== undefined)
     .join(" ")
 
+/** Whether the widget takes this as its `accent`. */
+export const isColor = (text: string): boolean => CSS.supports("color", text.trim())
+
+/** Whether the widget takes this as the address of a picture, from the root of the website or whole. */
+export const isAddress = (text: string): boolean => /^(https?:\/\/|\/)\S+$/.test(text.trim())
+
 const off = (on: boolean): string => (on ? "" : "off")
 
 /** The attributes that differ from the widget's defaults; `true` is an attribute without a value. */
 const attributesOf = (input: EmbedInput): ReadonlyArray<readonly [name: string, value: string | true]> => {
   const asks = input.consent.trim() !== ""
+  const floating = input.mode === "floating"
   const values: ReadonlyArray<readonly [string, string]> = [
     ["campaign", input.campaign.trim()],
     ["region", input.region.trim()],
     ["mode", input.mode],
-    ["corner", input.mode === "floating" ? input.corner : ""],
+    ["corner", floating ? input.corner : ""],
+    ["launcher", floating ? input.launcher : ""],
+    ["size", input.size],
     ["theme", input.theme],
+    ["agent-name", input.agentName.trim()],
+    ["heading", input.heading.trim()],
+    ["accent", isColor(input.accent) ? input.accent.trim() : ""],
+    ["avatar", isAddress(input.avatar) ? input.avatar.trim() : ""],
     ["lang", input.lang.trim()],
     ["languages", knownLanguages(input.languages)],
     ["text-input", input.textInput],
@@ -91,6 +121,7 @@ const attributesOf = (input: EmbedInput): ReadonlyArray<readonly [name: string, 
     ["consent-link", asks ? input.consentLink.trim() : ""],
   ]
   const flags: ReadonlyArray<readonly [string, boolean]> = [
+    ["one-tap", floating && input.oneTap],
     ["push-to-talk", input.pushToTalk],
     ["notify", input.notify],
     ["auto-start", input.autoStart],
@@ -119,10 +150,10 @@ export const embedCode = (input: EmbedInput): string => {
   ].join("\n")
 }
 
-/** The preview shows no consent: its page takes no texts from its address. */
-export const previewUrl = (input: EmbedInput): string => {
-  const query = new URLSearchParams(
-    attributesOf({ ...input, consent: "" }).map(([name, value]) => [name, value === true ? "" : value]),
-  )
-  return `${input.gate}/widget/preview${query.size === 0 ? "" : `?${query}`}`
-}
+/** What the preview is told: the attributes, and the state to show, a sample; empty for the widget as it is on any page. */
+export const previewMessage = (input: EmbedInput, state: string): object => ({
+  "voicegate-preview": {
+    attributes: Object.fromEntries(attributesOf(input).map(([name, value]) => [name, value === true ? "" : value])),
+    state,
+  },
+})

@@ -11,7 +11,7 @@ import { Show } from "../../parts/Show.tsx"
 import { Ago, At, useNow } from "../../parts/Time.tsx"
 import { href } from "../../router.ts"
 import { expiresSoon } from "./expiry.ts"
-import { type KeyAction, KeyButtons, KeyDialog } from "./KeyActions.tsx"
+import { type KeyAction, KeyDialog, KeyMenu } from "./KeyActions.tsx"
 import { KeyScope } from "./KeyScope.tsx"
 import { KeyUsage } from "./KeyUsage.tsx"
 import { HowEnded, hasEnded } from "./key-end.tsx"
@@ -37,7 +37,7 @@ export const Key = ({ id }: { readonly id: string }): JSX.Element => {
       </p>
       <div class="head">
         <h1 tabIndex={-1}>{key?.name ?? "API key"}</h1>
-        {key !== undefined && !hasEnded(key, now) && <KeyButtons of={key} open={setOpen} />}
+        {key !== undefined && !hasEnded(key, now) && <KeyMenu of={key} open={setOpen} />}
       </div>
       <Show of={loaded} what="the API key">
         {({ businesses, usage }) => (

@@ -1,36 +1,31 @@
-/** What can be done with a key: its buttons, in the list of keys and on its page, and the dialogs that they open. */
+/** What can be done with a key: its menu, in the list of keys and on its page, and the dialogs that it opens. */
 import type { JSX } from "preact"
 import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
 import { announce } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { Confirm } from "../../parts/Confirm.tsx"
+import { Menu } from "../../parts/Menu.tsx"
 import { EditKey } from "./EditKey.tsx"
 import { RotateKey } from "./RotateKey.tsx"
 
-const ACTIONS = { edit: "Edit", rotate: "Rotate", revoke: "Revoke" } as const
-export type KeyAction = keyof typeof ACTIONS
+export type KeyAction = "edit" | "rotate" | "revoke"
 
-export const KeyButtons = ({
+export const KeyMenu = ({
   of,
   open,
 }: {
   readonly of: ApiKey
   readonly open: (name: KeyAction) => void
 }): JSX.Element => (
-  <span class="buttons">
-    {(["edit", "rotate", "revoke"] as const).map((name) => (
-      <button
-        key={name}
-        type="button"
-        class="small-button"
-        aria-label={`${ACTIONS[name]} ${of.name}`}
-        onClick={() => open(name)}
-      >
-        {ACTIONS[name]}
-      </button>
-    ))}
-  </span>
+  <Menu
+    of={of.name}
+    items={[
+      { label: "Edit", name: `Edit ${of.name}`, run: () => open("edit") },
+      { label: "Rotate", name: `Rotate ${of.name}`, run: () => open("rotate") },
+      { label: "Revoke", name: `Revoke ${of.name}`, run: () => open("revoke"), danger: true },
+    ]}
+  />
 )
 
 export const KeyDialog = ({

@@ -8,10 +8,11 @@ import { type Column, Table } from "../../../shared/parts/Table.tsx"
 import { api } from "../../client.ts"
 import { useLoad } from "../../parts/load.ts"
 import { Empty, Show } from "../../parts/Show.tsx"
-import { Ago, At, useNow } from "../../parts/Time.tsx"
+import { Ago, Day, useNow } from "../../parts/Time.tsx"
 import { href } from "../../router.ts"
+import * as words from "../../words.ts"
 import { expiresSoon } from "./expiry.ts"
-import { type KeyAction, KeyButtons, KeyDialog } from "./KeyActions.tsx"
+import { type KeyAction, KeyDialog, KeyMenu } from "./KeyActions.tsx"
 import { KeyScope } from "./KeyScope.tsx"
 import { HowEnded, hasEnded } from "./key-end.tsx"
 import { NewKey } from "./NewKey.tsx"
@@ -93,28 +94,51 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
   {
     title: "Key",
     cell: (key) => (
+      <a class="name" href={href("keys", key.id)}>
+        {key.name}
+      </a>
+    ),
+  },
+  {
+    title: "Secret",
+    cell: (key) => (
       <>
-        <a class="name" href={href("keys", key.id)}>
-          {key.name}
-        </a>
         <code class="display">{key.display}</code>
-        {key.allowedAddresses.length > 0 && (
-          <div class="small" title={key.allowedAddresses.join(", ")}>
-            Only from{" "}
-            {key.allowedAddresses.length === 1 ? key.allowedAddresses[0] : `${key.allowedAddresses.length} addresses`}
-          </div>
-        )}
         {key.previousSecretUntil !== null && key.previousSecretUntil > now && (
-          <div class="small">
-            Previous secret works until <At of={key.previousSecretUntil} />
-          </div>
+          <>
+            {" "}
+            <span class="mark" title={`The previous secret works until ${words.at(key.previousSecretUntil)}.`}>
+              2 secrets
+            </span>
+          </>
         )}
       </>
     ),
   },
   { title: "Scope", cell: (key) => <KeyScope of={key} businesses={businesses} /> },
-  { title: "Permissions", cell: (key) => namesOf(key.permissions) },
-  { title: "User management", cell: (key) => (key.userManagement ? <strong>On</strong> : "Off") },
+  {
+    title: "Permissions",
+    cell: (key) => (
+      <>
+        {namesOf(key.permissions)}
+        {key.userManagement && (
+          <>
+            {" "}
+            <span class="mark">User management</span>
+          </>
+        )}
+        {key.allowedAddresses.length > 0 && (
+          <>
+            {" "}
+            <span class="mark" title={key.allowedAddresses.join(", ")}>
+              Only from{" "}
+              {key.allowedAddresses.length === 1 ? key.allowedAddresses[0] : `${key.allowedAddresses.length} addresses`}
+            </span>
+          </>
+        )}
+      </>
+    ),
+  },
   { title: "Last used", cell: (key) => (key.lastUsedAt === null ? "Never" : <Ago of={key.lastUsedAt} />) },
   {
     title: "Expires",
@@ -123,17 +147,16 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
         "Never"
       ) : (
         <>
-          <At of={key.expiresAt} /> {expiresSoon(key.expiresAt, now) && <span class="mark bad">Soon</span>}
+          <Day of={key.expiresAt} /> {expiresSoon(key.expiresAt, now) && <span class="mark bad">Soon</span>}
         </>
       ),
   },
-  { title: "Created", cell: (key) => <At of={key.createdAt} /> },
 ]
 
 const actionsColumn = (open: (name: KeyAction, key: ApiKey) => void): Column<ApiKey> => ({
   title: "Actions",
   untitled: true,
-  cell: (key) => <KeyButtons of={key} open={(name) => open(name, key)} />,
+  cell: (key) => <KeyMenu of={key} open={(name) => open(name, key)} />,
 })
 
 const endColumn: Column<ApiKey> = { title: "Ended", cell: (key) => <HowEnded of={key} /> }

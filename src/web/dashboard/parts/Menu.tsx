@@ -1,0 +1,105 @@
+/**
+ * What can be done with a row, behind one button. The first thing has the focus when it opens; arrows move it, and Escape or a tap
+ * elsewhere closes it, both by the browser's popover.
+ */
+import type { JSX } from "preact"
+import { useId, useRef } from "preact/hooks"
+
+export interface MenuItem {
+  readonly label: string
+  /** names what it is done with, for screen readers, such as `Revoke Gate` */
+  readonly name: string
+  /** what it does, or where it leads */
+  readonly run: (() => void) | string
+  readonly danger?: boolean
+  readonly disabled?: boolean
+}
+
+/** Between button and menu, and to the window's edges, in pixels. */
+const GAP = 4
+
+export const Menu = ({ of, items }: { readonly of: string; readonly items: ReadonlyArray<MenuItem> }): JSX.Element => {
+  const id = useId()
+  const button = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
+  const choices = (): ReadonlyArray<HTMLElement> => [
+    ...(menu.current?.querySelectorAll<HTMLElement>("a, button") ?? []),
+  ]
+
+  /** Below the button and flush with its end; above it where there is no room below. */
+  const place = (): void => {
+    const [at, box] = [button.current?.getBoundingClientRect(), menu.current]
+    if (at === undefined || box === null) return
+    const below = at.bottom + GAP + box.offsetHeight <= innerHeight
+    box.style.top = `${below ? at.bottom + GAP : Math.max(GAP, at.top - GAP - box.offsetHeight)}px`
+    box.style.left = `${Math.max(GAP, at.right - box.offsetWidth)}px`
+  }
+  const close = (): void => menu.current?.hidePopover()
+  const move = (steps: number): void => {
+    const all = choices()
+    const now = all.findIndex((each) => each.matches(":focus"))
+    all.at((now + steps + all.length) % all.length)?.focus()
+  }
+  return (
+    <span class="menu">
+      <button
+        ref={button}
+        type="button"
+        class="quiet small-button"
+        aria-label={`Actions for ${of}`}
+        aria-haspopup="menu"
+        popovertarget={id}
+      >
+        <span aria-hidden="true">•••</span>
+      </button>
+      <div
+        ref={menu}
+        id={id}
+        popover="auto"
+        role="menu"
+        aria-label={`Actions for ${of}`}
+        onToggle={({ newState }) => {
+          if (newState !== "open") return
+          place()
+          choices()[0]?.focus()
+          // it would stay where the row was
+          addEventListener("scroll", close, { capture: true, once: true })
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Tab") close()
+          const steps = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+          if (steps === undefined) return
+          event.preventDefault()
+          move(steps)
+        }}
+      >
+        {items.map(({ danger = false, disabled = false, label, name, run }) =>
+          typeof run === "string" ? (
+            <a key={label} role="menuitem" tabIndex={-1} href={run} aria-label={name} onClick={close}>
+              {label}
+            </a>
+          ) : (
+            <button
+              key={label}
+              type="button"
+              role="menuitem"
+              tabIndex={-1}
+              aria-label={name}
+              aria-disabled={disabled}
+              class={danger ? "bad" : undefined}
+              onClick={() => {
+                if (disabled) return
+                // the focus is on the menu's button again before what runs takes it
+                close()
+                button.current?.focus()
+                run()
+              }}
+            >
+              {label}
+            </button>
+          ),
+        )}
+      </div>
+    </span>
+  )
+}

@@ -1,0 +1,78 @@
+/** Every state of the widget as a sample, for the preview: nothing is called, and nobody waits. */
+import type { Place, VoiceAgentState } from "../client/state.ts"
+import type { Turn } from "../screens/transcript.ts"
+
+const MINUTE = 60_000
+
+const place = (now: number): Place => ({
+  position: 3,
+  queueLength: 5,
+  estimatedWait: 240,
+  disrupted: false,
+  paused: false,
+  pausedUntil: undefined,
+  offers: [],
+  asOf: now,
+})
+
+const waiting = (now: number, change: Partial<Place> = {}): VoiceAgentState => ({
+  name: "waiting",
+  place: { ...place(now), ...change },
+  link: true,
+  notice: undefined,
+})
+
+const refused = (code: string, retryAt?: number): VoiceAgentState => ({
+  name: "refused",
+  code,
+  message: "",
+  issues: [],
+  retryAt,
+  offers: [],
+})
+
+const ended = (reason: string, lasted?: number): VoiceAgentState => ({ name: "ended", reason, message: "", lasted })
+
+const inCall = (now: number): Extract<VoiceAgentState, { name: "in-call" }> => ({
+  name: "in-call",
+  since: now - 42_000,
+  muted: false,
+  link: true,
+  audio: true,
+  microphone: true,
+  takesText: true,
+})
+
+/** Each is made for the time at which it is shown (ms since 1970). */
+export const SAMPLES = {
+  microphone: () => ({ name: "checking-microphone" }),
+  "no-microphone": () => ({ name: "no-microphone", problem: "denied" }),
+  connecting: () => ({ name: "connecting", to: "agent" }),
+  waiting: (now) => waiting(now),
+  paused: (now) => waiting(now, { paused: true, pausedUntil: now + 20 * MINUTE, estimatedWait: undefined }),
+  disrupted: (now) => waiting(now, { disrupted: true, estimatedWait: undefined }),
+  offers: (now) =>
+    waiting(now, { offers: [{ kind: "number", label: "Call +44 20 7946 0000", target: "tel:+442079460000" }] }),
+  turn: (now) => ({ name: "your-turn", since: now, startBefore: now + 30_000, starting: false, notice: undefined }),
+  call: inCall,
+  ending: (now) => ({ ...inCall(now), warning: { reason: "length", endsAt: now + MINUTE } }),
+  reconnecting: (now) => ({ ...inCall(now), link: false, down: "network" }),
+  ended: () => ended("hung-up", 3 * MINUTE),
+  missed: () => ended("missed"),
+  lost: () => ended("lost", MINUTE),
+  closed: (now) => refused("closed", now + 14 * 60 * MINUTE),
+  full: (now) => refused("queue_full", now + 2 * MINUTE),
+  limited: (now) => refused("rate_limited", now + 30 * MINUTE),
+  blocked: () => refused("blocked"),
+  failed: (now) => refused("platform_unavailable", now + MINUTE),
+  offline: (now) => ({ name: "offline", retryAt: now + 15_000 }),
+} satisfies Readonly<Record<string, (now: number) => VoiceAgentState>>
+
+export type SampleName = keyof typeof SAMPLES
+
+/** What is said in a call's sample. */
+export const TURNS: ReadonlyArray<Turn> = [
+  { role: "agent", text: "Hi, how can I help?" },
+  { role: "caller", text: "Where is my order?" },
+  { role: "agent", text: "It left our warehouse this morning." },
+]
