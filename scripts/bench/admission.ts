@@ -86,7 +86,7 @@ const runRound = async (
   return taken
 }
 
-const goals: Readonly<Record<Mode, Readonly<Partial<Record<Peer, Goal>>>>> = {
+const goals: Readonly<Record<Exclude<Mode, "signed">, Readonly<Partial<Record<Peer, Goal>>>>> = {
   queue: { tuned: { atLeast: 1 }, raw: { atLeast: 0.9 }, fastify: { atLeast: 1.6 } },
   flood: { tuned: { atLeast: 1 }, fastify: { atLeast: 1.5 } },
 }

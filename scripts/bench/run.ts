@@ -1,7 +1,7 @@
 /**
  * Benchmarks the built gate against its reference servers, in alternating runs on this machine, and prints ratios:
  *
- *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup] [--rounds 3] [--turns 6]
+ *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup control] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
  *     npm run build && node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR]
  *     npm run build && node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR]
@@ -13,6 +13,7 @@ import { writeFileSync } from "node:fs"
 import { cpus, totalmem } from "node:os"
 import { parseArgs } from "node:util"
 import { admission } from "./admission.ts"
+import { control } from "./control.ts"
 import { embedded } from "./embedded.ts"
 import { growth } from "./growth.ts"
 import { moving } from "./moving.ts"
@@ -49,6 +50,7 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
   webhook: () => webhook(rounds),
   growth: () => growth(rounds, turns),
   startup: () => startup(rounds),
+  control: () => control(rounds, turns),
   waiting: () =>
     waitingCost({
       sizes: values.sizes.split(",").map(Number),

@@ -123,8 +123,8 @@ export interface Rig {
   readonly hold: () => Promise<() => void>
   /** as `hold`, but past the gate, as a telephone call on the same account */
   readonly holdPastGate: () => Promise<() => void>
-  /** pauses the queue, until a time (ms since 1970) or not, or resumes it, as an operator does */
-  readonly operate: (type: "pause" | "resume", until?: number) => Promise<void>
+  /** pauses the queue of the first campaign or of another one, until a time (ms since 1970) or not, drains or resumes it, as an operator does */
+  readonly operate: (type: "drain" | "pause" | "resume", until?: number, campaign?: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -255,11 +255,14 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
       if (typeof data !== "object" || data === null || !("sessionWebSocketURL" in data)) throw new Error("no session")
       return talk(data.sessionWebSocketURL)
     },
-    operate: async (type, until) => {
+    operate: async (type, until, campaign) => {
       const headers = { authorization: `Bearer ${CONSOLE_TOKEN}` }
       await postJson(
         `http://127.0.0.1:${portOf(server)}/console/api/actions`,
-        { action: until === undefined ? { type } : { type, until } },
+        {
+          ...(campaign === undefined ? {} : { campaign }),
+          action: until === undefined ? { type } : { type, until },
+        },
         headers,
       )
     },

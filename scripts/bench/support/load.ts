@@ -22,11 +22,16 @@ const body = JSON.stringify({
   },
 })
 
+/** Reads the tokens of callers, one a line. */
+const TOKENS = `local tokens = {}
+for line in io.lines(os.getenv("TOKENS")) do tokens[#tokens + 1] = line end`
+
 /**
- * The request of a page's widget through a proxy; `caller` is Lua for the caller's address. The text is built once, because wrk's own
- * cost is not to be measured.
+ * The request of a page's widget through a proxy; `caller` is Lua for the caller's address. With `signed` each has a token. The text is built
+ * once, because wrk's own cost is not to be measured.
  */
-const requests = (caller: string): string => `
+const requests = (caller: string, signed = false): string => `
+${signed ? TOKENS : ""}
 local body, n, before, after = '${body}', tonumber(os.getenv("FIRST"))
 function init()
   local whole = wrk.format("POST", "/api/session/request", {
@@ -36,24 +41,31 @@ function init()
     ["Accept"] = "*/*",
     ["Accept-Language"] = "en-GB,en;q=0.9",
     ["X-Forwarded-For"] = "{caller}",
+    ${signed ? '["Authorization"] = "Bearer {token}",' : ""}
   }, body)
   local from, to = whole:find("{caller}", 1, true)
   before, after = whole:sub(1, from - 1), whole:sub(to + 1)
 end
 function request()
   n = n + 1
-  return before .. ${caller} .. after
+  local whole = before .. ${caller} .. after
+  return ${signed ? 'whole:gsub("{token}", tokens[n % #tokens + 1], 1)' : "whole"}
 end
 function done(summary, latency)
   io.write(string.format("p50=%d p99=%d errors=%d\\n", latency:percentile(50), latency:percentile(99),
     summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
 end`
 
-/** The callers: a different address every time, so that all are queued, or a few addresses beyond their limits. */
+const ANOTHER =
+  'string.format("%d.%d.%d.%d", 11 + math.floor(n / 16777216), math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)'
+
+/**
+ * The callers: a different address every time, so that all are queued, or a few addresses beyond their limits. `signed`: as `queue`, each with a
+ * token.
+ */
 export const modes = {
-  queue: requests(
-    'string.format("%d.%d.%d.%d", 11 + math.floor(n / 16777216), math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)',
-  ),
+  queue: requests(ANOTHER),
+  signed: requests(ANOTHER, true),
   flood: requests("'198.51.100.' .. n % 8"),
 } as const
 export type Mode = keyof typeof modes
@@ -86,13 +98,14 @@ const ticksOf = (pids: ReadonlyArray<number>): number =>
 const MAX_CALLERS = 1_000_000
 let first = 0
 
-/** Runs wrk for this many seconds against a server with these processes and this store. */
+/** Runs wrk for this many seconds against a server with these processes and this store. `tokens` is the file of those of mode `signed`. */
 export const load = async (
   url: string,
   pids: ReadonlyArray<number>,
   storePid: number,
   mode: Mode,
   seconds: number,
+  tokens = "",
 ): Promise<Measured> => {
   const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
   first += MAX_CALLERS
@@ -102,7 +115,7 @@ export const load = async (
     const before = ticksOf(pids)
     const storeBefore = ticksOf([storePid])
     const wrk = spawn("wrk", ["-t1", "-c64", `-d${seconds}s`, "-s", script, url], {
-      env: { ...process.env, FIRST: String(first) },
+      env: { ...process.env, FIRST: String(first), TOKENS: tokens },
       stdio: ["ignore", "pipe", "inherit"],
     })
     const output = await text(wrk.stdout)
