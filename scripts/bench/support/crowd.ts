@@ -22,6 +22,7 @@ export interface Crowd {
 /** Monotonic time (ms), the same in all processes of a machine. */
 export const steadyNow = (): number => Number(process.hrtime.bigint()) / 1e6
 
+const TEXT = 0x81
 const PING = 0x89
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 const HEAD_END = "\r\n\r\n"
@@ -63,7 +64,7 @@ export const connect = async (
   if (!text.startsWith("HTTP/1.1 101")) throw new Error(`not upgraded: ${text}`)
   const read = frames((kind, payload) => {
     if (kind === PING) socket.write(PONG)
-    else onText(payload.toString("latin1"))
+    else if (kind === TEXT) onText(payload.toString("latin1"))
   })
   if (Buffer.isBuffer(first)) read(first.subarray(first.indexOf(HEAD_END) + HEAD_END.length))
   socket.on("data", read)
