@@ -23,7 +23,9 @@ export const allTold = async (line: ReadonlyArray<Waiter>, since: number): Promi
     () => {
       const missing = line.filter(({ toldAt }) => toldAt === undefined || toldAt < since)
       if (missing.length === 0) return true
-      const states = missing.map(({ socket, tries }) => `state ${socket?.readyState} at try ${tries}`)
+      const states = missing.map(({ over, socket, tries }) =>
+        over === undefined ? `state ${socket?.readyState} at try ${tries}` : `over: ${over}`,
+      )
       throw new Error(`${missing.length} were told nothing: ${[...new Set(states)].slice(0, 10).join(", ")}`)
     },
     180_000,
