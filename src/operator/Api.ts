@@ -10,7 +10,7 @@ import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
 import { BudgetOrder, BudgetOutcome, BudgetsView, budgetCaller } from "./budget-shapes.ts"
-import { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
+import { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./delivery-shapes.ts"
 import { ForgetRequest, Forgotten } from "./forgotten.ts"
 import {
   Asking,

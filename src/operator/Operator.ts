@@ -5,7 +5,7 @@ import type { Pages } from "../fifo-queue/inputs.ts"
 import type { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
-import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./deliveries.ts"
+import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./delivery-shapes.ts"
 import type { SearchPosition } from "./find.ts"
 import type { ForgetRequest, Forgotten } from "./forgotten.ts"
 import type {

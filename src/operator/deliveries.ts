@@ -1,82 +1,10 @@
-/** The deliveries of a campaign's events, as an operator sees them and has them sent again. Times in ms since 1970. */
-import { Effect, Schema } from "effect"
-import { DeliveryState } from "../events/answers.ts"
+/** What an operator sees of deliveries, and what becomes of orders. */
+import { Effect } from "effect"
 import type { EventLog } from "../events/EventLog.ts"
-import { HostEvent } from "../protocol/host-events.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import type { Campaign } from "../settings/Settings.ts"
-
-const { Array: List, Boolean: Flag, Finite, Int, Literal, Literals, optionalKey, String: Text, Struct, Union } = Schema
-
-export const DeliveryFilter = Literals(["all", "pending", "failed"])
-export type DeliveryFilter = typeof DeliveryFilter.Type
-
-/** What became of one event. Absent is what has not happened. */
-const Delivery = Struct({
-  event: HostEvent,
-  state: DeliveryState,
-  attempts: optionalKey(Finite),
-  /** when the last attempt began */
-  at: optionalKey(Finite),
-  /** the status of the last answer */
-  status: optionalKey(Finite),
-  /** why the last attempt failed */
-  error: optionalKey(Text),
-  /** when it is sent next, or until when a gate is sending it */
-  due: optionalKey(Finite),
-})
-
-/** A page of deliveries, newest event first; `lost` were dropped undelivered or because there were too many. */
-export const Deliveries = Struct({
-  campaign: Text,
-  /** the campaign reports events, and it sends them: `Events`, and `Events.Url` of the settings */
-  reports: Flag,
-  sends: Flag,
-  rows: List(Delivery),
-  more: Flag,
-  pending: Finite,
-  /** when the oldest pending event happened */
-  oldestAt: optionalKey(Finite),
-  /** when an event was delivered last */
-  lastDeliveredAt: optionalKey(Finite),
-  /** the receiver wants none until then */
-  stoppedUntil: optionalKey(Finite),
-  failed: Finite,
-  stored: Finite,
-  lost: Finite,
-})
-export type Deliveries = typeof Deliveries.Type
-
-/** The times that a `Date` can hold, from 1970 on (ECMAScript, "Time Values and Time Range"). */
-const Millis = Int.check(Schema.isBetween({ minimum: 0, maximum: 8_640_000_000_000_000 }))
-
-/** One event by its `seq`; or all that were given up, of events that happened between two times. */
-export const Redelivery = Union([
-  Struct({ type: Literal("one"), seq: Int }),
-  Struct({ type: Literal("failed"), from: Millis, to: Millis }),
-])
-export type Redelivery = typeof Redelivery.Type
-
-/** `queued`: how many are sent again. `result` of one: `pending` is sent anyway, `gone` is not kept any more. */
-export const Redelivered = Struct({ queued: Finite, result: Literals(["queued", "pending", "gone"]) })
-export type Redelivered = typeof Redelivered.Type
-
-/** What the receiver has answered to an event that says nothing. */
-export const TestedEvent = Struct({
-  event: HostEvent,
-  /** the receiver, without path and query, which may be secret */
-  to: Text,
-  /** how many secrets it was signed by */
-  signatures: Finite,
-  /** the status of the answer; absent without one */
-  status: optionalKey(Finite),
-  /** why the event was not taken; absent when it was */
-  error: optionalKey(Text),
-  /** how long the answer took (ms) */
-  took: Finite,
-})
-export type TestedEvent = typeof TestedEvent.Type
+import type { Deliveries, DeliveryFilter, Redelivered, Redelivery } from "./delivery-shapes.ts"
 
 /** What the audit log says of a redelivery. */
 export const targetOf = (of: Redelivery): string =>

@@ -7,7 +7,7 @@ import { monotonicMillis } from "../lib/age.ts"
 import type { HostEvent } from "../protocol/host-events.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import type { Campaign } from "../settings/Settings.ts"
-import type { TestedEvent } from "./deliveries.ts"
+import type { TestedEvent } from "./delivery-shapes.ts"
 
 /** Undefined for a campaign without `Events.Url`. It is sent once, whatever the answer; it is in no log of events. @param now the time of day (ms) */
 export const testEvent = Effect.fnUntraced(function* (

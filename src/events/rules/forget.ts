@@ -14,7 +14,7 @@ import { drop } from "./keep.ts"
 import { eventIn, logOf, textAt } from "./shared/log.ts"
 
 /** The most events that one step looks at. */
-const MAX_FORGOTTEN_PER_STEP = 100
+const MAX_FORGOTTEN_PER_STEP = 50
 
 export interface ForgetEvents extends Forgotten {
   /** only events before this number; 0 for all */

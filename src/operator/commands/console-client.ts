@@ -10,7 +10,7 @@ import { boundedText, codeOf, MAX_ANSWER_BYTES, speaksNoTls, withoutRedirects } 
 import { loadConsoleAccess } from "../../settings/access/console-access.ts"
 import type { SettingsSource } from "../../settings/load.ts"
 import { type BudgetCaller, type BudgetOrder, BudgetOutcome, BudgetsView } from "../budget-shapes.ts"
-import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery, TestedEvent } from "../deliveries.ts"
+import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery, TestedEvent } from "../delivery-shapes.ts"
 import { type ForgetRequest, Forgotten } from "../forgotten.ts"
 import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
 

@@ -1,6 +1,6 @@
 /** What the commands `events` print: the deliveries of a campaign's events, and which are sent again. */
 import { Clock, DateTime, Effect } from "effect"
-import type { Deliveries, DeliveryFilter } from "../deliveries.ts"
+import type { Deliveries, DeliveryFilter } from "../delivery-shapes.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 import { columns, type Printed } from "./run.ts"
 

@@ -1,6 +1,7 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
 import type { Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import type { BudgetsView } from "../../operator/budget-shapes.ts"
+import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "../../operator/delivery-shapes.ts"
 import type {
   Asking,
   AuditFilter,
@@ -63,6 +64,10 @@ export interface Client {
     until: number | undefined,
   ) => Promise<{ readonly result: "done" | "already" | "full" }>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
+  /** Events before this number; 0 for the newest. */
+  readonly deliveries: (campaign: string, filter: DeliveryFilter, before: number, count: number) => Promise<Deliveries>
+  readonly redeliver: (campaign: string, redelivery: Redelivery) => Promise<Redelivered>
+  readonly testEvent: (campaign: string) => Promise<TestedEvent>
   readonly reload: () => Promise<Reloaded>
 }
 
@@ -114,6 +119,9 @@ export const createClient = (token: string): Client => {
     asking: () => send("api/addresses"),
     block: (address, until) => post("api/addresses", { address, ...(until === undefined ? {} : { until }) }),
     reload: () => send("api/reload", { method: "POST" }),
+    deliveries: (campaign, filter, before, count) => send(`api/events?${query({ campaign, filter, before, count })}`),
+    redeliver: (campaign, redelivery) => post("api/events/redeliver", { campaign, redelivery }),
+    testEvent: (campaign) => post("api/events/test", { campaign }),
     act: (campaign, action) => post("api/actions", { ...(campaign === "" ? {} : { campaign }), action }),
   }
 }

@@ -23,6 +23,8 @@ export const outcomeText = (action: Action, { result, ticket }: ActionOutcome): 
 /** A gate of another version may log an action that this page does not know. */
 const loggedActions: ReadonlyMap<string, string> = new Map([
   ["settings", "Changed settings"],
+  ["redeliver", "Sent again:"],
+  ["forget", "Forgot"],
   ["block", "Blocked"],
   ["unblock", "Lifted the block of"],
   ...Object.entries(actionWords).map(([type, { logged }]): [string, string] => [type, logged]),

@@ -2,7 +2,7 @@
 import { assert, describe, expect } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { sendTestEvent } from "../../../src/operator/commands/events.ts"
-import type { TestedEvent } from "../../../src/operator/deliveries.ts"
+import type { TestedEvent } from "../../../src/operator/delivery-shapes.ts"
 import { isSignedBy, startReceiver } from "../../events/receiver.ts"
 import { SIGNING_SECRET } from "../../harness/gate.ts"
 import { freePort } from "../../harness/process.ts"

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { listEvents, redeliverEvent, redeliverFailed } from "../../../src/operator/commands/events.ts"
-import { type Deliveries, type Redelivered, Redelivery } from "../../../src/operator/deliveries.ts"
+import { type Deliveries, type Redelivered, Redelivery } from "../../../src/operator/delivery-shapes.ts"
 
 const event = {
   id: "evt_2aae6c35c94fcfb4_3",

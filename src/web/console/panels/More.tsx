@@ -5,8 +5,9 @@
 import type { JSX } from "preact"
 import type { PanelProps } from "../parts/PanelProps.ts"
 import { Budgets } from "./Budgets.tsx"
+import { Deliveries } from "./Deliveries.tsx"
 
-const PANELS: ReadonlyArray<(props: PanelProps) => JSX.Element | null> = [Budgets]
+const PANELS: ReadonlyArray<(props: PanelProps) => JSX.Element | null> = [Budgets, Deliveries]
 
 export const More = (props: PanelProps): JSX.Element => (
   <>
