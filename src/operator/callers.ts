@@ -9,6 +9,8 @@ import {
   type BlockOrder,
   type CallersReport,
   callersOf,
+  type ForgottenSeen,
+  forgetSeen,
   LATEST_MAX,
   orderBlock,
   PERIOD_MILLIS,
@@ -39,6 +41,8 @@ const orderRule = ruleOf(
   runPlain(orderBlock),
   Struct({ ...known, result: Literals(["done", "already", "full"]) }),
 )
+
+const forgetRule = ruleOf("operator.forgetSeen", runPlain(forgetSeen), Struct({ seen: Finite, blocks: Finite }))
 
 /** The addresses that are shown of those that ask most, and those that are read of each period to find them. */
 const SHOWN = 20
@@ -79,6 +83,8 @@ export interface CallersStore {
   readonly order: (
     order: BlockOrder,
   ) => Effect.Effect<KnownBlocks & { readonly result: "done" | "already" | "full" }, StoreUnavailable>
+  /** Forgets what was seen of an address under these names, or counts it. */
+  readonly forget: (addresses: ReadonlyArray<string>, remove: boolean) => Effect.Effect<ForgottenSeen, StoreUnavailable>
 }
 
 export const makeCallers = (store: Store["Service"]): CallersStore => {
@@ -120,6 +126,15 @@ export const makeCallers = (store: Store["Service"]): CallersStore => {
         },
       ),
     ),
+    forget: (addresses, remove) =>
+      at((now) =>
+        store.run(forgetRule, {
+          keys: [...shared, ...Array.from({ length: PERIODS + 2 }, (_, slot) => ofPeriod(slot)).flat()],
+          now,
+          context: NO_CONTEXT,
+          call: { addresses, ...(remove ? { remove: true as const } : {}) },
+        }),
+      ),
     order: (call) => at((now) => store.run(orderRule, { keys: shared, now, context: NO_CONTEXT, call })),
   }
 }

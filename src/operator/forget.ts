@@ -20,6 +20,7 @@ import { SUBJECT_METADATA } from "../protocol/identity.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign, SettingsTree } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
+import type { CallersStore } from "./callers.ts"
 import { type ForgetRequest, type Forgotten, type Position, positionIn, positionText } from "./forgotten.ts"
 
 /** How many steps of the store one request takes. */
@@ -62,10 +63,11 @@ export interface ForgetNeeds {
   readonly eventLog: EventLog["Service"]
   readonly settings: SettingsTree
   readonly store: Store["Service"]
+  readonly callers: CallersStore
 }
 
 /** @param who forgets, as the audit log shows operators */
-export const makeForget = ({ eventLog, internals, queue, settings, store }: ForgetNeeds) => {
+export const makeForget = ({ callers, eventLog, internals, queue, settings, store }: ForgetNeeds) => {
   const { at, campaigns, limiter, names, removed, step, stepIn } = internals
 
   /** In an order that every gate knows: the next request may be answered by another one, with other campaigns. */
@@ -172,7 +174,9 @@ export const makeForget = ({ eventLog, internals, queue, settings, store }: Forg
       if (operator === undefined) return beginning(index + 1)
       const first = Number(from.at)
       const { lines, total } = yield* stepIn(place.at, queue.auditLog(place.at, first, PAGE_MAX))
-      add(kept, "audit_log", place.name, lines.filter(({ who: line }) => line === operator).length)
+      const isNamed = ({ target, who: line }: (typeof lines)[number]): boolean =>
+        line === operator || caller.names.some((name) => target === name || target.startsWith(`${name} `))
+      add(kept, "audit_log", place.name, lines.filter(isNamed).length)
       return first + PAGE_MAX >= total ? beginning(index + 1) : { ...from, at: String(first + PAGE_MAX) }
     })
 
@@ -184,6 +188,11 @@ export const makeForget = ({ eventLog, internals, queue, settings, store }: Forg
         const budgets = yield* forgetBudgets(store, name, !dryRun)
         add(found, "budgets", undefined, budgets.found)
         add(kept, "held_time", undefined, budgets.open)
+      }
+      if (request.address !== undefined) {
+        const seen = yield* callers.forget(caller.names, !dryRun)
+        add(found, "seen", undefined, seen.seen)
+        add(kept, "blocks", undefined, seen.blocks)
       }
       add(found, "address_facts", undefined, yield* forgetFacts(store, facts, !dryRun))
     })

@@ -15,9 +15,10 @@ export const Place = Literals([
   "budgets",
   "billed_calls",
   "address_facts",
+  "seen",
 ]).annotate({
   description:
-    "`tickets`: callers of tickets that are over. `events`: events that were delivered, and `undelivered_events` those that were not. `damaged_records`: records that a rule could not read. `limits`: used units of the limits. `budgets`: calls and windows of the caller's own budgets, and `billed_calls` the caller's calls in those of campaigns. `address_facts`: what an IP provider has said of the address.",
+    "`tickets`: callers of tickets that are over. `events`: events that were delivered, and `undelivered_events` those that were not. `damaged_records`: records that a rule could not read. `limits`: used units of the limits. `budgets`: calls and windows of the caller's own budgets, and `billed_calls` the caller's calls in those of campaigns. `address_facts`: what an IP provider has said of the address. `seen`: the address among those that ask most and the latest refusals.",
 })
 export type Place = typeof Place.Type
 
@@ -29,10 +30,11 @@ export const Kept = Literals([
   "open_units",
   "held_time",
   "settlements",
+  "blocks",
   "audit_log",
 ]).annotate({
   description:
-    "`waiting`, `calls`: tickets that wait, and that hold a slot, with their `events`, `open_units` of the limits and `held_time` of budgets; `settlements`: what is carried out within seconds; `audit_log`: lines of an operator at this address.",
+    "`waiting`, `calls`: tickets that wait, and that hold a slot, with their `events`, `open_units` of the limits and `held_time` of budgets; `settlements`: what is carried out within seconds; `blocks`: an operator has blocked the address, which may be lifted; `audit_log`: lines of an operator at this address, or of its block.",
 })
 export type Kept = typeof Kept.Type
 

@@ -108,7 +108,7 @@ export const layer: Layer.Layer<
     const knownBlocks = { version: -1 }
     const health = yield* makeHealth({ campaigns, verify })
     const takePage = makePageBudget()
-    const forget = makeForget({ eventLog, internals, queue, settings, store })
+    const forget = makeForget({ callers, eventLog, internals, queue, settings, store })
     const endCall = yield* makeEndCall({ step })
     const endCalls = yield* makeEndCalls({ step })
 

@@ -101,6 +101,7 @@ const gates = Effect.fnUntraced(function* (stores: Stores, given: Given, world: 
       leave: gatekeeper.leave,
       state: (ticket: string) => Effect.map(gatekeeper.status(ticket), ({ state }) => state),
       forget,
+      block: (address: string) => operator.block("op", address, 0),
       auditLog: Effect.map(operator.auditLog(undefined, 0, 10), (log) => log?.lines ?? []),
     }
   })
@@ -183,6 +184,28 @@ for (const [name, make] of STORES) {
         })
         const text = stores.dump === undefined ? "" : yield* stores.dump
         assert.notMatch(text, /203\.0\.113\.9(?!0)/)
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("forget that an address was seen and refused, and keep its block, which the answer says", () =>
+      Effect.gen(function* () {
+        const stores = yield* make
+        const [one, other] = yield* gates(stores, {
+          Security: { ConsoleToken: "console-token-0123456789", RateLimitHourly: 1, RateLimitDaily: 1 },
+        })
+        for (const address of ["198.51.100.7", "198.51.100.7", "198.51.100.70", "198.51.100.70"]) {
+          yield* one.call(undefined, address)
+        }
+        const seen = (address: string) =>
+          Effect.map(other.forget({ address, dryRun: true }), ({ found }) => found.seen ?? 0)
+        // an instance reports what it has seen every few seconds
+        while ((yield* seen("198.51.100.7")) < 3) yield* Effect.sleep("200 millis")
+        yield* other.block("198.51.100.7")
+        const forgotten = yield* other.forget({ address: "198.51.100.7" })
+        assert.deepInclude(forgotten.found, { seen: 3, limits: 1 })
+        assert.deepInclude(forgotten.kept, { blocks: 1, audit_log: 1 })
+        assert.isUndefined((yield* one.forget({ address: "198.51.100.7" })).found.seen)
+        assert.strictEqual(yield* seen("198.51.100.70"), 3)
       }).pipe(Effect.scoped),
     )
 

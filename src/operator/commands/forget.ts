@@ -13,6 +13,7 @@ const PLACES: Readonly<Record<Forgotten["found"][number]["place"], string>> = {
   budgets: "calls and windows of budgets",
   billed_calls: "calls in campaigns' budgets",
   address_facts: "facts about the address",
+  seen: "seen as asking most, or refused lately",
 }
 
 const KEPT: Readonly<Record<Forgotten["kept"][number]["place"], string>> = {
@@ -22,7 +23,8 @@ const KEPT: Readonly<Record<Forgotten["kept"][number]["place"], string>> = {
   open_units: "units of limits of these",
   held_time: "held time of these, with the caller's budgets",
   settlements: "carried out within seconds",
-  audit_log: "lines of the audit log: an operator at this address",
+  blocks: "blocks of the address, by an operator",
+  audit_log: "lines of the audit log: an operator, or a block, at this address",
 }
 
 /** Adds the counts of several answers up, place by place. */

@@ -168,3 +168,40 @@ export const orderBlock = (
   }
   return { result, ...knownBlocks(db, key, now) }
 }
+
+/** What is forgotten of an address, or found; its blocks are kept, since an operator has ordered them. */
+export interface ForgottenSeen {
+  /** counts of periods, and refusals */
+  readonly seen: number
+  readonly blocks: number
+}
+
+/** Keys: latest and blocks, then the pairs of all periods. */
+export const forgetSeen = (
+  db: Db,
+  keys: ReadonlyArray<string>,
+  _now: number,
+  { addresses, remove }: { readonly addresses: ReadonlyArray<string>; readonly remove?: true },
+): ForgottenSeen => {
+  const found = { seen: 0, blocks: 0 }
+  for (const address of addresses) {
+    if (address !== VERSION && db.hget(keys[1] ?? "", address) !== undefined) found.blocks++
+    for (let i = 2; i < keys.length; i++) {
+      const key = keys[i] ?? ""
+      if (db.zscore(key, address) !== undefined) {
+        found.seen++
+        if (remove === true) db.zrem(key, address)
+      }
+    }
+  }
+  for (const text of db.zrange(keys[0] ?? "", 0, LATEST_MAX)) {
+    const refusal = decode(text)
+    let isOf = false
+    for (const address of addresses) if (isObject(refusal) && refusal.address === address) isOf = true
+    if (isOf) {
+      found.seen++
+      if (remove === true) db.zrem(keys[0] ?? "", text)
+    }
+  }
+  return found
+}

@@ -35,8 +35,9 @@ export const standingOf = (
       ? "None was delivered yet."
       : `The last was delivered ${duration(now - lastDeliveredAt)} ago.`
   const since = oldestAt === undefined ? "" : `, the oldest for ${duration(now - oldestAt)}`
-  const waiting = pending === 0 ? "None waits." : `${count(pending)} wait to be delivered${since}.`
-  const gone = failed === 0 ? "" : ` ${count(failed)} were given up.`
+  const waiting =
+    pending === 0 ? "None waits." : `${count(pending)} ${pending === 1 ? "waits" : "wait"} to be delivered${since}.`
+  const gone = failed === 0 ? "" : failed === 1 ? " 1 was given up." : ` ${count(failed)} were given up.`
   const dropped =
     lost === 0 ? "" : ` ${count(lost)} were dropped before they were delivered, or because there were too many.`
   const stopped = stoppedUntil === undefined ? "" : ` The receiver wants none until ${dateTime(stoppedUntil)}.`

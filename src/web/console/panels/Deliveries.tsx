@@ -4,11 +4,12 @@ import { useState } from "preact/hooks"
 import type { DeliveryFilter, Deliveries as Page, Redelivery } from "../../../operator/delivery-shapes.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { type Client, messageOf } from "../client.ts"
+import { messageOf } from "../client.ts"
 import { answerOf, deliveryStates, redeliveredText, standingOf, testedText } from "../delivery-words.ts"
 import { Confirm } from "../parts/Confirm.tsx"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
+import type { PanelProps } from "../parts/PanelProps.ts"
 import { ROWS, usePolling } from "../polling.ts"
 import { count, dateTime } from "../words.ts"
 
@@ -24,17 +25,7 @@ const FILTERS: ReadonlyArray<{ readonly value: DeliveryFilter; readonly label: s
 ]
 
 /** Null for a campaign that reports no events. */
-export const Deliveries = ({
-  campaign,
-  client,
-  refresh,
-}: {
-  readonly client: Client
-  /** the campaign that is shown, by its name */
-  readonly campaign: string
-  /** a number that changes when everything must be asked for at once */
-  readonly refresh: number
-}): JSX.Element | null => {
+export const Deliveries = ({ campaign, client, refresh }: PanelProps): JSX.Element | null => {
   const [page, setPage] = useState<Page>()
   const [filter, setFilter] = useState<DeliveryFilter>("all")
   /** the first event of each page before this one */
@@ -119,7 +110,7 @@ export const Deliveries = ({
       {asking && (
         <Confirm
           question={{
-            title: `Send ${count(page.failed)} events again?`,
+            title: page.failed === 1 ? "Send 1 event again?" : `Send ${count(page.failed)} events again?`,
             text: "All events that were given up and are still kept are sent again, with the ids that they had. The receiver may have some of them already.",
             confirm: "Send again",
           }}
@@ -161,10 +152,10 @@ const COLUMNS: ReadonlyArray<Column<Row>> = [
       </>
     ),
   },
-  { title: "Ticket", cell: ({ event }) => <code>{event.ticketHash?.slice(0, 10) ?? "–"}</code> },
-  { title: "Happened", cell: ({ event }) => dateTime(Date.parse(event.at)) },
   { title: "Delivery", cell: ({ state }) => <Mark of={deliveryStates[state].mark}>{deliveryStates[state].text}</Mark> },
   { title: "Last attempt", cell: (row) => <span class="soft">{answerOf(row)}</span> },
+  { title: "Ticket", cell: ({ event }) => <code>{event.ticketHash?.slice(0, 10) ?? "–"}</code> },
+  { title: "Happened", cell: ({ event }) => dateTime(Date.parse(event.at)) },
 ]
 
 const buttonColumn = (again: (of: Redelivery) => void): Column<Row> => ({
