@@ -1,7 +1,13 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
 import type { Action, ActionOutcome } from "../../fifo-queue/operator/actions.ts"
 import type { BudgetsView } from "../../operator/budget-shapes.ts"
-import type { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "../../operator/delivery-shapes.ts"
+import type {
+  Deliveries,
+  DeliveryFilter,
+  Redelivered,
+  Redelivery,
+  TestedEvent,
+} from "../../operator/delivery-shapes.ts"
 import type {
   Asking,
   AuditFilter,
