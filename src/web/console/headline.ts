@@ -2,7 +2,7 @@
  * What the page says first: what is wrong, or the state of the campaign. A problem of the gate, the store or the platform comes before
  * what an operator has ordered, because nobody has ordered it.
  */
-import type { Health, Queue, View } from "../../operator/shapes.ts"
+import type { Health, Hours, Queue, View } from "../../operator/shapes.ts"
 import { count, duration, stateOf } from "./words.ts"
 
 /** A view that contains the queue. */
@@ -24,6 +24,9 @@ export interface Headline {
 /** States of the platform in which callers are not served. */
 const BROKEN: ReadonlySet<string> = new Set(["unavailable", "rejected", "webhooks_missing"])
 
+/** The dots of the levels. */
+export const MARKS = { good: "good", limited: "soon", bad: "bad" } as const
+
 /** A store that was slow in so many views in a row is slow, and not one that paused for a moment. */
 const SLOW_VIEWS = 3
 
@@ -37,6 +40,18 @@ export const steadied = (view: View, slowBefore: number): { readonly view: View;
     view: { ...view, health: view.health.map((each) => (isSlow(each) ? { ...each, state: "ok" } : each)) },
     slow,
   }
+}
+
+type Served = Parameters<typeof stateOf>[0]
+
+/** Whether the platform serves nobody, whatever an operator has ordered beside that. */
+const isBroken = ({ disrupted, platform }: Pick<Served, "disrupted" | "platform">): boolean =>
+  BROKEN.has(platform?.state ?? (disrupted ? "unavailable" : ""))
+
+/** How a campaign is, by itself. */
+export const levelOf = (served: Served, now: number, hours?: Hours): Level => {
+  if (!stateOf(served, now, hours).limited) return "good"
+  return isBroken(served) ? "bad" : "limited"
 }
 
 /** Checks that fail, those of the campaign that is shown first. */
@@ -87,11 +102,7 @@ export const headlineOf = (
       also: "",
     }
   }
-  if (
-    campaign?.limited === true &&
-    BROKEN.has(view.queue.platform?.state ?? (view.queue.disrupted ? "unavailable" : ""))
-  )
-    return broken(view.queue, campaign)
+  if (campaign?.limited === true && isBroken(view.queue)) return broken(view.queue, campaign)
   const [first] = failing(view)
   if (first !== undefined) {
     const [what, ...of] = first.name.split(", ")
@@ -110,8 +121,11 @@ export const headlineOf = (
   }
 }
 
-/** The health in one line. */
-export const healthLine = (view: View): string => {
+/**
+ * The health in one line.
+ * @param isOtherwise the headline says of something else that it does not work
+ */
+export const healthLine = (view: View, isOtherwise = false): string => {
   const checked = view.health.filter(({ state }) => state !== "off")
   const bad = failing(view)
   if (bad.length > 0) {
@@ -122,7 +136,7 @@ export const healthLine = (view: View): string => {
   if (checked.some(({ state }) => state === "checking")) return "Checking store, platform and instances…"
   const store = view.health.find(({ name }) => name === "Store")
   const instances = view.instances.length
-  return `All ${count(checked.length)} checks pass${store === undefined ? "" : `: the store ${store.detail}`}, ${count(instances)} ${instances === 1 ? "instance" : "instances"}`
+  return `All ${count(checked.length)} checks pass${isOtherwise ? " otherwise" : ""}${store === undefined ? "" : `: the store ${store.detail}`}, ${count(instances)} ${instances === 1 ? "instance" : "instances"}`
 }
 
 /** The title of the tab: what is wrong first, so that it is read in a narrow tab. */

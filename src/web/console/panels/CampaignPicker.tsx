@@ -1,6 +1,7 @@
 /** The campaigns to choose from, each a link with its state and how many wait; a list to choose from where there are many. */
 import type { JSX } from "preact"
 import type { Campaigns } from "../../../operator/shapes.ts"
+import { levelOf, MARKS } from "../headline.ts"
 import { writeAddress } from "../page-address.ts"
 import { count, stateOf } from "../words.ts"
 
@@ -11,12 +12,15 @@ export const CampaignPicker = ({
   all,
   current,
   figures,
+  stale,
   onChoose,
 }: {
   readonly all: ReadonlyArray<string>
   readonly current: string
   /** undefined before they are known */
   readonly figures: Campaigns | undefined
+  /** the gate does not answer */
+  readonly stale: boolean
   readonly onChoose: (name: string) => void
 }): JSX.Element | null => {
   if (all.length < 2) return null
@@ -31,7 +35,7 @@ export const CampaignPicker = ({
   }
   const known = new Map(figures?.campaigns.map((each) => [each.name, each]))
   return (
-    <nav class="campaigns" aria-label="Campaigns">
+    <nav class={stale ? "campaigns stale" : "campaigns"} aria-label="Campaigns">
       {all.map((name) => {
         const row = known.get(name)
         const now = figures?.now ?? 0
@@ -51,7 +55,7 @@ export const CampaignPicker = ({
           >
             <span
               class="mark"
-              data-mark={state === undefined ? "none" : state.limited ? "soon" : "good"}
+              data-mark={row?.figures == null ? "none" : MARKS[levelOf(row.figures, now, row.hours)]}
               aria-hidden="true"
             />
             <span class="name">{name}</span>

@@ -3,6 +3,7 @@ import type { JSX } from "preact"
 import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
+import { levelOf, MARKS } from "../headline.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { count, duration, heldOf, stateOf } from "../words.ts"
@@ -73,8 +74,7 @@ const columnsOf = (
       title: "State",
       cell: ({ figures, hours }) => {
         if (figures === null) return <Mark of="bad">Store unreachable</Mark>
-        const { limited, title } = stateOf(figures, now, hours)
-        return <Mark of={limited ? "soon" : "good"}>{title}</Mark>
+        return <Mark of={MARKS[levelOf(figures, now, hours)]}>{stateOf(figures, now, hours).title}</Mark>
       },
     },
     { title: "Waiting", cell: figure(({ waiting }) => count(waiting)) },

@@ -54,7 +54,7 @@ export const Headline = ({
       )}
       {view !== undefined && (
         <p class="health-line" data-state={level === "bad" && failing(view).length > 0 ? "bad" : "good"}>
-          <span>{healthLine(view)}</span> <a href="#health">Details</a>
+          <span>{healthLine(view, level === "bad")}</span> <a href="#health">Details</a>
         </p>
       )}
     </section>

@@ -132,11 +132,11 @@ const slotColumns = (now: number, onAct: (button: ActionButton) => void): Readon
         ) : (
           <Mark of={slot.state === "live" ? "good" : "soon"}>{slotState[slot.state]}</Mark>
         )}
+        {` ${duration(now - slot.since)}`}
         <span class="second">{leftOf(slot, now)}</span>
       </>
     ),
   },
-  { title: "For", cell: ({ since }) => duration(now - since), class: "number" },
   {
     title: "Action",
     untitled: true,
