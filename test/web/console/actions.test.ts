@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { focusOn, tabTo } from "../focus.ts"
 import { violations } from "./axe.ts"
 import { TOKEN } from "./support.ts"
-import { button, confirm, hash, heading, prepareVisits, said, shows, visiting } from "./visit.ts"
+import { button, confirm, hash, heading, prepareVisits, rows, said, shows, visiting } from "./visit.ts"
 
 prepareVisits()
 
@@ -225,6 +225,41 @@ describe.concurrent("the console", () => {
       await tab.keyboard.press("n")
       await tab.getByRole("dialog", { name: "Call the next caller?" }).waitFor()
     }),
+  )
+
+  it(
+    "blocks an address from the list of refusals, shows it as blocked, finds its callers, and lifts the block",
+    visiting(
+      1,
+      2,
+      async ({ gate, signIn }) => {
+        const tab = await signIn()
+        await heading(tab, "Taking calls")
+        await gate.call(1)
+        await rows(tab, "Refused").first().getByText("Queue full").waitFor()
+        await rows(tab, "Refused").first().getByRole("button").click()
+        const dialog = tab.getByRole("dialog", { name: "Block 192.0.2.1?" })
+        await dialog.getByRole("radio", { name: "For a day" }).check()
+        // the key on a choice does not block
+        await tab.keyboard.press("Enter")
+        await button(tab, "Block").click()
+        await said(tab, /^192\.0\.2\.1 is blocked until /)
+        await rows(tab, "Blocked addresses").getByText("192.0.2.1").waitFor()
+        await rows(tab, "Addresses that ask most").getByText("Blocked").waitFor()
+        await gate.call(1)
+        await rows(tab, "Refused").getByText("Blocked by an operator").waitFor()
+        await tab.getByRole("row", { name: /Blocked 192\.0\.2\.1 until .* Done/ }).waitFor()
+        // who waits and talks stays, and is found by the address
+        await tab.getByLabel("Find a caller").fill("192.0.2.1")
+        await tab.keyboard.press("Enter")
+        await tab.getByRole("search").getByText("number 1 in the queue").waitFor()
+        expect(await violations(tab)).toEqual([])
+        await confirm(tab, "Lift the block of 192.0.2.1", "Lift the block of 192.0.2.1?", "Lift the block")
+        await said(tab, "192.0.2.1 isn’t blocked any more.")
+        await tab.getByText("No address is blocked.").waitFor()
+      },
+      { queueLength: 1 },
+    ),
   )
 
   it(
