@@ -168,8 +168,15 @@ export const Console = ({
         </>
       }
     >
-      {isShown && <CampaignPicker all={names} current={current} figures={campaigns} stale={live === false} onChoose={choose} />}
-      <Headline text={headline} view={live === false ? undefined : shown?.view} queueView={shown?.queueView} onAct={setAsking} />
+      {isShown && (
+        <CampaignPicker all={names} current={current} figures={campaigns} stale={live === false} onChoose={choose} />
+      )}
+      <Headline
+        text={headline}
+        view={live === false ? undefined : shown?.view}
+        queueView={shown?.queueView}
+        onAct={setAsking}
+      />
       {/* announces a problem once; the headline shows it */}
       <div role="alert" class="unseen">
         {headline.level === "bad" && <p>{`${headline.title}.`}</p>}
