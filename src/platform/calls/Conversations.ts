@@ -10,6 +10,9 @@ import { type Refused, refuse } from "../model.ts"
 export const MAX_TURNS = 1_000
 export const MAX_TURN_TEXT = 4_000
 
+/** How many conversations a search looks into: SQLite stops everything else meanwhile, calls in progress too. */
+export const SEARCHED = 2_000
+
 /** How many hours `byHour` counts. */
 export const HOURS = 24
 const HOUR_MILLIS = 3_600_000
@@ -45,7 +48,10 @@ export interface ConversationFilter {
   /** true: only those that have not ended; false: only ended ones */
   readonly running?: boolean | undefined
   readonly clientIdentifier?: string | undefined
-  /** a part of the caller's identifier, of the id, or of what was said; capitals do not matter in the letters a to z */
+  /**
+   * of lists only: a part of the caller's identifier, of the id, or of what was said, in the newest `SEARCHED` conversations that the other
+   * fields leave; capitals do not matter in the letters a to z
+   */
   readonly search?: string | undefined
   /** only of these businesses; an empty list matches none */
   readonly businessIds?: ReadonlyArray<string> | undefined
@@ -144,7 +150,6 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
           ? [sql`(ended_at IS NULL OR ended_at > ${now})`]
           : [sql`ended_at <= ${now}`]),
       ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${oneForm(filter.clientIdentifier)}`]),
-      ...(filter.search === undefined ? [] : [found(filter.search, now)]),
       ...(filter.businessIds === undefined ? [] : [sql.in("business_id", filter.businessIds)]),
       ...(filter.from === undefined ? [] : [sql`started_at >= ${filter.from}`]),
       ...(filter.to === undefined ? [] : [sql`started_at < ${filter.to}`]),
@@ -157,9 +162,18 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
       filter: ConversationFilter,
     ) {
       const now = yield* Clock.currentTimeMillis
+      const where = [sql`${sql(column)} = ${owner}`, ...conditions(filter, now)]
+      const searched =
+        filter.search === undefined
+          ? []
+          : [
+              sql`id IN (SELECT id FROM conversations WHERE ${sql.and(where)}
+                ORDER BY started_at DESC, id DESC LIMIT ${SEARCHED})`,
+              found(filter.search, now),
+            ]
       return yield* page(sql, request, {
         at: "started_at",
-        where: [sql`${sql(column)} = ${owner}`, ...conditions(filter, now)],
+        where: [...where, ...searched],
         rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM conversations WHERE ${where} ${order}`,
         positionOf: ({ id, started_at }) => ({ at: started_at, id }),
         show: showAt(now),

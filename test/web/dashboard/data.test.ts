@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Audit } from "../../../src/platform/Audit.ts"
 import { Calls } from "../../../src/platform/calls/Calls.ts"
-import { Conversations } from "../../../src/platform/calls/Conversations.ts"
+import { Conversations, SEARCHED } from "../../../src/platform/calls/Conversations.ts"
 import * as Running from "../../../src/platform/calls/Running.ts"
 import { WebSessions } from "../../../src/platform/calls/WebSessions.ts"
 import * as DashboardSessions from "../../../src/platform/users/DashboardSessions.ts"
@@ -311,6 +311,32 @@ onEachEngine("the dashboard's data", (engine) => {
           )
         }),
       ),
+  )
+
+  it.effect("searches the newest conversations, as many as it may", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const conversations = yield* Conversations
+        const sql = yield* SqlClient.SqlClient
+        yield* TestClock.setTime(1_000_000)
+        const insert = (id: string, count: number, startedAt: number, caller: string) => sql`
+          INSERT INTO conversations (id, user_id, business_id, kind, source_id, client_identifier, started_at, ended_at)
+          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+          SELECT CAST(${id} AS TEXT) || i, 'u1', 'b1', 'web', 's', CAST(${caller} AS TEXT), ${startedAt} + i, NULL FROM n`
+        yield* insert("old-", 1, 0, "needle")
+        yield* insert("new-", SEARCHED - 1, 10, "hay")
+        const found = Effect.map(conversations.list("b1", {}, { search: "needle" }), ({ items }) => items.length)
+        assert.strictEqual(yield* found, 1)
+        yield* insert("newer-", 1, 100_000, "hay")
+        assert.strictEqual(yield* found, 0)
+        // a filter leaves fewer
+        yield* insert("call-", 1, 0, "needle")
+        yield* sql`UPDATE conversations SET kind = 'call' WHERE id = 'call-1'`
+        const calls = yield* conversations.list("b1", {}, { search: "needle", kind: "call" })
+        assert.strictEqual(calls.items.length, 1)
+      }),
+    ),
   )
 
   it.effect("sums up webhooks: the newest, and how many have failed or are tried again since a time", () =>
