@@ -103,6 +103,15 @@ export class Budgets extends Context.Service<
     readonly settle: (key: string, charge: Charge) => Effect.Effect<void, StoreUnavailable>
     /** The ticket of a held call is over, and nobody knows how long the call was: what is held for it is charged. Idempotent. */
     readonly settleUnknown: (key: string, hold: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * The vendor has said how long a call was, and perhaps what it cost: so much it is charged, in the windows in which it was charged, once. A
+     * cost counts where the campaign's currency is USD.
+     */
+    readonly correct: (
+      at: BudgetedCampaign,
+      sessions: ReadonlyArray<string>,
+      used: { readonly seconds?: number; readonly dollars?: number },
+    ) => Effect.Effect<void, StoreUnavailable>
     /** What the budgets of a campaign have now; of callers' budgets what one caller has, and none without a caller. */
     readonly balances: (
       at: BudgetedCampaign,

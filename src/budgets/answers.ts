@@ -51,8 +51,8 @@ export type Settled = typeof Settled.Type
 
 export const Corrected = Union([
   /** `by` so many seconds more were billed, in all `billed` */
-  Struct({ _tag: Literal("corrected"), by: Finite, billed: Finite, data: Text, ...effects }),
-  Struct({ _tag: Literal("again") }),
+  Struct({ _tag: Literal("corrected"), by: Finite, billed: Finite, id: Text, data: Text, ...effects }),
+  Struct({ _tag: Literal("again"), id: Text, data: Text }),
   /** the call is not settled yet */
   Struct({ _tag: Literal("running") }),
   Struct({ _tag: Literal("unknown") }),

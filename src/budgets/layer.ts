@@ -339,7 +339,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       yield* settleIn(
         callerBook(caller),
         campaign,
-        charge.doubt === true ? { id: call.id, seconds: 0 } : call,
+        charge.doubt === true ? { id: call.id, seconds: 0 } : { ...call, sessions: [] },
         () => entriesOf(all.filter(isOwn), data ?? began),
         now,
       )
@@ -443,8 +443,27 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         since + (seconds - (compiled.get(campaign.name)?.leadSeconds ?? 0)) * 1000,
       postpone: ({ key }, id, due) =>
         Effect.flatMap(store.now, (now) => Effect.asVoid(run(rules.postpone, campaignBook(key), now, { id, due }))),
-      settle: (key, { hold, seconds, ...charge }) => settleWith(key, { id: hold, seconds }, charge),
+      settle: (key, { hold, seconds, sessions, ...charge }) =>
+        settleWith(key, { id: hold, seconds, ...(sessions === undefined ? {} : { sessions }) }, charge),
       settleUnknown: (key, hold) => settleWith(key, { id: hold, seconds: 0, unknown: true }, {}),
+      correct: Effect.fnUntraced(function* ({ campaign, key }, sessions, { dollars, seconds }) {
+        const cost = dollars === undefined || campaign.Price?.Currency !== "USD" ? undefined : millionths(dollars)
+        if (seconds === undefined && cost === undefined) return
+        const now = yield* store.now
+        const about = {
+          report: `${seconds ?? ""}/${cost ?? ""}`,
+          ...(seconds === undefined ? {} : { seconds }),
+          ...(cost === undefined ? {} : { cost }),
+        }
+        const events = campaign.Events === undefined ? {} : { events: true as const }
+        const corrected = yield* run(rules.correct, campaignBook(key), now, { ...about, sessions, ...events })
+        if (corrected._tag === "running" || corrected._tag === "unknown") return
+        if (corrected._tag === "corrected") yield* note(campaign.name, corrected)
+        const data = Option.getOrUndefined(decodeData(corrected.data))
+        if (data?.own !== true) return
+        const own = yield* run(rules.correct, callerBook(data.caller), now, { ...about, id: corrected.id })
+        if (own._tag === "corrected") yield* note(campaign.name, own)
+      }),
       balances: (at, caller) => balancesOf(at, caller, () => true),
       adjustable: (campaign, name, caller) => {
         const budget = compiled.get(campaign.name)?.all.find((each) => each.Name === name)

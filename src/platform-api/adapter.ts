@@ -36,6 +36,12 @@ export interface VendorWebhook {
   readonly rawBody: string
 }
 
+/** What a vendor says of a call that is over: how long it was, in whole seconds, and what it cost in US dollars. */
+export interface CallUse {
+  readonly seconds?: number
+  readonly dollars?: number
+}
+
 /** What an authentic webhook reports. */
 export type WebhookMeaning =
   /** These sessions are over; each by its ids. */
@@ -44,6 +50,8 @@ export type WebhookMeaning =
       readonly sessions: ReadonlyArray<ReadonlyArray<string>>
       /** Until then (ms since 1970) the credential may open the session again, so its slot stays held. */
       readonly notBefore?: number
+      /** how long the call was and what it cost, as far as the vendor says it */
+      readonly used?: CallUse
     }
   /** This session has begun, perhaps again after its end; its ids. */
   | { readonly _tag: "began"; readonly session: ReadonlyArray<string> }

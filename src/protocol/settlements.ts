@@ -18,5 +18,7 @@ export const Charge = Schema.Struct({
   doubt: Schema.optionalKey(Schema.Literal(true)),
   /** the rate limiter's key of the caller, whose own part of the hold is given back; absent where there is none */
   caller: Schema.optionalKey(Schema.String),
+  /** the ids of its session; absent where none was bound */
+  sessions: Schema.optionalKey(Schema.Array(Schema.String)),
 })
 export type Charge = typeof Charge.Type

@@ -18,6 +18,7 @@ const SMALL: ReadonlyArray<ReadonlyArray<string>> = [
   ["cut-callers", "redis-stopped"],
   ["platform-refuses", "end-twice"],
   ["reconnect"],
+  ["budgets-killed"],
 ]
 
 describe("order is restored, and no promise was broken", () => {

@@ -1,4 +1,5 @@
 /** All scenarios, in the order of the table. */
+import { budgetsCluster, budgetsKilled, budgetsSentinel } from "./scenarios/budgets.ts"
 import { campaignRemoved } from "./scenarios/campaign-removed.ts"
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
@@ -52,6 +53,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   campaignRemoved,
   slowReaders,
   reconnect,
+  budgetsKilled,
+  budgetsSentinel,
+  budgetsCluster,
   crowdKilled,
   crowdKilledTwice,
   crowdFrozen,

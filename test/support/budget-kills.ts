@@ -18,7 +18,7 @@ const GATES = 3
 const CALLERS = 12
 
 /** A hash of the store, as field, value, field, value … */
-const readHash: Rule<object, object, ReadonlyArray<string>> = {
+export const readHash: Rule<object, object, ReadonlyArray<string>> = {
   name: "test.hash",
   run: (db, [key = ""], _now, _context, calls) => calls.map(() => [...db.hgetall(key)]),
   lua: "local all = redis.call('HGETALL', KEYS[1]) if #all == 0 then return '[[]]' end return cjson.encode({all})",

@@ -5,7 +5,8 @@
  *                   it begins, so that an hour which comes twice is two windows:
  *                   `settled` and `held`, amounts; `adjusted`, what an operator has added to the cap; `alerted`, the share of the cap
  *                   at which was alerted last; `exhausted`, that nothing was left; `until`, when the window ends; `adjustment`, with its id as a fourth word: it was made
- *   records   hash  hold → record, JSON (`HeldTime`). A settled one remembers what was settled, for repeats and corrections
+ *   records   hash  hold → record, JSON (`HeldTime`). A settled one remembers what was settled, for repeats and corrections; and `@session`
+ *                   → hold, JSON, by which a vendor's report finds it
  *   holds     zset  hold by the time when the next thing is due of it: in a campaign's book the extension, in a caller's its expiry;
  *                   of a settled one when it is forgotten
  *   shared    hash  a ledger of the account, of which its campaigns' books have a part each
@@ -102,6 +103,8 @@ export interface HeldTime extends Rounding {
   settled: boolean
   /** the last correction; empty before the first */
   corrected: string
+  /** of a settled one in a campaign's book: the ids of its session */
+  sessions: ReadonlyArray<string>
 }
 
 /** A part as it is stored: its words. */
@@ -137,7 +140,7 @@ export const loadHold = (db: Db, book: BookKeys, id: string): HeldTime | undefin
   const stored = db.hget(book.records, id)
   const found = stored === undefined ? undefined : decode(stored)
   if (!isObject(found)) return undefined
-  const { corrected, data, expires, minimum, parts, roundUp, seconds, settled } = found
+  const { corrected, data, expires, minimum, parts, roundUp, seconds, sessions, settled } = found
   if (!isNumber(seconds) || !isNumber(roundUp) || !isNumber(minimum) || !isNumber(expires)) return undefined
   return {
     seconds,
@@ -148,12 +151,14 @@ export const loadHold = (db: Db, book: BookKeys, id: string): HeldTime | undefin
     data: isText(data) ? data : "",
     settled: settled === true,
     corrected: isText(corrected) ? corrected : "",
+    sessions: textsIn(sessions),
   }
 }
 
 /** @param due when the next thing is due of it (ms since 1970) */
 export const saveHold = (db: Db, book: BookKeys, id: string, hold: HeldTime, due: number): void => {
-  const { parts, ...fields } = hold
+  const { parts, sessions, ...others } = hold
+  const fields = sessions.length === 0 ? others : { ...others, sessions }
   const texts: Array<string> = []
   for (const part of parts) texts.push(textOfPart(part))
   db.hset(book.records, id, encode(texts.length === 0 ? fields : { ...fields, parts: texts }))
@@ -162,7 +167,25 @@ export const saveHold = (db: Db, book: BookKeys, id: string, hold: HeldTime, due
   db.pexpire(book.holds, KEPT_MILLIS)
 }
 
+/** Under which the records have the hold of a session, JSON. */
+const sessionField = (session: string): string => `@${session}`
+
+export const noteSessions = (db: Db, book: BookKeys, sessions: ReadonlyArray<string>, id: string): void => {
+  for (const session of sessions) db.hset(book.records, sessionField(session), encode({ hold: id }))
+}
+
+/** The hold of a session with any of these ids. */
+export const holdOfSession = (db: Db, book: BookKeys, sessions: ReadonlyArray<string>): string | undefined => {
+  for (const session of sessions) {
+    const stored = db.hget(book.records, sessionField(session))
+    const found = stored === undefined ? undefined : decode(stored)
+    if (isObject(found) && isText(found.hold)) return found.hold
+  }
+  return undefined
+}
+
 export const forgetHold = (db: Db, book: BookKeys, id: string): void => {
+  for (const session of loadHold(db, book, id)?.sessions ?? []) db.hdel(book.records, sessionField(session))
   db.hdel(book.records, id)
   db.zrem(book.holds, id)
 }
@@ -232,7 +255,9 @@ export const budgetEffectsOf = ({ alerts, exhausted, overruns }: BookEffects): B
 })
 
 /** Appends an event of a budget to the campaign's log, in the step that makes it happen. */
-const appendBudgetEvent = (db: Db, book: BookKeys, now: number, event: object): void => {
+export const appendBudgetEvent = (db: Db, book: BookKeys, now: number, event: object): void => {
+  // a caller's book has no log
+  if (book.events === book.ledger) return
   const seq = db.hincrby(book.meta, "events", 1)
   db.zadd(book.events, seq, encode({ ...event, seq, at: now }))
 }

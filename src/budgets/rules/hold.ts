@@ -127,7 +127,17 @@ const holdIn = (
     if (isKept) parts.push(part)
   }
   const { minimum, roundUp } = known ?? call
-  const hold: HeldTime = { seconds, roundUp, minimum, expires: due, parts, data, settled: false, corrected: "" }
+  const hold: HeldTime = {
+    seconds,
+    roundUp,
+    minimum,
+    expires: due,
+    parts,
+    data,
+    settled: false,
+    corrected: "",
+    sessions: [],
+  }
   saveHold(db, book, call.id, hold, seconds < call.seconds ? (dueIfShort ?? due) : due)
 }
 

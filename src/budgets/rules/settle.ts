@@ -10,13 +10,16 @@ import type { Db } from "../../store/rules/db.ts"
 import type { Run } from "../../store/rules/run.ts"
 import type { Corrected, Settled } from "../answers.ts"
 import {
+  appendBudgetEvent,
   type BookKeys,
   booksOf,
   budgetEffectsOf,
   changeBudget,
   type HeldTime,
+  holdOfSession,
   loadHold,
   noEffects,
+  noteSessions,
   REMEMBERED_MILLIS,
   saveHold,
   settleHold,
@@ -29,6 +32,8 @@ export interface SettleCall {
   readonly seconds: number
   /** nobody knows how long it was: it has used what it holds */
   readonly unknown?: true
+  /** the ids of its session, by which the vendor's report is about it; absent or empty for none */
+  readonly sessions?: ReadonlyArray<string>
 }
 
 /** What is known of a hold that nobody has made. */
@@ -41,9 +46,15 @@ const unmade = (expires: number): HeldTime => ({
   data: "",
   settled: true,
   corrected: "",
+  sessions: [],
 })
 
-const settleOne = (db: Db, book: BookKeys, now: number, { id, seconds, unknown }: SettleCall): Settled => {
+const settleOne = (
+  db: Db,
+  book: BookKeys,
+  now: number,
+  { id, seconds, sessions = [], unknown }: SettleCall,
+): Settled => {
   const hold = loadHold(db, book, id)
   // a call without its hold: the store has lost the hold
   if (hold === undefined && seconds > 0) return { _tag: "lost" }
@@ -54,6 +65,10 @@ const settleOne = (db: Db, book: BookKeys, now: number, { id, seconds, unknown }
   }
   if (hold.settled) return { _tag: "again", billed: hold.seconds, data: hold.data }
   const effects = noEffects()
+  if (sessions.length > 0) {
+    hold.sessions = sessions
+    noteSessions(db, book, sessions, id)
+  }
   const billed = unknown === true ? hold.seconds : billedSeconds(seconds, hold)
   settleHold(
     db,
@@ -77,19 +92,25 @@ export const runSettle: Run<object, SettleCall, Settled> = (db, keys, now, _cont
 }
 
 export interface CorrectCall {
-  readonly id: string
+  /** the hold; or any ids of its session */
+  readonly id?: string
+  readonly sessions?: ReadonlyArray<string>
   /** names the vendor's report */
   readonly report: string
   /** how long the call was (s), if the report says so */
   readonly seconds?: number
   /** what it cost, in millionths of the currency, if the report says so */
   readonly cost?: number
+  /** the campaign reports events */
+  readonly events?: true
 }
 
 const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Corrected => {
-  const hold = loadHold(db, book, call.id)
-  if (hold === undefined || !hold.settled) return { _tag: hold === undefined ? "unknown" : "running" }
-  if (hold.corrected === call.report) return { _tag: "again" }
+  const id = call.id ?? holdOfSession(db, book, call.sessions ?? [])
+  const hold = id === undefined ? undefined : loadHold(db, book, id)
+  if (id === undefined || hold === undefined || !hold.settled)
+    return { _tag: hold === undefined ? "unknown" : "running" }
+  if (hold.corrected === call.report) return { _tag: "again", id, data: hold.data }
   const effects = noEffects()
   const billed = call.seconds === undefined ? hold.seconds : billedSeconds(call.seconds, hold)
   for (const part of hold.parts) {
@@ -100,8 +121,16 @@ const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Cor
   const by = billed - hold.seconds
   hold.seconds = billed
   hold.corrected = call.report
-  saveHold(db, book, call.id, hold, now + REMEMBERED_MILLIS)
-  return { _tag: "corrected", by, billed, data: hold.data, ...budgetEffectsOf(effects) }
+  saveHold(db, book, id, hold, now + REMEMBERED_MILLIS)
+  if (call.events === true && (by !== 0 || call.cost !== undefined)) {
+    appendBudgetEvent(db, book, now, {
+      type: "call.corrected",
+      session: hold.sessions[0],
+      billedSeconds: billed,
+      ...(call.cost === undefined ? {} : { cost: call.cost / 1_000_000 }),
+    })
+  }
+  return { _tag: "corrected", by, billed, id, data: hold.data, ...budgetEffectsOf(effects) }
 }
 
 /** Keys: those of one book. */

@@ -87,6 +87,8 @@ export const resolve = (s: Step, { candidates, ends, id }: PlatformFindings): Re
     save(s, id, doubt)
     return "open"
   }
+  // the vendor's own session of this start was, and is over before its length was known: it is billed as the shortest call
+  if (ends === true && doubt.billed !== undefined && (candidates ?? []).length > 0) doubt.billed = s.now - 1
   dropDoubt(s, id, doubt)
   callNext(s)
   return "free"

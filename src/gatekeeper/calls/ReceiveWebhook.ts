@@ -4,7 +4,7 @@
  * own campaigns: ids of different vendors may be equal, and one vendor must not end the calls of another.
  */
 import { Clock, Context, Effect, Layer, Metric } from "effect"
-import type { VendorWebhook } from "../../platform-api/adapter.ts"
+import type { CallUse, VendorWebhook } from "../../platform-api/adapter.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import * as metrics from "../metrics.ts"
@@ -42,7 +42,12 @@ export const layer: Layer.Layer<ReceiveWebhook, never, NoteSpeech | PlatformApi 
      * Frees the slot once the credential opens nothing more, if the session does not run again by then. The audit does it too, later:
      * when this gate has stopped, or the vendor cannot be asked.
      */
-    const endLater = (ids: ReadonlyArray<string>, millis: number, by: EndSource | undefined): Effect.Effect<void> =>
+    const endLater = (
+      ids: ReadonlyArray<string>,
+      millis: number,
+      by: EndSource | undefined,
+      used: CallUse | undefined,
+    ): Effect.Effect<void> =>
       Effect.suspend(() => {
         const [id = ""] = ids
         const [campaign] = by?.campaigns ?? []
@@ -50,7 +55,7 @@ export const layer: Layer.Layer<ReceiveWebhook, never, NoteSpeech | PlatformApi 
         closing.add(id)
         return Effect.sleep(millis).pipe(
           Effect.andThen(platforms.sessionStatus(campaign, id)),
-          Effect.flatMap(({ status }) => (status === "over" ? sessionEnded(ids, by) : Effect.succeed(false))),
+          Effect.flatMap(({ status }) => (status === "over" ? sessionEnded(ids, by, used) : Effect.succeed(false))),
           Effect.ignore,
           Effect.ensuring(Effect.sync(() => void closing.delete(id))),
           Effect.forkIn(scope),
@@ -104,14 +109,14 @@ export const layer: Layer.Layer<ReceiveWebhook, never, NoteSpeech | PlatformApi 
           return { _tag: "accepted", released: false }
         }
         case "ended": {
-          const { campaigns } = verdict
+          const { campaigns, used } = verdict
           const by = campaigns && { campaigns, platform }
           const millis = (verdict.notBefore ?? 0) - (yield* Clock.currentTimeMillis)
           if (millis > 0) {
-            yield* Effect.forEach(verdict.sessions, (ids) => endLater(ids, millis, by), { discard: true })
+            yield* Effect.forEach(verdict.sessions, (ids) => endLater(ids, millis, by, used), { discard: true })
             return { _tag: "accepted", released: false }
           }
-          const released = yield* Effect.forEach(verdict.sessions, (ids) => sessionEnded(ids, by))
+          const released = yield* Effect.forEach(verdict.sessions, (ids) => sessionEnded(ids, by, used))
           return { _tag: "accepted", released: released.includes(true) }
         }
       }

@@ -1,9 +1,11 @@
 /** What the end of a session does that the platform has reported: its slot is free, once. */
 
 import { Context, Effect, Layer, Metric } from "effect"
+import { Budgets } from "../../budgets/Budgets.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import type { EndAttempt } from "../../fifo-queue/inputs.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
+import type { CallUse } from "../../platform-api/adapter.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Campaigns } from "../Campaigns.ts"
 import * as metrics from "../metrics.ts"
@@ -26,11 +28,12 @@ export class SessionEnds extends Context.Service<
   {
     /**
      * Handles a session's end that the platform has reported, under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
-     * the vendor if it is known.
+     * the vendor if it is known. `used` is charged to budgets, in place of what the gate has measured or has charged before.
      */
     readonly sessionEnded: (
       sessionIds: ReadonlyArray<string>,
       by?: EndSource,
+      used?: CallUse,
     ) => Effect.Effect<boolean, StoreUnavailable>
     /** Whether the end of this session is known, and no ticket has it. */
     readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
@@ -40,11 +43,12 @@ export class SessionEnds extends Context.Service<
 export const layer: Layer.Layer<
   SessionEnds,
   never,
-  Campaigns | FifoQueue | LostEnds | RemovedCampaigns | Steps | Traces
+  Budgets | Campaigns | FifoQueue | LostEnds | RemovedCampaigns | Steps | Traces
 > = Layer.effect(
   SessionEnds,
   Effect.gen(function* () {
     const campaigns = yield* Campaigns
+    const budgets = yield* Budgets
     const queue = yield* FifoQueue
     const lostEnds = yield* LostEnds
     const removed = yield* RemovedCampaigns
@@ -56,11 +60,12 @@ export const layer: Layer.Layer<
       queues: ReadonlyArray<CampaignContext>,
       sessionIds: ReadonlyArray<string>,
       attempt: EndAttempt,
+      used: CallUse | undefined,
     ): Effect.Effect<ReadonlyArray<EndResult>, StoreUnavailable> =>
       Effect.forEach(
         queues,
         (where) =>
-          Effect.map(step(where, queue.end(where, sessionIds, "webhook", attempt)), (result) =>
+          Effect.map(step(where, queue.end(where, sessionIds, "webhook", attempt, used?.seconds)), (result) =>
             result === "again" ? "released" : result,
           ),
         { concurrency: "unbounded" },
@@ -86,19 +91,28 @@ export const layer: Layer.Layer<
         }),
       sessionEnded: traces.inSessionTrace(
         "Gatekeeper.sessionEnded",
-        (sessionIds: ReadonlyArray<string>, by?: EndSource) =>
+        (sessionIds: ReadonlyArray<string>, by?: EndSource, used?: CallUse) =>
           Effect.gen(function* () {
             // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
             const named = campaigns.all.filter(({ name }) => by === undefined || by.campaigns.includes(name))
             const results = yield* lostEnds.carryOut(sessionIds, named.length > 1, (attempt, ids) =>
               Effect.gen(function* () {
-                const own = yield* endIn(named.map(at), ids, attempt)
-                return own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), ids, attempt))]
+                const own = yield* endIn(named.map(at), ids, attempt, used)
+                return own.includes("released")
+                  ? own
+                  : [...own, ...(yield* endIn(yield* goneOf(by), ids, attempt, used))]
               }),
             )
             const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
             yield* Metric.update(metrics.webhooks(result), 1)
             yield* noteEnd(result)
+            if (used !== undefined) {
+              yield* Effect.forEach(
+                named.filter((campaign) => budgets.has(campaign)),
+                (campaign) => budgets.correct({ campaign, key: at(campaign).campaign }, sessionIds, used),
+                { discard: true },
+              )
+            }
             return result === "released"
           }),
       ),

@@ -11,9 +11,11 @@ import { type PlatformError, unavailable } from "../errors.ts"
 import type { SessionState, WebSession } from "../model.ts"
 import { type Call, START_TIMEOUT_MILLIS } from "../requests/transport.ts"
 import { addressOf, goesToGate } from "../shared/broken-settings.ts"
+import { usedOf } from "../shared/call-use.ts"
 import { expiryOf, newSessionId } from "../shared/own-session.ts"
 import {
   checkAgent,
+  hint,
   isNotFound,
   roomExpiry,
   saysConcurrency,
@@ -62,7 +64,14 @@ const brokenBy = (webhooks: typeof WebhooksOfDomain.Type): ReadonlyArray<string>
 const decodeWebhook = Schema.decodeUnknownOption(
   Schema.Struct({
     type: Schema.String,
-    payload: Schema.optionalKey(Schema.Struct({ room: Schema.optionalKey(Schema.String) })),
+    payload: Schema.optionalKey(
+      Schema.Struct({
+        room: Schema.optionalKey(Schema.String),
+        /** when the meeting began and ended (s since 1970) */
+        start_ts: hint(Schema.Finite),
+        end_ts: hint(Schema.Finite),
+      }),
+    ),
   }),
 )
 
@@ -152,7 +161,10 @@ export const daily = (
         const notBefore = opensUntil(room)
         if (notBefore === undefined) return { _tag: "ignored" }
         if (webhook.type === "meeting.started") return { _tag: "began", session: [room] }
-        return webhook.type === "meeting.ended" ? { _tag: "ended", sessions: [[room]], notBefore } : { _tag: "ignored" }
+        if (webhook.type !== "meeting.ended") return { _tag: "ignored" }
+        const { end_ts, start_ts } = webhook.payload ?? {}
+        const used = usedOf(typeof start_ts === "number" && typeof end_ts === "number" ? end_ts - start_ts : undefined)
+        return { _tag: "ended", sessions: [[room]], notBefore, ...used }
       },
     },
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: "v1/" }), {

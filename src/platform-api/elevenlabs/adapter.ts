@@ -14,8 +14,10 @@ import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, longerThanSlot } from "../shared/broken-settings.ts"
+import { usedOf } from "../shared/call-use.ts"
 import {
   checkAgent,
+  hint,
   isNotFound,
   maybe,
   SessionId,
@@ -39,6 +41,7 @@ const Webhook = Schema.Struct({
     Schema.Struct({
       agent_id: Schema.optionalKey(Schema.String),
       conversation_id: Schema.optionalKey(Schema.NonEmptyString),
+      metadata: hint(Schema.Struct({ call_duration_secs: Schema.Finite })),
     }),
   ),
 })
@@ -188,9 +191,9 @@ export const elevenlabs = (
       ended: (body) => {
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
-        const { agent_id, conversation_id } = webhook.data ?? {}
+        const { agent_id, conversation_id, metadata } = webhook.data ?? {}
         return ENDS.has(webhook.type) && conversation_id !== undefined && agent_id === AgentId
-          ? { _tag: "ended", sessions: [[conversation_id]] }
+          ? { _tag: "ended", sessions: [[conversation_id]], ...usedOf(metadata?.call_duration_secs) }
           : { _tag: "ignored" }
       },
     },

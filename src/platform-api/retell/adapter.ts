@@ -11,6 +11,7 @@ import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, joinsTooLate, webhookElsewhere } from "../shared/broken-settings.ts"
+import { usedOf } from "../shared/call-use.ts"
 import { makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
@@ -68,8 +69,19 @@ const Agent = Schema.Struct({
 /** How long a call waits for its caller (s). */
 const JOIN_SECONDS = 30
 
-const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: KnownCall }))
+const decodeWebhook = Schema.decodeUnknownOption(
+  Schema.Struct({
+    event: Schema.String,
+    call: Schema.Struct({
+      ...KnownCall.fields,
+      duration_ms: hint(Schema.Finite),
+      /** in US cents */
+      call_cost: hint(Schema.Struct({ combined_cost: Schema.Finite })),
+    }),
+  }),
+)
 
+const ENDS = new Set(["call_ended", "call_analyzed"])
 const OVER = new Set(["ended", "error", "not_connected"])
 
 export const retell = (
@@ -185,9 +197,13 @@ export const retell = (
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const { call, event } = webhook
-        return event === "call_ended" && correlationIn(call.metadata) !== undefined
-          ? { _tag: "ended", sessions: [[call.call_id]] }
-          : { _tag: "ignored" }
+        if (!ENDS.has(event) || correlationIn(call.metadata) === undefined) return { _tag: "ignored" }
+        const { call_cost, duration_ms } = call
+        const used = usedOf(duration_ms && duration_ms / 1000, call_cost && call_cost.combined_cost / 100)
+        // the cost may be known only after the call was analysed
+        return event === "call_analyzed" && used.used === undefined
+          ? { _tag: "ignored" }
+          : { _tag: "ended", sessions: [[call.call_id]], ...used }
       },
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {

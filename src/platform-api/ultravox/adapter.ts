@@ -11,6 +11,7 @@ import type { WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call } from "../requests/transport.ts"
 import { endsUnreported, goesToGate } from "../shared/broken-settings.ts"
+import { secondsBetween, usedOf } from "../shared/call-use.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   CORRELATION,
@@ -180,7 +181,7 @@ export const ultravox = (
         if (webhook === undefined) return { _tag: "malformed" }
         const { call, event } = webhook
         return event === "call.ended" && correlationIn(call.metadata) !== undefined
-          ? { _tag: "ended", sessions: [[call.callId]] }
+          ? { _tag: "ended", sessions: [[call.callId]], ...usedOf(secondsBetween(call.joined, call.ended)) }
           : { _tag: "ignored" }
       },
     },

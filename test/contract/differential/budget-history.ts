@@ -193,7 +193,14 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
       if (random.percent(15)) continue
       const { answer } = run(
         asked.settle,
-        { now, context: NO_CONTEXT, call: { id: call.id, seconds, ...(unknown ? { unknown: true as const } : {}) } },
+        {
+          now,
+          context: NO_CONTEXT,
+          call: {
+            ...{ id: call.id, seconds, sessions: random.pick([], [`s${call.id}`, `t${call.id}`]) },
+            ...(unknown ? { unknown: true as const } : {}),
+          },
+        },
         keys,
       )
       if (answer._tag === "lost" && seconds === 0) wrong.push("a hold without a call is lost")
@@ -230,7 +237,11 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
       case "correct":
         if (call !== undefined) {
           const keys = random.percent(50) ? (campaigns[call.campaign] ?? []) : (callers.get(call.caller) ?? [])
-          const about = { id: call.id, report: random.pick("r1", "r2") }
+          const about = {
+            ...random.pick({ id: call.id }, { sessions: ["none", `t${call.id}`] }),
+            report: random.pick("r1", "r2"),
+            ...(random.percent(50) ? { events: true as const } : {}),
+          }
           const { answer } = run(
             asked.correct,
             {

@@ -16,10 +16,14 @@ export const beginBilling = (s: Step, ticket: Ticket): void => {
   ticket.lasted = undefined
 }
 
+/** In place of a caller who is not known. */
+export const UNKNOWN = "-"
+
 /** As it is stored. */
-export const chargeEntry = ({ caller, doubt, hold, seconds }: Charge): string => {
-  const entry = `${hold} ${textOf(seconds)} ${doubt === true ? 1 : 0}`
-  return caller === undefined ? entry : `${entry} ${caller}`
+export const chargeEntry = ({ caller = UNKNOWN, doubt, hold, seconds, sessions }: Charge): string => {
+  let entry = `${hold} ${textOf(seconds)} ${doubt === true ? 1 : 0} ${caller}`
+  for (const session of sessions ?? []) entry = `${entry} ${session}`
+  return entry
 }
 
 /**
@@ -31,11 +35,13 @@ export const oweCharge = (s: Step, id: string, ticket: Ticket, since: number): v
   const seconds = since === 0 ? 0 : (ticket.lasted ?? measured)
   const hold = holdName(ticket.ticket ?? id, ticket.lease ?? "")
   const caller = ticket.payer ?? ticket.caller
+  const { sessions } = ticket
   const charge: Charge = {
     hold,
     seconds,
     ...(ticket.seq === 0 ? { doubt: true } : {}),
     ...(caller === undefined ? {} : { caller }),
+    ...(sessions === undefined || sessions.length === 0 ? {} : { sessions }),
   }
   s.db.zadd(s.keys.charges, s.now, chargeEntry(charge))
   if (s.charges === undefined) s.charges = [charge]

@@ -5,7 +5,7 @@
 
 import type { Charge, Settlement } from "../../../protocol/settlements.ts"
 import { LOWEST, numberOf, wordsOf } from "../../../store/rules/native.ts"
-import { chargeEntry } from "./charges.ts"
+import { chargeEntry, UNKNOWN } from "./charges.ts"
 import { dropDoubt, holdInDoubt } from "./doubt.ts"
 import { endSession, park, requeue } from "./line.ts"
 import { quarantine } from "./load.ts"
@@ -77,11 +77,14 @@ export const overdueCharges = (s: Step): ReadonlyArray<Charge> => {
   for (const entry of s.db.zrangebyscore(s.keys.charges, LOWEST, s.now - SETTLE_AFTER_MILLIS, MAX_PER_STEP)) {
     const words = wordsOf(entry)
     const [hold = "", seconds, doubt, caller] = [words[0], words[1], words[2], words[3]]
+    const sessions: Array<string> = []
+    for (let i = 4; i < words.length; i++) sessions.push(words[i] as string)
     const charge: Charge = {
       hold,
       seconds: numberOf(seconds),
       ...(doubt === "1" ? { doubt: true } : {}),
-      ...(caller === undefined ? {} : { caller }),
+      ...(caller === undefined || caller === UNKNOWN ? {} : { caller }),
+      ...(sessions.length === 0 ? {} : { sessions }),
     }
     if (chargeEntry(charge) === entry) {
       owed.push(charge)

@@ -48,7 +48,7 @@
  *   changes        zset    ids that began or ceased to wait, or are held by another gate, by `changed` (`changes.ts`)
  *   steps          string  which place is shown to whom beyond the first hundred, JSON (`order.ts`); made anew after a moment
  *   events         zset    events for the host by `meta.events`, a counter: JSON (`events.ts`)
- *   charges        zset    `hold seconds 0|1 caller` of calls that the budgets must still be charged with, by time; 1 for one in doubt
+ *   charges        zset    `hold seconds 0|1 caller session …` of calls that the budgets must still be charged with, by time; 1 for one in doubt
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {

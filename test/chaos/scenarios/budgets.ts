@@ -1,0 +1,226 @@
+/**
+ * Calls of a campaign with budgets over 3 gates, which are killed with kill -9 meanwhile; on a single Redis, behind Sentinels and on a Cluster,
+ * whose master dies too. Afterwards settled, held and left add up, none is lost and none counted twice, and the caps are kept.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { Layer, Logger, ManagedRuntime } from "effect"
+import { callerBook, campaignBook } from "../../../src/budgets/keys.ts"
+import { keysOf } from "../../../src/fifo-queue/keys.ts"
+import { limitKey } from "../../../src/lib/ip/address.ts"
+import * as redis from "../../../src/store/redis/layer.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { Store } from "../../../src/store/Store.ts"
+import type { Bench } from "../../harness/gate.ts"
+import { ask, field } from "../../harness/http.ts"
+import { eventually } from "../../harness/process.ts"
+import { startRedis } from "../../harness/redis.ts"
+import { startCluster, startSentinel } from "../../harness/redis-topologies.ts"
+import { connectionTo } from "../../harness/stores.ts"
+import { holdLines, ledgerLines, ledgerViolations } from "../../model/budgets.ts"
+import { isDrained } from "../../model/over.ts"
+import { readHash } from "../../support/budget-kills.ts"
+import { makeRig, type Rig } from "../support/rig.ts"
+import type { Scenario, Size } from "../support/scenario.ts"
+
+const SIZES = {
+  small: { calls: 80, slots: 8, kills: 2, everyMillis: 60 },
+  full: { calls: 1_000, slots: 20, kills: 8, everyMillis: 70 },
+}
+const CALLERS = 25
+/** What a call is billed at least (s): most of these calls are shorter, so most are billed exactly this. */
+const MINIMUM = 6
+
+const addressOf = (n: number): string => `198.51.100.${(n % CALLERS) + 1}`
+
+/** What the caps allow, in seconds: four fifths of the calls, so that the last ones are refused. */
+const capOf = (size: Size) => ({
+  team: Math.floor((SIZES[size].calls * MINIMUM * 4) / 5 / 60) * 60,
+  own: 600,
+})
+
+const settingsOf = (size: Size) => {
+  const { own, team } = capOf(size)
+  const base = "VoiceAiPlatform__"
+  return {
+    [`${base}Price__MinimumSeconds`]: String(MINIMUM),
+    [`${base}Budget__BlockSeconds`]: "30",
+    [`${base}Budget__EndLeadSeconds`]: "2",
+    ...Object.fromEntries(
+      [
+        { Name: "team", Of: "campaign", Unit: "minutes", Per: "month", Cap: team / 60 },
+        { Name: "own", Of: "caller", Unit: "minutes", Per: "month", Cap: own / 60 },
+      ].flatMap((budget, n) =>
+        Object.entries(budget).map(([key, value]) => [`${base}Budgets__${n}__${key}`, `${value}`]),
+      ),
+    ),
+    Security__RateLimitHourly: "0",
+    Security__RateLimitDaily: "0",
+  }
+}
+
+/** One call after the other begins; those who would wait go. */
+const play = async ({ chance, platform, seats }: Rig, size: Size) => {
+  const { calls, everyMillis } = SIZES[size]
+  const counts = { talked: 0, refused: 0, went: 0, broken: 0 }
+  const one = async (n: number): Promise<void> => {
+    for (let tries = 0; tries < 40; tries++) {
+      const url = seats[chance.below(seats.length)]?.url ?? ""
+      const answer = await ask("POST", `${url}/api/session/request`, {
+        headers: { "x-forwarded-for": addressOf(n) },
+        body: { clientIdentifier: `call-${n}-${tries}` },
+      }).catch(() => undefined)
+      if (answer?.status === 200) {
+        const talked = await platform.talk(String(field(answer, "sessionId")), chance.between(200, 2_500))
+        counts[talked ? "talked" : "broken"]++
+        return
+      }
+      if (field(answer ?? { status: 0, headers: {}, text: "", json: {} }, "code") === "budget_exhausted") {
+        counts.refused++
+        return
+      }
+      if (answer?.status === 202) {
+        counts.went++
+        const ticket = String(field(answer, "uniqueRequestId"))
+        await ask("DELETE", `${url}/api/session/${ticket}`).catch(() => undefined)
+      } else counts.broken++
+      await sleep(chance.between(200, 800))
+    }
+  }
+  const all: Array<Promise<void>> = []
+  for (let n = 0; n < calls; n++) {
+    all.push(one(n))
+    await sleep(everyMillis)
+  }
+  return { counts, done: Promise.all(all) }
+}
+
+/** Reads books beside the gates. */
+const viewBooks = (url: string) => {
+  const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
+  const hash = (key: string) =>
+    runtime.runPromise(
+      Store.use((store) => store.run(readHash, { keys: [key], now: 0, context: NO_CONTEXT, call: {} })),
+    )
+  return {
+    book: async ([ledger = "", records = ""]: ReadonlyArray<string>) => {
+      const [lines, holds] = [await hash(ledger), await hash(records)]
+      return {
+        lines: ledgerLines({ hgetall: () => lines }, ledger),
+        holds: holdLines({ hgetall: () => holds }, records),
+        billed: holds
+          .flatMap((text, i) => (i % 2 === 1 ? [Number(JSON.parse(text).seconds)] : []))
+          .filter((n) => n > 0),
+      }
+    },
+    dispose: () => runtime.dispose(),
+  }
+}
+
+const KEY = "business-1/campaign-1"
+
+const scenario = (
+  name: string,
+  fault: string,
+  start: (bench: Bench) => Promise<{ readonly url: string; readonly kill?: () => Promise<unknown> }>,
+): Scenario => ({
+  name,
+  run: async (size, seed, bench) => {
+    const { calls, kills, slots } = SIZES[size]
+    const caps = capOf(size)
+    const { kill, url } = await start(bench)
+    const rig = await makeRig({
+      ...{ seed, bench, storeUrl: url, gates: 3, slots, settings: settingsOf(size) },
+      ...{ joinMillis: 4_000, startMillis: 200, calledAnew: true },
+    })
+    const { chance, platform, seats, view } = rig
+    const books = bench.own(viewBooks(url))
+    const playing = play(rig, size)
+    const killing = (async () => {
+      for (let n = 0; n < kills; n++) {
+        await sleep(chance.between(1_000, 2_000))
+        if (n === 1) await kill?.()
+        const seat = seats[chance.below(seats.length)]
+        await seat?.kill("SIGKILL")
+        await sleep(chance.between(200, 1_000))
+        await seat?.start()
+        await seat?.ready()
+      }
+    })()
+    const { counts, done } = await playing
+    await Promise.all([done, killing])
+    const began = performance.now()
+    let left = "nothing was read"
+    // a lost end is found by the longest call or the audit; what nobody settles, a minute after
+    await eventually(
+      "everything is settled",
+      async () => {
+        const state = await view.look()
+        const { holds } = await books.book(campaignBook(KEY))
+        const open = holds.filter(({ settled }) => !settled).length
+        left = `${open} holds, ${state?.leases.size} leases, ${platform.running()} sessions, ${platform.untold()} untold`
+        if (state === undefined || !isDrained(state) || open + platform.running() + platform.untold() > 0)
+          throw new Error(left)
+        return true
+      },
+      300_000,
+    )
+    const took = performance.now() - began
+    const wrongs: Array<string> = [...rig.wrongs]
+    const { billed, holds, lines } = await books.book(campaignBook(KEY))
+    wrongs.push(...ledgerViolations(lines, holds, new Map(), () => (kill === undefined ? caps.team : undefined)))
+    const settled = [...lines.values()].reduce((sum, line) => sum + line.settled, 0)
+    const started = platform.sessions.length
+    const had = platform.sessions.filter(({ joinedAt }) => joinedAt !== undefined).length
+    let ofCallers = 0
+    for (let n = 0; n < CALLERS; n++) {
+      const own = await books.book(callerBook(limitKey(addressOf(n))))
+      wrongs.push(
+        ...ledgerViolations(own.lines, own.holds, new Map(), () => (kill === undefined ? caps.own : undefined)),
+      )
+      for (const [line, { held }] of own.lines) if (held !== 0) wrongs.push(`${line} of a caller still holds ${held} s`)
+      ofCallers += [...own.lines.values()].reduce((sum, line) => sum + line.settled, 0)
+    }
+    if (billed.length > started)
+      wrongs.push(`${billed.length} calls were charged, and ${started} sessions were started`)
+    if (kill === undefined && billed.length < had)
+      wrongs.push(`${billed.length} calls were charged, and callers had ${had}`)
+    if (counts.talked === 0 || counts.refused === 0) wrongs.push(`nothing was shown: ${JSON.stringify(counts)}`)
+    const over = Math.max(0, settled - caps.team)
+    return [
+      {
+        fault: `${calls} calls with budgets, kill -9 of one of 3 gates ${kills} times${fault}`,
+        promised:
+          "each call is charged once; the caps are kept, but for what a failover has lost, and that is counted as overrun",
+        seen:
+          `${counts.talked} talked, ${counts.refused} were refused by a budget, ${counts.went} left the queue and came again, ${counts.broken} requests broke; ` +
+          `${started} sessions, ${had} with a caller, ${billed.length} charged: ${settled} s of ${caps.team} s (${over} s over), callers ${ofCallers} s`,
+        back: `all settled after ${Math.round(took / 1000)} s`,
+        wrongs,
+      },
+    ]
+  },
+})
+
+export const budgetsKilled: Scenario = scenario("budgets-killed", "", async (bench) => {
+  const { url } = bench.own(await startRedis())
+  return { url }
+})
+
+export const budgetsSentinel: Scenario = scenario(
+  "budgets-sentinel",
+  " and of the master behind 3 Sentinels",
+  async (bench) => {
+    const sentinels = bench.own(await startSentinel(3, 500))
+    return { url: sentinels.url, kill: async () => sentinels.master.kill("SIGKILL") }
+  },
+)
+
+export const budgetsCluster: Scenario = scenario(
+  "budgets-cluster",
+  " and of the campaign's master in a Cluster of 6",
+  async (bench) => {
+    const cluster = bench.own(await startCluster(3, 1))
+    const kill = async () => (await cluster.masterOf(keysOf(KEY)[0] ?? "")).kill("SIGKILL")
+    return { url: cluster.url, kill }
+  },
+)
