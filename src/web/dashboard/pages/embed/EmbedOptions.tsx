@@ -18,7 +18,7 @@ const PLACES = [
 ] as const
 
 const CORNERS = [
-  { value: "", label: "Bottom, where lines end" },
+  { value: "", label: "Automatic" },
   { value: "bottom-right", label: "Bottom right" },
   { value: "bottom-left", label: "Bottom left" },
   { value: "bottom-center", label: "Bottom center" },
