@@ -68,14 +68,19 @@ const most = (counts: ReadonlyMap<string, number>, name: (address: string) => st
       .map(([address, count]) => [name(address), count]),
   )
 
-const makeWatch = (names: CallerNames["Service"]): Watch => {
+export const makeWatch = (names: CallerNames["Service"]): Watch => {
   let asked = new Map<string, number>()
   let refused = new Map<string, number>()
   let latest: Array<SeenRefusal> = []
   let blocks = new Map<string, Block>()
   const add = (counts: Map<string, number>, address: string): void => {
     const count = counts.get(address)
-    if (count !== undefined || counts.size < ADDRESSES_MAX) counts.set(address, (count ?? 0) + 1)
+    if (count === undefined && counts.size >= ADDRESSES_MAX) {
+      // many addresses that have asked once must not hide one that asks often
+      for (const [each, once] of counts) if (once === 1) counts.delete(each)
+      if (counts.size >= ADDRESSES_MAX) return
+    }
+    counts.set(address, (count ?? 0) + 1)
   }
   return {
     note: (address, refusal, campaign) => {

@@ -1,0 +1,39 @@
+/** Who asks, as the console learns it, whatever others do at the same time. */
+import { assert, describe, it } from "@effect/vitest"
+import { type Block, makeWatch } from "../../src/gatekeeper/CallerWatch.ts"
+import { draining } from "../../src/protocol/refusals.ts"
+
+const watch = () =>
+  makeWatch({ ready: undefined, of: (key) => key, subject: (subject) => subject, shown: (key) => key })
+
+const address = (n: number): string => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`
+
+describe("the watch of callers", () => {
+  it("sees an address that asks often among many that ask once, and keeps a bounded number", () => {
+    const seen = watch()
+    for (let n = 0; n < 20_000; n++) {
+      seen.note(address(n), undefined, "")
+      if (n % 100 === 0) seen.note("203.0.113.7", draining(), "default")
+    }
+    const { asked, latest, refused } = seen.take()
+    assert.strictEqual(asked["203.0.113.7"], 200)
+    assert.deepStrictEqual(refused, { "203.0.113.7": 200 })
+    assert.isAtMost(Object.keys(asked).length, 50)
+    assert.lengthOf(latest, 20)
+    assert.deepStrictEqual(latest[0], { address: "203.0.113.7", campaign: "default", reason: "draining" })
+    assert.deepStrictEqual(seen.take(), { asked: {}, refused: {}, latest: [] })
+  })
+
+  it("blocks an address and the networks of others until their time has passed", () => {
+    const seen = watch()
+    const block = (of: string, until: number): Block => ({ address: of, until, at: 0, by: "me" })
+    assert.isFalse(seen.isBlocked("203.0.113.7"))
+    seen.setBlocks([block("203.0.113.7", 10), block("8.8.8.0/24", 0)])
+    const blocked = ["203.0.113.7", "203.0.113.8", "8.8.8.1", "8.8.9.1"].map(seen.isBlocked)
+    assert.deepStrictEqual(blocked, [true, false, true, false])
+    seen.expire(9)
+    assert.isTrue(seen.isBlocked("203.0.113.7"))
+    seen.expire(10)
+    assert.deepStrictEqual(["203.0.113.7", "8.8.8.1"].map(seen.isBlocked), [false, true])
+  })
+})
