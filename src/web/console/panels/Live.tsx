@@ -212,7 +212,7 @@ const Why = ({ now, ticket }: { readonly now: number; readonly ticket: WaitingTi
 }
 
 const Refused = ({
-  view: { now, refused = [] },
+  view: { now, queue, refused = [] },
   inHour,
   notes,
   onBlock,
@@ -234,7 +234,7 @@ const Refused = ({
         />
       }
       footer={<Pager of="refusals" first={first} rows={ROWS} total={refused.length} onMove={setFirst} />}
-      empty="No recent refusals."
+      empty={queue === null ? "Not known." : "No recent refusals."}
       columns={refusedColumns(now, onBlock)}
       items={refused.slice(first, first + ROWS)}
       keyOf={({ by }) => by}
