@@ -5,7 +5,7 @@
 
 import type { StepAnswer } from "../../../src/fifo-queue/answers.ts"
 import { UNKNOWN_SLOTS } from "../../../src/fifo-queue/bounds.ts"
-import type { EndAttempt, Heard, Newcomer } from "../../../src/fifo-queue/inputs.ts"
+import type { EndAttempt, Heard, HoursNow, Newcomer } from "../../../src/fifo-queue/inputs.ts"
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import type { ReportedEnd } from "../../../src/fifo-queue/rules/end.ts"
 import type { FailedStart, FailReason } from "../../../src/fifo-queue/rules/fail.ts"
@@ -93,6 +93,8 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   let slots: number = random.pick(0, 1, 1, 2, 2, 3, 5, UNKNOWN_SLOTS)
   // in the others the queue is left alone, and gets further
   const operated = random.percent(40)
+  // calls have limits, the campaign has hours, and its host is told of events
+  const controlled = random.percent(40)
   // far ahead of the clock of a real server, for which no step seems late then
   let now = 4_000_000_000_000 + random.below(1_000_000)
   let state = EMPTY
@@ -127,7 +129,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
 
   const later = (): number => {
     const presentUntil = [...state.presence.values()].filter((until) => until < HELD)
-    const deadlines = [...state.leases.values(), ...presentUntil, ...state.parked.values()]
+    const deadlines = [...state.leases.values(), ...presentUntil, ...state.parked.values(), ...state.limits.values()]
     deadlines.push(state.meta.get("backoffUntil") ?? 0, state.meta.get("probeUntil") ?? 0)
     const next = random.maybe(deadlines.filter((deadline) => deadline >= now))
     switch (random.weighted({ same: 35, little: 25, deadline: 12, past: 15, far: 5 })) {
@@ -184,12 +186,20 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       : { state, at, code: "CODE", setting: random.pick("", "A.Setting") }
   }
 
+  /** of gates of which some have not reloaded; the close may be long ago */
+  const hours = (): HoursNow => {
+    const _tag = random.pick("none", "open", "open", "closed")
+    if (_tag !== "closed") return { _tag }
+    return { _tag, since: now - random.pick(0, 20_000, 3_600_000), servedMillis: random.pick(0, 60_000) }
+  }
+
   /** by a gate whose last tick may be some time ago */
   const sweeping = (): Choice => {
     const shown = random.percent(10) ? undefined : now - random.pick(0, 0, 1_900, 40_000)
     const learned = {
       ...(random.percent(20) ? { heard: heard() } : {}),
       ...(random.percent(10) ? { suspect: true as const } : {}),
+      ...(controlled && random.percent(70) ? { hours: hours() } : {}),
     }
     return does(asked.sweep, shown === undefined ? learned : { heartbeatAt: shown, ...learned }, ({ more }) => ({
       swept: !more,
@@ -263,6 +273,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       acknowledge: 2,
       audit: 2,
       dueEnds: some(3, "live"),
+      dueLengths: controlled ? some(8, "live") : 0,
       reportOutage: some(3, "called"),
       gateGone: 1,
       snapshot: operated ? 3 : 0,
@@ -285,8 +296,13 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const known = random.percent(25) ? endedEarly() : undefined
         const ids = [...(random.percent(30) ? [newSession()] : []), known ?? newSession()]
         const data = JSON.stringify({ url: `wss://example/${id}`, s: ids })
-        const offerMillis = random.percent(35) ? { offerMillis: random.pick(1, 20_000, 60_000) } : {}
-        return does(asked.bind, { id, lease: lease(id), data, sessions: ids, ...offerMillis })
+        const begins =
+          controlled && random.percent(60)
+            ? { endsAt: now + random.pick(5_000, 30_000, 90_000, 600_000) }
+            : random.percent(35)
+              ? { offerMillis: random.pick(1, 20_000, 60_000) }
+              : {}
+        return does(asked.bind, { id, lease: lease(id), data, sessions: ids, ...begins })
       }
       case "offer": {
         const id = ticket("live")
@@ -396,6 +412,11 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
           claimMillis: 20_000,
           ...(random.percent(30) ? { atOnceOnly: true as const } : {}),
         })
+      case "dueLengths":
+        return does(asked.dueLengths, {
+          claimMillis: 20_000,
+          ...(random.percent(70) ? { ends: true as const } : {}),
+        })
       case "snapshot":
         return does(asked.campaignSnapshot, {
           firstSlot: random.below(3),
@@ -449,6 +470,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     graceMillis,
     seenMillis: graceMillis + 2_000,
     callMillis: CALL_MILLIS,
+    ...(controlled ? { events: true as const } : {}),
   })
 
   /** Runs a step and returns what is wrong after it. */

@@ -3,10 +3,7 @@ import type { AnyRule } from "../did.ts"
 import type { Planted } from "../world.ts"
 
 const rule =
-  (
-    name: "identity.unuse" | "identity.use",
-    run: (real: AnyRule["run"]) => AnyRule["run"],
-  ): NonNullable<Planted["rule"]> =>
+  (name: "identity.use", run: (real: AnyRule["run"]) => AnyRule["run"]): NonNullable<Planted["rule"]> =>
   (rule) =>
     rule.name === name ? { ...rule, run: run(rule.run) } : rule
 
@@ -30,8 +27,18 @@ export const tokenFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "a token is used by a request that has led to nothing",
-    rule: rule("identity.unuse", () => (_db, _keys, _now, _context, calls) => calls.map(() => false)),
+    name: "the use of a token is forgotten after a second",
+    rule: rule(
+      "identity.use",
+      (real) => (db, keys, now, context, calls) =>
+        real(
+          db,
+          keys,
+          now,
+          context,
+          calls.map((call) => ({ ...call, lifetime: 1_000 })),
+        ),
+    ),
   },
   {
     name: "all tokens are one",
