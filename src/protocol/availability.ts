@@ -7,12 +7,17 @@ const OpensAt = Schema.optionalKey(
 
 export const Availability = Schema.Union([
   Schema.Struct({
-    state: Schema.Literal("open"),
+    state: Schema.Literal("open").annotate({ description: "Newcomers are served, or queue." }),
     estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({
       description: "How long a newcomer would wait: 0 while a slot is free, null while that is not known.",
     }),
   }),
-  Schema.Struct({ state: Schema.Literal("full") }),
-  Schema.Struct({ state: Schema.Literal("closed"), opensAt: OpensAt }),
+  Schema.Struct({ state: Schema.Literal("full").annotate({ description: "The queue takes nobody." }) }),
+  Schema.Struct({
+    state: Schema.Literal("closed").annotate({
+      description: "Closed by its hours, or before a newcomer's turn would come.",
+    }),
+    opensAt: OpensAt,
+  }),
 ])
 export type Availability = typeof Availability.Type

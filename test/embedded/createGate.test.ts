@@ -125,7 +125,7 @@ describe("creating a gate", () => {
       Events: { Url: "", Secrets: "", Token: "", RetentionHours: "", MaxStored: "" },
       Price: { PerMinute: "", Currency: "", RoundUpSeconds: "", MinimumSeconds: "" },
       Budget: { Token: "", Zone: "", BlockSeconds: "", EndLeadSeconds: "" },
-      Budgets: [],
+      Budgets: [{ Name: "", Of: "", Unit: "", Per: "", Cap: "", AlertAt: [], OnLimit: "" }],
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "", AgentDeployment: "" },
       Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },
       Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "", WebhookSignatureHeader: "" },
@@ -253,6 +253,8 @@ describe("creating a gate", () => {
     const paths = (value: object, prefix: string): ReadonlyArray<string> =>
       Object.entries(value).flatMap(([name, inner]) => {
         if (name === "{name}") return [`${prefix}{name}.*`]
+        if (Array.isArray(inner))
+          return inner.length === 0 ? [`${prefix}${name}`] : paths(inner[0], `${prefix}${name}.{n}.`)
         return typeof inner === "object" ? paths(inner, `${prefix}${name}.`) : [`${prefix}${name}`]
       })
     assert.sameMembers(

@@ -51,11 +51,12 @@ describe("a secret", () => {
     }
   })
 
-  it("a secret of a request is compared by webhooks, the console and the event log with that one function", () => {
+  it("a secret of a request is compared by webhooks, the console, the event log and the budgets with that one function", () => {
     const users = sources
       .filter(({ text }) => /\bequal(?:sAny)?\b.*from "(\.\.?\/)+lib\/equal\.ts"/.test(text))
       .map(({ path }) => path)
     assert.deepStrictEqual(users.sort(), [
+      "http/budgets/handlers.ts",
       "http/console/ConsoleToken.ts",
       "http/events/handlers.ts",
       "platform-api/cartesia/webhooks.ts",

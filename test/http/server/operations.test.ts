@@ -17,6 +17,8 @@ describe("operations", () => {
       expect(metrics.text).toMatch(/voicegate_requests_total\{outcome="started"\} \d/)
       const openapi = yield* call(`${url}/openapi.json`)
       expect(Object.keys(Object(openapi.body.paths)).sort()).toEqual([
+        "/api/availability",
+        "/api/budgets/{name}",
         "/api/events",
         "/api/session/request",
         "/api/session/{id}",
