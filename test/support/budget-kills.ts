@@ -42,6 +42,8 @@ export interface KillsReport {
   /** seconds that the calls lasted at the platform, and that were charged to the campaign */
   readonly lasted: number
   readonly charged: number
+  /** and to their callers */
+  readonly ofCallers: number
 }
 
 /**
@@ -203,5 +205,8 @@ export const playKills = (
     for (let n = 0; n < CALLERS; n++) ofCallers += yield* judge(callerBook(limitKey(caller(n))), callerMinutes * 60)
     const lasted = calls.reduce((sum, { began, ended }) => sum + Math.ceil(((ended ?? began) - began) / 1000), 0)
     if (ofCallers > charged) wrong.push(`callers were charged ${ofCallers} s, more than the campaign's ${charged} s`)
-    return { wrong, calls: calls.length, refused, kills, lasted, charged }
+    // a start that nobody had is charged to the campaign alone, and an end is known some seconds later
+    if (ofCallers < charged * 0.8) wrong.push(`callers were charged ${ofCallers} s, and the campaign ${charged} s`)
+    if (charged > lasted * 1.6) wrong.push(`${charged} s were charged, and the calls lasted ${lasted} s`)
+    return { wrong, calls: calls.length, refused, kills, lasted, charged, ofCallers }
   })
