@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { noFacts } from "../../src/ip-intel/facts.ts"
+import { FORGOTTEN_CHANNEL } from "../../src/ip-intel/forget.ts"
 import { clean, cleanBody, FakeStore, settle, start, vpn, vpnBody } from "./support.ts"
 
 const DAY = 86_400_000
@@ -48,6 +49,21 @@ describe("caches", () => {
       yield* TestClock.adjust(DAY)
       expect(yield* second.lookup("8.8.8.8")).toEqual(noFacts)
       expect(second.http.requests).toHaveLength(1)
+    }),
+  )
+
+  it.effect("forgets an address that an operator has forgotten, at every instance", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      const instances = [yield* start({ store, answer: () => vpnBody }), yield* start({ store, answer: () => vpnBody })]
+      for (const { lookup } of instances) for (const address of ["8.8.8.8", "9.9.9.9"]) yield* lookup(address)
+      store.values.clear()
+      yield* store.service.publish(FORGOTTEN_CHANNEL, "8.8.8.8")
+      const gets = store.gets
+      for (const { lookup } of instances) yield* lookup("9.9.9.9")
+      expect(store.gets).toBe(gets)
+      for (const { lookup } of instances) yield* lookup("8.8.8.8")
+      expect(store.gets).toBe(gets + 2)
     }),
   )
 

@@ -29,6 +29,7 @@ export class FakeStore {
   readonly values = new Map<string, { readonly value: string; readonly ttlMillis: number }>()
   isDown = false
   gets = 0
+  readonly #subscribers: Array<readonly [channel: string, onMessage: (message: string) => void]> = []
 
   #up<A>(step: () => A): Effect.Effect<A, StoreUnavailable> {
     return Effect.suspend(() =>
@@ -45,9 +46,11 @@ export class FakeStore {
         return this.values.get(key)?.value
       }),
     set: (key, value, ttlMillis) => this.#up(() => void this.values.set(key, { value, ttlMillis })),
-    publish: () => Effect.die("not used"),
-    // nobody is forgotten
-    subscribe: () => Effect.void,
+    publish: (channel, message) =>
+      this.#up(() => {
+        for (const [subscribed, onMessage] of this.#subscribers) if (subscribed === channel) onMessage(message)
+      }),
+    subscribe: (channel, onMessage) => Effect.sync(() => void this.#subscribers.push([channel, onMessage])),
     ping: Effect.void,
     now: Effect.succeed(0),
   })
