@@ -40,6 +40,7 @@ const CORNERS: Readonly<Record<Told, ReadonlyArray<string>>> = {
     ...["end passes over", "sweep passes over"],
     ...["attach waiting", "attach called", "attach starting", "attach live", "attach ended"],
     ...["account withholds a slot", "account leaves a slot to another"],
+    ...["sweep waiting→closed", "a page is warned", "a call is to be ended at its limit", "end live→too_long"],
     "stop",
   ],
   page: ["end released", "leave busy"],
