@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, sep } from "node:path"
 
-/** An import of names from `effect` or one of its indexes. Types are gone by now. */
-const IMPORT = /^import \{([^}]*)\} from "(effect(?:\/[\w-]+)?)";$/gm
+/** An import of names from `effect` or one of its indexes, as it is written in minified code. Types are gone by now. */
+const IMPORT = /(?<=^|[;\n])import\{([^}]*)\}from"(effect(?:\/[\w-]+)?)";/g
 
 /** Rewrites the scripts below `output`, except in directories that are bundled. */
 export const deepenImports = (output, effect, bundled) => {
@@ -15,7 +15,7 @@ export const deepenImports = (output, effect, bundled) => {
     if (!name.endsWith(".js") || bundled.some((directory) => name.startsWith(directory + sep))) continue
     const file = join(output, name)
     const source = readFileSync(file, "utf8")
-    const rewritten = source.replace(IMPORT, (all, names, index) => {
+    const rewritten = source.replace(IMPORT, (_all, names, index) => {
       const imports = names
         .split(",")
         .map((each) => each.trim())
@@ -24,9 +24,9 @@ export const deepenImports = (output, effect, bundled) => {
           const [imported, local = imported] = each.split(/\s+as\s+/)
           const path = index === "effect" ? imported : `${index.slice("effect/".length)}/${imported}`
           // what is no module, such as `pipe`, is a function that an index exports again
-          return isModule(path) ? `import * as ${local} from "effect/${path}";` : `import { ${each} } from "${index}";`
+          return isModule(path) ? `import*as ${local} from"effect/${path}";` : `import{${each}}from"${index}";`
         })
-      return imports.join(" ") + "\n".repeat(all.split("\n").length - 1)
+      return imports.join("")
     })
     if (rewritten !== source) writeFileSync(file, rewritten)
   }

@@ -11,8 +11,8 @@ export const extraStrings = {
   "float.open": "Keep in a small window",
   "handoff.offer": "Continue on another device",
   "handoff.text":
-    "Scan the code with the other device, or open this link there. Keep this page open until your place appears there. Anyone with the link can take your place.",
+    "Scan the code with the other device, or open the link there. Keep this page open until your place appears there. Anyone with the link can take it.",
   "handoff.copy": "Copy link",
   "handoff.title": "Continue here",
-  "handoff.take": "You can take the call on this device too.",
+  "handoff.take": "You can take the call here too.",
 } as const satisfies Readonly<Record<string, Text>>

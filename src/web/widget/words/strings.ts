@@ -102,8 +102,6 @@ export const defaultStrings = {
   "notice.agent_unavailable": "The voice agent is unavailable right now. You’ll keep your place and be called again.",
   "notice.offer_refused": "That isn’t available right now. You’ll keep your place.",
   "offers.title": "Other ways to reach us",
-  "announce.place": "You’re number {n} in the queue.",
-  "announce.your-turn": "It’s your turn. Start the call now.",
   "announce.offline": "No connection. Trying again.",
   "floating.idle": "Talk to us",
   "floating.connecting": "Connecting",

@@ -22,7 +22,7 @@ export const visitStrings = {
   "ended.lasted": "The call lasted {time}.",
   "ended.hung-up": "You hung up.",
   "ended.remote": "The agent ended the call.",
-  "ended.lost": "The connection between you and the agent broke. Please call again.",
+  "ended.lost": "The connection to the agent broke. Please call again.",
   "ended.unreached": "We couldn’t reach the agent. Please try again.",
   "ended.interrupted": "Reloading or leaving the page ends the call.",
   "ended.no-sound": "Your browser couldn’t play or record audio.",
