@@ -11,7 +11,7 @@ export const extraStrings = {
   "float.open": "Keep in a small window",
   "handoff.offer": "Continue on another device",
   "handoff.text":
-    "Scan the code with the other device, or open the link there. Keep this page open until your place appears there. Anyone with the link can take it.",
+    "Scan the code with the other device, or open the link there. Keep this page open until your place is there. Anyone with the link can take it.",
   "handoff.copy": "Copy link",
   "handoff.title": "Continue here",
   "handoff.take": "You can take the call here too.",
