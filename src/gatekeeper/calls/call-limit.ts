@@ -12,15 +12,25 @@ import type { StoredConfig } from "./stored-config.ts"
 /** How much longer than its limit a vendor may take to end a call by itself (ms). */
 const VENDOR_DELAY_MILLIS = 60_000
 
-/** Whatever limits a call, in seconds; undefined for no such limit. What a budget leaves is to be one of them. */
-const limitsOf = (
-  campaign: Pick<Campaign, "MaxCallSeconds"> | undefined,
-  stored: StoredConfig,
-): ReadonlyArray<number | undefined> => [campaign?.MaxCallSeconds, stored.callSeconds]
+/** What limits the calls of a campaign. */
+type Limits = Pick<Campaign, "Budgets" | "MaxCallSeconds">
+
+/**
+ * A budget may end a call earlier than its limit, so each call of such a campaign has one: that of all calls. Its page learns when it ends,
+ * and stays connected to learn that it ends earlier.
+ */
+const mayEndByBudget = ({ Budgets }: Limits): boolean => Budgets?.some(({ OnLimit }) => OnLimit === "end") === true
+
+/** Whatever limits a call, in seconds; undefined for no such limit. */
+const limitsOf = (campaign: Limits | undefined, stored: StoredConfig): ReadonlyArray<number | undefined> => [
+  campaign?.MaxCallSeconds,
+  stored.callSeconds,
+  campaign !== undefined && mayEndByBudget(campaign) ? Number.POSITIVE_INFINITY : undefined,
+]
 
 /** How long the call may last (s): the smallest of its limits, at most `Queue.MaxCallMinutes`; undefined where it has none of its own. */
 export const callSecondsOf = (
-  campaign: Pick<Campaign, "MaxCallSeconds"> | undefined,
+  campaign: Limits | undefined,
   stored: StoredConfig,
   { MaxCallMinutes }: Pick<SettingsTree["Queue"], "MaxCallMinutes">,
 ): number | undefined => {

@@ -299,7 +299,8 @@ describe("a call of a campaign with budgets", () => {
       expect(eventsOf(world, ticket).at(-1)).toEqual({ type: "warning", reason: "budget", endsAt: iso(110_000) })
       yield* topUp(5)
       yield* TestClock.adjust("6 seconds")
-      expect(eventsOf(world, ticket).at(-1)).toEqual({ type: "warning", reason: "budget", endsAt: null })
+      // the limit of all calls
+      expect(eventsOf(world, ticket).at(-1)).toEqual({ type: "warning", reason: "budget", endsAt: iso(30 * 60_000) })
       const told = eventsOf(world, ticket).length
       yield* TestClock.adjust("3 minutes")
       expect(eventsOf(world, ticket).length).toBe(told)

@@ -32,6 +32,18 @@ describe("a call with a time limit", () => {
     await eventually("the slot is free", () => widget.rig.webhooks.length === 1)
   }, 90_000)
 
+  it("counts down and ends when a budget has no more for it", async () => {
+    const Budgets = [{ Name: "team", Of: "campaign", Unit: "minutes", Per: "day", Cap: 0.4 }]
+    await widget.begin({ settings: { VoiceAiPlatform: { Budgets } } })
+    const tab = await widget.open()
+    await click(tab, "Start a call")
+    await screen(tab, "In call")
+    await see(tab, /^Your call ends in 0:[01]\d\.$/)
+    await screen(tab, "You’ve been disconnected")
+    await see(tab, "The call reached its time limit.")
+    await eventually("the slot is free", () => widget.rig.webhooks.length === 1)
+  }, 90_000)
+
   it("is hung up by its page when the gate and the platform do not end it", async () => {
     await widget.begin({ settings: { VoiceAiPlatform: { MaxCallSeconds: 600 } } })
     const tab = await widget.open()
