@@ -140,6 +140,7 @@ describe("the package's types", () => {
         Closed: ({ message }) => Effect.succeed(message),
         Blocked: ({ reason }) => Effect.succeed(reason),
         RateLimited: ({ limit }) => Effect.succeed(limit),
+        BudgetExhausted: ({ budget }) => Effect.succeed(budget),
         QueueFull: ({ message }) => Effect.succeed(message),
         Draining: ({ message }) => Effect.succeed(message),
         PlatformUnavailable: ({ kind }) => Effect.succeed(kind),

@@ -24,6 +24,7 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Identity.Secrets": ["SentinelIdentitySecret01SentinelIdentity"],
   "Events.Secrets": [base64(0x3c)],
   "Events.Token": ["SentinelEventsToken01"],
+  "Budget.Token": ["SentinelBudgetToken01"],
   "LiveKit.ApiKey": ["SentinelLiveKitKey01"],
   "LiveKit.ApiSecret": ["SentinelLiveKitSecret01SentinelLiveKitSecret01"],
   "Retell.ApiKey": ["SentinelRetellKey01"],
@@ -149,6 +150,7 @@ describe("a secret setting", () => {
       VoiceAiPlatform__Events__Url: `${vendors.origin}/events`,
       VoiceAiPlatform__Events__Secrets__0: sentinel("Events.Secrets"),
       VoiceAiPlatform__Events__Token__0: sentinel("Events.Token"),
+      VoiceAiPlatform__Budget__Token__0: sentinel("Budget.Token"),
       ...vendorSettings(vendors.origin),
     }
     const { Security__WebhookApiToken: _one, ...lists } = environment

@@ -24,7 +24,7 @@ export interface VendorRig {
   /** the origin of the pages, where the gate answers too */
   readonly site: string
   readonly files: Files
-  /** the page's requests to the gate so far, as method and path; a ticket is `:id` */
+  /** the page's requests for sessions and of tickets so far, as method and path; a ticket is `:id` */
   readonly asked: Array<string>
   readonly stop: () => Promise<void>
 }
@@ -40,7 +40,8 @@ export const startVendorRig = async (
   const files: Files = {}
   const asked: Array<string> = []
   const note = ({ method = "", url = "" }: IncomingMessage): void => {
-    if (method !== "OPTIONS" && url.startsWith("/api/")) asked.push(`${method} ${url.replace(CALLS, "/session/:id")}`)
+    if (method !== "OPTIONS" && url.startsWith("/api/") && !url.startsWith("/api/availability"))
+      asked.push(`${method} ${url.replace(CALLS, "/session/:id")}`)
   }
   let gateOf: RequestListener | undefined
   const site = await startSite((request, response) => {
