@@ -61,7 +61,8 @@ export type Corrected = typeof Corrected.Type
 
 export const DueHold = Struct({ id: Text, seconds: Finite, data: Text })
 export type DueHold = typeof DueHold.Type
-export const DueHolds = Struct({ holds: optionalKey(List(DueHold)) })
+/** `more`: more may be due now. */
+export const DueHolds = Struct({ holds: optionalKey(List(DueHold)), more: optionalKey(Literal(true)) })
 export type DueHolds = typeof DueHolds.Type
 
 /** The holds that the book does not have. */

@@ -11,7 +11,7 @@ import { Settings } from "../settings/Settings.ts"
 import { NO_CONTEXT } from "../store/rule.ts"
 import { type Rule, Store } from "../store/Store.ts"
 import type { Balance, BudgetEffects, Held } from "./answers.ts"
-import { type BudgetBalance, type BudgetedCampaign, Budgets, type Holding } from "./Budgets.ts"
+import { type BudgetBalance, type BudgetedCampaign, Budgets, type DueCall, type Holding } from "./Budgets.ts"
 import { callerBook, campaignBook } from "./keys.ts"
 import * as metrics from "./metrics.ts"
 import type { BookPart, BudgetEntry } from "./rules/hold.ts"
@@ -38,6 +38,9 @@ const MAX_REMEMBERED_REFUSALS = 10_000
 /** How often an instance looks whether it was told already that nothing is left (ms): another one may have added some meanwhile. */
 const TOLD_MILLIS = 60_000
 const MAX_TOLD = 10_000
+/** How many pages of due holds are read at once, and after how many calls no other one: pages of old holds are soon forgotten. */
+const MAX_DUE_PAGES = 100
+const MAX_DUE_CALLS = 300
 /** How long before its time is used up a call holds more, beyond the time in which it would be ended (ms): for the warning, and for a gate that dies. */
 const AHEAD_MILLIS = 20_000
 /** A caller's hold outlives by this what its campaign may still decide about the ticket (ms). */
@@ -164,6 +167,8 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
     })
 
     const refusals = boundedCache<{ readonly until: number; readonly error: BudgetExhausted }>(MAX_REMEMBERED_REFUSALS)
+    /** Until when a caller is not looked up again who had something left: `hold` decides anyway. */
+    const passes = boundedCache<number>(MAX_REMEMBERED_REFUSALS)
     const refuse = (
       { campaign }: BudgetedCampaign,
       budgets: Compiled,
@@ -398,6 +403,8 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         const now = yield* store.now
         const known = knownRefusal(at.campaign.name, caller, now)
         if (known !== undefined) return yield* Effect.fail(known)
+        const who = `${caller} ${at.campaign.name}`
+        if ((passes.get(who) ?? 0) > now) return
         const balances = yield* balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
         for (const { budget, from, left, until } of balances) {
           const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)
@@ -407,17 +414,21 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
             return yield* Effect.fail(refuse(at, budgets, caller, budget.Name, until, now))
           }
         }
+        passes.set(who, now + REPEAT_MILLIS)
       }),
       hold,
-      due: ({ key }, claimMillis) =>
-        Effect.flatMap(store.now, (now) =>
-          Effect.map(run(rules.due, campaignBook(key), now, { claimMillis }), ({ holds = [] }) =>
-            holds.map(({ data, id, seconds }) => {
-              const { lease = "", ticket = "" } = Option.getOrUndefined(decodeData(data)) ?? {}
-              return { hold: id, ticket, lease, seconds, data }
-            }),
-          ),
-        ),
+      due: Effect.fnUntraced(function* ({ key }, claimMillis) {
+        const found: Array<DueCall> = []
+        for (let page = 0; page < MAX_DUE_PAGES; page++) {
+          const { holds = [], more } = yield* run(rules.due, campaignBook(key), yield* store.now, { claimMillis })
+          for (const { data, id, seconds } of holds) {
+            const { lease = "", ticket = "" } = Option.getOrUndefined(decodeData(data)) ?? {}
+            found.push({ hold: id, ticket, lease, seconds, data })
+          }
+          if (more !== true || found.length >= MAX_DUE_CALLS) break
+        }
+        return found
+      }),
       extend,
       restore: Effect.fnUntraced(function* (at, calls) {
         const budgets = compiled.get(at.campaign.name)

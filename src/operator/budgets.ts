@@ -7,7 +7,7 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 
-type Internals = Pick<Gatekeeper["Service"]["internals"], "budgets" | "callerKey">
+type Internals = Pick<Gatekeeper["Service"]["internals"], "budgets" | "callerKey" | "names">
 
 /** The key of the caller who is meant; undefined for none, and null where that is nobody. */
 const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): string | undefined | null => {
@@ -16,19 +16,26 @@ const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): str
   return parseAddress(caller) === undefined ? null : callerKey({ address: caller })
 }
 
+/** With the names of callers of this week. */
+const named = <A>(
+  { names }: Internals,
+  work: () => Effect.Effect<A, StoreUnavailable>,
+): Effect.Effect<A, StoreUnavailable> => Effect.andThen(names.ready ?? Effect.void, Effect.suspend(work))
+
 /** `no_caller`: `caller` is no address, or there is a subject too. */
 export const budgetsViewOf = (
   internals: Internals,
   campaign: Campaign,
   whose: BudgetCaller,
-): Effect.Effect<BudgetsView | "no_caller", StoreUnavailable> => {
-  const caller = keyOf(internals, whose)
-  if (caller === null) return Effect.succeed("no_caller")
-  return Effect.map(internals.budgets.balances(campaign, caller), (balances) => ({
-    campaign: campaign.name,
-    budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
-  }))
-}
+): Effect.Effect<BudgetsView | "no_caller", StoreUnavailable> =>
+  named<BudgetsView | "no_caller">(internals, () => {
+    const caller = keyOf(internals, whose)
+    if (caller === null) return Effect.succeed("no_caller")
+    return Effect.map(internals.budgets.balances(campaign, caller), (balances) => ({
+      campaign: campaign.name,
+      budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
+    }))
+  })
 
 /** The line of the audit log is written before. */
 export const adjustBudgetOf = (
@@ -36,14 +43,15 @@ export const adjustBudgetOf = (
   campaign: Campaign,
   operator: string,
   { budget, by, id, reason, ...whose }: BudgetOrder,
-): Effect.Effect<BudgetOutcome | "no_caller", StoreUnavailable> => {
-  const caller = keyOf(internals, whose)
-  if (caller === null) return Effect.succeed("no_caller")
-  return Effect.map(
-    internals.budgets.adjust(campaign, budget, { caller, by, id }, { operator, reason }),
-    (adjusted): BudgetOutcome =>
-      adjusted === undefined
-        ? { result: "unknown_budget" }
-        : { result: "done", made: adjusted.made, balance: budgetAnswerOf(campaign, adjusted.balance) },
-  )
-}
+): Effect.Effect<BudgetOutcome | "no_caller", StoreUnavailable> =>
+  named<BudgetOutcome | "no_caller">(internals, () => {
+    const caller = keyOf(internals, whose)
+    if (caller === null) return Effect.succeed("no_caller")
+    return Effect.map(
+      internals.budgets.adjust(campaign, budget, { caller, by, id }, { operator, reason }),
+      (adjusted): BudgetOutcome =>
+        adjusted === undefined
+          ? { result: "unknown_budget" }
+          : { result: "done", made: adjusted.made, balance: budgetAnswerOf(campaign, adjusted.balance) },
+    )
+  })

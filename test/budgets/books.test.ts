@@ -165,4 +165,32 @@ describe("a call's two books", () => {
       }),
     { team: 10, own: 1.5 },
   )
+
+  rigTest("that are old are forgotten without keeping a running call waiting for its time", (rig) =>
+    Effect.gen(function* () {
+      const { at, budgets } = rig
+      for (let n = 0; n < 250; n++) {
+        yield* budgets.settle(KEY, { hold: `old-${n}`, seconds: 0, caller: CALLER })
+      }
+      // they are forgotten after two days
+      yield* TestClock.adjust("48 hours")
+      yield* budgets.hold(at, call)
+      yield* TestClock.adjust("31 seconds")
+      expect(yield* budgets.due(at, 5_000)).toMatchObject([{ hold: HOLD }])
+    }),
+  )
+
+  rigTest("are corrected once by each report of the vendor, also when an earlier one comes again", (rig) =>
+    Effect.gen(function* () {
+      const { amounts, at, budgets } = rig
+      yield* budgets.hold(at, call)
+      yield* budgets.settle(KEY, { hold: HOLD, seconds: 60, caller: CALLER, sessions: ["s1"] })
+      yield* budgets.correct(at, ["s1"], { seconds: 61 })
+      yield* budgets.correct(at, ["s1"], { seconds: 120 })
+      const corrected = { team: "2 settled, 0 held", own: "2 settled, 0 held" }
+      expect(yield* amounts).toEqual(corrected)
+      yield* budgets.correct(at, ["s1"], { seconds: 61 })
+      expect(yield* amounts).toEqual(corrected)
+    }),
+  )
 })

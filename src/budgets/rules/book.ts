@@ -101,7 +101,7 @@ export interface HeldTime extends Rounding {
   /** when a caller's hold is given back, if its campaign never settles it (ms since 1970) */
   readonly expires: number
   settled: boolean
-  /** the last correction; empty before the first */
+  /** the corrections that were made, separated by spaces */
   corrected: string
   /** of a settled one in a campaign's book: the ids of its session */
   sessions: ReadonlyArray<string>

@@ -21,7 +21,8 @@ export const runDue: Run<object, FindDue, DueHolds> = (db, keys, now, _context, 
   const book = booksOf(keys)[0] as BookKeys
   for (const { claimMillis } of calls) {
     const found: Array<DueHold> = []
-    for (const id of db.zrangebyscore(book.holds, LOWEST, now, MAX_DUE)) {
+    const ids = db.zrangebyscore(book.holds, LOWEST, now, MAX_DUE)
+    for (const id of ids) {
       const hold = loadHold(db, book, id)
       if (hold === undefined || hold.settled) forgetHold(db, book, id)
       else {
@@ -29,7 +30,9 @@ export const runDue: Run<object, FindDue, DueHolds> = (db, keys, now, _context, 
         found.push({ id, seconds: hold.seconds, data: hold.data })
       }
     }
-    answers.push(found.length === 0 ? {} : { holds: found })
+    const answer: DueHolds = found.length === 0 ? {} : { holds: found }
+    // old holds that were forgotten must not keep running calls waiting
+    answers.push(ids.length < MAX_DUE ? answer : { ...answer, more: true })
   }
   return answers
 }

@@ -7,6 +7,7 @@
  * by its id.
  */
 import type { Db } from "../../store/rules/db.ts"
+import { wordsOf } from "../../store/rules/native.ts"
 import type { Run } from "../../store/rules/run.ts"
 import type { Corrected, Settled } from "../answers.ts"
 import {
@@ -95,7 +96,7 @@ export interface CorrectCall {
   /** the hold; or any ids of its session */
   readonly id?: string
   readonly sessions?: ReadonlyArray<string>
-  /** names the vendor's report */
+  /** names the vendor's report; has no spaces */
   readonly report: string
   /** how long the call was (s), if the report says so */
   readonly seconds?: number
@@ -110,7 +111,10 @@ const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Cor
   const hold = id === undefined ? undefined : loadHold(db, book, id)
   if (id === undefined || hold === undefined || !hold.settled)
     return { _tag: hold === undefined ? "unknown" : "running" }
-  if (hold.corrected === call.report) return { _tag: "again", id, data: hold.data }
+  // a vendor sends a report again, also after a later one
+  for (const report of wordsOf(hold.corrected)) {
+    if (report === call.report) return { _tag: "again", id, data: hold.data }
+  }
   const effects = noEffects()
   const billed = call.seconds === undefined ? hold.seconds : billedSeconds(call.seconds, hold)
   for (const part of hold.parts) {
@@ -120,7 +124,7 @@ const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Cor
   }
   const by = billed - hold.seconds
   hold.seconds = billed
-  hold.corrected = call.report
+  hold.corrected = hold.corrected === "" ? call.report : `${hold.corrected} ${call.report}`
   saveHold(db, book, id, hold, now + REMEMBERED_MILLIS)
   if (call.events === true && (by !== 0 || call.cost !== undefined)) {
     appendBudgetEvent(db, book, now, {

@@ -38,6 +38,8 @@ export const budgets = HttpApiBuilder.group(
     const campaignOf = (name: string | undefined) =>
       name === undefined ? settings().Campaigns[0] : settings().Campaigns.find((each) => each.name === name)
     const isOff = (): boolean => !settings().Campaigns.some((each) => tokensOf(each).length > 0)
+    /** A name must not be that of last week. */
+    const namesReady = Effect.catch(internals.names.ready ?? Effect.void, (error) => refuse(toProblem(error)))
     /** The key of the caller who is meant; null if that is nobody. */
     const keyOf = ({ caller, subject }: { readonly caller?: string; readonly subject?: string }) => {
       if (subject !== undefined) return caller === undefined ? internals.callerKey({ subject }) : null
@@ -52,6 +54,7 @@ export const budgets = HttpApiBuilder.group(
           const campaign = campaignOf(query.campaign)
           const token = bearerOf(yield* incoming) ?? ""
           if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
+          yield* namesReady
           const caller = keyOf(query)
           if (caller === null) return yield* wrongCaller
           const balances = yield* Effect.catch(internals.budgets.balances(campaign, caller), (error) =>
@@ -67,6 +70,7 @@ export const budgets = HttpApiBuilder.group(
           const campaign = campaignOf(payload.campaign)
           const token = bearerOf(yield* incoming) ?? ""
           if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
+          yield* namesReady
           const caller = keyOf(payload)
           if (caller === null) return yield* wrongCaller
           const { by, id, reason } = payload

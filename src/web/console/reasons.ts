@@ -4,6 +4,7 @@ const REASONS: ReadonlyArray<{ readonly reason: string; readonly label: string; 
   { reason: "rate_limited", label: "Rate limited", color: 2 },
   { reason: "queue_full", label: "Queue full", color: 3 },
   { reason: "closed", label: "Closed", color: 5 },
+  { reason: "budget_exhausted", label: "Budget used up", color: 8 },
   { reason: "draining", label: "Draining", color: 4 },
   { reason: "operator", label: "Blocked by an operator", color: 6 },
   { reason: "vpn", label: "VPN", color: 5 },

@@ -78,6 +78,7 @@ const OUTCOMES: ReadonlyArray<{
   { label: "Completed", color: 1, states: ["ended", "too_long", "silent", "stopped", "reclaimed"] },
   { label: "Left the queue", color: 2, states: ["left", "abandoned"] },
   { label: "Missed their turn", color: 3, states: ["missed"] },
+  { label: "Budget used up", color: 5, states: ["budget"] },
   { label: "Failed", color: 6, states: ["failed"] },
   { label: "Removed", color: 9, states: ["removed", "closed"] },
 ]

@@ -77,13 +77,15 @@ export const forgetInQueue = (s: Step, call: ForgetInQueue): ForgottenTickets =>
       const waits = ticket.state === "waiting"
       const lives = waits || holdsSlot(ticket.state)
       const isOf =
-        isNamed(call, ticket.caller) || (lives && call.entry !== undefined && hasEntry(db.hget(keys.data, id), call))
+        isNamed(call, ticket.caller ?? ticket.payer) ||
+        (lives && call.entry !== undefined && hasEntry(db.hget(keys.data, id), call))
       if (isOf && waits) found.waiting++
       else if (isOf && lives) found.holding++
       else if (isOf) {
         found.over++
         if (remove === true) {
           ticket.caller = undefined
+          ticket.payer = undefined
           ticket.network = undefined
           ticket.trace = undefined
           db.hset(keys.tickets, id, encode(ticket))
