@@ -35,7 +35,15 @@ describe("the series of the charts", () => {
     expect(at(load, 1)).toEqual({ Waiting: 4, "Slots in use": 2, Slots: 3 })
     expect(at(load, 59)).toEqual({ Waiting: 0, "Slots in use": 0, Slots: null })
     expect(at(outcomes, 1)).toEqual({
-      ...{ Completed: 2, "Left the queue": 3, "Missed their turn": 0, Failed: 0, Removed: 0, Refused: 3 },
+      ...{
+        Completed: 2,
+        "Left the queue": 3,
+        "Missed their turn": 0,
+        "Budget used up": 0,
+        Failed: 0,
+        Removed: 0,
+        Refused: 3,
+      },
     })
     expect(at(outcomes, 59)).toMatchObject({ "Missed their turn": 1, Refused: 0 })
     expect(at(refusals, 1)).toEqual({ "Queue full": 1, "New reason": 2 })
