@@ -3,6 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import { DOUBT_MILLIS, START_LEASE_MILLIS } from "../fifo-queue/bounds.ts"
 import { campaignKeyOf } from "../fifo-queue/keys.ts"
 import { holdName } from "../fifo-queue/short-hash.ts"
+import { ageOf, isOpen } from "../lib/age.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
 import { type BudgetExhausted, budgetExhausted, type StoreUnavailable } from "../protocol/refusals.ts"
 import type { Charge } from "../protocol/settlements.ts"
@@ -186,7 +187,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
     const knownRefusal = (campaign: string, caller: string, now: number): BudgetExhausted | undefined => {
       for (const key of [campaign, `${caller} ${campaign}`]) {
         const known = refusals.get(key)
-        if (known !== undefined && now < known.until) return known.error
+        if (known !== undefined && isOpen(known.until, REPEAT_MILLIS, now)) return known.error
       }
       return undefined
     }
@@ -200,7 +201,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       now: number,
     ) {
       const where = `${campaign.name} ${Name}`
-      if (now < (told.get(where) ?? 0) + TOLD_MILLIS) return
+      if (ageOf(told.get(where) ?? 0, now) < TOLD_MILLIS) return
       const { told: isFirst } = yield* run(rules.exhaust, campaignBook(key), now, {
         ...{ name: Name, ...window },
         ...(Of === "account" ? { shared: true as const } : {}),
@@ -404,7 +405,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
         const known = knownRefusal(at.campaign.name, caller, now)
         if (known !== undefined) return yield* Effect.fail(known)
         const who = `${caller} ${at.campaign.name}`
-        if ((passes.get(who) ?? 0) > now) return
+        if (isOpen(passes.get(who) ?? 0, REPEAT_MILLIS, now)) return
         const balances = yield* balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
         for (const { budget, from, left, until } of balances) {
           const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)

@@ -32,11 +32,11 @@ export const useNames = (): Names => {
   const all = new Map(
     [...businesses, ...businesses.flatMap(({ campaigns }) => campaigns), ...keys].map(({ id, name }) => [id, name]),
   )
-  const any = (id: string): string => all.get(id) ?? id
+  const nameOf = (id: string): string => all.get(id) ?? id
   return {
-    business: any,
-    campaign: any,
-    any,
+    business: nameOf,
+    campaign: nameOf,
+    any: nameOf,
     has: (id) => all.has(id),
     inText: (text) => [...all].reduce((named, [id, name]) => named.replaceAll(id, () => name), text),
     businesses: businesses.map(({ id, name }) => ({ value: id, label: name })),
