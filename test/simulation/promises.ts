@@ -6,6 +6,7 @@
 import { DateTime } from "effect"
 import { DOUBT_MILLIS } from "../../src/fifo-queue/bounds.ts"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
+import { FIRST_PLACES } from "../../src/fifo-queue/position.ts"
 import { WANT_MILLIS } from "../../src/fifo-queue/rules/shared/account.ts"
 import { MAX_PARK_MILLIS } from "../../src/fifo-queue/rules/shared/call-next.ts"
 import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/fifo-queue/rules/shared/outage.ts"
@@ -27,6 +28,8 @@ import type { LengthWatch } from "./length-watch.ts"
 import type { CampaignName } from "./settings.ts"
 import type { World } from "./world.ts"
 
+/** Behind the first places, a caller is shown at most so many times his place, a tick later, and never less than he has had. */
+const STEP = 1.02
 /** How late a loop may be: its calls to the store take time, and it makes several. */
 const SLACK_MILLIS = 700
 const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
@@ -60,7 +63,10 @@ export class Promises {
   /** when a gate that serves the campaign was last up */
   private servedAt = 0
   /** the place of each waiting ticket, and since when it has it */
-  private readonly placed = new Map<string, { readonly place: number; readonly since: number }>()
+  private readonly placed = new Map<
+    string,
+    { readonly place: number; readonly since: number; readonly least: number }
+  >()
   /** until when a ticket is kept that a silent gate holds: its caller came to another gate, and left before that one held it */
   private readonly heldUntil = new Map<string, number>()
   /** since when each ticket waits without interruption */
@@ -184,8 +190,10 @@ export class Promises {
     const line = [...waiting].toSorted(([, a], [, b]) => a - b)
     for (const id of this.placed.keys()) if (!waiting.has(id)) this.placed.delete(id)
     for (const [index, [id]] of line.entries()) {
-      if (this.placed.get(id)?.place !== index + 1)
-        this.placed.set(id, { place: index + 1, since: this.world.kernel.now })
+      const place = index + 1
+      const { least = place, place: before } = this.placed.get(id) ?? {}
+      if (before === place) continue
+      this.placed.set(id, { place, since: this.world.kernel.now, least: Math.min(least, place) })
     }
   }
 
@@ -211,7 +219,10 @@ export class Promises {
     }
   }
 
-  /** A connected caller is notified of a call, of an end and of another place within a tick, even if every message was lost. */
+  /**
+   * A connected caller is notified of a call, of an end and of another place within a tick, even if every message was lost; behind the first
+   * places, of another place in steps.
+   */
   private tellings({ leases, tickets }: QueueState): void {
     const { callers, kernel } = this.world
     for (const { links } of callers) {
@@ -231,8 +242,13 @@ export class Promises {
             this.world.fail(`I7: ${ticket} is called and its holder at ${gate.name} was not told`)
           }
         } else if (this.world.plan.networkShare === 1) {
-          const { place, since } = this.placed.get(ticket) ?? {}
-          if (since !== undefined && place !== link.place && overdue(since))
+          const placed = this.placed.get(ticket)
+          if (placed === undefined) continue
+          const { least, place, since } = placed
+          const shown = link.place ?? 0
+          const isFirst = place <= FIRST_PLACES
+          const isRight = isFirst ? shown === place : shown >= least && shown <= Math.ceil(place * STEP)
+          if (!isRight && overdue(isFirst ? since : since + TICK_MILLIS))
             this.world.fail(`${ticket} is at place ${place}, and its holder at ${gate.name} is shown ${link.place}`)
         }
       }

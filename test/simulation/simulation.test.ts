@@ -10,9 +10,13 @@ import { planOfTold, reachAll } from "./corners.ts"
 import { crowdOf, planOf } from "./generate.ts"
 import { type Played, play } from "./play.ts"
 import { report } from "./report.ts"
+import { queue } from "./tampering.ts"
+import type { Planted } from "./world.ts"
 
 /** Of the commit, by how the platform tells that a call is over. */
 const HISTORIES = { usual: 4, page: 1, none: 1 }
+
+const LOW_PLACES_FOUND_BY = 583_039
 
 const check = (played: Played): void => {
   if (played.violation !== undefined) assert.fail(report(played))
@@ -39,6 +43,25 @@ describe("the simulation", { timeout: 600_000 }, () => {
 
   it("keeps every invariant in a crowd larger than one step handles", () => {
     check(play(crowdOf(SEED, 250)))
+  })
+
+  it("detects that places behind the first hundred are told too low", () => {
+    const low: Planted = {
+      name: "places behind the first hundred are told too low",
+      rule: queue("heartbeat", (_s, _call, real) => {
+        const { result, ...rest } = real()
+        const { changes } = result
+        if (changes?.steps === undefined) return { ...rest, result }
+        const told = (value: number, index: number): number => (index % 2 === 0 ? value - 3 : value)
+        const steps = JSON.stringify((JSON.parse(changes.steps) as ReadonlyArray<number>).map(told))
+        return { ...rest, result: { ...result, changes: { ...changes, steps } } }
+      }),
+    }
+    // the first finds it, until the program takes another course
+    const found = seeds(40, LOW_PLACES_FOUND_BY).some(
+      (seed) => play(crowdOf(seed, 250), { planted: low }).violation !== undefined,
+    )
+    assert.isTrue(found)
   })
 
   it("runs the same history again from the same seed", () => {
