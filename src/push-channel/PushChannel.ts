@@ -43,7 +43,8 @@ export class PushChannel extends Context.Service<
     /** Delivers to the ticket's connections on this instance; does nothing when it has none. */
     readonly send: (ticket: string, event: PushEvent) => Effect.Effect<void>
     /**
-     * The same for the tickets of a heartbeat, which may be ten thousand, with the event of each. Without it, `send` is called for each.
+     * The same for the tickets of a heartbeat, which may be ten thousand, with the event of each. Other work is done between them, and a later
+     * `send` to one of the tickets replaces its event. Without `sendAll`, `send` is called for each.
      */
     readonly sendAll?: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => Effect.Effect<void>
     /** The tickets with a connection here. They are kept present and sent their position. */

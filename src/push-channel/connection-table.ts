@@ -10,6 +10,8 @@ import { makePings, type Pinged } from "./pings.ts"
 export const CONNECTIONS_PER_TICKET = 3
 /** A caller is an address, or a /64. */
 export const CONNECTIONS_PER_CALLER = 100
+/** So many are sent events in a row, in less than a millisecond, before whatever else has come meanwhile. */
+const SENT_IN_A_ROW = 64
 /** A connection with a larger backlog than this (bytes) is closed. */
 export const BACKLOG_BYTES = 64 * 1024
 
@@ -78,12 +80,23 @@ class Entry implements Opened, Pinged {
 
 const NOBODY: ReadonlyArray<Entry> = []
 
+/** Events on their way to many tickets. */
+export interface Delivery {
+  /** how many times `next` must be called, or a few more */
+  readonly turns: number
+  /** Delivers the next ones, to `SENT_IN_A_ROW` connections or a few more; false after the last. */
+  readonly next: () => boolean
+  /** The others are not delivered. */
+  readonly stop: () => void
+}
+
 export interface ConnectionTable {
   /** The tickets that have a connection here. */
   readonly tickets: () => ReadonlyArray<string>
+  /** It replaces what `deliverAll` has not delivered to the ticket yet. */
   readonly deliver: (ticket: string, event: PushEvent) => void
   /** The same for many; tickets in a row that have the same event share its text. */
-  readonly deliverAll: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => void
+  readonly deliverAll: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => Delivery
   /** Undefined if the caller is at the limit. */
   readonly open: (ticket: string, caller: string, connection: Connection) => Opened | undefined
   /** Pings a share of the connections, and closes those that have not answered an earlier ping (`pings.ts`). */
@@ -104,6 +117,7 @@ export const makeConnectionTable = (): ConnectionTable => {
   const byTicket = new Map<string, ReadonlyArray<Entry>>()
   const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
   const pings = makePings()
+  const undelivered = new Set<Map<string, PushEvent>>()
   let draining = false
   /** the keys of `byTicket`, until one is added or removed: most heartbeats find the same as the one before */
   let tickets: ReadonlyArray<string> | undefined
@@ -127,19 +141,33 @@ export const makeConnectionTable = (): ConnectionTable => {
       return tickets
     },
     deliver: (ticket, event) => {
+      for (const rest of undelivered) rest.delete(ticket)
       const entries = byTicket.get(ticket)
       if (entries === undefined) return
       const text = JSON.stringify(event)
       for (const entry of entries) entry.sendText(event, text)
     },
     deliverAll: (events) => {
+      const rest = new Map(events)
+      undelivered.add(rest)
+      const stop = () => void undelivered.delete(rest)
       let last: PushEvent | undefined
       let text = ""
-      for (const [ticket, event] of events) {
-        if (event !== last) text = JSON.stringify(event)
-        last = event
-        for (const entry of byTicket.get(ticket) ?? NOBODY) entry.sendText(event, text)
+      const next = (): boolean => {
+        let sent = 0
+        for (const [ticket, event] of rest) {
+          if (sent >= SENT_IN_A_ROW) return true
+          rest.delete(ticket)
+          if (event !== last) text = JSON.stringify(event)
+          last = event
+          const entries = byTicket.get(ticket) ?? NOBODY
+          for (const entry of entries) entry.sendText(event, text)
+          sent += entries.length
+        }
+        stop()
+        return false
       }
+      return { turns: Math.ceil(rest.size / SENT_IN_A_ROW), next, stop }
     },
     open: (ticket, caller, connection) => {
       if (!connectionsPerCaller.acquire(caller)) return undefined

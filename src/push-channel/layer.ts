@@ -18,6 +18,9 @@ import { type ConnectionTable, makeConnectionTable } from "./connection-table.ts
 import { PushChannel, TooManyConnections } from "./PushChannel.ts"
 import { ANSWER_STEPS, PING_STEPS } from "./pings.ts"
 
+/** What a heartbeat pushes to thousands is sent in turns with a pause between two, in not much more than `SPREAD_MILLIS`. */
+const MAX_PAUSE_MILLIS = 5
+const SPREAD_MILLIS = 500
 /** The interval between two batches of connections that are told to reconnect (ms). */
 const SEND_AWAY_MILLIS = 100
 const NANOS_PER_MILLI = 1_000_000n
@@ -62,7 +65,15 @@ const serve = (
     PushChannel.of({
       address,
       send: (ticket, event) => Effect.sync(() => table.deliver(ticket, event)),
-      sendAll: (events) => Effect.sync(() => table.deliverAll(events)),
+      sendAll: (events) =>
+        Effect.suspend(() => {
+          const { next, stop, turns } = table.deliverAll(events)
+          const pause = Math.min(MAX_PAUSE_MILLIS, Math.floor(SPREAD_MILLIS / turns))
+          const rest = Effect.gen(function* () {
+            while (next()) yield* pause < 1 ? Effect.yieldNow : Effect.sleep(pause)
+          })
+          return Effect.ensuring(rest, Effect.sync(stop))
+        }),
       tickets: Effect.sync(table.tickets),
       open: (ticket, caller, connection) =>
         Effect.suspend(() => {

@@ -116,6 +116,42 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
+      "sends to many in turns with other work, and replaces what it has not sent yet by what is newer",
+      Effect.gen(function* () {
+        const names = ids(400)
+        const peers = yield* Effect.forEach(names, (ticket) => open(ticket, ticket))
+        const sendAll = PushChannel.use(({ sendAll = () => Effect.die("it is a channel of this gate") }) =>
+          sendAll(names.map((ticket, n) => [ticket, position(n)] as const)),
+        )
+        const got = () => peers.filter(({ got }) => got.length > 0).length
+        const sent = yield* Effect.forkChild(sendAll, { startImmediately: true })
+        expect(got()).toBeGreaterThan(0)
+        expect(got()).toBeLessThan(100)
+        yield* send("ticket-399", startCall)
+        yield* TestClock.adjust(500)
+        yield* Fiber.join(sent)
+        expect(got()).toBe(400)
+        expect(peers[398]?.got).toEqual([position(398)])
+        expect(peers[399]?.got).toEqual([startCall])
+      }),
+    )
+
+    channelTest(
+      "sends nothing more of a delivery that was interrupted",
+      Effect.gen(function* () {
+        const names = ids(400)
+        const peers = yield* Effect.forEach(names, (ticket) => open(ticket, ticket))
+        const sent = yield* PushChannel.use(({ sendAll = () => Effect.die("it is a channel of this gate") }) =>
+          sendAll(names.map((ticket, n) => [ticket, position(n)] as const)),
+        ).pipe(Effect.forkChild({ startImmediately: true }))
+        const before = peers.filter(({ got }) => got.length > 0).length
+        yield* Fiber.interrupt(sent)
+        yield* TestClock.adjust(500)
+        expect(peers.filter(({ got }) => got.length > 0)).toHaveLength(before)
+      }),
+    )
+
+    channelTest(
       "sends an event once, and again when another event was sent in between",
       Effect.gen(function* () {
         const peer = yield* open("t")
@@ -185,9 +221,9 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "pings each of a hundred connections once in an interval, and no more than a few in a second",
+      "pings each of many connections once in an interval, and no more than a few in a second",
       Effect.gen(function* () {
-        const peers = yield* Effect.forEach(ids(100), (ticket) => open(ticket, ticket))
+        const peers = yield* Effect.forEach(ids((5 * PING_MILLIS) / 1_000), (ticket) => open(ticket, ticket))
         const sent = () => peers.reduce((sum, { pings }) => sum + pings(), 0)
         let before = 0
         for (let second = 0; second < PING_MILLIS / 1_000; second++) {

@@ -8,7 +8,7 @@ import { endedEvent, lostEvent, type PushEvent, startCallEvent } from "../../pro
 import { isTerminal } from "../../protocol/ticket.ts"
 import { positionEvent } from "../outcomes.ts"
 
-/** Every caller is shown the estimate anew once in so many heartbeats: half a minute. */
+/** A caller who has been sent nothing in so many heartbeats is sent the estimate anew: half a minute. */
 const REFRESH_TICKS = 15
 /** The steps behind the first places are asked for although no change was noted once in so many heartbeats: older gates note none. */
 const STEPS_TICKS = 5
@@ -23,6 +23,8 @@ interface Held {
   readonly seq: number
   /** the place that its caller is shown */
   place: number
+  /** the heartbeat in which its caller is sent the estimate anew, unless a place is sent before */
+  due: number
 }
 
 /**
@@ -220,7 +222,12 @@ export class ConnectedTickets {
   private knownOf({ elsewhere, position, seq, state }: HeartbeatEntry): Known {
     if (state === "live") return "live"
     if (state !== "waiting" || seq === undefined) return "not-waiting"
-    return elsewhere === true ? "elsewhere" : { seq, place: position }
+    return elsewhere === true ? "elsewhere" : { seq, place: position, due: this.soon(seq) }
+  }
+
+  /** The first estimates of callers who come at the same time are not due at the same time. */
+  private soon(seq: number): number {
+    return this.ticks + 1 + (seq % REFRESH_TICKS)
   }
 
   private eventOf({ position, startBefore, state }: HeartbeatEntry, queue: Queue): PushEvent | undefined {
@@ -257,9 +264,9 @@ export class ConnectedTickets {
         ask.add(ticket)
         continue
       }
-      const isDue = held.seq % REFRESH_TICKS === this.ticks % REFRESH_TICKS
-      if (place === held.place && place > FIRST_PLACES && !toAll && !isDue) continue
+      if (place === held.place && place > FIRST_PLACES && !toAll && this.ticks < held.due) continue
       held.place = place
+      held.due = toAll ? this.soon(held.seq) : this.ticks + REFRESH_TICKS
       if (shared === undefined || place !== sharedPlace) shared = positionEvent({ ...queue, position: place }, slots)
       sharedPlace = place
       events.set(ticket, shared)

@@ -15,7 +15,7 @@ const closeCodes: Record<CloseReason, number> = {
   dead: 1001,
   replaced: 1008,
 }
-/** Maximum messages of a client at once, and how many more it may send between two pings of the gate (`PING_MILLIS`): 20 a minute. */
+/** Maximum messages of a client at once, and how many more it may send between two pings of the gate (`PING_MILLIS`): some 20 a minute. */
 const MAX_MESSAGES = 100
 const MESSAGES_REFILL = 7
 /** Maximum pings and pongs of a client between two pings of the gate. */

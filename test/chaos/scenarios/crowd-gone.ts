@@ -62,7 +62,7 @@ const run = async (
   const lost = rig.seats.slice(0, hit)
   const survivor = rig.seats[hit]
   if (survivor === undefined) throw new Error("one gate survives")
-  const slowest = bench.own(watchSlowest(redis.url))
+  const slowest = bench.own(watchSlowest(redis.url, redis.pid()))
   for (let n = 0; n < SLOTS; n++) await ask("POST", `${survivor.url}/api/session/request`, { body: {} })
   const line = await join(survivor.url, count)
   let down = false

@@ -169,4 +169,13 @@ describe("what a gate pushes", () => {
     ).flat()
     expect(shown.toSorted()).toEqual(["a", "b", "c"])
   })
+
+  it("sends the estimate to nobody who has been sent a place within half a minute", () => {
+    const { tick } = holding(waiting("a", 119, 10_000))
+    const shown = Array.from({ length: 40 }, (_, n) =>
+      // a place further each 20 s
+      tick({ places: { first, steps: [9_000 - Math.floor(n / 10), 120] } }).shown.flat(),
+    ).flat()
+    expect(shown).toEqual(["a", 9_000, "a", 8_999, "a", 8_998, "a", 8_997])
+  })
 })

@@ -129,16 +129,18 @@ export const releaseSilent = (s: Step): boolean => {
       return false
     }
     const score = db.zscore(keys.presence, next) ?? from
-    const ids = score < HELD + HOLDERS ? db.zrangebyscore(keys.presence, score, score, MAX_RELEASED_PER_STEP) : []
-    if (ids.length === 0) {
+    if (score >= HELD + HOLDERS) {
       // no gate has such a number: the score is damaged
       letGoAt(s, [next], now + s.context.seenMillis)
-    } else {
-      const until = releasedUntil(s, heartbeatOf(s, score))
-      if (until !== undefined) letGoAt(s, ids, until)
-      if (until !== undefined && ids.length === MAX_RELEASED_PER_STEP) return true
-      from = score + 1
+      continue
     }
+    const until = releasedUntil(s, heartbeatOf(s, score))
+    if (until !== undefined) {
+      const ids = db.zrangebyscore(keys.presence, score, score, MAX_RELEASED_PER_STEP)
+      letGoAt(s, ids, until)
+      if (ids.length === MAX_RELEASED_PER_STEP) return true
+    }
+    from = score + 1
   }
   return true
 }
