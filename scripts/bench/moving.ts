@@ -2,10 +2,12 @@
  * What waiting costs while calls end: one every 100 ms. The time from a webhook to the start call, with many waiting and with none, in
  * alternating turns; how many positions are pushed; and whether what callers are shown is right.
  *
- *     node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR]
+ *     node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5]
+ *                                                        [--before DIR [--before-connected 12000]]
  *
  * Behind the connected ones, further callers are held without sockets (`servers/holder.ts`). `--before` is another built checkout, whose
- * pushed positions are counted with as many connected in the same run, without those behind, whom it may not be able to hold.
+ * pushed positions are counted in the same run, without those behind, whom it may not be able to hold. It pushes to everybody every 2 s; where
+ * this machine cannot carry that for as many as are connected now, count fewer: positions are compared by the connected caller.
  */
 import { resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -165,9 +167,11 @@ export const moving = async (options: {
   readonly connected: number
   readonly behind: number
   readonly before: string | undefined
+  readonly beforeConnected: number
 }): Promise<Found> => {
-  const { before, behind, calls, connected, gates, rounds } = options
-  if (rounds * calls + FIRST_PLACES > connected) throw new Error("fewer are connected than are called")
+  const { before, beforeConnected, behind, calls, connected, gates, rounds } = options
+  if (rounds * calls + FIRST_PLACES > Math.min(connected, beforeConnected))
+    throw new Error("fewer are connected than are called")
   const stops: Array<() => Promise<void> | void> = []
   const own: Own = (stop) => void stops.unshift(stop)
   try {
@@ -178,7 +182,7 @@ export const moving = async (options: {
     const sides: Record<string, Side> = {
       none: await start(here, 0, 0),
       waiting: await start(here, connected, behind),
-      ...(before === undefined ? {} : { before: await start(resolve(before), connected, 0) }),
+      ...(before === undefined ? {} : { before: await start(resolve(before), beforeConnected, 0) }),
     }
     await sleep(SETTLE_MILLIS)
     const turns: Record<string, Array<Turn>> = {}
@@ -202,10 +206,14 @@ export const moving = async (options: {
       unit: "ms",
       of: of(({ millis }) => percentile(millis, 0.99)),
     }
+    const told = of(({ seconds, shown }) => shown.reduce((sum, each) => sum + each.positions, 0) / seconds)
     const positions: Figures = {
-      name: `positions pushed, ${how}`,
-      unit: "a second",
-      of: of(({ seconds, shown }) => shown.reduce((sum, each) => sum + each.positions, 0) / seconds),
+      name: `positions pushed, ${how}${before === undefined ? "" : `, before ${beforeConnected}`}`,
+      unit: "a second and 1,000 connected",
+      of: {
+        waiting: (told.waiting ?? []).map((all) => (all * 1_000) / connected),
+        ...(told.before === undefined ? {} : { before: told.before.map((all) => (all * 1_000) / beforeConnected) }),
+      },
     }
     const now = turns.waiting ?? []
     return {

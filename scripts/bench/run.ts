@@ -4,7 +4,7 @@
  *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup control] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
  *     npm run build && node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR]
- *     npm run build && node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR]
+ *     npm run build && node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR [--before-connected 12000]]
  *
  * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it on an idle machine.
  */
@@ -38,6 +38,7 @@ const { positionals, values } = parseArgs({
     gates: { type: "string", default: "3" },
     behind: { type: "string", default: "88000" },
     calls: { type: "string", default: "600" },
+    "before-connected": { type: "string" },
   },
 })
 const [rounds, turns, waiting] = [Number(values.rounds), Number(values.turns), Number(values.waiting)]
@@ -66,6 +67,7 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
       connected: Number(values.connected),
       behind: Number(values.behind),
       before: values.before,
+      beforeConnected: Number(values["before-connected"] ?? values.connected),
     }),
 }
 

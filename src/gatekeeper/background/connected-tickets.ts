@@ -10,6 +10,8 @@ import { positionEvent } from "../outcomes.ts"
 
 /** A caller who has been sent nothing in so many heartbeats is sent the estimate anew: half a minute. */
 const REFRESH_TICKS = 15
+/** Behind the first places, a caller is sent another place at most once in so many heartbeats. */
+const STEP_TICKS = 2
 /** The steps behind the first places are asked for although no change was noted once in so many heartbeats: older gates note none. */
 const STEPS_TICKS = 5
 /** A gate that holds another number of tickets than it knows asks for all of them after so many heartbeats in a row. */
@@ -85,7 +87,7 @@ export class ConnectedTickets {
   private miscounts = 0
   /** what the queue says that this gate holds and that is not connected to it */
   private readonly ghosts = new Set<string>()
-  /** whether the last answers had changes, so that the steps behind the first places may be older than they */
+  /** whether the last answers had changes, so that the steps behind the first places may be older than they, or whether some were not shown yet */
   private stepsDue = false
   private hindrances = ""
   /** all tickets are asked for, because changes may have been missed */
@@ -264,7 +266,14 @@ export class ConnectedTickets {
         ask.add(ticket)
         continue
       }
-      if (place === held.place && place > FIRST_PLACES && !toAll && this.ticks < held.due) continue
+      if (place > FIRST_PLACES && !toAll) {
+        const isOther = place !== held.place
+        const due = isOther ? held.due - REFRESH_TICKS + STEP_TICKS : held.due
+        if (this.ticks < due) {
+          if (isOther) this.stepsDue = true
+          continue
+        }
+      }
       held.place = place
       held.due = toAll ? this.soon(held.seq) : this.ticks + REFRESH_TICKS
       if (shared === undefined || place !== sharedPlace) shared = positionEvent({ ...queue, position: place }, slots)

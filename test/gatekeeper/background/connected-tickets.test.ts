@@ -139,7 +139,10 @@ describe("what a gate pushes", () => {
 
   it("shows behind them the place of the next step, which never grows", () => {
     const { tick } = holding(waiting("a", 119, 140), waiting("b", 121, 105), waiting("c", 199, 150))
-    expect(tick({ places }).shown).toEqual([["a", 104]])
+    // they were told their places by the heartbeat before
+    expect(tick({ places }).shown).toEqual([])
+    expect(tick({ places }).shown).toContainEqual(["a", 104])
+    expect(tick({ places }).shown).not.toContainEqual(["b", 106])
   })
 
   it("shows nothing of a ticket that has changed before it has asked for it", () => {
@@ -177,5 +180,18 @@ describe("what a gate pushes", () => {
       tick({ places: { first, steps: [9_000 - Math.floor(n / 10), 120] } }).shown.flat(),
     ).flat()
     expect(shown).toEqual(["a", 9_000, "a", 8_999, "a", 8_998, "a", 8_997])
+  })
+
+  it("sends another place behind the first ones with every second heartbeat at most, and misses none", () => {
+    const { tick } = holding(waiting("a", 119, 10_000))
+    const at = (place: number) => {
+      const { question, shown } = tick({ places: { first, steps: [place, 120] } })
+      return [question.steps === true, ...shown.flat()]
+    }
+    for (let n = 0; n < 5; n++) expect(at(10_000)).toHaveLength(1)
+    const told = [9_900, 9_800, 9_700, 9_700, 9_700].map(at)
+    expect(told.map(([, ...shown]) => shown)).toEqual([["a", 9_900], [], ["a", 9_700], [], []])
+    // asked for again after the place that was not shown
+    expect(told[2]?.[0]).toBe(true)
   })
 })
