@@ -20,7 +20,7 @@ import { runEvery } from "./run-every.ts"
 import { StoreOutage } from "./StoreOutage.ts"
 
 /** More are sent in further steps, each of which keeps the store for some milliseconds. */
-const TICKETS_PER_STEP = 500
+const TICKETS_PER_STEP = 250
 /** A heartbeat asks at most so often for what has changed meanwhile; the next one goes on. */
 const MAX_ROUNDS = 25
 

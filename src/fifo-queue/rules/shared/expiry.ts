@@ -14,7 +14,7 @@ import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
 /** Maximum entries of each kind that one step handles. */
-export const MAX_PER_STEP = 100
+export const MAX_PER_STEP = 60
 /** After this time the process that owed a settlement is assumed to have died (ms). */
 export const SETTLE_AFTER_MILLIS = 5_000
 
