@@ -3,8 +3,10 @@
  * refusal, a pause, a cached fact.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { Budgets } from "../src/budgets/Budgets.ts"
+import * as budgets from "../src/budgets/layer.ts"
 import * as FullQueues from "../src/gatekeeper/checks/FullQueues.ts"
 import { makeLogLimit, REFUSED } from "../src/http/access-log/log-limit.ts"
 import { makeLocalRateLimit } from "../src/http/requests/local-rate-limit.ts"
@@ -13,9 +15,11 @@ import { makeBudget, makeSharedBudget } from "../src/ip-intel/budget.ts"
 import { parseAddress } from "../src/lib/ip/address.ts"
 import { QueueFull } from "../src/protocol/refusals.ts"
 import { Settings } from "../src/settings/Settings.ts"
+import * as memory from "../src/store/memory/layer.ts"
+import { Store } from "../src/store/Store.ts"
 import { settingsWith } from "./harness/settings.ts"
 import { start as startIntel, vpnBody } from "./ip-intel/support.ts"
-import { BEGIN } from "./support/gate.ts"
+import { BEGIN, settingsLayer } from "./support/gate.ts"
 
 const BACK = -10 * 60_000
 const AHEAD = 2 * 3_600_000
@@ -41,6 +45,49 @@ describe("what a gate remembers", () => {
       const shared = makeSharedBudget(10, 1)
       assert.deepStrictEqual([shared(address, BEGIN), shared(address, BEGIN)], ["taken", "network"])
       assert.deepStrictEqual([shared(address, BEGIN + step), shared(address, BEGIN + step)], ["taken", "network"])
+    }),
+  )
+
+  eachStep("a caller with a used-up budget is looked up again", (step) =>
+    Effect.gen(function* () {
+      let asked = 0
+      const counting = Layer.effect(
+        Store,
+        Effect.map(Store, ({ aheadMillis: _, ...store }) => ({
+          ...store,
+          // as of a Redis that is asked by the clock of this process
+          now: Clock.currentTimeMillis,
+          run: (...given) => Effect.tap(store.run(...given), () => Effect.sync(() => void asked++)),
+        })),
+      ).pipe(Layer.provide(memory.layer))
+      const budget = { Name: "own", Of: "caller", Unit: "minutes", Per: "month", Cap: 1 }
+      const layer = budgets.layer.pipe(
+        Layer.provideMerge(counting),
+        Layer.provideMerge(settingsLayer({ VoiceAiPlatform: { Budgets: [budget] } })),
+      )
+      yield* Effect.gen(function* () {
+        const { check, hold } = yield* Budgets
+        const [campaign] = (yield* Settings).Campaigns
+        const at = { campaign, key: "business/campaign" }
+        const asks = (caller: string) =>
+          Effect.gen(function* () {
+            const before = asked
+            const outcome = yield* Effect.match(check(at, caller), {
+              onFailure: () => "refused",
+              onSuccess: () => "passed",
+            })
+            return `${outcome}, ${asked - before} steps`
+          })
+        yield* hold(at, { ticket: "ticket", lease: "1", caller: "ada" })
+        // what was found a moment ago is remembered
+        for (const steps of [1, 0]) {
+          assert.strictEqual(yield* asks("ada"), `refused, ${steps} steps`)
+          assert.strictEqual(yield* asks("bob"), `passed, ${steps} steps`)
+        }
+        yield* TestClock.setTime(BEGIN + step)
+        assert.strictEqual(yield* asks("ada"), "refused, 1 steps")
+        assert.strictEqual(yield* asks("bob"), "passed, 1 steps")
+      }).pipe(Effect.provide(layer))
     }),
   )
 

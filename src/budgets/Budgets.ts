@@ -4,7 +4,7 @@
  * Guarantees, on every store and with any number of instances:
  * - For every budget and window, what is settled and held never exceeds the cap, where the budget ends calls (`OnLimit: end`): a call runs only on time that is
  *   held already. What passes it is counted as overrun: a call that its vendor did not end as told, writes that Redis lost in a failover,
- *   a correction, a lowered cap, and a running call of a budget that only refuses new ones.
+ *   a correction, a lowered cap, a running call of a budget that only refuses new ones, and one of a campaign that was removed.
  * - Each call counts in the windows in which it began, at the price at which it began. It is rounded once.
  * - A hold is settled once. What a dead process held is settled when the call's ticket is over, by any instance.
  *
@@ -87,9 +87,17 @@ export class Budgets extends Context.Service<
     /** Holds the first block of a call that begins, from all of its budgets or from none. */
     readonly hold: (at: BudgetedCampaign, call: Beginning) => Effect.Effect<Holding, BudgetExhausted | StoreUnavailable>
     /** The calls of which more must be held now. They are claimed: no other instance is given them for `claimMillis`. */
-    readonly due: (at: BudgetedCampaign, claimMillis: number) => Effect.Effect<ReadonlyArray<DueCall>, StoreUnavailable>
+    readonly due: (
+      at: Pick<BudgetedCampaign, "key">,
+      claimMillis: number,
+    ) => Effect.Effect<ReadonlyArray<DueCall>, StoreUnavailable>
     /** Holds the next block of a running call. `since` is when the call began (ms since 1970); 0 while it has not begun. */
     readonly extend: (at: BudgetedCampaign, call: DueCall, since: number) => Effect.Effect<Holding, StoreUnavailable>
+    /**
+     * The campaign of a running call is not in the settings any more, so nobody can end it: what it has used counts on in its budgets, as far as
+     * they have something left. The rest is charged at its end, as overrun.
+     */
+    readonly countOn: (key: string, call: DueCall, since: number) => Effect.Effect<void, StoreUnavailable>
     /** Holds time again for those of these running calls whose holds the store has lost. Returns how many they were. */
     readonly restore: (
       at: BudgetedCampaign,
@@ -98,14 +106,18 @@ export class Budgets extends Context.Service<
     /** When a call ends of which so many seconds are held: a little before they are used up (ms since 1970). */
     readonly endsAt: (at: BudgetedCampaign, since: number, seconds: number) => number
     /** Something is due of the call again at this time (ms since 1970). */
-    readonly postpone: (at: BudgetedCampaign, hold: string, due: number) => Effect.Effect<void, StoreUnavailable>
+    readonly postpone: (
+      at: Pick<BudgetedCampaign, "key">,
+      hold: string,
+      due: number,
+    ) => Effect.Effect<void, StoreUnavailable>
     /** Charges what a call has used, and gives back the rest of what was held for it. Idempotent. */
     readonly settle: (key: string, charge: Charge) => Effect.Effect<void, StoreUnavailable>
     /** The ticket of a held call is over, and nobody knows how long the call was: what is held for it is charged. Idempotent. */
     readonly settleUnknown: (key: string, hold: string) => Effect.Effect<void, StoreUnavailable>
     /**
      * The vendor has said how long a call was, and perhaps what it cost: so much it is charged, in the windows in which it was charged, once. A
-     * cost counts where the campaign's currency is USD.
+     * cost counts where the campaign's currency is USD. What is said of a call that is not charged yet is carried out when it is.
      */
     readonly correct: (
       at: BudgetedCampaign,
@@ -119,6 +131,12 @@ export class Budgets extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<BudgetBalance>, StoreUnavailable>
     /** Whether the campaign has this budget, and the caller is named where it is one of callers. */
     readonly adjustable: (campaign: Campaign, name: string, caller: string | undefined) => boolean
+    /** Whether the adjustment of this id was made before: in the present window, or in one that was over less than two days ago. */
+    readonly wasAdjusted: (
+      at: BudgetedCampaign,
+      name: string,
+      adjustment: Pick<Adjustment, "caller" | "id">,
+    ) => Effect.Effect<boolean, StoreUnavailable>
     /** Changes the cap of a budget for its present window; `made` is false for a repetition. Undefined if the campaign has no such budget, or a caller is needed. */
     readonly adjust: (
       at: BudgetedCampaign,

@@ -16,14 +16,14 @@ export const Alert = Struct({
 })
 export type Alert = typeof Alert.Type
 
-/** So much more is settled and held than the cap. */
-export const Overrun = Struct({ name: Text, amount: Finite })
+/** So much more is settled and held than the cap; `money`: the amount is of money. */
+export const Overrun = Struct({ name: Text, amount: Finite, money: optionalKey(Literal(true)) })
 export type Overrun = typeof Overrun.Type
 
 const effects = {
   alerts: optionalKey(List(Alert)),
   overruns: optionalKey(List(Overrun)),
-  /** budgets of the campaign or the account of which nothing is left, told once a window */
+  /** budgets of the campaign or the account that are used up from this step on */
   exhausted: optionalKey(List(Text)),
 }
 const EffectsOfStep = Struct(effects)
@@ -39,10 +39,15 @@ export const Held = Union([
 ])
 export type Held = typeof Held.Type
 
+/** A vendor's report of a call that was not charged yet, by its name: how long it was (s), and what it cost, in millionths. */
+export const KeptReport = Struct({ report: Text, seconds: optionalKey(Finite), cost: optionalKey(Finite) })
+export type KeptReport = typeof KeptReport.Type
+const kept = { reports: optionalKey(List(KeptReport)) }
+
 export const Settled = Union([
-  /** `data` is what the hold was made with; of an unknown one, it is remembered that it must not be made */
-  Struct({ _tag: Literal("settled"), billed: Finite, data: Text, ...effects }),
-  Struct({ _tag: Literal("again"), billed: Finite, data: Text }),
+  /** `data` is what the hold was made with; of an unknown one, it is remembered that it must not be made. `reports` are still to be carried out. */
+  Struct({ _tag: Literal("settled"), billed: Finite, data: Text, ...kept, ...effects }),
+  Struct({ _tag: Literal("again"), billed: Finite, data: Text, ...kept }),
   Struct({ _tag: Literal("unmade") }),
   /** there was a call, and the store has lost its hold; nothing was done */
   Struct({ _tag: Literal("lost") }),
@@ -53,9 +58,8 @@ export const Corrected = Union([
   /** `by` so many seconds more were billed, in all `billed` */
   Struct({ _tag: Literal("corrected"), by: Finite, billed: Finite, id: Text, data: Text, ...effects }),
   Struct({ _tag: Literal("again"), id: Text, data: Text }),
-  /** the call is not settled yet */
-  Struct({ _tag: Literal("running") }),
-  Struct({ _tag: Literal("unknown") }),
+  /** no settled call is known by that; a report of a session is kept until it is settled */
+  Struct({ _tag: Literal("unsettled") }),
 ])
 export type Corrected = typeof Corrected.Type
 
@@ -74,13 +78,17 @@ const standing = { settled: Finite, held: Finite, adjusted: Finite }
 export const Balance = Struct({ standings: List(Struct(standing)) })
 export type Balance = typeof Balance.Type
 
-/** Whether it was told now for the first time in the window. */
+/** Whether it is used up from now on. */
 export const Exhausted = Struct({ told: Flag })
 export type Exhausted = typeof Exhausted.Type
 
 /** `made` is false for an adjustment that was made before. */
 export const Adjusted = Struct({ made: Flag, ...standing })
 export type Adjusted = typeof Adjusted.Type
+
+/** Whether an adjustment was made before. */
+export const Made = Struct({ made: Flag })
+export type Made = typeof Made.Type
 
 /** What one page of a caller's book has: calls that are settled, windows, and calls for which time is held (`open`). `next`: how many the next step skips. */
 export const ForgottenBook = Struct({ calls: Finite, windows: Finite, open: Finite, more: Flag, next: Finite })

@@ -9,11 +9,19 @@ export const campaignBook = (key: string): ReadonlyArray<string> => {
     account === undefined ? `vg:2:{${encodeURIComponent(campaign)}}:` : `vg:2:{@${encodeURIComponent(account)}}:`
   const own = account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:`
   const { events, meta } = queueKeys(keysOf(key))
-  return [`${own}budgets`, `${own}heldTime`, `${own}heldTimeDue`, `${tag}accountBudgets`, events, meta]
+  return [
+    `${own}budgets`,
+    `${own}heldTime`,
+    `${own}heldTimeDue`,
+    `${tag}accountBudgets`,
+    events,
+    meta,
+    `${own}earlyReports`,
+  ]
 }
 
-/** A caller's book, under the hash tag of the caller's limits; `caller` is the rate limiter's key. The ledger of an account and a log of events are not its. */
+/** A caller's book, under the hash tag of the caller's limits; `caller` is the rate limiter's key. The ledger of an account, a log of events and early reports are not its. */
 export const callerBook = (caller: string): ReadonlyArray<string> => {
   const ledger = `vg:{${caller}}:budgets`
-  return [ledger, `vg:{${caller}}:heldTime`, `vg:{${caller}}:heldTimeDue`, ledger, ledger, ledger]
+  return [ledger, `vg:{${caller}}:heldTime`, `vg:{${caller}}:heldTimeDue`, ledger, ledger, ledger, ledger]
 }

@@ -10,10 +10,12 @@ import {
   ForgottenBook,
   ForgottenCalls,
   Held,
+  Made,
   Missing,
   Settled,
 } from "./answers.ts"
-import { runAdjust, runBalance, runExhaust } from "./rules/balance.ts"
+import { runAdjust, runMade } from "./rules/adjust.ts"
+import { runBalance, runExhaust } from "./rules/balance.ts"
 import { runDue, runMissing, runPostpone } from "./rules/due.ts"
 import { runForgetBook, runForgetCalls } from "./rules/forget.ts"
 import { runHold } from "./rules/hold.ts"
@@ -29,6 +31,7 @@ export const rules = {
   exhaust: ruleOf("budgets.exhaust", runExhaust, Exhausted),
   balance: ruleOf("budgets.balance", runBalance, Balance),
   adjust: ruleOf("budgets.adjust", runAdjust, Adjusted),
+  made: ruleOf("budgets.made", runMade, Made),
   forgetBook: ruleOf("budgets.forgetBook", runForgetBook, ForgottenBook),
   forgetCalls: ruleOf("budgets.forgetCalls", runForgetCalls, ForgottenCalls),
 }

@@ -61,7 +61,8 @@ export const compile = (campaign: Budgeted): Compiled | undefined => {
 export const capOf = ({ Cap, Unit }: Budget): number => (Unit === "money" ? millionths(Cap) : Math.floor(Cap * 60))
 
 /** An amount of the rules as operators say it. */
-export const shown = ({ Unit }: Budget, amount: number): number => (Unit === "money" ? amount / 1_000_000 : amount / 60)
+export const shown = ({ Unit }: Pick<Budget, "Unit">, amount: number): number =>
+  Unit === "money" ? amount / 1_000_000 : amount / 60
 
 export const isOwn = ({ Of }: Budget): boolean => Of === "caller"
 

@@ -52,9 +52,13 @@ export const DeliveryRow = Struct({
   first: optionalKey(Text),
   state: DeliveryState,
   attempts: optionalKey(Finite),
+  /** when the last attempt began */
   at: optionalKey(Finite),
+  /** the status of the last answer */
   status: optionalKey(Finite),
+  /** why the last attempt failed */
   error: optionalKey(Text),
+  /** when it is sent next, or until when a gate is sending it */
   due: optionalKey(Finite),
 })
 export type DeliveryRow = typeof DeliveryRow.Type
@@ -70,6 +74,7 @@ export const DeliveryRows = Struct({
   stoppedUntil: optionalKey(Finite),
   failed: Finite,
   stored: Finite,
+  /** how many were dropped undelivered, or because there were too many */
   lost: Finite,
   rows: optionalKey(List(DeliveryRow)),
 })

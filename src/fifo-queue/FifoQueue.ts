@@ -106,6 +106,8 @@ export interface CallLimit {
   readonly endsAt: number
   /** when it has ended at the latest, where its vendor ends it without the gate; absent where the gate ends it */
   readonly heldUntil?: number | undefined
+  /** until when budgets have time for the call, where they have no more: it ends then, if not before; absent where they may have more */
+  readonly paidUntil?: number | undefined
 }
 
 type Served = Extract<ClearedAnswer, { readonly _tag: "served" }>

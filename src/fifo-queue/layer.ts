@@ -295,6 +295,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
             ...(offerMillis === undefined ? {} : { offerMillis }),
             ...(limit === undefined || offerMillis !== undefined ? {} : { endsAt: limit.endsAt }),
             ...(limit?.heldUntil === undefined ? {} : { heldUntil: limit.heldUntil }),
+            ...(limit?.paidUntil === undefined ? {} : { paidUntil: limit.paidUntil }),
           },
           identity,
         ),

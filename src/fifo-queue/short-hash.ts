@@ -5,6 +5,3 @@ import { beginning, sha1 } from "../store/rules/native.ts"
 const HASH_LENGTH = 10
 
 export const shortHash = (id: string): string => beginning(sha1(id), HASH_LENGTH)
-
-/** Names the time that budgets hold for a call: by its ticket, and the lease of its slot. */
-export const holdName = (ticket: string, lease: string): string => `${shortHash(ticket)}.${lease}`

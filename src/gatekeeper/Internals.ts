@@ -108,6 +108,8 @@ export const layer: Layer.Layer<
           const of = { campaign, key: campaigns.key(campaign) }
           const { by, caller, id } = adjustment
           if (!budgets.adjustable(campaign, name, caller)) return undefined
+          // a repetition changes nothing, and has no line of its own
+          if (yield* budgets.wasAdjusted(of, name, adjustment)) return yield* budgets.adjust(of, name, adjustment)
           // logged before it is made: if this gate dies in between, the line is there, and a repetition makes it
           const setting = `budget ${name}`
           const change = { setting, before: "", after: `${by > 0 ? "+" : ""}${by} (${id}): ${reason}` }

@@ -75,6 +75,10 @@ const refusedOrders = refused(unknownCampaign, ...orders)
 const refusedTests = refused(unknownCampaign, ...bodies)
 
 const otherwise = (detail: string) => ({ body: undefined, otherwise: invalid.make(detail) })
+/** An order has a body of JSON. */
+const order = (detail: string) => ({ body: "application/json" as const, otherwise: invalid.make(detail) })
+/** Of an order to one campaign: the default one when absent. */
+const ofCampaign = { campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))) }
 const WRONG_QUERY = otherwise("query: Expected whole numbers, and settings or actions.")
 
 export const wrongHash = invalid.make("hash: Expected 4 to 10 hexadecimal digits, or a caller.")
@@ -182,27 +186,21 @@ const group = HttpApiGroup.make("Console")
       error: refused(...orders),
     })
       .middleware(Input)
-      .annotate(Takes, {
-        body: "application/json",
-        otherwise: invalid.make("address: Expected an address, and until as a time in ms since 1970."),
-      })
+      .annotate(Takes, order("address: Expected an address, and until as a time in ms since 1970."))
       .annotate(
         OpenApi.Description,
         "Blocks an address at all campaigns, or lifts its block: new session requests are refused with 403. Who waits or talks already is not concerned. Written to the audit log of every campaign. `full`: 300 addresses are blocked already.",
       ),
     HttpApiEndpoint.post("act", "/console/api/actions", {
       payload: Schema.Struct({
-        campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+        ...ofCampaign,
         action: Action,
       }),
       success: succeeds(200, ActionOutcome),
       error: refusedOrders,
     })
       .middleware(Input)
-      .annotate(Takes, {
-        body: "application/json",
-        otherwise: invalid.make("action: Expected an action with its fields."),
-      })
+      .annotate(Takes, order("action: Expected an action with its fields."))
       .annotate(
         OpenApi.Description,
         "An action on a campaign. `remove` takes the `seq` of a waiting ticket, `end` the `lease` and `deadline` of a slot, as `view` shows them. A running call is ended at the platform first.",
@@ -224,28 +222,25 @@ const group = HttpApiGroup.make("Console")
       .annotate(OpenApi.Description, "The events of a campaign and what became of their delivery, newest first."),
     HttpApiEndpoint.post("redeliver", "/console/api/events/redeliver", {
       payload: Schema.Struct({
-        campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+        ...ofCampaign,
         redelivery: Redelivery,
       }),
       success: succeeds(200, Redelivered),
       error: refusedOrders,
     })
       .middleware(Input)
-      .annotate(Takes, {
-        body: "application/json",
-        otherwise: invalid.make("redelivery: Expected one with seq, or failed with from and to."),
-      })
+      .annotate(Takes, order("redelivery: Expected one with seq, or failed with from and to."))
       .annotate(
         OpenApi.Description,
         "Sends one event again, or all that were given up of events between two times (ms since 1970). Written to the audit log.",
       ),
     HttpApiEndpoint.post("testEvent", "/console/api/events/test", {
-      payload: Schema.Struct({ campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))) }),
+      payload: Schema.Struct(ofCampaign),
       success: succeeds(200, TestedEvent),
       error: refusedTests,
     })
       .middleware(Input)
-      .annotate(Takes, { body: "application/json", otherwise: invalid.make("campaign: Expected a name.") })
+      .annotate(Takes, order("campaign: Expected a name."))
       .annotate(
         OpenApi.Description,
         "Sends an event of the type `test` to the receiver of a campaign's events, once, and tells its answer.",
@@ -256,10 +251,7 @@ const group = HttpApiGroup.make("Console")
       error: refused(...orders),
     })
       .middleware(Input)
-      .annotate(Takes, {
-        body: "application/json",
-        otherwise: invalid.make("forget: Expected a subject or an address, and perhaps dryRun and from."),
-      })
+      .annotate(Takes, order("forget: Expected a subject or an address, and perhaps dryRun and from."))
       // a misspelt `dryRun` must not remove anything
       .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
       .annotate(
@@ -279,19 +271,14 @@ const group = HttpApiGroup.make("Console")
       ),
     HttpApiEndpoint.post("adjustBudget", "/console/api/budgets/adjust", {
       payload: Schema.Struct({
-        campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
+        ...ofCampaign,
         order: BudgetOrder,
       }),
       success: succeeds(200, BudgetOutcome),
       error: refusedOrders,
     })
       .middleware(Input)
-      .annotate(Takes, {
-        body: "application/json",
-        otherwise: invalid.make(
-          "order: Expected budget; by, a number; id, 8 to 64 letters, digits, - and _; and reason.",
-        ),
-      })
+      .annotate(Takes, order("order: Expected budget; by, a number; id, 8 to 64 letters, digits, - and _; and reason."))
       .annotate(
         OpenApi.Description,
         "Changes the cap of a budget for its present window, once by its id. Written to the audit log.",

@@ -3,7 +3,7 @@
  * 1970. This file imports nothing that needs Node.
  */
 import { Schema } from "effect"
-import { DeliveryState } from "../events/answers.ts"
+import { DeliveryRow, DeliveryRows } from "../events/answers.ts"
 import { HostEvent } from "../protocol/host-events.ts"
 
 const { Array: List, Boolean: Flag, Finite, Int, Literal, Literals, optionalKey, String: Text, Struct, Union } = Schema
@@ -11,39 +11,19 @@ const { Array: List, Boolean: Flag, Finite, Int, Literal, Literals, optionalKey,
 export const DeliveryFilter = Literals(["all", "pending", "failed"])
 export type DeliveryFilter = typeof DeliveryFilter.Type
 
+const { first: _, ...delivery } = DeliveryRow.fields
 /** What became of one event. Absent is what has not happened. */
-const Delivery = Struct({
-  event: HostEvent,
-  state: DeliveryState,
-  attempts: optionalKey(Finite),
-  /** when the last attempt began */
-  at: optionalKey(Finite),
-  /** the status of the last answer */
-  status: optionalKey(Finite),
-  /** why the last attempt failed */
-  error: optionalKey(Text),
-  /** when it is sent next, or until when a gate is sending it */
-  due: optionalKey(Finite),
-})
+const Delivery = Struct({ ...delivery, event: HostEvent })
 
-/** A page of deliveries, newest event first; `lost` were dropped undelivered or because there were too many. */
+const { rows: __, ...figures } = DeliveryRows.fields
+/** A page of deliveries, newest event first. */
 export const Deliveries = Struct({
   campaign: Text,
   /** the campaign reports events, and it sends them: `Events`, and `Events.Url` of the settings */
   reports: Flag,
   sends: Flag,
+  ...figures,
   rows: List(Delivery),
-  more: Flag,
-  pending: Finite,
-  /** when the oldest pending event happened */
-  oldestAt: optionalKey(Finite),
-  /** when an event was delivered last */
-  lastDeliveredAt: optionalKey(Finite),
-  /** the receiver wants none until then */
-  stoppedUntil: optionalKey(Finite),
-  failed: Finite,
-  stored: Finite,
-  lost: Finite,
 })
 export type Deliveries = typeof Deliveries.Type
 

@@ -158,6 +158,7 @@ export const makeForget = ({ callers, eventLog, internals, queue, settings, stor
     const stepCalls = Effect.fnUntraced(function* (place: InStore, from: Position) {
       const page = yield* forgetBilledCalls(store, place.key, caller.names, from.at, !dryRun)
       add(found, "billed_calls", place.name, page.calls)
+      add(kept, "held_time", place.name, page.open)
       return page.cursor === "0" ? { ...from, stage: "events" as const, at: "0" } : { ...from, at: page.cursor }
     })
 
@@ -187,7 +188,9 @@ export const makeForget = ({ callers, eventLog, internals, queue, settings, stor
         add(kept, "open_units", undefined, units.open)
         const budgets = yield* forgetBudgets(store, name, !dryRun)
         add(found, "budgets", undefined, budgets.found)
-        add(kept, "held_time", undefined, budgets.open)
+        // a campaign's book has the same calls, unless a gate has died between the two
+        if (![...kept.values()].some(({ place }) => place === "held_time"))
+          add(kept, "held_time", undefined, budgets.open)
       }
       if (request.address !== undefined) {
         const seen = yield* callers.forget(caller.names, !dryRun)

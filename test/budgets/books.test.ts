@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { type BudgetedCampaign, Budgets } from "../../src/budgets/Budgets.ts"
 import { callerBook, campaignBook } from "../../src/budgets/keys.ts"
 import * as budgets from "../../src/budgets/layer.ts"
-import { holdName } from "../../src/fifo-queue/short-hash.ts"
+import { holdName } from "../../src/fifo-queue/hold-name.ts"
 import type { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import { Settings } from "../../src/settings/Settings.ts"
 import * as memory from "../../src/store/memory/layer.ts"
@@ -177,6 +177,99 @@ describe("a call's two books", () => {
       yield* budgets.hold(at, call)
       yield* TestClock.adjust("31 seconds")
       expect(yield* budgets.due(at, 5_000)).toMatchObject([{ hold: HOLD }])
+    }),
+  )
+
+  rigTest("are corrected by a report that came before the charge, once, also when the gate died meanwhile", (rig) =>
+    Effect.gen(function* () {
+      const { amounts, at, budgets } = rig
+      const charge = { hold: HOLD, seconds: 60, caller: CALLER, sessions: ["s1", "s2"] }
+      yield* budgets.hold(at, call)
+      for (const _ of [1, 2]) yield* budgets.correct(at, ["s2"], { seconds: 120 })
+      yield* budgets.correct(at, ["not ours"], { seconds: 600 })
+      expect(yield* amounts).toEqual({ team: "0 settled, 1 held", own: "0 settled, 1 held" })
+      // the gate dies when it has charged the campaign
+      rig.fail(callerBook(CALLER))
+      yield* Effect.forkChild(Effect.timeoutOption(budgets.settle(KEY, charge), "1 second"))
+      yield* TestClock.adjust("2 seconds")
+      rig.fail(undefined)
+      expect(yield* amounts).toEqual({ team: "1 settled, 0 held", own: "0 settled, 1 held" })
+      const corrected = { team: "2 settled, 0 held", own: "2 settled, 0 held" }
+      for (const _ of [1, 2]) {
+        yield* budgets.settle(KEY, charge)
+        expect(yield* amounts).toEqual(corrected)
+      }
+      yield* budgets.correct(at, ["s1"], { seconds: 120 })
+      expect(yield* amounts).toEqual(corrected)
+    }),
+  )
+
+  rigTest("are both corrected by a report that came when only the campaign's was charged", (rig) =>
+    Effect.gen(function* () {
+      const { amounts, at, budgets } = rig
+      const charge = { hold: HOLD, seconds: 60, caller: CALLER, sessions: ["s1"] }
+      yield* budgets.hold(at, call)
+      rig.fail(callerBook(CALLER))
+      yield* Effect.forkChild(Effect.timeoutOption(budgets.settle(KEY, charge), "1 second"))
+      yield* TestClock.adjust("2 seconds")
+      rig.fail(undefined)
+      yield* budgets.correct(at, ["s1"], { seconds: 120 })
+      expect(yield* amounts).toEqual({ team: "2 settled, 0 held", own: "0 settled, 1 held" })
+      for (const _ of [1, 2]) yield* budgets.settle(KEY, charge)
+      expect(yield* amounts).toEqual({ team: "2 settled, 0 held", own: "2 settled, 0 held" })
+    }),
+  )
+
+  rigTest("keep a bounded number of reports of calls that are not the gate's, and the newest", (rig) =>
+    Effect.gen(function* () {
+      const { amounts, at, budgets } = rig
+      yield* budgets.hold(at, call)
+      yield* budgets.correct(at, ["s1"], { seconds: 120 })
+      for (let n = 0; n < 1_000; n++) {
+        yield* TestClock.adjust("1 milli")
+        yield* budgets.correct(at, [`other-${n}`], { seconds: 600 })
+      }
+      yield* budgets.settle(KEY, { hold: HOLD, seconds: 60, caller: CALLER, sessions: ["s1", "other-999"] })
+      // the oldest one of its own has gone, and another one is not of this call in truth, but shows that it is kept
+      expect(yield* amounts).toEqual({ team: "10 settled, 0 held", own: "10 settled, 0 held" })
+    }),
+  )
+
+  rigTest("are adjusted once by an id, also when it is repeated in the next window", (rig) =>
+    Effect.gen(function* () {
+      const { at, budgets } = rig
+      const adjusted = (window: "present" | "next") =>
+        Effect.map(budgets.adjust(at, "team", { by: 5, id: "top-up-1" }), (made) => [
+          window,
+          made?.made,
+          made?.balance.adjusted,
+        ])
+      expect(yield* budgets.wasAdjusted(at, "team", { id: "top-up-1" })).toBe(false)
+      expect(yield* adjusted("present")).toEqual(["present", true, 5])
+      expect(yield* adjusted("present")).toEqual(["present", false, 5])
+      yield* TestClock.adjust("1 hour")
+      expect(yield* budgets.wasAdjusted(at, "team", { id: "top-up-1" })).toBe(true)
+      expect(yield* adjusted("next")).toEqual(["next", false, 0])
+      expect((yield* budgets.adjust(at, "team", { by: 5, id: "top-up-2" }))?.made).toBe(true)
+      // it is forgotten two days after its window
+      yield* TestClock.adjust("49 hours")
+      yield* budgets.hold(at, call)
+      expect(yield* budgets.wasAdjusted(at, "team", { id: "top-up-1" })).toBe(false)
+    }),
+  )
+
+  rigTest("count a call on when its campaign is removed, as far as they have something left", (rig) =>
+    Effect.gen(function* () {
+      const { amounts, at, budgets } = rig
+      yield* budgets.hold(at, call)
+      yield* TestClock.adjust("31 seconds")
+      const [due] = yield* budgets.due(at, 5_000)
+      if (due === undefined) throw new Error("nothing is due")
+      yield* budgets.countOn(KEY, due, BEGIN)
+      expect(yield* amounts).toEqual({
+        team: "0 settled, 1.5166666666666666 held",
+        own: "0 settled, 1.5166666666666666 held",
+      })
     }),
   )
 

@@ -236,6 +236,23 @@ for (const [name, make] of STORES) {
       }).pipe(Effect.scoped),
     )
 
+    it.live("keep the time that a running call holds of a campaign whose callers have no budgets, and tell of it", () =>
+      Effect.gen(function* () {
+        const stores = yield* make
+        const [one, other] = yield* gates(stores, {
+          VoiceAiPlatform: {
+            MaxConcurrency: 2,
+            Budgets: [{ Name: "all", Of: "campaign", Unit: "minutes", Per: "day", Cap: 100 }],
+          },
+        })
+        yield* one.call("hedy", "198.51.100.1")
+        const running = yield* other.forget({ subject: "hedy" })
+        assert.deepStrictEqual([running.found, running.kept], [{ limits: 1 }, { calls: 1, held_time: 1 }])
+        yield* other.hangUp(1)
+        assert.deepStrictEqual((yield* one.forget({ subject: "hedy" })).kept, {})
+      }).pipe(Effect.scoped),
+    )
+
     it.live("forget who was hashed in a week whose key is gone, as far as events say the subject", () =>
       Effect.gen(function* () {
         const stores = yield* make

@@ -44,7 +44,11 @@ const VENDORS = [
   {
     platform: "vapi",
     make: makeFakeVapi,
-    says: (body: Body) => within(body, "message", { durationSeconds: 49.3, cost: 0.71 }),
+    says: (body: Body) =>
+      within(body, "message", {
+        ...{ startedAt: "2026-11-27T10:00:00.000Z", endedAt: "2026-11-27T10:00:49.300Z", durationSeconds: 3 },
+        cost: 0.71,
+      }),
     cents: 71,
   },
   {

@@ -4,13 +4,15 @@
  *   ledger    hash  what each budget has in each window, by `<field> <budget> <window>`; the window is the time (ms since 1970) at which
  *                   it begins, so that an hour which comes twice is two windows:
  *                   `settled` and `held`, amounts; `adjusted`, what an operator has added to the cap; `alerted`, the share of the cap
- *                   at which was alerted last; `exhausted`, that nothing was left; `until`, when the window ends; `adjustment`, with its id as a fourth word: it was made
+ *                   at which was alerted last; `exhausted`, that nothing is left; `until`, when the window ends; `adjustment`, with its id as a fourth word: it was made
+ *                   then; and `made <budget> 0 <id>`, the window in which that adjustment was made
  *   records   hash  hold → record, JSON (`HeldTime`). A settled one remembers what was settled, for repeats and corrections; and `@session`
- *                   → hold, JSON, by which a vendor's report finds it
+ *                   → hold, JSON, by which a vendor's report finds it; and `?session` → reports that came before (`early-reports.ts`)
  *   holds     zset  hold by the time when the next thing is due of it: in a campaign's book the extension, in a caller's its expiry;
  *                   of a settled one when it is forgotten
  *   shared    hash  a ledger of the account, of which its campaigns' books have a part each
  *   events    zset  and `meta`, hash: the campaign's log of events (`fifo-queue/rules/shared/events.ts`); of a caller's book not used
+ *   reports   zset  the sessions of early reports, by the time when each came; of a caller's book not used
  *
  * `settled + held` of a budget and window changes only together with the record that says why, in one step. So the sum of the records
  * is `held`, whatever was repeated, lost or late.
@@ -34,7 +36,7 @@ import type { Rounding } from "./units.ts"
 /** How long a settled hold, and a window that is over, are remembered for repeats and corrections (ms). */
 export const REMEMBERED_MILLIS: number = 48 * 3_600_000
 /** How long a book is kept after its last step (ms): longer than any call. */
-const KEPT_MILLIS: number = 4 * 24 * 3_600_000
+export const KEPT_MILLIS: number = 4 * 24 * 3_600_000
 /** Old holds that one step forgets in passing. */
 const MAX_FORGOTTEN = 20
 
@@ -45,9 +47,10 @@ export interface BookKeys {
   readonly shared: string
   readonly events: string
   readonly meta: string
+  readonly reports: string
 }
 
-export const BOOK_KEY_COUNT = 6
+export const BOOK_KEY_COUNT = 7
 
 /** The books of a step, which a rule is given as a list of keys. */
 export const booksOf = (keys: ReadonlyArray<string>): ReadonlyArray<BookKeys> => {
@@ -60,6 +63,7 @@ export const booksOf = (keys: ReadonlyArray<string>): ReadonlyArray<BookKeys> =>
       shared: keys[i + 3] as string,
       events: keys[i + 4] as string,
       meta: keys[i + 5] as string,
+      reports: keys[i + 6] as string,
     })
   }
   return books
@@ -190,10 +194,10 @@ export const forgetHold = (db: Db, book: BookKeys, id: string): void => {
   db.zrem(book.holds, id)
 }
 
-const ledgerOf = (book: BookKeys, { shared }: { readonly shared?: true | undefined }): string =>
+export const ledgerOf = (book: BookKeys, { shared }: { readonly shared?: true | undefined }): string =>
   shared === true ? book.shared : book.ledger
 
-const ledgerField = (what: string, { from, name }: { readonly name: string; readonly from: number }): string =>
+export const ledgerField = (what: string, { from, name }: { readonly name: string; readonly from: number }): string =>
   `${what} ${name} ${textOf(from)}`
 
 export const standingOf = (
@@ -225,7 +229,8 @@ const forgetWindows = (db: Db, ledger: string, now: number): void => {
   }
   for (let i = 0; i + 1 < all.length; i += 2) {
     const words = wordsOf(all[i] as string)
-    if (over[`${words[1]} ${words[2]}`] === true) db.hdel(ledger, all[i] as string)
+    const from = words[0] === "made" ? all[i + 1] : words[2]
+    if (over[`${words[1]} ${from}`] === true) db.hdel(ledger, all[i] as string)
   }
   db.pexpire(ledger, last - now + REMEMBERED_MILLIS)
 }
@@ -254,14 +259,6 @@ export const budgetEffectsOf = ({ alerts, exhausted, overruns }: BookEffects): B
   ...(exhausted.length === 0 ? {} : { exhausted }),
 })
 
-/** Appends an event of a budget to the campaign's log, in the step that makes it happen. */
-export const appendBudgetEvent = (db: Db, book: BookKeys, now: number, event: object): void => {
-  // a caller's book has no log
-  if (book.events === book.ledger) return
-  const seq = db.hincrby(book.meta, "events", 1)
-  db.zadd(book.events, seq, encode({ ...event, seq, at: now }))
-}
-
 const beyondCap = ({ adjusted, held, settled }: BudgetStanding, cap: number): number =>
   Math.max(0, settled + held - cap - adjusted)
 
@@ -269,7 +266,7 @@ const beyondCap = ({ adjusted, held, settled }: BudgetStanding, cap: number): nu
 export const changeBudget = (
   db: Db,
   book: BookKeys,
-  part: Pick<HoldPart, "cap" | "from" | "name" | "shared">,
+  part: Pick<HoldPart, "cap" | "from" | "name" | "perMinute" | "shared">,
   settled: number,
   held: number,
   effects: BookEffects,
@@ -281,64 +278,9 @@ export const changeBudget = (
   if (held !== 0) db.hincrby(ledger, ledgerField("held", part), held)
   const after = { settled: before.settled + settled, held: before.held + held, adjusted: before.adjusted }
   const more = beyondCap(after, part.cap) - beyondCap(before, part.cap)
-  if (more > 0) effects.overruns.push({ name: part.name, amount: more })
-}
-
-/** What a step does besides its answer, at this time. */
-export interface Telling {
-  readonly now: number
-  readonly effects: BookEffects
-  /** the campaign reports events */
-  readonly events?: true | undefined
-}
-
-/** Alerts once a window when a share of the cap is settled or held. */
-export const noteAlerts = (
-  db: Db,
-  book: BookKeys,
-  window: Pick<BudgetWindow, "from" | "name" | "shared">,
-  cap: number,
-  shares: ReadonlyArray<number>,
-  { effects, events, now }: Telling,
-): void => {
-  if (shares.length === 0) return
-  const { adjusted, held, settled } = standingOf(db, book, window)
-  let share = 0
-  for (const each of shares) if (each > share && settled + held >= each * (cap + adjusted)) share = each
-  const ledger = ledgerOf(book, window)
-  const name = ledgerField("alerted", window)
-  // in hundredths of a percent, since a stored number is whole
-  const reached = Math.floor(share * 10_000)
-  if (reached <= numberOf(db.hget(ledger, name))) return
-  db.hset(ledger, name, textOf(reached))
-  effects.alerts.push({ name: window.name, from: window.from, share, settled, held, adjusted })
-  if (events === true) appendBudgetEvent(db, book, now, { type: "budget.alert", budget: window.name, share })
-}
-
-/** Tells once a window, and again after an operator has added some, that nothing is left of a budget. */
-export const noteExhausted = (
-  db: Db,
-  book: BookKeys,
-  window: Pick<BudgetWindow, "from" | "name" | "shared">,
-  { effects, events, now }: Telling,
-): void => {
-  const ledger = ledgerOf(book, window)
-  const name = ledgerField("exhausted", window)
-  if (db.hget(ledger, name) !== undefined) return
-  db.hset(ledger, name, textOf(now))
-  effects.exhausted.push(window.name)
-  if (events === true) appendBudgetEvent(db, book, now, { type: "budget.exhausted", budget: window.name })
-}
-
-/** Adds to the cap of a window, once by the id. Returns whether it did. */
-export const adjustWindow = (db: Db, book: BookKeys, window: BudgetWindow, by: number, id: string): boolean => {
-  const ledger = ledgerOf(book, window)
-  const name = `${ledgerField("adjustment", window)} ${id}`
-  if (db.hget(ledger, name) !== undefined) return false
-  db.hset(ledger, name, textOf(by))
-  db.hincrby(ledger, ledgerField("adjusted", window), by)
-  if (by > 0) db.hdel(ledger, ledgerField("exhausted", window))
-  return true
+  if (more <= 0) return
+  const overrun = { name: part.name, amount: more }
+  effects.overruns.push(part.perMinute === undefined ? overrun : { ...overrun, money: true })
 }
 
 /** Gives a hold's amounts back, and remembers it as settled. */

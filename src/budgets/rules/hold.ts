@@ -22,12 +22,11 @@ import {
   type HoldPart,
   loadHold,
   noEffects,
-  noteAlerts,
-  noteExhausted,
   openWindow,
   saveHold,
   standingOf,
 } from "./book.ts"
+import { noteAlerts } from "./telling.ts"
 import { amountOf, type Rounding, secondsFor } from "./units.ts"
 
 /** What happens when nothing is left of a budget. */
@@ -72,7 +71,12 @@ export interface HoldCall extends Rounding {
 }
 
 /** What is left for this hold of a budget, with what the hold has of it already. */
-const leftFor = (db: Db, book: BookKeys, entry: BudgetEntry, had: number): number => {
+const leftFor = (
+  db: Db,
+  book: BookKeys,
+  entry: Pick<HoldPart, "cap" | "from" | "name" | "shared">,
+  had: number,
+): number => {
   const { adjusted, held, settled } = standingOf(db, book, entry)
   return entry.cap + adjusted - settled - held + had
 }
@@ -118,13 +122,18 @@ const holdIn = (
     noteAlerts(db, book, entry, entry.cap, entry.shares ?? [], { now, effects, events })
     parts.push(partFor(entry, amount))
   }
-  // what it has of a budget that is not in the settings any more stays its own
+  // a budget that is not in the settings any more counts the call until it is over, as one that only refuses new calls does
   for (const part of known?.parts ?? []) {
     let isKept = true
     for (const { from, name, shared } of parts) {
       if (part.name === name && part.from === from && part.shared === shared) isKept = false
     }
-    if (isKept) parts.push(part)
+    if (isKept) {
+      const had = part.amount
+      part.amount = Math.max(had, Math.min(amountOf(seconds, part.perMinute), leftFor(db, book, part, had)))
+      changeBudget(db, book, part, 0, part.amount - had, effects)
+      parts.push(part)
+    }
   }
   const { minimum, roundUp } = known ?? call
   const hold: HeldTime = {
@@ -156,25 +165,21 @@ const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: Hold
   const isRunning = call.running === true || had > 0
   let granted = call.seconds
   let short: BudgetEntry | undefined
-  let shortBook = 0
   for (let i = 0; i < books.length; i++) {
     for (const entry of (call.books[i] as BookPart).entries ?? []) {
-      const isLimit = entry.onLimit === "end" || (entry.onLimit === "refuse" && !isRunning)
-      if (isLimit) {
+      const begins = entry.onLimit === "refuse" && !isRunning
+      if (entry.onLimit === "end" || begins) {
         const left = leftFor(db, books[i] as BookKeys, entry, amountIn(known[i], entry))
         // what is held already stays held, also where the cap was lowered, or one of the books was lost
         const seconds = Math.max(Math.min(had, call.seconds), secondsFor(left, entry.perMinute, call))
-        if (seconds < granted) {
+        // one that only refuses new calls limits none that may begin
+        if (seconds < granted && !(begins && seconds >= call.least)) {
           granted = seconds
           short = entry
-          shortBook = i
         }
       }
     }
   }
-  const { events, expires } = call.books[shortBook] as BookPart
-  if (short !== undefined && expires !== true)
-    noteExhausted(db, books[shortBook] as BookKeys, short, { now, effects, events })
   if (!isRunning && granted < call.least) {
     return {
       _tag: "refused",

@@ -11,7 +11,6 @@ import { wordsOf } from "../../store/rules/native.ts"
 import type { Run } from "../../store/rules/run.ts"
 import type { Corrected, Settled } from "../answers.ts"
 import {
-  appendBudgetEvent,
   type BookKeys,
   booksOf,
   budgetEffectsOf,
@@ -25,7 +24,31 @@ import {
   saveHold,
   settleHold,
 } from "./book.ts"
+import { forgetReports, keepReport, keptReports } from "./early-reports.ts"
+import { appendBudgetEvent, noteExhausted, type Telling } from "./telling.ts"
 import { amountOf, billedSeconds } from "./units.ts"
+
+/** What is told of a campaign's budgets that are used up; absent in a caller's book. */
+export interface TellsUsedUp {
+  /** by the names of the budgets */
+  readonly caps: Readonly<Record<string, number>>
+  /** the least with which a call may begin (s) */
+  readonly least: number
+}
+
+const noteAllExhausted = (
+  db: Db,
+  book: BookKeys,
+  { parts, roundUp }: HeldTime,
+  tells: TellsUsedUp | undefined,
+  telling: Telling,
+): void => {
+  for (const part of parts) {
+    const cap = tells?.caps[part.name]
+    if (tells !== undefined && cap !== undefined)
+      noteExhausted(db, book, part, { cap, least: tells.least, roundUp }, telling)
+  }
+}
 
 export interface SettleCall {
   readonly id: string
@@ -35,6 +58,9 @@ export interface SettleCall {
   readonly unknown?: true
   /** the ids of its session, by which the vendor's report is about it; absent or empty for none */
   readonly sessions?: ReadonlyArray<string>
+  readonly tells?: TellsUsedUp
+  /** the campaign reports events */
+  readonly events?: true
 }
 
 /** What is known of a hold that nobody has made. */
@@ -54,7 +80,7 @@ const settleOne = (
   db: Db,
   book: BookKeys,
   now: number,
-  { id, seconds, sessions = [], unknown }: SettleCall,
+  { events, id, seconds, sessions = [], tells, unknown }: SettleCall,
 ): Settled => {
   const hold = loadHold(db, book, id)
   // a call without its hold: the store has lost the hold
@@ -64,7 +90,11 @@ const settleOne = (
     saveHold(db, book, id, unmade(until), until)
     return { _tag: "unmade" }
   }
-  if (hold.settled) return { _tag: "again", billed: hold.seconds, data: hold.data }
+  if (hold.settled) {
+    const reports = keptReports(db, book, hold.sessions)
+    const again = { _tag: "again" as const, billed: hold.seconds, data: hold.data }
+    return reports.length === 0 ? again : { ...again, reports }
+  }
   const effects = noEffects()
   if (sessions.length > 0) {
     hold.sessions = sessions
@@ -81,7 +111,10 @@ const settleOne = (
     ({ amount, perMinute }) => (unknown === true ? amount : amountOf(billed, perMinute)),
     effects,
   )
-  return { _tag: "settled", billed, data: hold.data, ...budgetEffectsOf(effects) }
+  noteAllExhausted(db, book, hold, tells, { now, effects, events })
+  const reports = keptReports(db, book, sessions)
+  const settled = { _tag: "settled" as const, billed, data: hold.data, ...budgetEffectsOf(effects) }
+  return reports.length === 0 ? settled : { ...settled, reports }
 }
 
 /** Keys: those of one book. */
@@ -93,8 +126,9 @@ export const runSettle: Run<object, SettleCall, Settled> = (db, keys, now, _cont
 }
 
 export interface CorrectCall {
-  /** the hold; or any ids of its session */
+  /** the hold; absent where only its session is known */
   readonly id?: string
+  /** any ids of its session */
   readonly sessions?: ReadonlyArray<string>
   /** names the vendor's report; has no spaces */
   readonly report: string
@@ -102,15 +136,26 @@ export interface CorrectCall {
   readonly seconds?: number
   /** what it cost, in millionths of the currency, if the report says so */
   readonly cost?: number
+  /** the caller's part is not charged yet: the report is kept, and nothing else is done */
+  readonly keep?: true
+  readonly tells?: TellsUsedUp
   /** the campaign reports events */
   readonly events?: true
 }
 
 const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Corrected => {
-  const id = call.id ?? holdOfSession(db, book, call.sessions ?? [])
+  const sessions = call.sessions ?? []
+  if (call.keep === true) {
+    keepReport(db, book, now, sessions, call)
+    return { _tag: "unsettled" }
+  }
+  const id = call.id ?? holdOfSession(db, book, sessions)
   const hold = id === undefined ? undefined : loadHold(db, book, id)
-  if (id === undefined || hold === undefined || !hold.settled)
-    return { _tag: hold === undefined ? "unknown" : "running" }
+  if (id === undefined || hold === undefined || !hold.settled) {
+    if (sessions.length > 0) keepReport(db, book, now, sessions, call)
+    return { _tag: "unsettled" }
+  }
+  forgetReports(db, book, sessions)
   // a vendor sends a report again, also after a later one
   for (const report of wordsOf(hold.corrected)) {
     if (report === call.report) return { _tag: "again", id, data: hold.data }
@@ -122,6 +167,7 @@ const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Cor
     changeBudget(db, book, part, known - part.amount, 0, effects)
     part.amount = known
   }
+  noteAllExhausted(db, book, hold, call.tells, { now, effects, events: call.events })
   const by = billed - hold.seconds
   hold.seconds = billed
   hold.corrected = hold.corrected === "" ? call.report : `${hold.corrected} ${call.report}`

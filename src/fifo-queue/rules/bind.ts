@@ -34,6 +34,8 @@ export interface Bound {
   readonly endsAt?: number
   /** the slot is free by then at the latest, if the call ends without the gate; not later than at the maximum length of any call */
   readonly heldUntil?: number
+  /** until when budgets have time for the call, where they have no more: it ends then, if not before at `endsAt` */
+  readonly paidUntil?: number
 }
 
 /**
@@ -72,7 +74,10 @@ const holderOf = (
   return { id, ticket }
 }
 
-export const bind = (s: Step, { data, endsAt, heldUntil, id, lease, offerMillis, sessions }: Bound): Binding => {
+export const bind = (
+  s: Step,
+  { data, endsAt, heldUntil, id, lease, offerMillis, paidUntil, sessions }: Bound,
+): Binding => {
   const known = load(s, id)
   if (known !== undefined && known.state === "live" && known.lease === lease) return "live"
   // the page has used the session of this repeated bind
@@ -87,8 +92,12 @@ export const bind = (s: Step, { data, endsAt, heldUntil, id, lease, offerMillis,
   const isLimited = endsAt !== undefined && holder.id === id
   const deadline = isLimited ? limitedDeadline(s, endsAt, heldUntil) : s.now + (offerMillis ?? s.context.callMillis)
   if (isLimited) {
-    ticket.endsAt = endsAt
-    db.zadd(keys.limits, nextDue(s.now, endsAt), id)
+    const isSpent = paidUntil !== undefined && paidUntil < endsAt
+    const end = isSpent ? paidUntil : endsAt
+    ticket.endsAt = end
+    ticket.spent = isSpent ? true : undefined
+    ticket.limitedAt = isSpent ? endsAt : undefined
+    db.zadd(keys.limits, nextDue(s.now, end), id)
   }
   if (ticket.billed !== undefined && offerMillis === undefined) ticket.billed = s.now
   if (offerMillis !== undefined) {

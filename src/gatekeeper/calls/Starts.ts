@@ -103,6 +103,8 @@ const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): 
   }
 }
 
+const unpaid = ({ paidSeconds: _, ...stored }: StoredConfig): StoredConfig => stored
+
 export const layer: Layer.Layer<
   Starts,
   never,
@@ -176,7 +178,9 @@ export const layer: Layer.Layer<
                   ticket,
                   session,
                   campaigns.ofTicket(ticket),
-                  limit === undefined ? undefined : limit.endsAt + (store.aheadMillis?.() ?? 0),
+                  limit === undefined
+                    ? undefined
+                    : Math.min(limit.endsAt, limit.paidUntil ?? limit.endsAt) + (store.aheadMillis?.() ?? 0),
                 ),
               ),
             )
@@ -293,7 +297,7 @@ export const layer: Layer.Layer<
     }
 
     const configOf = (ticket: string, stored: StoredConfig): StartConfig => {
-      const { callSeconds: _, caller: __, from: ___, ...config } = stored
+      const { callSeconds: _, caller: __, from: ___, paidSeconds: ____, ...config } = stored
       const callSeconds = callSecondsOf(campaigns.find(stored.campaign), stored, { MaxCallMinutes })
       return {
         ...config,
@@ -305,16 +309,25 @@ export const layer: Layer.Layer<
 
     /** Runs when the platform has started the session; a session that awaits its offer is not a call yet. */
     const limitOf = (
+      at: CampaignContext,
       { callSeconds, campaign: name }: StartConfig,
       { offerMillis }: WebSession,
+      paidSeconds: number | undefined,
     ): Effect.Effect<CallLimit | undefined> => {
       const campaign = campaigns.find(name)
-      return callSeconds === undefined || campaign === undefined || offerMillis !== undefined
-        ? Effect.undefined
-        : Effect.map(store.now, (now) => callLimitOf(platform, campaign, callSeconds, now))
+      if (callSeconds === undefined || campaign === undefined || offerMillis !== undefined) return Effect.undefined
+      return Effect.map(store.now, (now) => {
+        const limit = callLimitOf(platform, campaign, callSeconds, now)
+        return paidSeconds === undefined
+          ? limit
+          : { ...limit, paidUntil: budgets.endsAt({ campaign, key: at.campaign }, now, paidSeconds) }
+      })
     }
 
-    /** Holds the first time of a call from its budgets. Where they have too little, or it came too late, the ticket is over. */
+    /**
+     * Holds the first time of a call from its budgets. Where they have too little, or it came too late, the ticket is over. Returns how long the
+     * call may last by what is held (s) where its budgets have no more.
+     */
     const holdTime = <E>(
       at: CampaignContext,
       ticket: string,
@@ -322,9 +335,10 @@ export const layer: Layer.Layer<
       campaign: Campaign,
       caller: string,
       newcomer: NewcomerStart<E> | undefined,
-    ): Effect.Effect<void, BudgetExhausted | StartFailed | StoreUnavailable> =>
+    ): Effect.Effect<number | undefined, BudgetExhausted | StartFailed | StoreUnavailable> =>
       Effect.matchEffect(budgets.hold({ campaign, key: at.campaign }, { ticket, lease, caller }), {
-        onSuccess: (held) => (held._tag === "held" ? Effect.void : Effect.fail(startTooSlow())),
+        onSuccess: (held) =>
+          held._tag === "held" ? Effect.succeed(held.last ? held.seconds : undefined) : Effect.fail(startTooSlow()),
         onFailure: (error): Effect.Effect<never, BudgetExhausted | StoreUnavailable> => {
           if (error._tag === "StoreUnavailable") {
             // the platform was not asked: a called ticket is called again
@@ -339,24 +353,25 @@ export const layer: Layer.Layer<
         },
       })
 
-    const startSession: StartSession = (at, ticket, lease, stored, newcomer) => {
-      const found = campaigns.find(stored.campaign)
+    const startSession: StartSession = (at, ticket, lease, given, newcomer) => {
+      const found = campaigns.find(given.campaign)
+      // what was held for a start before, which awaited its page's offer, is not held any more
+      const stored = given.paidSeconds === undefined ? given : unpaid(given)
       if (found === undefined || !budgets.has(found)) return startHeld(at, ticket, lease, stored, newcomer)
-      return Effect.andThen(
-        holdTime(at, ticket, lease, found, stored.caller ?? "", newcomer),
-        startHeld(at, ticket, lease, stored, newcomer),
+      return Effect.flatMap(holdTime(at, ticket, lease, found, stored.caller ?? "", newcomer), (paidSeconds) =>
+        startHeld(at, ticket, lease, paidSeconds === undefined ? stored : { ...stored, paidSeconds }, newcomer),
       )
     }
 
     const startHeld: StartSession = (at, ticket, lease, stored, newcomer) => {
-      const { campaign, from = "" } = stored
+      const { campaign, from = "", paidSeconds } = stored
       const config = configOf(ticket, stored)
       return Effect.matchEffect(beforeDeadline(platform.initiate(config, from)), {
         onSuccess: (minted) => {
           const session = addressed(ticket, minted)
           const data =
             session.offerMillis === undefined ? dataOf(session) : awaitedDataOf(session, dataOfConfig(stored))
-          return Effect.flatMap(limitOf(config, session), (limit) =>
+          return Effect.flatMap(limitOf(at, config, session, paidSeconds), (limit) =>
             bindStarted(at, ticket, lease, campaign, session, data, limit),
           ).pipe(
             // an operator has cancelled the start, or it came too late; a session without its offer does not run
@@ -374,12 +389,12 @@ export const layer: Layer.Layer<
     }
 
     const relayOffer: RelayOffer = (at, ticket, lease, stored, { sdp, session: before }) => {
-      const { campaign, from = "" } = stored
+      const { campaign, from = "", paidSeconds } = stored
       const config = configOf(ticket, stored)
       const begin = platform.relay?.(config, sdp, from) ?? Effect.fail(cannotRelay())
       return Effect.matchEffect(beforeDeadline(begin), {
         onSuccess: (session) =>
-          Effect.flatMap(limitOf(config, session), (limit) => {
+          Effect.flatMap(limitOf(at, config, session, paidSeconds), (limit) => {
             const bound = { ...session, sessionIds: [...session.sessionIds, before] }
             return bindStarted(at, ticket, lease, campaign, bound, dataOf(bound), limit)
           }).pipe(

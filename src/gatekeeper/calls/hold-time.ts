@@ -1,7 +1,6 @@
 /**
  * Holds time ahead for running calls, block by block. A call whose budgets have no more ends when what it holds is used up; its page is
- * warned. What is held for a call that is over is settled by its last step (`fifo-queue/rules/shared/charges.ts`); where that was lost, as in
- * a failover, this settles it when the ticket has been over for a while.
+ * warned.
  *
  * The store gives each call to one gate at a time. If that gate dies, another one is given it after `CLAIM_MILLIS`, so the work is that of
  * calls by blocks, whatever the number of gates.
@@ -11,43 +10,25 @@ import { type BudgetedCampaign, Budgets, type DueCall } from "../../budgets/Budg
 import * as metrics from "../../budgets/metrics.ts"
 import type { BilledCalls } from "../../fifo-queue/answers.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
-import { boundedCache } from "../../lib/bounded-cache.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
-import { Store } from "../../store/Store.ts"
 import { runForEachCampaign } from "../background/run-every.ts"
 import { Steps } from "../Steps.ts"
+import { makeHoldDue } from "./hold-due.ts"
 
 export const HOLD_CHECK_MILLIS = 2_000
-/** How long a gate has to extend a hold, before another one may (ms). */
-export const CLAIM_MILLIS = 5_000
-/** How soon a call is looked at again that has not begun, or whose ticket is over and whose charge is still owed (ms). */
-const AGAIN_MILLIS = 15_000
-/** How long a ticket must have been over until what its call holds is settled here (ms): its own charge is owed longer than a dead process needs. */
-export const LOST_MILLIS = 60_000
 /** How often running calls are looked for whose holds the store has lost (ms). */
 export const RESTORE_MILLIS = 60_000
 /** How often the metrics of the balances are set (ms). */
 const SHOW_MILLIS = 15_000
-const MAX_SEEN_OVER = 10_000
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const budgets = yield* Budgets
     const queue = yield* FifoQueue
-    const store = yield* Store
     const { at, step } = yield* Steps
-    const { callTimes, endAtBudget } = queue
-    /** when this gate has first seen that the ticket of a hold is over (ms) */
-    const seenOver = boundedCache<number>(MAX_SEEN_OVER)
-
-    const settleLost = Effect.fnUntraced(function* (of: BudgetedCampaign, { hold }: DueCall, now: number) {
-      const since = seenOver.get(hold) ?? now
-      seenOver.set(hold, since)
-      if (now - since < LOST_MILLIS) return yield* budgets.postpone(of, hold, now + AGAIN_MILLIS)
-      yield* budgets.settleUnknown(of.key, hold)
-      seenOver.delete(hold)
-    })
+    const { endAtBudget } = queue
+    const holdDue = yield* makeHoldDue
 
     /** @param since when the call began (ms) */
     const extend = Effect.fnUntraced(function* (of: BudgetedCampaign, call: DueCall, since: number) {
@@ -58,33 +39,11 @@ export const layer = Layer.effectDiscard(
       yield* step(where, endAtBudget(where, call.ticket, call.lease, endsAt))
     })
 
-    const holdAhead = Effect.fnUntraced(function* (campaign: Campaign) {
+    const holdAhead = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> => {
       const where = at(campaign)
       const of = { campaign, key: where.campaign }
-      const due = yield* budgets.due(of, CLAIM_MILLIS)
-      if (due.length === 0) return
-      const now = yield* store.now
-      const times =
-        callTimes === undefined
-          ? due.map(() => ({ since: -1, spent: undefined }))
-          : yield* step(
-              where,
-              callTimes(
-                where,
-                due.map(({ lease, ticket }) => ({ ticket, lease })),
-              ),
-            )
-      yield* Effect.forEach(
-        due,
-        (call, n): Effect.Effect<void, StoreUnavailable> => {
-          const { since, spent } = times[n] ?? { since: -1 }
-          if (since === -1) return settleLost(of, call, now)
-          if (since === 0) return budgets.postpone(of, call.hold, now + AGAIN_MILLIS)
-          return extend(of, spent === undefined ? call : { ...call, spent }, since)
-        },
-        { concurrency: 10, discard: true },
-      )
-    })
+      return holdDue(where, (call, since) => extend(of, call, since))
+    }
     /** A failover of the store may have lost what was held for a call that runs. */
     const restoreLost = Effect.fnUntraced(function* (campaign: Campaign) {
       const where = at(campaign)

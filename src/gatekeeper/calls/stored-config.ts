@@ -12,6 +12,8 @@ export interface StoredConfig extends SessionConfig {
   readonly caller?: string
   /** how long the caller's identity token lets the call last (s); absent without such a limit */
   readonly callSeconds?: number
+  /** of a start that awaits its page's offer: how long the call may last by what budgets hold (s), where they have no more */
+  readonly paidSeconds?: number
 }
 
 const NONE: Readonly<Record<string, string>> = {}

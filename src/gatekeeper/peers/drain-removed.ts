@@ -1,12 +1,15 @@
 /**
  * Drains removed campaigns. When no gate has served one for `UNSERVED_MILLIS`, its waiting and called tickets end as `removed` and get their
- * quota back. Live sessions run until they end or reach the maximum call length. When nothing is left, the campaign is deleted from the
- * store's list. Its events are kept for as long as others are, and dropped then.
+ * quota back. Live sessions run until they end or reach the maximum call length: this gate has no key with which it could end them. They
+ * count on in the budgets in which they began. When nothing is left, the campaign is deleted from the store's list. Its events are kept for as
+ * long as others are, and dropped then.
  */
 import { Effect, Layer } from "effect"
+import { Budgets } from "../../budgets/Budgets.ts"
 import { EventLog } from "../../events/EventLog.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import { runEvery } from "../background/run-every.ts"
+import { makeHoldDue } from "../calls/hold-due.ts"
 import * as metrics from "../metrics.ts"
 import { Steps } from "../Steps.ts"
 import { MEMBERSHIP_MILLIS, Membership } from "./Membership.ts"
@@ -17,6 +20,7 @@ export const UNSERVED_MILLIS = 60_000
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
+    const budgets = yield* Budgets
     const events = yield* EventLog
     const queue = yield* FifoQueue
     const { forget, latest } = yield* Membership
@@ -26,6 +30,7 @@ export const layer = Layer.effectDiscard(
     const logged = new Set<string>()
     const endedTickets = new Map<string, number>()
 
+    const holdDue = yield* makeHoldDue
     const clear = Effect.fnUntraced(function* ({ at, key }: RemovedCampaign) {
       while (true) {
         const cleared = yield* step(at, queue.clear(at, UNSERVED_MILLIS))
@@ -41,6 +46,7 @@ export const layer = Layer.effectDiscard(
       const { key, name, seenAt } = campaign
       const cleared = yield* clear(campaign)
       if (cleared === undefined) return
+      yield* holdDue(campaign.at, (call, since) => budgets.countOn(key, call, since))
       const kept = yield* events.fade(key, UNSERVED_MILLIS)
       if (cleared.left || kept > 0) {
         if (logged.has(key)) return

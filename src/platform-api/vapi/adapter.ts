@@ -12,7 +12,7 @@ import type { Speech, WebSession } from "../model.ts"
 import { malformed } from "../requests/answer.ts"
 import type { Call, Endpoint } from "../requests/transport.ts"
 import { endsUnreported, joinsTooLate, webhookElsewhere } from "../shared/broken-settings.ts"
-import { usedOf } from "../shared/call-use.ts"
+import { secondsBetween, usedOf } from "../shared/call-use.ts"
 import { CLOCK_DIFFERENCE_MILLIS, makeRecentCalls, PAGE_LIMIT } from "../shared/recent-calls.ts"
 import {
   checkAgent,
@@ -91,6 +91,9 @@ const Webhook = Schema.Struct({
     status: maybe(Schema.String),
     role: maybe(Schema.String),
     call: maybe(KnownCall),
+    startedAt: hint(Schema.String),
+    endedAt: hint(Schema.String),
+    /** sent, and in no document of Vapi */
     durationSeconds: hint(Schema.Finite),
     /** in US dollars */
     cost: hint(Schema.Finite),
@@ -223,10 +226,9 @@ export const vapi = (
         if (!call || correlationOf(call) === undefined) return { _tag: "ignored" }
         const speech = speechIn(message)
         if (speech !== undefined) return { _tag: "spoke", session: [call.id], speech }
+        const seconds = secondsBetween(message.startedAt, message.endedAt) ?? message.durationSeconds
         const isOver = type === "end-of-call-report" || (type === "status-update" && status === "ended")
-        return isOver
-          ? { _tag: "ended", sessions: [[call.id]], ...usedOf(message.durationSeconds, message.cost) }
-          : { _tag: "ignored" }
+        return isOver ? { _tag: "ended", sessions: [[call.id]], ...usedOf(seconds, message.cost) } : { _tag: "ignored" }
       },
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {

@@ -5,19 +5,17 @@ import { oneForm } from "../../lib/visible-text.ts"
 import { type DatabaseUnavailable, orUnavailable } from "../data/Database.ts"
 import { type Page, type PageRequest, page } from "../data/page.ts"
 import { type Refused, refuse } from "../model.ts"
+import { makeSearch, type ConversationRow as Row } from "./search.ts"
 
 /** Limits of turns per conversation and of the length of a turn's text, since callers send them. */
 export const MAX_TURNS = 1_000
 export const MAX_TURN_TEXT = 4_000
 
-/** How many conversations a search looks into: SQLite stops everything else meanwhile, calls in progress too. */
-export const SEARCHED = 2_000
-
 /** How many hours `byHour` counts. */
 export const HOURS = 24
 const HOUR_MILLIS = 3_600_000
 
-export type ConversationKind = "web" | "call"
+export type ConversationKind = Row["kind"]
 export type Role = "agent" | "caller"
 
 export interface Utterance {
@@ -49,8 +47,8 @@ export interface ConversationFilter {
   readonly running?: boolean | undefined
   readonly clientIdentifier?: string | undefined
   /**
-   * of lists only: a part of the caller's identifier, of the id, or of what was said, in the newest `SEARCHED` conversations that the other
-   * fields leave; capitals do not matter in the letters a to z
+   * of lists only: a part of the caller's identifier, of the id, or of what was said in its first turns, in the newest conversations that
+   * the other fields leave (`search.ts` says how many); capitals do not matter in the letters a to z
    */
   readonly search?: string | undefined
   /** only of these businesses; an empty list matches none */
@@ -101,20 +99,6 @@ export class Conversations extends Context.Service<
   }
 >()("voicegate/platform/Conversations") {}
 
-interface Row {
-  readonly id: string
-  readonly user_id: string
-  readonly business_id: string
-  readonly kind: ConversationKind
-  readonly source_id: string
-  readonly client_identifier: string | null
-  readonly started_at: number
-  readonly ended_at: number | null
-}
-
-/** A pattern of LIKE that finds a text anywhere, with `!` before what LIKE would read as a wildcard. */
-const containing = (text: string): string => `%${oneForm(text).replaceAll(/[!%_]/g, "!$&")}%`
-
 /** A simulated call is stored in advance; what lies in the future is not shown. */
 const showAt =
   (now: number) =>
@@ -132,13 +116,7 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
   Conversations,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-
-    const found = (search: string, now: number) => {
-      const pattern = containing(search)
-      return sql`(lower(client_identifier) LIKE lower(${pattern}) ESCAPE '!' OR lower(id) LIKE lower(${pattern}) ESCAPE '!'
-        OR EXISTS (SELECT 1 FROM turns WHERE conversation_id = conversations.id AND said_at <= ${now}
-          AND lower(text) LIKE lower(${pattern}) ESCAPE '!'))`
-    }
+    const searchIn = makeSearch(sql)
 
     const conditions = (filter: ConversationFilter, now: number) => [
       sql`started_at <= ${now}`,
@@ -163,18 +141,14 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
     ) {
       const now = yield* Clock.currentTimeMillis
       const where = [sql`${sql(column)} = ${owner}`, ...conditions(filter, now)]
-      const searched =
-        filter.search === undefined
-          ? []
-          : [
-              sql`id IN (SELECT id FROM conversations WHERE ${sql.and(where)}
-                ORDER BY started_at DESC, id DESC LIMIT ${SEARCHED})`,
-              found(filter.search, now),
-            ]
+      const { search } = filter
       return yield* page(sql, request, {
         at: "started_at",
-        where: [...where, ...searched],
-        rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM conversations WHERE ${where} ${order}`,
+        where,
+        rowsOf: ({ order, where: within, ...part }) =>
+          search === undefined
+            ? sql<Row>`SELECT * FROM conversations WHERE ${within} ${order}`
+            : searchIn(sql.and(where), search, now, part),
         positionOf: ({ id, started_at }) => ({ at: started_at, id }),
         show: showAt(now),
       })

@@ -31,6 +31,16 @@ export interface CursorPosition {
   readonly at: number
 }
 
+/** Which rows of a list a page needs. */
+export interface PartOfList {
+  /** those behind this one, in the direction of the page; undefined for the first */
+  readonly from: CursorPosition | undefined
+  /** the oldest comes first */
+  readonly backwards: boolean
+  /** how many at most */
+  readonly count: number
+}
+
 const encodeCursor = ({ at, id }: CursorPosition): string => Buffer.from(`${at} ${id}`).toString("base64url")
 
 const decodeCursor = (cursor: string): Effect.Effect<CursorPosition, Refused> => {
@@ -52,10 +62,12 @@ export const page = Effect.fnUntraced(function* <Row, A, E>(
     /** the column with the time */
     readonly at: string
     readonly where: ReadonlyArray<Statement.Fragment>
-    readonly rowsOf: (tail: {
-      readonly where: Statement.Fragment
-      readonly order: Statement.Fragment
-    }) => Effect.Effect<ReadonlyArray<Row>, E | SqlError.SqlError>
+    readonly rowsOf: (
+      tail: {
+        readonly where: Statement.Fragment
+        readonly order: Statement.Fragment
+      } & PartOfList,
+    ) => Effect.Effect<ReadonlyArray<Row>, E | SqlError.SqlError>
     readonly positionOf: (row: Row) => CursorPosition
     readonly show: (row: Row) => A
   },
@@ -77,7 +89,10 @@ export const page = Effect.fnUntraced(function* <Row, A, E>(
     ? sql`ORDER BY ${at} ASC, id ASC LIMIT ${limit + 1}`
     : sql`ORDER BY ${at} DESC, id DESC LIMIT ${limit + 1}`
   // One extra row tells whether there are more.
-  const found = yield* list.rowsOf({ where: sql.and([...list.where, ...pastCursor]), order })
+  const found = yield* list.rowsOf({
+    ...{ where: sql.and([...list.where, ...pastCursor]), order },
+    ...{ from, backwards, count: limit + 1 },
+  })
   const more = found.length > limit
   const rows = backwards ? found.slice(0, limit).reverse() : found.slice(0, limit)
   const [first] = rows

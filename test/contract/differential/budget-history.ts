@@ -5,7 +5,7 @@
 import type { BudgetEffects } from "../../../src/budgets/answers.ts"
 import { callerBook, campaignBook } from "../../../src/budgets/keys.ts"
 import type { BookPart, BudgetEntry, HoldCall } from "../../../src/budgets/rules/hold.ts"
-import { billedSeconds } from "../../../src/budgets/rules/units.ts"
+import { billedSeconds, secondsFor } from "../../../src/budgets/rules/units.ts"
 import { rules as budgetRules } from "../../../src/budgets/rules.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { Chance } from "../../harness/chance.ts"
@@ -45,6 +45,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
   const roundUp = random.pick(1, 6, 30, 60)
   const minimum = random.pick(0, 0, 30, 60)
   const rounding = { roundUp, minimum }
+  const least = Math.max(roundUp, minimum)
   const onLimit = () => random.pick("end", "end", "end", "refuse", "count")
   const budgets: Record<string, Budget> = {
     own: { of: "caller", onLimit: onLimit(), cap: random.pick(60, 120, 300, 900) },
@@ -59,12 +60,10 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
   const calls: Array<Call> = []
   /** what was counted as overrun, by ledger and line */
   const overruns = new Map<string, number>()
-  /** events that the campaigns' logs must have, by budget and window */
-  const exhausted = new Map<string, number>()
+  /** the budgets that were told to be used up, and have been since, by ledger, budget and window */
+  const usedUp = new Map<string, () => boolean>()
   /** a cap was lowered or changed below what was used: from then on it bounds nothing */
   let lowered = false
-  /** how often an operator has added to a cap, after which it may be used up again */
-  let adjusted = 0
   let now = 1_700_000_000_000 + random.below(1_000_000)
   const wrong: Array<string> = []
 
@@ -105,11 +104,21 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
     { exhausted: told = [], overruns: more = [] }: BudgetEffects,
   ): void => {
     for (const name of told) {
-      const of = budgets[name]?.of
-      const key = `${of === "account" ? "account" : `campaign ${call.campaign}`} ${name} ${from}`
-      exhausted.set(key, (exhausted.get(key) ?? 0) + 1)
-      if (of === "caller") wrong.push("a caller's budget was told to be exhausted")
-      if ((exhausted.get(key) ?? 0) > 1 + adjusted) wrong.push(`${key} was told twice to be exhausted`)
+      const budget = budgets[name]
+      if (budget === undefined || budget.of === "caller") {
+        wrong.push(`${name} was told to be used up`)
+        continue
+      }
+      const key = `${ledgerName(call, budget, call.campaign)} ${name} ${from}`
+      const [ledger = "", , , shared = ""] = campaigns[call.campaign] ?? []
+      const isUsedUp = (): boolean => {
+        const line = ledgerLines(db, budget.of === "account" ? shared : ledger).get(`${name} ${from}`)
+        const left = budget.cap + (line?.adjusted ?? 0) - (line?.settled ?? 0)
+        return secondsFor(left, budget.perMinute, rounding) < least
+      }
+      if (!isUsedUp()) wrong.push(`${key} was told to be used up, and is not`)
+      if (usedUp.has(key)) wrong.push(`${key} was told twice to be used up`)
+      usedUp.set(key, isUsedUp)
     }
     for (const { amount, name } of more) {
       const budget = budgets[name]
@@ -131,6 +140,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
           ? undefined
           : budget.cap + adjusted + (overruns.get(`${ledger} ${line}`) ?? 0)
       }
+    for (const [key, isUsedUp] of usedUp) if (!isUsedUp()) usedUp.delete(key)
     const none = new Map<string, number>()
     const shared: Array<ReturnType<typeof holdLines>[number]> = []
     campaigns.forEach(([ledger = "", records = ""], n) => {
@@ -145,7 +155,6 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
     }
   }
 
-  const least = Math.max(roundUp, minimum)
   const hold = (call: Call, seconds: number, running = false): void => {
     const holdCall: Omit<HoldCall, "books"> = {
       id: call.id,
@@ -185,10 +194,14 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
     if (second > 0 && second < first) ask(callerKeys, [ofCaller], second)
   }
 
+  const tells = () => ({ caps: { team: budgets.team?.cap ?? 0, bill: budgets.bill?.cap ?? 0 }, least })
   const settle = (call: Call): void => {
     const unknown = random.percent(10)
     const seconds = random.pick(0, 1, 17, call.seconds, Math.max(0, call.seconds - 7), call.seconds + 40)
-    for (const keys of [campaigns[call.campaign] ?? [], callers.get(call.caller) ?? []]) {
+    const sessions = random.pick([], [`s${call.id}`, `t${call.id}`])
+    const ofCampaign = campaigns[call.campaign] ?? []
+    const ofCaller = callers.get(call.caller) ?? []
+    for (const keys of [ofCampaign, ofCaller]) {
       // a step may be lost, and is repeated later
       if (random.percent(15)) continue
       const { answer } = run(
@@ -197,12 +210,24 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
           now,
           context: NO_CONTEXT,
           call: {
-            ...{ id: call.id, seconds, sessions: random.pick([], [`s${call.id}`, `t${call.id}`]) },
+            ...{ id: call.id, seconds, sessions },
             ...(unknown ? { unknown: true as const } : {}),
+            ...(keys === ofCampaign ? { tells: tells() } : {}),
+            ...(random.percent(50) ? { events: true as const } : {}),
           },
         },
         keys,
       )
+      for (const report of (answer._tag === "settled" || answer._tag === "again" ? answer.reports : undefined) ?? []) {
+        for (const [each, more] of [
+          [ofCaller, {}],
+          [ofCampaign, { sessions, tells: tells() }],
+        ] as const) {
+          const about = { now, context: NO_CONTEXT, call: { ...report, ...more, id: call.id } }
+          const { answer: corrected } = run(asked.correct, about, each)
+          if (corrected._tag === "corrected") noteOverruns(call, call.from, corrected)
+        }
+      }
       if (answer._tag === "lost" && seconds === 0) wrong.push("a hold without a call is lost")
       if (answer._tag !== "settled") continue
       noteOverruns(call, call.from, answer)
@@ -240,6 +265,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
           const about = {
             ...random.pick({ id: call.id }, { sessions: ["none", `t${call.id}`] }),
             report: random.pick("r1", "r2"),
+            ...(keys === campaigns[call.campaign] ? { tells: tells() } : {}),
             ...(random.percent(50) ? { events: true as const } : {}),
           }
           const { answer } = run(
@@ -271,7 +297,6 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         const from = now - (now % HOUR)
         const by = random.pick(60, 300, -60)
         if (by < 0) lowered = true
-        else adjusted++
         const call = { name: "team", from, until: from + HOUR, by, id: random.pick("a1", "a2") }
         run(asked.adjust, { now, context: NO_CONTEXT, call }, campaigns[random.below(2)] ?? [])
         break
@@ -292,8 +317,18 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         const ids = [`${prefix}h0.0`, `${prefix}none`]
         const { answer } = run(asked.missing, { now, context: NO_CONTEXT, call: { ids } }, campaigns[0] ?? [])
         if (answer.ids?.includes(`${prefix}none`) !== true) wrong.push("a hold that was never made is not missing")
-        const window = { name: "bill", from, until: from + HOUR, shared: true as const, events: true as const }
-        run(asked.exhaust, { now, context: NO_CONTEXT, call: window }, campaigns[random.below(2)] ?? [])
+        const bill = budgets.bill ?? { cap: 0 }
+        const exhaust = {
+          ...{ name: "bill", from, until: from + HOUR, cap: bill.cap, least, roundUp },
+          ...("perMinute" in bill && bill.perMinute !== undefined ? { perMinute: bill.perMinute } : {}),
+          ...{ shared: true as const, events: true as const },
+        }
+        const which = random.below(2)
+        const told = run(asked.exhaust, { now, context: NO_CONTEXT, call: exhaust }, campaigns[which] ?? [])
+        const asking = { id: "", campaign: which, caller: "", from, seconds: 0 }
+        if (told.answer.told) noteOverruns(asking, from, { exhausted: ["bill"] })
+        const made = { name: "team", from, until: from + HOUR, id: random.pick("a1", "a2") }
+        run(asked.made, { now, context: NO_CONTEXT, call: made }, campaigns[which] ?? [])
         break
       }
     }

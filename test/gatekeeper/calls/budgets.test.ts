@@ -1,6 +1,6 @@
 /** Budgets: what a call holds, uses and gives back, and what happens when nothing is left. */
 import { describe, expect } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { callerBook, campaignBook } from "../../../src/budgets/keys.ts"
 import { rules } from "../../../src/budgets/rules.ts"
@@ -13,6 +13,7 @@ import { type Rule, Store } from "../../../src/store/Store.ts"
 import {
   ask,
   atCapacity,
+  awaitedSession,
   BEGIN,
   begin,
   CALLER,
@@ -109,6 +110,57 @@ describe("a call of a campaign with budgets", () => {
       expect(settled).toBeGreaterThanOrEqual(80)
       expect(settled).toBeLessThanOrEqual(90)
     }),
+  )
+
+  gateTest(
+    "whose first time is its last ends when that is used up, and the cap is kept without any lead",
+    given([team(0.17)], { Budget: { EndLeadSeconds: 0 } }),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        const { endsAt, uniqueRequestId: ticket } = yield* begin()
+        expect(endsAt).toBe(iso(10_000))
+        yield* TestClock.adjust("9 seconds")
+        expect(world.endings).toEqual([])
+        yield* TestClock.adjust("1 second")
+        expect(world.endings).toEqual(["web-1"])
+        expect(yield* stateOf(ticket)).toBe("budget")
+        expect(yield* balance("team")).toEqual({ settled: 10, held: 0 })
+      }),
+  )
+
+  gateTest(
+    "that begins with its page's offer ends when its first time is used up, counted from the offer",
+    given([team(0.17)], { Budget: { EndLeadSeconds: 0 } }),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        world.initiate = () => Effect.map(Clock.currentTimeMillis, awaitedSession)
+        const { credential, uniqueRequestId: ticket } = yield* begin()
+        const token = credential?.shape === "sdp-relay" ? credential.token : ""
+        yield* TestClock.adjust("12 seconds")
+        yield* Gatekeeper.use((gate) => gate.relay(ticket, token, "v=0"))
+        yield* TestClock.adjust("9 seconds")
+        expect(world.endings).toEqual([])
+        yield* TestClock.adjust("1 second")
+        expect(world.endings).toEqual(["call-1"])
+        expect(yield* balance("team")).toEqual({ settled: 10, held: 0 })
+      }),
+  )
+
+  gateTest(
+    "of a budget that only refuses is not shortened by it, as long as it may begin",
+    given([team(0.5, { OnLimit: "refuse" }), { ...team(100), Name: "all" }]),
+    (world) =>
+      Effect.gen(function* () {
+        world.end = () => Effect.succeed(true)
+        const { endsAt } = yield* begin()
+        expect(endsAt).toBe(iso(30 * 60_000))
+        expect(yield* balance("team")).toEqual({ settled: 0, held: 30 })
+        expect(yield* balance("all")).toEqual({ settled: 0, held: 60 })
+        yield* TestClock.adjust("3 minutes")
+        expect(world.endings).toEqual([])
+      }),
   )
 
   gateTest("is refused when too little is left, before anything is spent on it", given([team(1)]), (world) =>
@@ -354,7 +406,12 @@ describe("a call of a campaign with budgets", () => {
         expect(yield* told).toEqual([])
         yield* begin(caller(1))
         expect(yield* told).toEqual(["budget.alert team 0.5"])
-        yield* TestClock.adjust("2 minutes")
+        yield* TestClock.adjust("40 seconds")
+        // all of it is held, and may come back
+        expect((yield* ask(caller(2)))._tag).toBe("BudgetExhausted")
+        expect(yield* balance("team")).toEqual({ settled: 0, held: 180 })
+        expect(yield* told).toEqual(["budget.alert team 0.5", "budget.alert team 0.9"])
+        yield* TestClock.adjust("80 seconds")
         const all = ["budget.alert team 0.5", "budget.alert team 0.9", "budget.exhausted team"]
         expect(yield* told).toEqual(all)
         for (const _ of [1, 2]) expect((yield* ask(caller(2)))._tag).toBe("BudgetExhausted")

@@ -2,14 +2,17 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { campaignBook } from "../../../src/budgets/keys.ts"
+import { rules } from "../../../src/budgets/rules.ts"
 import { RETENTION_MILLIS } from "../../../src/fifo-queue/rules/shared/line.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { UNSERVED_MILLIS } from "../../../src/gatekeeper/peers/drain-removed.ts"
 import { MEMBERSHIP_MILLIS } from "../../../src/gatekeeper/peers/Membership.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Store } from "../../../src/store/Store.ts"
-import { ask, begin, caller, enqueue, eventsOf, hangUp, remaining, start, stateOf } from "../../support/gate.ts"
+import { ask, BEGIN, begin, caller, enqueue, eventsOf, hangUp, remaining, start, stateOf } from "../../support/gate.ts"
 import { startGate } from "../../support/gates.ts"
 import { removedUnder, SALES, status, test, without, withSales } from "./removed-campaign.ts"
 
@@ -190,5 +193,47 @@ describe("a removed campaign", () => {
       const states = new Set<string>()
       for (const ticket of line) states.add(yield* gate.on(stateOf(ticket)))
       expect([...states]).toEqual(["removed"])
+    }))
+
+  test("has its running calls counted on in its budgets, and what passes a cap is counted and logged", ({
+    start,
+    store,
+    world,
+  }) =>
+    Effect.gen(function* () {
+      const given = {
+        VoiceAiPlatform: {
+          Campaigns: {
+            sales: {
+              ...{ WebCampaignId: "sales-1", MaxConcurrency: 2 },
+              Budgets: [{ Name: "hour", Of: "campaign", Unit: "minutes", Per: "hour", Cap: 4 }],
+            },
+          },
+        },
+      }
+      const settledAndHeld = Effect.gen(function* () {
+        const call = { windows: [{ name: "hour", from: BEGIN }] }
+        const asked = { keys: campaignBook("business/sales-1"), now: yield* store.now, context: NO_CONTEXT, call }
+        const { standings } = yield* store.run(rules.balance, asked)
+        return [standings[0]?.settled, standings[0]?.held]
+      })
+      const old = yield* start(given)
+      const call = yield* old.on(begin(caller(1), SALES))
+      yield* old.stop
+      const gate = yield* start(without)
+      yield* TestClock.adjust(UNTIL_REMOVED)
+      // the minutes that have passed, and the next one
+      const [, held = 0] = yield* settledAndHeld
+      expect(held).toBeGreaterThanOrEqual(120)
+      yield* TestClock.adjust("4 minutes")
+      expect(yield* settledAndHeld).toEqual([0, 240])
+      expect(world.endings).toEqual([])
+      yield* gate.on(hangUp(call.sessionId))
+      const [settled = 0, left] = yield* settledAndHeld
+      expect(left).toBe(0)
+      expect(settled).toBeGreaterThan(300)
+      expect(gate.warnings.filter((line) => line.includes("removed from the settings"))).toEqual([
+        `A call of a campaign that was removed from the settings has used ${(settled - 240) / 60} minutes more than its budget hour had left.`,
+      ])
     }))
 })

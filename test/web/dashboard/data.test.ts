@@ -1,12 +1,13 @@
 /** What the dashboard adds to the platform's data: sessions of people, what runs, deliveries. On both databases. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Audit } from "../../../src/platform/Audit.ts"
 import { Calls } from "../../../src/platform/calls/Calls.ts"
-import { Conversations, SEARCHED } from "../../../src/platform/calls/Conversations.ts"
+import { Conversations } from "../../../src/platform/calls/Conversations.ts"
 import * as Running from "../../../src/platform/calls/Running.ts"
+import { SEARCHED, SEARCHED_TURNS } from "../../../src/platform/calls/search.ts"
 import { WebSessions } from "../../../src/platform/calls/WebSessions.ts"
 import * as DashboardSessions from "../../../src/platform/users/DashboardSessions.ts"
 import { Users } from "../../../src/platform/users/Users.ts"
@@ -335,6 +336,57 @@ onEachEngine("the dashboard's data", (engine) => {
         yield* sql`UPDATE conversations SET kind = 'call' WHERE id = 'call-1'`
         const calls = yield* conversations.list("b1", {}, { search: "needle", kind: "call" })
         assert.strictEqual(calls.items.length, 1)
+      }),
+    ),
+  )
+
+  it.effect("searches the first turns of each conversation, in small statements with pauses, page by page", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const conversations = yield* Conversations
+        yield* TestClock.setTime(1_000_000)
+        const begin = (id: string, startedAt: number, text: string, turn: number) =>
+          conversations.begin(
+            "u1",
+            {
+              ...{ id, businessId: "b1", kind: "web" as const, sourceId: id, clientIdentifier: "ada" },
+              ...{ startedAt, endedAt: startedAt },
+            },
+            Array.from({ length: turn + 1 }, (_, i) => ({
+              role: "caller" as const,
+              text: i === turn ? text : "hay",
+              at: startedAt,
+            })),
+          )
+        yield* begin("last-turn", 1, "needle", SEARCHED_TURNS - 1)
+        yield* begin("too-late", 2, "needle", SEARCHED_TURNS)
+        for (let n = 3; n < 100; n++) yield* begin(`hay-${n}`, n, n % 30 === 0 ? "needle" : "hay", 0)
+        let pauses = 0
+        let isOver = false
+        const others = yield* Effect.forkChild(
+          Effect.gen(function* () {
+            while (!isOver) {
+              pauses++
+              yield* Effect.yieldNow
+            }
+          }),
+        )
+        const pages: Array<string> = []
+        const ids = ({ items }: { readonly items: ReadonlyArray<{ readonly id: string }> }) =>
+          items.map(({ id }) => id).join(" ")
+        let at = yield* conversations.list("b1", { limit: 2 }, { search: "needle" })
+        isOver = true
+        yield* Fiber.join(others)
+        // 99 conversations are five statements
+        assert.isAtLeast(pauses, 4)
+        pages.push(ids(at))
+        at = yield* conversations.list("b1", { limit: 2, nextCursor: at.nextCursor }, { search: "needle" })
+        pages.push(ids(at))
+        assert.isNull(at.nextCursor)
+        at = yield* conversations.list("b1", { limit: 2, previousCursor: at.previousCursor }, { search: "needle" })
+        pages.push(ids(at))
+        assert.deepStrictEqual(pages, ["hay-90 hay-60", "hay-30 last-turn", "hay-90 hay-60"])
       }),
     ),
   )

@@ -6,7 +6,7 @@
 
 import type { Charge } from "../../../protocol/settlements.ts"
 import { textOf } from "../../../store/rules/native.ts"
-import { holdName } from "../../short-hash.ts"
+import { holdName } from "../../hold-name.ts"
 import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 

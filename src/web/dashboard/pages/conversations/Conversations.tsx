@@ -61,7 +61,7 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
                 <p>
                   {filter.search === ""
                     ? "Web sessions and phone calls appear here with their transcripts."
-                    : "The search looks for the caller, the ID, and the words of both sides, in the newest 2,000 conversations."}
+                    : "The search looks for the caller, the ID, and the words of both sides in the first 50 turns, in the newest 2,000 conversations."}
                 </p>
               </Empty>
             ) : (

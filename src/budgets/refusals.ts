@@ -1,0 +1,97 @@
+/**
+ * The refusal of a caller for whom too little is left, before a request costs anything. What this instance remembers of it spares the store
+ * the questions of a caller who insists; it is over when the clock is set back.
+ */
+import { Effect } from "effect"
+import { ageOf, isOpen } from "../lib/age.ts"
+import { boundedCache } from "../lib/bounded-cache.ts"
+import { type BudgetExhausted, budgetExhausted } from "../protocol/refusals.ts"
+import { type Budget, millionths } from "../settings/groups/budgets.ts"
+import type { BudgetedCampaign, Budgets } from "./Budgets.ts"
+import type { BalancesOf } from "./balances.ts"
+import { campaignBook } from "./keys.ts"
+import type { Known } from "./known.ts"
+import type { Note } from "./note.ts"
+import { secondsFor } from "./rules/units.ts"
+import { rules } from "./rules.ts"
+import { type Compiled, capOf, isOwn } from "./terms.ts"
+import type { WindowOf } from "./windows.ts"
+
+/** How long an instance repeats a refusal without asking the store (ms), so that a caller who insists costs it nothing. */
+const REPEAT_MILLIS = 1_000
+const MAX_REMEMBERED_REFUSALS = 10_000
+/** How often an instance looks whether it is told that a budget is used up (ms). */
+const TOLD_MILLIS = 60_000
+const MAX_TOLD = 10_000
+
+export const makeRefusals = (known: Known, note: Note, balancesOf: BalancesOf) => {
+  const { aheadMillis, budgetsOf, run, store, told } = known
+  const refusals = boundedCache<{ readonly until: number; readonly error: BudgetExhausted }>(MAX_REMEMBERED_REFUSALS)
+  /** Until when a caller is not looked up again who had something left: `hold` decides anyway. */
+  const passes = boundedCache<number>(MAX_REMEMBERED_REFUSALS)
+  const refuse = (
+    { campaign }: BudgetedCampaign,
+    budgets: Compiled,
+    caller: string,
+    name: string,
+    until: number,
+    now: number,
+  ): BudgetExhausted => {
+    const budget = budgets.all.find((each) => each.Name === name)
+    const own = budget === undefined || isOwn(budget)
+    const error = budgetExhausted(name, own, until, now + aheadMillis())
+    refusals.set(own ? `${caller} ${campaign.name}` : campaign.name, { until: now + REPEAT_MILLIS, error })
+    return error
+  }
+  const knownRefusal = (campaign: string, caller: string, now: number): BudgetExhausted | undefined => {
+    for (const key of [campaign, `${caller} ${campaign}`]) {
+      const known = refusals.get(key)
+      if (known !== undefined && isOpen(known.until, REPEAT_MILLIS, now)) return known.error
+    }
+    return undefined
+  }
+
+  /** when this instance has last looked whether it is told that a budget is used up (ms) */
+  const lookedAt = boundedCache<number>(MAX_TOLD)
+  const tellUsedUp = Effect.fnUntraced(function* (
+    { campaign, key }: BudgetedCampaign,
+    { least, perMinute, roundUp }: Compiled,
+    budget: Budget,
+    window: WindowOf,
+    now: number,
+  ) {
+    const where = `${campaign.name} ${budget.Name}`
+    if (ageOf(lookedAt.get(where) ?? 0, now) < TOLD_MILLIS) return
+    const { events } = told(campaign)
+    const { told: isFirst } = yield* run(rules.exhaust, campaignBook(key), now, {
+      ...{ name: budget.Name, ...window, cap: capOf(budget), least, roundUp },
+      ...(budget.Of === "account" ? { shared: true as const } : {}),
+      ...(budget.Unit === "money" && perMinute !== undefined ? { perMinute } : {}),
+      ...(events === undefined ? {} : { events }),
+    })
+    lookedAt.set(where, now)
+    if (isFirst) yield* note(key, { exhausted: [budget.Name] })
+  })
+
+  const check: Budgets["Service"]["check"] = Effect.fnUntraced(function* (at, caller) {
+    const budgets = budgetsOf(at.campaign.name)
+    if (budgets === undefined) return
+    const now = yield* store.now
+    const before = knownRefusal(at.campaign.name, caller, now)
+    if (before !== undefined) return yield* Effect.fail(before)
+    const who = `${caller} ${at.campaign.name}`
+    if (isOpen(passes.get(who) ?? 0, REPEAT_MILLIS, now)) return
+    const balances = yield* balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
+    for (const { budget, from, left, until } of balances) {
+      const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)
+      const seconds = secondsFor(amount, budget.Unit === "money" ? budgets.perMinute : undefined, budgets)
+      if (seconds < budgets.least) {
+        if (!isOwn(budget)) yield* tellUsedUp(at, budgets, budget, { from, until }, now)
+        return yield* Effect.fail(refuse(at, budgets, caller, budget.Name, until, now))
+      }
+    }
+    passes.set(who, now + REPEAT_MILLIS)
+  })
+  return { check, refuse, forget: () => refusals.clear() }
+}
+export type Refusals = ReturnType<typeof makeRefusals>
