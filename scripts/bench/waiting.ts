@@ -34,6 +34,8 @@ const BASELINE = 1_000
 const MEASURED = 5 * BASELINE
 /** How many tickets are queued to measure the memory of one. */
 const TICKETS = 1_000_000
+/** % of a core, where each connection is pinged more often than every 30 s. */
+const GATE_AT_MOST = 2
 /** `Queue.NetworkShare`: no fair shares. */
 const DEFAULT_SHARE = 1
 /** Until everything that a new connection causes is done. */
@@ -239,7 +241,7 @@ export const waiting = async (options: {
         figure(
           `${how}: a gate, % of a core per 10,000`,
           [(now.gates * 100 * 10_000) / size],
-          held ? undefined : { atMost: 1 },
+          held ? undefined : { atMost: GATE_AT_MOST },
         ),
       )
     }

@@ -96,6 +96,7 @@ const offersTls = ({ host, port }: PostgresTarget): Effect.Effect<boolean> =>
       socket.destroy()
       resume(Effect.succeed(offers))
     }
+    // of a real socket, so in real time in tests as well
     socket.setTimeout(OFFER_MILLIS, () => finish(false))
     socket.once("connect", () => socket.write(SSL_REQUEST))
     socket.once("data", (answer) => finish(answer[0] === 0x53))

@@ -47,6 +47,7 @@ export const tlsProblem = ({ host, port }: HostPort, tls: ConnectionOptions | un
     })
     // TLS 1.3: the server judges the client after the beginning, and its reason may be lost when it closes
     const closed = (): void => done(tls !== undefined && secured && !answered ? CLOSES_TLS : undefined)
+    // of a real socket, so in real time in tests as well
     socket.setTimeout(PROBE_MILLIS, () => done(tls !== undefined && reached && !secured ? SPEAKS_NO_TLS : undefined))
     socket.once("close", closed)
     socket.on("error", (error: Error) => {
