@@ -1,5 +1,6 @@
 /**
- * Takes the pictures of the README, from the program as it is built, into `src/docs/pictures`, each for light and for dark pages:
+ * Takes the pictures of README and documents, from the program as it is built, into `src/docs/pictures`, each for light and for dark pages. Of a
+ * still that a page of `/docs` has, there is also a small one (`console.webp`), which the package contains:
  *
  *     npm run build && node scripts/pictures.ts [NAME …]
  *
@@ -13,13 +14,19 @@ import { caughtUpAt } from "./pictures/pace.ts"
 import { type Program, startProgram, THEMES, type Theme } from "./pictures/program.ts"
 import * as stills from "./pictures/stills.ts"
 import { threeTabs } from "./pictures/three-tabs.ts"
+import { encodeWebp, FULL, SMALL } from "./pictures/webp.ts"
 
 type Take = (program: Program, theme: Theme) => Promise<Uint8Array>
 
 /** Each with the name of its file. */
-const FRESH: Readonly<Record<string, Take>> = { "three-tabs": threeTabs, widget: stills.widget }
+const FRESH: Readonly<Record<string, Take>> = {
+  "three-tabs": threeTabs,
+  widget: stills.widget,
+  closed: stills.closed,
+}
 const AFTER_AN_HOUR: Readonly<Record<string, Take>> = {
   console: stills.console,
+  dashboard: stills.dashboard,
   waiting: stills.waitingRoom,
 }
 
@@ -36,13 +43,20 @@ mkdirSync(folder, { recursive: true })
 const chosen = (takes: Readonly<Record<string, Take>>) =>
   Object.entries(takes).filter(([name]) => wanted.length === 0 || wanted.includes(name))
 
+const save = (file: string, bytes: Uint8Array): void => {
+  writeFileSync(join(folder, file), bytes)
+  console.log(`${file}: ${Math.ceil(bytes.length / 1_000)} kB`)
+}
+
 const takeAll = async (program: Program, takes: ReadonlyArray<readonly [string, Take]>): Promise<void> => {
   for (const [name, take] of takes)
     for (const theme of THEMES) {
       const picture = await take(program, theme)
-      const file = `${name}-${theme}.${name === "three-tabs" ? "gif" : "png"}`
-      writeFileSync(join(folder, file), picture)
-      console.log(`${file}: ${Math.ceil(picture.length / 1_000)} kB`)
+      if (name === "three-tabs") save(`${name}-${theme}.gif`, picture)
+      else {
+        save(`${name}-${theme}.webp`, await encodeWebp(program.browser, picture, FULL))
+        if (theme === "light") save(`${name}.webp`, await encodeWebp(program.browser, picture, SMALL))
+      }
     }
 }
 

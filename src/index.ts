@@ -20,12 +20,17 @@ export type { CallEvent, GateEvents, On, OutcomeEvent } from "./embedded/observe
 export type {
   ActRequest,
   ActResult,
+  AddressesResult,
   AuditLogQuery,
   AuditLogResult,
+  BlockOutcome,
+  BlockRequest,
   FindResult,
   ForgetQuery,
   ForgetResult,
   GateOperator,
+  HistoryQuery,
+  HistoryResult,
   ViewQuery,
   ViewResult,
 } from "./embedded/operator.ts"

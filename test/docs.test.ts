@@ -172,8 +172,8 @@ describe("the README", () => {
 
 describe("start.md", () => {
   it("shows settings files that are accepted, each with its name", () => {
-    const samples = [...readDocument("start").matchAll(/```json (\w+)\n([\s\S]*?)```/g)]
-    assert.isAtLeast(samples.length, 2)
+    const samples = [...readDocument("start").matchAll(/\*\*(\w+)\*\*\n\n```json\n([\s\S]*?)```/g)]
+    assert.isAtLeast(samples.length, 4)
     for (const [, name, written = ""] of samples) {
       const resolved = resolveSettings(JSON.parse(written), NO_VARIABLES)
       assert.isTrue(Result.isSuccess(resolved), `${name}: ${String(resolved)}`)
@@ -234,9 +234,8 @@ describe("the pages", () => {
   })
 
   it("show labelled code blocks in succession as tabs, one of which is chosen", () => {
-    const blocks = ["```sh npm\nnpm start\n```", "```sh Docker\ndocker run\n```", "Text.", "```sh\nls\n```"].join(
-      "\n\n",
-    )
+    const [npm, docker] = ["**npm**\n\n```sh\nnpm start\n```", "**Docker**\n\n```sh\ndocker run\n```"]
+    const blocks = [npm, docker, "**Bold** text.", "```sh\nls\n```", "**A paragraph**", "Text."].join("\n\n")
     const page = renderPage("wire", () => `# Wire\n\n## Start\n\n${blocks}`)
     const [, group = "", rest = ""] = /<fieldset class="tabs">(.*?)<\/fieldset>([\s\S]*)/s.exec(page) ?? []
     assert.deepStrictEqual(
@@ -249,6 +248,19 @@ describe("the pages", () => {
     assert.strictEqual(group.match(/ checked/g)?.length, 1)
     assert.strictEqual(group.match(/<pre /g)?.length, 2)
     assert.strictEqual(rest.match(/<pre /g)?.length, 1)
+    assert.include(rest, "<strong>A paragraph</strong>")
+  })
+
+  it("show a picture in the size of its file, and cannot be rendered with one that is missing, or with other HTML", () => {
+    const picture = (name: string): string =>
+      `<picture>\n<source media="(prefers-color-scheme: dark)" srcset="pictures/${name}-dark.webp">\n<img src="pictures/${name}-light.webp" alt="What it shows">\n</picture>`
+    const page = (text: string) => (): string => `# Start\n\n${text}`
+    assert.match(
+      renderPage("start", page(picture("waiting")), "docs/"),
+      /<img src="docs\/waiting\.webp" alt="What it shows" width="\d{3,4}" height="\d{3,4}" loading="lazy">/,
+    )
+    assert.throws(() => renderPage("start", page(picture("nothing"))), /There is no picture/)
+    assert.throws(() => renderPage("start", page('<img src="https://example.com/x.png">')), /no HTML/)
   })
 
   it("cannot be rendered with code in a language that is not coloured", () => {

@@ -1,5 +1,5 @@
 /** The documents of `src/docs`: their names, in the order in which pages list them, and their texts. */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 export const folder: string = join(import.meta.dirname, "../../src/docs")
@@ -26,6 +26,30 @@ export const readDrawing = (href: string): string => {
   if (!/^pictures\/[a-z-]+\.svg$/.test(href))
     throw new Error(`A page contains drawings of src/docs/pictures only, not ${href}`)
   return readFileSync(join(folder, href), "utf8").trim()
+}
+
+/**
+ * The file that the gate serves for a picture of a document. GitHub shows `pictures/console-light.webp` and `-dark`, which the package does not
+ * have; the page has `console.webp`, the smaller of them, so that the package stays small.
+ */
+export const pagePicture = (name: string): string => {
+  const file = `${name}.webp`
+  if (!/^[a-z-]+$/.test(name) || !existsSync(join(folder, "pictures", file)))
+    throw new Error(`There is no picture src/docs/pictures/${file}: node scripts/pictures.ts ${name}`)
+  return file
+}
+
+/** The pictures that pages have. */
+export const pagePictures = (): ReadonlyArray<string> =>
+  readdirSync(join(folder, "pictures")).filter(
+    (file) => /^[a-z-]+\.webp$/.test(file) && !/-(?:light|dark)\./.test(file),
+  )
+
+/** Width and height of a picture, from the head of its file as browsers write it (WebP, extended: RFC 9649 §2.7). */
+export const sizeOf = (file: string): { readonly width: number; readonly height: number } => {
+  const bytes = readFileSync(join(folder, "pictures", file))
+  if (bytes.toString("latin1", 8, 16) !== "WEBPVP8X") throw new Error(`${file} is no WebP of scripts/pictures.ts.`)
+  return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
 }
 
 export const titleOf = (markdown: string): string => {

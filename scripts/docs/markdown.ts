@@ -1,13 +1,14 @@
 /**
  * Renders the Markdown of a document as HTML.
  *
- * Code blocks in succession that name what each is for, as ` ```tsx React `, become tabs; GitHub shows them one below the other. A link
- * between documents (`wire.md#errors`) becomes a link between pages. A drawing (`pictures/waiting.svg`) becomes part of its page. Any other
- * relative link is an error, because the gate does not serve other files.
+ * Code blocks in succession, each below a line that says what it is for (`**React**`), become tabs; GitHub shows them one below the other. A link
+ * between documents (`wire.md#errors`) becomes a link between pages. A drawing (`pictures/waiting.svg`) becomes part of its page, and so does the
+ * name of a picture (`<picture>`, which GitHub shows light or dark). Any other relative link is an error, because the gate does not serve other
+ * files, and so is any other HTML.
  */
 import { createRequire } from "node:module"
 import { Marked, type Token, type Tokens } from "marked"
-import { DOCUMENTS, readDrawing } from "./documents.ts"
+import { DOCUMENTS, pagePicture, readDrawing, sizeOf } from "./documents.ts"
 
 /** What is used of highlight.js. Its own types would declare the browser's globals for every script and test. */
 interface Highlighter {
@@ -42,41 +43,48 @@ const hrefOnPage = (href: string): string => {
   return name + anchor
 }
 
-/** A code block's language, and the label of its tab. */
-const infoOf = (lang = ""): { readonly language: string; readonly label: string } => {
-  const [language = "", ...label] = lang.split(" ")
-  return { language, label: label.join(" ") }
-}
-
-const codeOf = ({ lang, text }: Tokens.Code): string => {
-  const { language } = infoOf(lang)
+const codeOf = ({ lang: language = "", text }: Tokens.Code): string => {
   if (language !== "" && highlighter.getLanguage(language) === undefined)
     throw new Error(`scripts/docs/markdown.ts does not colour this language: ${language}`)
   const html = language === "" ? escaped(text) : highlighter.highlight(text, { language }).value
   return `<div class="code"><pre tabindex="0"><code>${html}</code></pre></div>\n`
 }
 
+interface Labelled {
+  readonly label: string
+  readonly code: Tokens.Code
+}
+
 /** Code blocks of which the reader chooses one. */
 interface Tabs {
   readonly type: "tabs"
   readonly raw: string
-  readonly blocks: ReadonlyArray<Tokens.Code>
+  readonly blocks: ReadonlyArray<Labelled>
 }
 
-const isLabelled = (token: Token | undefined): token is Tokens.Code =>
-  token?.type === "code" && infoOf(token.lang).label !== ""
+const isCode = (token: Token | undefined): token is Tokens.Code => token?.type === "code"
 
-/** Puts labelled code blocks that follow each other together. */
+/** What a line says that is a label alone: `**React**`. */
+const labelIn = (token: Token | undefined): string | undefined =>
+  token?.type === "paragraph" ? /^\*\*([^*]+)\*\*$/.exec(token.raw.trim())?.[1] : undefined
+
+/** Puts labels and their code blocks together where they follow each other. */
 const groupTabs = (tokens: ReadonlyArray<Token>): Array<Token> => {
+  const written = tokens.filter(({ type }) => type !== "space")
   const grouped: Array<Token> = []
-  let blocks: Array<Tokens.Code> = []
+  let blocks: Array<Labelled> = []
   const close = (): void => {
     if (blocks.length > 0) grouped.push({ type: "tabs", raw: "", blocks })
     blocks = []
   }
-  for (const token of tokens) {
-    if (isLabelled(token)) blocks.push(token)
-    else if (token.type !== "space" || blocks.length === 0) {
+  for (let at = 0; at < written.length; at++) {
+    const token = written[at]
+    const next = written[at + 1]
+    const label = labelIn(token)
+    if (label !== undefined && isCode(next)) {
+      blocks.push({ label, code: next })
+      at++
+    } else if (token !== undefined) {
       close()
       grouped.push(token)
     }
@@ -84,6 +92,10 @@ const groupTabs = (tokens: ReadonlyArray<Token>): Array<Token> => {
   close()
   return grouped
 }
+
+/** The picture of an HTML block that is one `<picture>`: its name and its text. */
+const PICTURE =
+  /^<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="pictures\/([a-z-]+)-dark\.webp">\s*<img src="pictures\/\1-light\.webp" alt="([^"]+)">\s*<\/picture>$/
 
 export interface Section {
   readonly depth: number
@@ -98,12 +110,12 @@ export const render = (markdown: string): { readonly html: string; readonly sect
   let groups = 0
   const tabs = ({ blocks }: Tabs): string => {
     groups += 1
-    const choices = blocks.map((block, index) => {
+    const choices = blocks.map(({ label }, index) => {
       const id = `tab-${groups}-${index + 1}`
       const checked = index === 0 ? " checked" : ""
-      return `<input type="radio" name="tabs-${groups}" id="${id}"${checked}><label for="${id}">${escaped(infoOf(block.lang).label)}</label>`
+      return `<input type="radio" name="tabs-${groups}" id="${id}"${checked}><label for="${id}">${escaped(label)}</label>`
     })
-    return `<fieldset class="tabs"><legend>${escaped(section)}, for</legend>${choices.join("")}${blocks.map(codeOf).join("")}</fieldset>\n`
+    return `<fieldset class="tabs"><legend>${escaped(section)}, for</legend>${choices.join("")}${blocks.map(({ code }) => codeOf(code)).join("")}</fieldset>\n`
   }
   const marked = new Marked({
     gfm: true,
@@ -127,6 +139,13 @@ export const render = (markdown: string): { readonly html: string; readonly sect
       },
       image({ href, text }) {
         return `<span class="drawing" role="img" aria-label="${escaped(text)}">${readDrawing(href)}</span>`
+      },
+      html({ raw }) {
+        const [, name, text] = PICTURE.exec(raw.trim()) ?? []
+        if (name === undefined || text === undefined) throw new Error(`A document has no HTML but pictures: ${raw}`)
+        const file = pagePicture(name)
+        const { height, width } = sizeOf(file)
+        return `<p class="picture"><img src="${file}" alt="${text}" width="${width}" height="${height}" loading="lazy"></p>\n`
       },
       code: codeOf,
       table({ header, rows }) {

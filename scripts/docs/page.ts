@@ -17,7 +17,7 @@ export const renderPage = (
   const contents = sections.map(
     ({ depth, html, slug }) => `<li class="level-${depth}"><a href="#${slug}">${html}</a></li>`,
   )
-  const linked = base === "" ? html : html.replaceAll(/<a href="(?!https:|#)/g, `<a href="${base}`)
+  const linked = base === "" ? html : html.replaceAll(/<(a href|img src)="(?!https:|#)/g, `<$1="${base}`)
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -3,10 +3,10 @@
  *
  *     node scripts/docs/render.ts DIRECTORY
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { buildSync } from "esbuild"
-import { DOCUMENTS, folder, unlisted } from "./documents.ts"
+import { DOCUMENTS, folder, pagePictures, unlisted } from "./documents.ts"
 import { renderPage } from "./page.ts"
 
 const web = join(import.meta.dirname, "../../src/web")
@@ -40,6 +40,7 @@ export const writePages = (directory: string): void => {
   mkdirSync(directory, { recursive: true })
   for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
   writeFileSync(join(directory, "index.html"), renderPage("start", undefined, "docs/"))
+  for (const file of pagePictures()) copyFileSync(join(folder, "pictures", file), join(directory, file))
   writeFileSync(join(directory, "style.css"), renderStyle())
   writeScripts(directory)
 }

@@ -20,6 +20,8 @@ export interface Program {
   /** the gate's origin */
   readonly gate: string
   readonly consoleToken: string
+  /** the dashboard of the local platform, and what to sign in with */
+  readonly platform: { readonly origin: string; readonly email: string; readonly password: string }
   /** Opens the shop's page as a visitor of its own. `widget` is what the element has besides its gate. */
   readonly openShop: (options: {
     readonly theme: Theme
@@ -116,12 +118,17 @@ export const startProgram = async (withHour = false): Promise<Program> => {
   await Promise.race([started, exited.then(() => Promise.reject(new Error(`The demo ends:\n${said}`)))])
   const [gate = ""] = find(said, /demo +(http:\S+)\//)
   const [consoleToken = ""] = find(said, /with the token (\S+)/)
+  const [platform = "", email = "", password = ""] = find(
+    said,
+    /Local platform +(http:\S+)\/ +sign in as (\S+) with (\S+)/,
+  )
   const browser = await launchBrowser()
   let count = 0
   return {
     browser,
     gate,
     consoleToken,
+    platform: { origin: platform, email, password },
     openShop: async ({ height, lines, scale, still = false, style = "", text = "", theme, widget, width }) => {
       const path = `/${count++}`
       pages.set(

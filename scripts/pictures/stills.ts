@@ -1,4 +1,4 @@
-/** The pictures that stand still: the widget on a page, the waiting room, and the console. */
+/** The pictures that stand still: the widget on a page, the waiting room, the console, and the dashboard. */
 import type { Page } from "playwright-core"
 import { LETTERS, type Program, type Theme } from "./program.ts"
 
@@ -40,6 +40,8 @@ export const widget = async (program: Program, theme: Theme): Promise<Buffer> =>
   })
   await page.getByRole("button", { name: "Start a call", exact: true }).click()
   await page.getByText("I’ve told the courier").waitFor()
+  // as long as it takes to say all that
+  await page.getByText(/^0:3[4-9]$/).waitFor()
   return finish(page)
 }
 
@@ -59,6 +61,57 @@ export const waitingRoom = async (program: Program, theme: Theme): Promise<Buffe
   await page.getByRole("heading", { level: 2, name: "Your place in the queue" }).waitFor()
   // the estimate comes with the next position
   await page.waitForTimeout(3_000)
+  return finish(page)
+}
+
+/** A campaign that is closed, with what it offers instead: what a gate with hours and offers answers. */
+export const closed = async (program: Program, theme: Theme): Promise<Buffer> => {
+  const opensAt = new Date()
+  opensAt.setDate(opensAt.getDate() + ((13 - opensAt.getDay()) % 7 || 7))
+  opensAt.setHours(10, 0, 0, 0)
+  const page = await program.openShop({
+    theme,
+    width: 900,
+    height: 640,
+    scale: SCALE,
+    still: true,
+    text: SHOP,
+    style: SHOP_STYLE,
+    widget: 'mode="floating" open agent-name="Ada" check="off"',
+  })
+  const problem = {
+    ...{
+      type: "about:blank",
+      title: "closed",
+      status: 503,
+      code: "closed",
+      message: "Closed.",
+      opensAt: opensAt.toISOString(),
+      retryAfterSeconds: Math.ceil((opensAt.getTime() - Date.now()) / 1_000),
+    },
+    offers: [
+      { kind: "number", label: "Call the shop", target: "tel:+49301234567" },
+      { kind: "link", label: "Write to us", target: "https://northwind.example/contact" },
+    ],
+  }
+  await page.route("**/api/session/request", (route) =>
+    route.request().method() === "OPTIONS"
+      ? route.continue()
+      : route.fulfill({
+          status: 503,
+          contentType: "application/problem+json",
+          headers: {
+            "access-control-allow-origin": route.request().headers().origin ?? "*",
+            "access-control-allow-credentials": "true",
+          },
+          body: JSON.stringify(problem),
+        }),
+  )
+  await page.getByRole("button", { name: "Start a call", exact: true }).click()
+  await page
+    .getByText(/^Closed until /)
+    .first()
+    .waitFor()
   return finish(page)
 }
 
@@ -91,5 +144,16 @@ export const console = async (program: Program, theme: Theme): Promise<Buffer> =
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByText("Live", { exact: true }).waitFor()
   await page.waitForTimeout(4_000)
+  return finish(page)
+}
+
+export const dashboard = async (program: Program, theme: Theme): Promise<Buffer> => {
+  const { email, origin, password } = program.platform
+  const page = await openPage(program, theme, `${origin}/`)
+  await page.getByLabel("Email address").fill(email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+  await page.waitForTimeout(2_000)
   return finish(page)
 }

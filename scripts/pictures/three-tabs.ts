@@ -131,7 +131,8 @@ export const threeTabs = async (program: Program, theme: Theme): Promise<Uint8Ar
   })
   await tap(0, "Hang up")
   await tabs[2]?.page.getByRole("heading", { name: "Your turn" }).waitFor()
-  await film(3)
+  // long enough to be read
+  await film(12)
   await tap(2, "Start the call")
   await tabs[2]?.page.getByText("Hi, this is Ada").first().waitFor()
   await film(14, (frame) => {

@@ -1,12 +1,21 @@
 /**
- * The commands: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `events`, `budget`, `forget`, `reload`, `webhook`, `platform`.
+ * The commands: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `address`, `events`, `budget`, `forget`, `reload`, `webhook`, `platform`.
  * Wiring only. Other commands load their modules when they run, so that serving starts fast. Exit codes: 0, 1 (failed), 2 (wrong usage).
  */
 import { existsSync } from "node:fs"
 import { Cause, Console, Effect, Exit, type FileSystem, Layer, Option, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { exitWith, Invocation } from "../lib/invocation.ts"
-import { budget, campaign, events, forget, reload, ticket, withTicketLast } from "../operator/commands/operate.ts"
+import {
+  address,
+  budget,
+  campaign,
+  events,
+  forget,
+  reload,
+  ticket,
+  withTicketLast,
+} from "../operator/commands/operate.ts"
 import { VENDORS } from "../platform-api/vendors.ts"
 import { packageVersion } from "../serving/package-files.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
@@ -207,6 +216,7 @@ const voicegate = root.pipe(
     token(Effect.flatMap(root, sourceOf), withoutSettings),
     campaign(Effect.flatMap(root, sourceOf)),
     ticket(Effect.flatMap(root, sourceOf)),
+    address(Effect.flatMap(root, sourceOf)),
     events(Effect.flatMap(root, sourceOf)),
     budget(Effect.flatMap(root, sourceOf)),
     forget(Effect.flatMap(root, sourceOf)),

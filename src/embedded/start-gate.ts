@@ -13,6 +13,7 @@ import { Operator } from "../operator/Operator.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { layerFrom } from "../settings/given.ts"
 import type { Place } from "../settings/reading/resolve.ts"
+import { Settings } from "../settings/Settings.ts"
 import { connectionOf } from "../store/redis/host-client.ts"
 import { layer as redisLayer } from "../store/redis/lazy.ts"
 import * as GateLayer from "./as-configured.ts"
@@ -125,7 +126,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
       Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
     ),
   )
-  const { channel, context, gatekeeper, listeners, observers, operator } = await runtime
+  const { channel, context, gatekeeper, listeners, observers, operator, tree } = await runtime
     .runPromise(
       Effect.all({
         channel: PushChannel,
@@ -134,6 +135,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
         listeners: Listeners,
         observers: Observers,
         operator: Operator,
+        tree: Settings,
       }),
     )
     .catch(async (error: unknown) => {
@@ -239,7 +241,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
       return problem === undefined ? { status: "ready" } : results.notReady(problem)
     },
     on: observers.on,
-    operator: makeOperator(operator, run),
+    operator: makeOperator(operator, run, tree.Security.ConsoleToken.length > 0),
     metrics: () => run(Effect.sync(() => PrometheusMetrics.formatUnsafe(context))),
     sessionEnded: (sessionIds) =>
       run<results.SessionEndedResult>(

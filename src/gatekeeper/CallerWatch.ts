@@ -12,8 +12,9 @@ import { type RefusalReason, reasonOf } from "./metrics.ts"
 /** The most addresses that are counted until the next `take`, and of those the most that it returns. */
 const ADDRESSES_MAX = 2_000
 const TAKEN_MAX = 50
-/** The most refusals that are kept until then: the newest. */
+/** The most refusals that are kept until then of each campaign, the newest, and of those the most that are returned. */
 const REFUSALS_MAX = 20
+const REFUSALS_TAKEN_MAX = 400
 
 export interface SeenRefusal {
   /** empty when the request names none that exists */
@@ -27,7 +28,7 @@ export interface Seen {
   /** how often each address has asked, and was refused */
   readonly asked: Readonly<Record<string, number>>
   readonly refused: Readonly<Record<string, number>>
-  /** oldest first */
+  /** oldest first of each campaign */
   readonly latest: ReadonlyArray<SeenRefusal>
 }
 
@@ -71,7 +72,7 @@ const most = (counts: ReadonlyMap<string, number>, name: (address: string) => st
 export const makeWatch = (names: CallerNames["Service"]): Watch => {
   let asked = new Map<string, number>()
   let refused = new Map<string, number>()
-  let latest: Array<SeenRefusal> = []
+  let latest = new Map<string, Array<SeenRefusal>>()
   let blocks = new Map<string, Block>()
   const add = (counts: Map<string, number>, address: string): void => {
     const count = counts.get(address)
@@ -88,18 +89,27 @@ export const makeWatch = (names: CallerNames["Service"]): Watch => {
       add(asked, caller)
       if (refusal === undefined) return
       add(refused, caller)
-      latest.push({ address: caller, campaign, reason: reasonOf(refusal) })
-      if (latest.length > REFUSALS_MAX) latest.shift()
+      const list = latest.get(campaign)
+      const seen = { address: caller, campaign, reason: reasonOf(refusal) }
+      if (list === undefined) latest.set(campaign, [seen])
+      else {
+        list.push(seen)
+        if (list.length > REFUSALS_MAX) list.shift()
+      }
     },
     take: () => {
+      // of many campaigns, each has a few
+      const each = Math.max(1, Math.floor(REFUSALS_TAKEN_MAX / Math.max(1, latest.size)))
       const seen = {
         asked: most(asked, names.of),
         refused: most(refused, names.of),
-        latest: latest.map((each) => ({ ...each, address: names.of(each.address) })),
+        latest: [...latest.values()]
+          .flatMap((list) => list.slice(-each))
+          .map((seen) => ({ ...seen, address: names.of(seen.address) })),
       }
       asked = new Map()
       refused = new Map()
-      latest = []
+      latest = new Map()
       return seen
     },
     isBlocked: (address) => {

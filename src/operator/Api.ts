@@ -16,6 +16,7 @@ import {
   Asking,
   AuditFilter,
   AuditLog,
+  Blocked,
   CampaignHistory,
   Campaigns,
   Found,
@@ -182,7 +183,7 @@ const group = HttpApiGroup.make("Console")
           }),
         ),
       }),
-      success: succeeds(200, Schema.Struct({ result: Schema.Literals(["done", "already", "full"]) })),
+      success: succeeds(200, Blocked),
       error: refused(...orders),
     })
       .middleware(Input)

@@ -82,9 +82,9 @@ const reportCallers = (
     const now = yield* (yield* Store).now
     watch.expire(now)
     const { latest, ...seen } = watch.take()
-    const refusals = latest.map((each) => {
+    const refusals = latest.map((each): RefusedRequest => {
       number++
-      return JSON.stringify({ ...each, at: now, by: `${instance} ${number}` } satisfies RefusedRequest)
+      return { ...each, at: now, by: `${instance} ${number}` }
     })
     learnBlocks(watch, known, yield* callers.report({ ...seen, latest: refusals, knows: known.version }))
   })

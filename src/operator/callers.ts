@@ -11,7 +11,7 @@ import {
   callersOf,
   type ForgottenSeen,
   forgetSeen,
-  LATEST_MAX,
+  latestOf,
   orderBlock,
   PERIOD_MILLIS,
   PERIODS,
@@ -31,11 +31,11 @@ const callersRule = ruleOf(
   runPlain(callersOf),
   Struct({
     ...known,
-    latest: optionalKey(List(Text)),
     asked: optionalKey(List(Text)),
     refused: optionalKey(List(Text)),
   }),
 )
+const latestRule = ruleOf("operator.latestRefusals", runPlain(latestOf), Struct({ latest: optionalKey(List(Text)) }))
 const orderRule = ruleOf(
   "operator.orderBlock",
   runPlain(orderBlock),
@@ -49,7 +49,9 @@ const SHOWN = 20
 const READ = 100
 
 const key = (name: string): string => `vg:2:{console}:${name}`
-const shared = [key("latest"), key("blocks")]
+const blocksKey = key("blocks")
+/** Refusals of a campaign; "" are requests that name none. Gates of 0.1 and before keep those of all campaigns there. */
+const latestKey = (campaign: string): string => key(campaign === "" ? "latest" : `latest:${campaign}`)
 /** The keys of a period by its number since 1970. One more than is shown is kept, so that a late report is of its own period. */
 const ofPeriod = (period: number): ReadonlyArray<string> => {
   const slot = period % (PERIODS + 2)
@@ -57,6 +59,10 @@ const ofPeriod = (period: number): ReadonlyArray<string> => {
 }
 
 const decodeRefusal = Schema.decodeUnknownOption(Schema.fromJsonString(RefusedRequest))
+
+/** The refusals of each campaign that has any. */
+const byCampaign = (refusals: ReadonlyArray<RefusedRequest>): ReadonlyMap<string, ReadonlyArray<RefusedRequest>> =>
+  Map.groupBy(refusals, ({ campaign }) => campaign)
 
 /** Sums of an address and a count, one after the other. */
 const sumsOf = (pairs: ReadonlyArray<string> = []): ReadonlyMap<string, number> => {
@@ -73,46 +79,67 @@ export interface KnownBlocks {
   readonly blocks?: ReadonlyArray<Block>
 }
 
+/** What an instance has seen since its last report; the refusals oldest first. */
+export interface SeenCallers extends Omit<CallersReport, "latest"> {
+  readonly latest: ReadonlyArray<RefusedRequest>
+}
+
 export interface CallersStore {
   /** Adds what this instance has seen. Answers with the blocks where they are not those that it `knows`. */
-  readonly report: (seen: CallersReport) => Effect.Effect<KnownBlocks, StoreUnavailable>
-  /** The latest refusals, newest first. */
-  readonly latest: Effect.Effect<ReadonlyArray<RefusedRequest>, StoreUnavailable>
+  readonly report: (seen: SeenCallers) => Effect.Effect<KnownBlocks, StoreUnavailable>
+  /** The latest refusals of a campaign, and of requests that name none, newest first. */
+  readonly latest: (campaign: string) => Effect.Effect<ReadonlyArray<RefusedRequest>, StoreUnavailable>
   /** The addresses that have asked most in the last hour, most first, and the blocks, newest first. */
   readonly asking: Effect.Effect<Asking, StoreUnavailable>
   readonly order: (
     order: BlockOrder,
   ) => Effect.Effect<KnownBlocks & { readonly result: "done" | "already" | "full" }, StoreUnavailable>
-  /** Forgets what was seen of an address under these names, or counts it. */
-  readonly forget: (addresses: ReadonlyArray<string>, remove: boolean) => Effect.Effect<ForgottenSeen, StoreUnavailable>
+  /** Forgets what was seen of an address under these names at these campaigns, or counts it. */
+  readonly forget: (
+    addresses: ReadonlyArray<string>,
+    campaigns: ReadonlyArray<string>,
+    remove: boolean,
+  ) => Effect.Effect<ForgottenSeen, StoreUnavailable>
 }
 
 export const makeCallers = (store: Store["Service"]): CallersStore => {
   const at = <A>(use: (now: number, period: number) => Effect.Effect<A, StoreUnavailable>) =>
     Effect.flatMap(store.now, (now) => use(now, Math.floor(now / PERIOD_MILLIS)))
   return {
-    report: (call) =>
-      at((now, period) =>
-        store.run(reportRule, { keys: [...shared, ...ofPeriod(period)], now, context: NO_CONTEXT, call }),
-      ),
-    latest: at((now) =>
-      Effect.map(
-        store.run(callersRule, {
-          keys: shared,
+    report: ({ latest, ...seen }) =>
+      at((now, period) => {
+        const lists = byCampaign(latest)
+        return store.run(reportRule, {
+          keys: [blocksKey, ...ofPeriod(period), ...[...lists.keys()].map(latestKey)],
           now,
           context: NO_CONTEXT,
-          call: { addresses: 0, refusals: LATEST_MAX },
-        }),
-        ({ latest = [] }) => latest.toReversed().flatMap((text) => Option.toArray(decodeRefusal(text))),
+          call: { ...seen, latest: [...lists.values()].map((list) => list.map((each) => JSON.stringify(each))) },
+        })
+      }),
+    latest: (campaign) =>
+      at((now) =>
+        Effect.map(
+          store.run(latestRule, {
+            keys: [latestKey(campaign), latestKey("")],
+            now,
+            context: NO_CONTEXT,
+            call: {},
+          }),
+          ({ latest = [] }) =>
+            latest
+              .flatMap((text) => Option.toArray(decodeRefusal(text)))
+              .filter((each) => each.campaign === campaign || each.campaign === "")
+              .toReversed()
+              .toSorted((a, b) => b.at - a.at),
+        ),
       ),
-    ),
     asking: at((now, period) =>
       Effect.map(
         store.run(callersRule, {
-          keys: [...shared, ...Array.from({ length: PERIODS }, (_, i) => ofPeriod(period - i)).flat()],
+          keys: [blocksKey, ...Array.from({ length: PERIODS }, (_, i) => ofPeriod(period - i)).flat()],
           now,
           context: NO_CONTEXT,
-          call: { addresses: READ, refusals: 0 },
+          call: { addresses: READ },
         }),
         ({ asked, blocks = [], refused }) => {
           const refusals = sumsOf(refused)
@@ -126,15 +153,16 @@ export const makeCallers = (store: Store["Service"]): CallersStore => {
         },
       ),
     ),
-    forget: (addresses, remove) =>
-      at((now) =>
-        store.run(forgetRule, {
-          keys: [...shared, ...Array.from({ length: PERIODS + 2 }, (_, slot) => ofPeriod(slot)).flat()],
+    forget: (addresses, campaigns, remove) =>
+      at((now) => {
+        const lists = ["", ...campaigns].map(latestKey)
+        return store.run(forgetRule, {
+          keys: [blocksKey, ...lists, ...Array.from({ length: PERIODS + 2 }, (_, slot) => ofPeriod(slot)).flat()],
           now,
           context: NO_CONTEXT,
-          call: { addresses, ...(remove ? { remove: true as const } : {}) },
-        }),
-      ),
-    order: (call) => at((now) => store.run(orderRule, { keys: shared, now, context: NO_CONTEXT, call })),
+          call: { addresses, lists: lists.length, ...(remove ? { remove: true as const } : {}) },
+        })
+      }),
+    order: (call) => at((now) => store.run(orderRule, { keys: [blocksKey], now, context: NO_CONTEXT, call })),
   }
 }

@@ -193,7 +193,11 @@ export const makeForget = ({ callers, eventLog, internals, queue, settings, stor
           add(kept, "held_time", undefined, budgets.open)
       }
       if (request.address !== undefined) {
-        const seen = yield* callers.forget(caller.names, !dryRun)
+        const seen = yield* callers.forget(
+          caller.names,
+          campaigns.all.map(({ name }) => name),
+          !dryRun,
+        )
         add(found, "seen", undefined, seen.seen)
         add(kept, "blocks", undefined, seen.blocks)
       }

@@ -131,7 +131,7 @@ export const layer: Layer.Layer<
         {
           queue: step(campaign, (at) => queue.snapshot(at, pages)),
           activity: instances.activity(since),
-          refused: callers.latest,
+          refused: callers.latest(campaign.name),
         },
         { concurrency: "unbounded" },
       ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(STORE_UNAVAILABLE)))
@@ -160,7 +160,7 @@ export const layer: Layer.Layer<
         queue: stored.queue ?? null,
         instances: instancesOf(stored.activity),
         buckets: stored.activity.buckets,
-        refused: stored.refused.filter((each) => each.campaign === campaign.name || each.campaign === ""),
+        refused: stored.refused,
       } satisfies View
     })
 

@@ -64,6 +64,10 @@ export const Asking = Struct({
 })
 export type Asking = typeof Asking.Type
 
+/** What became of a block, or of lifting one. `already`: there was none to lift. `full`: as many are blocked as may be. */
+export const Blocked = Struct({ result: Literals(["done", "already", "full"]) })
+export type Blocked = typeof Blocked.Type
+
 /** A campaign's queue at one moment: its figures, a page of its slots and a page of its waiting tickets. */
 export const Queue = Struct({ ...figures, slotPage: List(heldSlot), waitingPage: List(waitingTicket) })
 export type Queue = typeof Queue.Type
@@ -119,8 +123,7 @@ export const View = Struct({
   queue: NullOr(Queue),
   instances: List(Instance),
   /**
-   * the latest refusals of this campaign, and of requests that name none, newest first; 100 of all campaigns are kept. Absent in
-   * answers of the version before
+   * the latest 100 refusals of this campaign, and 100 of requests that name none, newest first. Absent in answers of the version before
    */
   refused: optionalKey(List(RefusedRequest)),
   /** when a bucket begins, and what all instances counted in it, by `CountName` */

@@ -2,6 +2,9 @@
 import { Effect, type Redacted, Schema } from "effect"
 import type { ApiKey } from "./keys/ApiKey.ts"
 
+/** Who says a turn of a conversation. */
+export type Role = "agent" | "caller"
+
 export interface User {
   readonly id: string
   /** null for a user who cannot sign in */

@@ -120,10 +120,9 @@ export const consoleContract = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(yield* counts(history, "hour"), [{ at, counts: { samples: 1 } }])
     }))
 
-  const refusal = (n: number, at: number): string =>
-    JSON.stringify({
-      ...{ at, campaign: "default", reason: "vpn", address: "192.0.2.1", by: `a ${n}` },
-    } satisfies RefusedRequest)
+  const refusal = (n: number, at: number, campaign = "default"): RefusedRequest => ({
+    ...{ at, campaign, reason: "vpn", address: "192.0.2.1", by: `a ${n}` },
+  })
 
   test("the addresses that ask most are those of all instances in the last hour", ({ callers }) =>
     Effect.gen(function* () {
@@ -145,16 +144,25 @@ export const consoleContract = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual((yield* callers.asking).addresses, [])
     }))
 
-  test("the latest refusals are kept, newest first, and no more than may be", ({ callers }, now) =>
+  test("the latest refusals of each campaign are kept, newest first, and no more than may be, however many others has", ({
+    callers,
+  }, now) =>
     Effect.gen(function* () {
       const at = yield* now
+      const quiet = [refusal(1, at, "quiet"), refusal(2, at, "")]
+      yield* callers.report({ asked: {}, refused: {}, latest: quiet, knows: -1 })
       for (let n = 0; n <= LATEST_MAX; n++) {
         yield* callers.report({ asked: {}, refused: {}, latest: [refusal(n, at)], knows: -1 })
         yield* TestClock.adjust(1)
       }
-      const latest = yield* callers.latest
+      const latest = (yield* callers.latest("default")).filter(({ campaign }) => campaign !== "")
       assert.strictEqual(latest.length, LATEST_MAX)
       assert.deepStrictEqual([latest[0]?.by, latest.at(-1)?.by], [`a ${LATEST_MAX}`, "a 1"])
+      // those of no campaign are seen at each
+      assert.deepStrictEqual(yield* callers.latest("quiet"), quiet.toReversed())
+      const forgotten = yield* callers.forget(["192.0.2.1"], ["default", "quiet"], true)
+      assert.deepStrictEqual(forgotten, { seen: LATEST_MAX + 2, blocks: 0 })
+      assert.deepStrictEqual(yield* callers.latest("default"), [])
     }))
 
   test("a block is told to the instances that do not know of it, ends by itself, and is lifted once", ({

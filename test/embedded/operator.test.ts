@@ -20,7 +20,7 @@ it("a host sees a queue, finds a ticket and acts on it, with a line in the audit
   if (found.status !== "found") return assert.fail(found.code)
   assert.deepInclude(found.found.found[0], { ticket: waiting.ticket, state: "waiting", campaign: "default" })
 
-  const removed = await on.operator.act({ who: "Ada", action: { type: "remove", seq: waiting.seq } })
+  const removed = await on.operator.act({ who: "Kim", action: { type: "remove", seq: waiting.seq } })
   assert.deepEqual(removed, { status: "done", outcome: { result: "removed", ticket: waiting.ticket } })
   assert.deepInclude((await on.operator.campaigns()).campaigns[0], { name: "default", slots: 1 })
   assert.equal((await on.status(queued.uniqueRequestId)).status, "found")
@@ -28,13 +28,13 @@ it("a host sees a queue, finds a ticket and acts on it, with a line in the audit
   const log = await on.operator.auditLog({ count: 1 })
   if (log.status !== "found") return assert.fail(log.code)
   assert.equal(log.auditLog.total, 1)
-  assert.deepInclude(log.auditLog.lines[0], { who: "Ada" })
+  assert.deepInclude(log.auditLog.lines[0], { who: "Kim" })
 })
 
 it("a host reads lines of one kind, goes on with a search, and acts only by the fields of an action", async () => {
   const on = await gates.create()
   const action = JSON.parse('{ "type": "pause", "untilText": { "until": "tomorrow" } }')
-  assert.equal((await on.operator.act({ who: "Ada", action })).status, "done")
+  assert.equal((await on.operator.act({ who: "Kim", action })).status, "done")
   const lines = async (only: "settings" | "actions") => {
     const found = await on.operator.auditLog({ only })
     return found.status === "found" ? found.auditLog.lines.map(({ target }) => target) : assert.fail(found.code)
@@ -61,21 +61,21 @@ it("a host forgets a caller, first to see what there is", async () => {
     const answer = await on.operator.forget(query)
     return answer.status === "done" ? answer.forgotten : assert.fail(answer.code)
   }
-  const dry = await forget({ who: "Ada", address: "127.0.0.1", dryRun: true })
+  const dry = await forget({ who: "Kim", address: "127.0.0.1", dryRun: true })
   assert.deepEqual([dry.dryRun, dry.found], [true, [{ place: "limits", count: 1 }]])
-  assert.deepEqual((await forget({ who: "Ada", address: "127.0.0.1" })).found, dry.found)
-  assert.deepEqual((await forget({ who: "Ada", address: "127.0.0.1" })).found, [])
+  assert.deepEqual((await forget({ who: "Kim", address: "127.0.0.1" })).found, dry.found)
+  assert.deepEqual((await forget({ who: "Kim", address: "127.0.0.1" })).found, [])
   const log = await on.operator.auditLog()
   assert.deepEqual(log.status === "found" && log.auditLog.lines.map(({ action, who }) => `${who} ${action}`), [
-    "Ada forget",
-    "Ada forget",
+    "Kim forget",
+    "Kim forget",
   ])
   assert.match(
-    (await rejection(on.operator.forget({ who: "Ada" }))).message,
+    (await rejection(on.operator.forget({ who: "Kim" }))).message,
     /^forget: Expected a subject or an address/,
   )
-  assert.match((await rejection(on.operator.forget({ who: "Ada", subject: "" }))).message, /^query: /)
-  assert.match((await rejection(on.operator.forget({ who: "Ada", address: "x" }))).message, /^address: /)
+  assert.match((await rejection(on.operator.forget({ who: "Kim", subject: "" }))).message, /^query: /)
+  assert.match((await rejection(on.operator.forget({ who: "Kim", address: "x" }))).message, /^address: /)
 })
 
 it("an unknown campaign is a refusal; an argument that is wrong, a TypeError that names it", async () => {
@@ -87,7 +87,7 @@ it("an unknown campaign is a refusal; an argument that is wrong, a TypeError tha
   }
   assert.deepEqual(await on.operator.view({ campaign: "moon" }), unknown)
   assert.deepEqual(await on.operator.auditLog({ campaign: "moon" }), unknown)
-  assert.deepEqual(await on.operator.act({ campaign: "moon", who: "Ada", action: { type: "pause" } }), unknown)
+  assert.deepEqual(await on.operator.act({ campaign: "moon", who: "Kim", action: { type: "pause" } }), unknown)
   const misspelt = { campain: "default", slots: -1 }
   assert.equal(
     (await rejection(on.operator.view(misspelt))).message,
@@ -96,7 +96,36 @@ it("an unknown campaign is a refusal; an argument that is wrong, a TypeError tha
   )
   assert.match((await rejection(on.operator.find("xyz"))).message, /^hash: expected 4 to 10 hexadecimal digits/)
   const action = JSON.parse('{ "type": "explode" }')
-  assert.match((await rejection(on.operator.act({ who: "Ada", action }))).message, /^request\.action: /)
+  assert.match((await rejection(on.operator.act({ who: "Kim", action }))).message, /^request\.action: /)
   const nobody = JSON.parse('{ "action": { "type": "pause" } }')
   assert.match((await rejection(on.operator.act(nobody))).message, /^request\.who: /)
+})
+
+it("a host blocks an address, sees it, lifts the block, and reads the history", async () => {
+  const on = await gates.create({ ConsoleToken: "console-token-0123456789" })
+  const address = "203.0.113.7"
+  const ask = async () => (await on.request({}, { address })).status
+  assert.equal(await ask(), "started")
+  assert.deepEqual(await on.operator.block({ who: "Kim", address }), { status: "done", result: "done" })
+  assert.equal(await ask(), "refused")
+  const seen = await on.operator.addresses()
+  if (seen.status !== "found") return assert.fail(seen.code)
+  assert.deepInclude(seen.blocks[0], { address, until: 0, by: "Kim" })
+  assert.deepEqual(await on.operator.lift({ who: "Kim", address }), { status: "done", result: "done" })
+  assert.deepEqual(await on.operator.lift({ who: "Kim", address }), { status: "done", result: "already" })
+  assert.notEqual(await ask(), "refused")
+
+  const history = await on.operator.history({ range: "day" })
+  if (history.status !== "found") return assert.fail(history.code)
+  assert.deepInclude(history.history, { campaign: "default", range: "day", stepMillis: 600_000 })
+  const unknown = await on.operator.history({ campaign: "sales" })
+  assert.deepInclude(unknown, { status: "refused", code: "unknown_campaign" })
+
+  const range = JSON.parse('"year"')
+  assert.match((await rejection(on.operator.history({ range }))).message, /^query\.range: /)
+  assert.match((await rejection(on.operator.block({ who: "Kim", address: "shop" }))).message, /^request\.address: /)
+  assert.match(
+    (await rejection((await gates.create()).operator.block({ who: "Kim", address }))).message,
+    /^Security\.ConsoleToken: /,
+  )
 })

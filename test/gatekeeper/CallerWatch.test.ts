@@ -24,6 +24,19 @@ describe("the watch of callers", () => {
     assert.deepStrictEqual(seen.take(), { asked: {}, refused: {}, latest: [] })
   })
 
+  it("keeps the newest refusals of each campaign, whatever another one refuses, and a bounded number of many campaigns", () => {
+    const seen = watch()
+    seen.note("203.0.113.7", draining(), "quiet")
+    for (let n = 0; n < 1_000; n++) seen.note(address(n), draining(), "busy")
+    const of = (campaign: string) => (each: { readonly campaign: string }) => each.campaign === campaign
+    const { latest } = seen.take()
+    assert.deepStrictEqual([latest.filter(of("quiet")).length, latest.filter(of("busy")).length], [1, 20])
+    for (let n = 0; n < 2_000; n++) seen.note(address(n), draining(), `campaign ${n % 100}`)
+    const many = seen.take().latest
+    assert.lengthOf(many, 400)
+    assert.lengthOf(many.filter(of("campaign 7")), 4)
+  })
+
   it("blocks an address and the networks of others until their time has passed", () => {
     const seen = watch()
     const block = (of: string, until: number): Block => ({ address: of, until, at: 0, by: "me" })

@@ -1,6 +1,6 @@
 /**
  * Serves the documentation pages below `/docs`, which the build renders; without a build there are none. A page loads only its
- * stylesheet and its script, and the search the other pages.
+ * stylesheet, its script and its pictures, and the search the other pages.
  */
 import { readdir, readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -27,6 +27,7 @@ export const HEADERS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, st
   },
   ".css": { ...HEADERS, "content-type": "text/css; charset=utf-8" },
   ".js": { ...HEADERS, "content-type": "text/javascript; charset=utf-8" },
+  ".webp": { ...HEADERS, "content-type": "image/webp" },
 }
 
 /** Whether somebody reads the answer in a browser: programs ask for any type, or for JSON. */

@@ -12,7 +12,7 @@ import type { SettingsSource } from "../../settings/load.ts"
 import { type BudgetCaller, type BudgetOrder, BudgetOutcome, BudgetsView } from "../budget-shapes.ts"
 import { Deliveries, type DeliveryFilter, Redelivered, type Redelivery, TestedEvent } from "../delivery-shapes.ts"
 import { type ForgetRequest, Forgotten } from "../forgotten.ts"
-import { Campaigns, Found, Reloaded, View } from "../shapes.ts"
+import { Asking, Blocked, CampaignHistory, Campaigns, Found, type HistoryRange, Reloaded, View } from "../shapes.ts"
 
 /** The gate cannot be reached, or refused; the message says which, for the operator. */
 export class ConsoleFailed extends Data.TaggedError("ConsoleFailed")<{ readonly message: string }> {}
@@ -111,6 +111,17 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
           HttpClientRequest.bodyJsonUnsafe({ campaign, action }),
         ),
         ActionOutcome,
+      ),
+    history: (campaign: string, range: HistoryRange) =>
+      send(HttpClientRequest.get(url + pathOf("history", { campaign, range })), CampaignHistory),
+    asking: send(HttpClientRequest.get(`${url}console/api/addresses`), Asking),
+    /** `until` is absent to lift a block, and 0 for one without an end. */
+    block: (address: string, until: number | undefined) =>
+      send(
+        HttpClientRequest.post(`${url}console/api/addresses`).pipe(
+          HttpClientRequest.bodyJsonUnsafe({ address, ...(until === undefined ? {} : { until }) }),
+        ),
+        Blocked,
       ),
     deliveries: (campaign: string, filter: DeliveryFilter, before: number) =>
       send(HttpClientRequest.get(url + pathOf("events", { campaign, filter, before })), Deliveries),

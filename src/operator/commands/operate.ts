@@ -1,4 +1,4 @@
-/** The commands `campaign`, `ticket`, `events`, `budget`, `forget` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
+/** The commands `campaign`, `ticket`, `address`, `events`, `budget`, `forget` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
 import { Console, DateTime, Effect, type FileSystem, Option, Schema, Struct } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { exitWith } from "../../lib/invocation.ts"
@@ -73,6 +73,64 @@ const yes = Flag.Boolean("yes").pipe(
   Flag.withDefault(false),
 )
 
+/** Loaded when a command about addresses or history runs. */
+const addressImplementation = Effect.promise(() => import("./address.ts"))
+
+const range = Flag.Literals("range", ["hour", "day", "week"]).pipe(
+  Flag.withDescription("the last hour by the minute, day by 10 minutes, or week by the hour"),
+  Flag.withDefault("hour" as const),
+)
+
+const DURATION = /^(\d{1,4})(m|h|d|w)$/
+const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+const isUnit = (text: string): text is keyof typeof UNITS => text in UNITS
+
+/** `90m`, `1h`, `7d`, `2w` in milliseconds. */
+const durationOf = (text: string): Option.Option<number> => {
+  const [, number = "", unit = ""] = DURATION.exec(text) ?? []
+  return isUnit(unit) && Number(number) > 0 ? Option.some(Number(number) * UNITS[unit]) : Option.none()
+}
+
+export const address = <R>(source: Source<R>) => {
+  const whose = Argument.String("address").pipe(
+    Argument.withDescription(
+      "an address (of IPv6 its /64), a network (/24, of IPv6 /48), or the hash of one as the console shows it",
+    ),
+  )
+  const how = Flag.String("for").pipe(
+    Flag.withDescription("how long, such as 1h, 1d or 1w; without it, until the block is lifted"),
+    Flag.filterMap(durationOf, () => "Expected a time such as 30m, 1h, 1d or 1w"),
+    Flag.withDefault(0),
+  )
+  return Command.make("address").pipe(
+    Command.withShortDescription("Show the addresses that ask a running gate most, block one or lift a block"),
+    Command.withDescription(`The addresses that callers have, at all campaigns of a running gate. ${TOKEN}`),
+    Command.withSubcommands([
+      Command.make("list", flags, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(addressImplementation, ({ listAddresses }) => listAddresses(client)),
+        ),
+      ).pipe(
+        Command.withDescription("List the addresses that asked most in the last hour, and those that are blocked"),
+      ),
+      Command.make("block", { whose, how, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(addressImplementation, ({ blockAddress }) => blockAddress(client, given.whose, given.how)),
+        ),
+      ).pipe(
+        Command.withDescription(
+          "Refuse new requests of an address at all campaigns; calls and places go on. Exit code 1 when 300 are blocked already",
+        ),
+      ),
+      Command.make("lift", { whose, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(addressImplementation, ({ liftBlock }) => liftBlock(client, given.whose)),
+        ),
+      ).pipe(Command.withDescription("Lift the block of an address")),
+    ]),
+  )
+}
+
 export const campaign = <R>(source: Source<R>) => {
   const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
   const actions = Struct.keys(campaignCommands).map((type) =>
@@ -90,6 +148,15 @@ export const campaign = <R>(source: Source<R>) => {
       Command.make("show", { name, ...flags }, (given) =>
         running(source, given, ({ showCampaign }, client) => showCampaign(client, given.name)),
       ).pipe(Command.withDescription("Show a campaign's figures and the gate's health")),
+      Command.make("history", { name, range, ...flags }, (given) =>
+        running(source, given, (_, client) =>
+          Effect.flatMap(addressImplementation, ({ showHistory }) => showHistory(client, given.name, given.range)),
+        ),
+      ).pipe(
+        Command.withDescription(
+          "Show what happened in a campaign: who waited, slots in use, called, ended and refused callers",
+        ),
+      ),
       Command.make("pause", { name, until, ...flags }, (given) =>
         running(source, given, ({ pauseCampaign }, client) =>
           pauseCampaign(client, given.name, Option.getOrUndefined(given.until)),

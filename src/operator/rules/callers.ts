@@ -2,8 +2,9 @@
  * Who asks most, whom the gates have refused lately, and the addresses that operators block. Each instance reports what it has seen every
  * few seconds, at a bounded cost, and learns of the blocks by the same step when they have changed.
  *
- * Keys: latest (zset: a refusal, JSON, by its time) · blocks (hash: address → JSON; `version`: a counter) · asked, refused (zset: address by
- * how often it has asked, and how often it was refused, in one period; each period has a pair of keys)
+ * Keys: blocks (hash: address → JSON; `version`: a counter) · asked, refused (zset: address by how often it has asked, and how often it was
+ * refused, in one period; each period has a pair of keys) · latest (zset: a refusal, JSON, by its time; one of each campaign, and one of the
+ * requests that name none)
  */
 import type { Db } from "../../store/rules/db.ts"
 import { decode, encode, isNumber, isObject, isText, namesIn, numberOf, textOf } from "../../store/rules/native.ts"
@@ -15,7 +16,7 @@ export const PERIODS = 6
 const PERIOD_KEPT_MILLIS = 4_200_000
 /** The most addresses that a period keeps: those with the highest counts. */
 const ADDRESSES_MAX = 500
-/** The most refusals that are kept. */
+/** The most refusals that are kept of each campaign, so that one with many does not hide those of another. */
 export const LATEST_MAX = 100
 /** The most addresses that may be blocked at a time. */
 export const BLOCKS_MAX = 300
@@ -26,8 +27,8 @@ export interface CallersReport {
   /** how often each address has asked, and has been refused, since the last report */
   readonly asked: { readonly [address: string]: number }
   readonly refused: { readonly [address: string]: number }
-  /** the refusals since, JSON, oldest first */
-  readonly latest: ReadonlyArray<string>
+  /** the refusals since, JSON, oldest first: those of each campaign that has any */
+  readonly latest: ReadonlyArray<ReadonlyArray<string>>
   /** the version of the blocks that the instance knows */
   readonly knows: number
 }
@@ -77,28 +78,37 @@ const addCounts = (db: Db, key: string, counts: { readonly [address: string]: nu
   db.pexpire(key, PERIOD_KEPT_MILLIS)
 }
 
-/** Adds what an instance has seen. Answers with the blocks where they are not those that it knows. */
+/**
+ * Adds what an instance has seen. Answers with the blocks where they are not those that it knows. Keys: blocks, the pair of the period, and
+ * of each list in `latest` the key of its campaign.
+ */
 export const reportCallers = (
   db: Db,
   keys: ReadonlyArray<string>,
   now: number,
   { asked, knows, latest, refused }: CallersReport,
 ): KnownBlocks => {
-  const [latestKey, blocks, askedKey, refusedKey] = [keys[0] ?? "", keys[1] ?? "", keys[2] ?? "", keys[3] ?? ""]
-  addCounts(db, askedKey, asked)
-  addCounts(db, refusedKey, refused)
-  for (const each of latest) db.zadd(latestKey, now, each)
-  if (latest.length > 0) {
-    db.zkeepLast(latestKey, LATEST_MAX)
-    db.pexpire(latestKey, PERIOD_KEPT_MILLIS)
+  const blocks = keys[0] ?? ""
+  addCounts(db, keys[1] ?? "", asked)
+  addCounts(db, keys[2] ?? "", refused)
+  for (let i = 0; i < latest.length; i++) {
+    const key = keys[3 + i] ?? ""
+    for (const each of latest[i] ?? []) db.zadd(key, now, each)
+    db.zkeepLast(key, LATEST_MAX)
+    db.pexpire(key, PERIOD_KEPT_MILLIS)
   }
   const version = numberOf(db.hget(blocks, VERSION))
   return version === knows ? { version } : knownBlocks(db, blocks, now)
 }
 
+/** The latest refusals of these keys, oldest first of each. */
+export const latestOf = (db: Db, keys: ReadonlyArray<string>): { readonly latest?: ReadonlyArray<string> } => {
+  const latest: Array<string> = []
+  for (const key of keys) for (const each of db.zrange(key, 0, LATEST_MAX)) latest.push(each)
+  return latest.length === 0 ? {} : { latest }
+}
+
 export interface Callers extends KnownBlocks {
-  /** the refusals, newest last */
-  readonly latest?: ReadonlyArray<string>
   /** an address and a count, one after the other, of each period */
   readonly asked?: ReadonlyArray<string>
   readonly refused?: ReadonlyArray<string>
@@ -114,25 +124,21 @@ const highest = (db: Db, key: string, count: number, into: Array<string>): void 
   }
 }
 
-/** The latest refusals; and if addresses are asked for, those that have asked most in the periods of the keys, and the blocks. */
+/** The addresses that have asked most in the periods of the keys, and the blocks. Keys: blocks, and the pair of each period. */
 export const callersOf = (
   db: Db,
   keys: ReadonlyArray<string>,
   now: number,
-  { addresses, refusals }: { readonly addresses: number; readonly refusals: number },
+  { addresses }: { readonly addresses: number },
 ): Callers => {
-  const latestKey = keys[0] ?? ""
-  const latest = refusals === 0 ? [] : db.zrange(latestKey, Math.max(0, db.zcard(latestKey) - refusals), refusals)
-  if (addresses === 0) return latest.length === 0 ? { version: 0 } : { version: 0, latest }
   const asked: Array<string> = []
   const refused: Array<string> = []
-  for (let i = 2; i + 1 < keys.length; i += 2) {
+  for (let i = 1; i + 1 < keys.length; i += 2) {
     highest(db, keys[i] ?? "", addresses, asked)
     highest(db, keys[i + 1] ?? "", addresses, refused)
   }
   return {
-    ...knownBlocks(db, keys[1] ?? "", now),
-    ...(latest.length === 0 ? {} : { latest }),
+    ...knownBlocks(db, keys[0] ?? "", now),
     ...(asked.length === 0 ? {} : { asked }),
     ...(refused.length === 0 ? {} : { refused }),
   }
@@ -157,7 +163,7 @@ export const orderBlock = (
   now: number,
   { address, by, until }: BlockOrder,
 ): Ordered => {
-  const key = keys[1] ?? ""
+  const key = keys[0] ?? ""
   const before = blocksIn(db, key, now)
   const is = db.hget(key, address) !== undefined
   const result = until === undefined ? (is ? "done" : "already") : !is && before.length >= BLOCKS_MAX ? "full" : "done"
@@ -176,17 +182,21 @@ export interface ForgottenSeen {
   readonly blocks: number
 }
 
-/** Keys: latest and blocks, then the pairs of all periods. */
+/** Keys: blocks, the lists of refusals (so many as `lists` says), then the pairs of all periods. */
 export const forgetSeen = (
   db: Db,
   keys: ReadonlyArray<string>,
   _now: number,
-  { addresses, remove }: { readonly addresses: ReadonlyArray<string>; readonly remove?: true },
+  {
+    addresses,
+    lists,
+    remove,
+  }: { readonly addresses: ReadonlyArray<string>; readonly lists: number; readonly remove?: true },
 ): ForgottenSeen => {
   const found = { seen: 0, blocks: 0 }
   for (const address of addresses) {
-    if (address !== VERSION && db.hget(keys[1] ?? "", address) !== undefined) found.blocks++
-    for (let i = 2; i < keys.length; i++) {
+    if (address !== VERSION && db.hget(keys[0] ?? "", address) !== undefined) found.blocks++
+    for (let i = 1 + lists; i < keys.length; i++) {
       const key = keys[i] ?? ""
       if (db.zscore(key, address) !== undefined) {
         found.seen++
@@ -194,13 +204,16 @@ export const forgetSeen = (
       }
     }
   }
-  for (const text of db.zrange(keys[0] ?? "", 0, LATEST_MAX)) {
-    const refusal = decode(text)
-    let isOf = false
-    for (const address of addresses) if (isObject(refusal) && refusal.address === address) isOf = true
-    if (isOf) {
-      found.seen++
-      if (remove === true) db.zrem(keys[0] ?? "", text)
+  for (let i = 1; i <= lists; i++) {
+    const key = keys[i] ?? ""
+    for (const text of db.zrange(key, 0, LATEST_MAX)) {
+      const refusal = decode(text)
+      let isOf = false
+      for (const address of addresses) if (isObject(refusal) && refusal.address === address) isOf = true
+      if (isOf) {
+        found.seen++
+        if (remove === true) db.zrem(key, text)
+      }
     }
   }
   return found

@@ -4,7 +4,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { oneForm } from "../../lib/visible-text.ts"
 import { type DatabaseUnavailable, orUnavailable } from "../data/Database.ts"
 import { type Page, type PageRequest, page } from "../data/page.ts"
-import { type Refused, refuse } from "../model.ts"
+import { type Refused, type Role, refuse } from "../model.ts"
+import { type Excerpt, excerptsOf } from "./excerpts.ts"
 import { makeSearch, type ConversationRow as Row } from "./search.ts"
 
 /** Limits of turns per conversation and of the length of a turn's text, since callers send them. */
@@ -16,7 +17,7 @@ export const HOURS = 24
 const HOUR_MILLIS = 3_600_000
 
 export type ConversationKind = Row["kind"]
-export type Role = "agent" | "caller"
+export type { Role } from "../model.ts"
 
 export interface Utterance {
   readonly role: Role
@@ -78,6 +79,11 @@ export class Conversations extends Context.Service<
       request: PageRequest,
       filter: ConversationFilter,
     ) => Effect.Effect<Page<Conversation>, Refused | DatabaseUnavailable>
+    /** Of conversations that a search has found: the first turn with what was searched for, around it, by the conversation's id. */
+    readonly excerpts: (
+      ids: ReadonlyArray<string>,
+      search: string,
+    ) => Effect.Effect<ReadonlyMap<string, Excerpt>, DatabaseUnavailable>
     readonly count: (businessId: string, filter: ConversationFilter) => Effect.Effect<number, DatabaseUnavailable>
     readonly find: (
       businessId: string,
@@ -197,6 +203,10 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
 
       list: (businessId, request, filter) => listOf("business_id", businessId, request, filter),
       usage: (userId, request, filter) => listOf("user_id", userId, request, filter),
+
+      excerpts: Effect.fnUntraced(function* (ids, search) {
+        return yield* excerptsOf(sql, ids, search, yield* Clock.currentTimeMillis)
+      }, orUnavailable),
 
       count: Effect.fnUntraced(function* (businessId, filter) {
         const now = yield* Clock.currentTimeMillis

@@ -12,7 +12,7 @@ import type { PartOfList } from "../data/page.ts"
 export const SEARCHED = 2_000
 export const SEARCHED_TURNS = 50
 /** Conversations of one statement: at most 4 million characters of turns. */
-const AT_ONCE = 20
+export const AT_ONCE = 20
 
 /** A conversation as it is stored. */
 export interface ConversationRow {
@@ -29,7 +29,7 @@ export interface ConversationRow {
 type Key = Pick<ConversationRow, "id" | "started_at">
 
 /** A pattern of LIKE that finds a text anywhere, with `!` before what LIKE would read as a wildcard. */
-const containing = (text: string): string => `%${oneForm(text).replaceAll(/[!%_]/g, "!$&")}%`
+export const containing = (text: string): string => `%${oneForm(text).replaceAll(/[!%_]/g, "!$&")}%`
 
 /** Those behind the cursor, in the direction of the page; `newest` are in the order of the list. */
 const behind = (newest: ReadonlyArray<Key>, { backwards, from }: PartOfList): ReadonlyArray<Key> => {

@@ -26,7 +26,6 @@ import {
   BusinessInput,
   Campaign,
   CampaignInput,
-  Conversation,
   Credentials,
   Delivery,
   DeliveryDetail,
@@ -34,6 +33,7 @@ import {
   Ended,
   KeyUsage,
   Kind,
+  ListedConversation,
   Live,
   Overview,
   PasswordChange,
@@ -178,7 +178,7 @@ const Conversations = HttpApiGroup.make("conversations")
         /** a part of the caller's identifier, of the id, or of what was said */
         search: Schema.optionalKey(Text.check(Schema.isBetweenLength(1, 200))),
       },
-      success: page(Conversation),
+      success: page(ListedConversation),
       error: [Invalid, NotFound],
     }),
     HttpApiEndpoint.get("read", "/businesses/:businessId/conversations/:id", {

@@ -7,15 +7,17 @@ import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { Action } from "../../fifo-queue/operator/actions.ts"
 import { type ActionButton, campaignButtons, reloadQuestion } from "../../operator/action-words.ts"
+import type { BudgetsView } from "../../operator/budget-shapes.ts"
 import type { Campaigns as CampaignsView, FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
-import { headlineOf, titleOf } from "./headline.ts"
+import { headlineOf, titleOf, usedUpIn } from "./headline.ts"
 import { blockText, outcomeText, reloadText } from "./outcomes.ts"
 import { Addresses } from "./panels/Addresses.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
+import { Budgets } from "./panels/Budgets.tsx"
 import { CampaignPicker } from "./panels/CampaignPicker.tsx"
 import { Campaigns } from "./panels/Campaigns.tsx"
 import { Charts } from "./panels/Charts.tsx"
@@ -24,7 +26,7 @@ import { Health } from "./panels/Health.tsx"
 import { Instances } from "./panels/Instances.tsx"
 import { Live } from "./panels/Live.tsx"
 import { More } from "./panels/More.tsx"
-import { refusedIn } from "./panels/Refusals.tsx"
+import { Refusals, refusedIn } from "./panels/Refusals.tsx"
 import { focusSearch, Search } from "./panels/Search.tsx"
 import { Ask } from "./parts/Ask.tsx"
 import { BlockDialog } from "./parts/BlockDialog.tsx"
@@ -40,6 +42,7 @@ import { count } from "./words.ts"
 /** How long the outcome of an action is shown. */
 const OUTCOME_MILLIS = 6_000
 const CAMPAIGNS_MILLIS = 4_000
+const BUDGETS_MILLIS = 8_000
 
 /** A question that is open, beside those of the campaign's actions. */
 type Asked =
@@ -60,6 +63,7 @@ export const Console = ({
   const [asked, setAsked] = useState<Asked>()
   const [refresh, setRefresh] = useState(0)
   const [campaigns, setCampaigns] = useState<CampaignsView>()
+  const [budgets, setBudgets] = useState<BudgetsView>()
   const { auditLog, live, problem, shown } = useGate(client, first, campaign, position, refresh, () => {
     announce(`There’s no campaign named ${campaign}.`, OUTCOME_MILLIS)
     go({ campaign: "" })
@@ -99,6 +103,13 @@ export const Console = ({
   const names = shown?.view.campaigns ?? []
   const several = names.length > 1
   const current = campaign === "" ? (shown?.view.campaign ?? "") : campaign
+  usePolling(
+    () => (current === "" ? new Promise<never>(() => {}) : client.budgets(current)),
+    BUDGETS_MILLIS,
+    [client, current, refresh],
+    setBudgets,
+    () => {},
+  )
   useEffect(() => {
     // every list of another campaign begins with its first page
     setPosition((before) => ({ ...START, only: before.only }))
@@ -136,7 +147,9 @@ export const Console = ({
   ]
   useShortcuts(isShown ? shortcuts : [])
 
-  const headline = headlineOf(shown?.view, shown?.queueView, { live, problem })
+  const ofCurrent = budgets?.campaign === current ? budgets : undefined
+  const usedUp = usedUpIn(ofCurrent)
+  const headline = headlineOf(shown?.view, shown?.queueView, { live, problem, usedUp })
   const title = titleOf(headline, shown?.queueView)
   useEffect(() => {
     document.title = title
@@ -186,6 +199,7 @@ export const Console = ({
           <Live
             latest={shown.view}
             view={shown.queueView}
+            isBudgetUsedUp={usedUp !== undefined}
             position={position}
             refusedInHour={mine?.refused == null ? undefined : refusedIn(mine)}
             notes={uncheckedNote(shown.hour, several)}
@@ -201,16 +215,20 @@ export const Console = ({
             onRange={(to) => go({ range: to })}
           />
           <div class="tables">
-            <Search client={client} several={several} onBlock={askToBlock} onShow={showTicket} />
+            {several && <Campaigns view={campaigns} current={current} onChoose={choose} />}
+            <Budgets view={ofCurrent} />
             <Addresses
               client={client}
               refresh={refresh}
               onBlock={askToBlock}
               onLift={(address) => setAsked({ what: "lift", address })}
+              before={<Search client={client} several={several} onBlock={askToBlock} onShow={showTicket} />}
             />
-            {several && <Campaigns view={campaigns} current={current} onChoose={choose} />}
+            <div class="stack">
+              <Refusals of={campaigns} />
+              <Instances view={shown.queueView} onReload={() => setAsked({ what: "reload" })} />
+            </div>
             <Health items={shown.view.health} />
-            <Instances view={shown.queueView} onReload={() => setAsked({ what: "reload" })} />
             <More client={client} campaign={current} refresh={refresh} />
             <AuditLog
               page={auditLog}

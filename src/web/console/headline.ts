@@ -2,8 +2,9 @@
  * What the page says first: what is wrong, or the state of the campaign. A problem of the gate, the store or the platform comes before
  * what an operator has ordered, because nobody has ordered it.
  */
+import type { BudgetsView } from "../../operator/budget-shapes.ts"
 import type { Health, Hours, Queue, View } from "../../operator/shapes.ts"
-import { count, duration, stateOf } from "./words.ts"
+import { chosenTime, count, duration, stateOf } from "./words.ts"
 
 /** A view that contains the queue. */
 export interface QueueView extends View {
@@ -80,13 +81,32 @@ const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: Retur
   return { level: "bad", title: what, meaning: what === title ? meaning : `${title}. ${meaning}`, also: "" }
 }
 
+type Balance = BudgetsView["budgets"][number]
+
+/** The budget because of which callers are refused, if there is one: of several that are used up, the one that begins anew last. */
+export const usedUpIn = (view: BudgetsView | undefined): Balance | undefined =>
+  view?.budgets
+    .filter(({ refusing }) => refusing === true)
+    .toSorted((a, b) => Date.parse(a.resetsAt) - Date.parse(b.resetsAt))
+    .at(-1)
+
+const usedUpText = ({ budget, onLimit, resetsAt }: Balance): string =>
+  `Too little is left of the budget ${budget} until ${chosenTime(Date.parse(resetsAt))}. New callers are turned away, and waiting callers when their turn comes.${
+    onLimit === "end" ? " Running calls are ended." : ""
+  }`
+
+/** @param usedUp the budget because of which callers are refused */
 export const headlineOf = (
   view: View | undefined,
   queueView: QueueView | undefined,
-  { live, problem }: { readonly live: boolean | undefined; readonly problem: string },
+  {
+    live,
+    problem,
+    usedUp,
+  }: { readonly live: boolean | undefined; readonly problem: string; readonly usedUp?: Balance | undefined },
 ): Headline => {
   const campaign = queueView === undefined ? undefined : stateOf(queueView.queue, queueView.now, queueView.hours)
-  const also = campaign === undefined ? "" : `${campaign.title}.`
+  const also = `${campaign === undefined ? "" : `${campaign.title}.`}${usedUp === undefined ? "" : ` ${usedUpText(usedUp)}`}`
   if (live === false) {
     const known = view === undefined ? "" : " What is shown is what it said last."
     return { level: "bad", title: "Disconnected", meaning: `${problem}${known}`, also: "" }
@@ -113,11 +133,13 @@ export const headlineOf = (
       also: campaign?.limited === true ? `${also} ${campaign.meaning}` : also,
     }
   }
+  if (usedUp !== undefined && campaign?.limited !== true)
+    return { level: "limited", title: "Budget used up", meaning: usedUpText(usedUp), also: "" }
   return {
     level: campaign?.limited === true ? "limited" : "good",
     title: campaign?.title ?? "Console",
     meaning: campaign?.meaning ?? "",
-    also: "",
+    also: usedUp === undefined ? "" : usedUpText(usedUp),
   }
 }
 

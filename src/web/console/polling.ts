@@ -10,8 +10,8 @@ const VIEW_MILLIS = 2_000
 const AUDIT_LOG_MILLIS = 10_000
 
 /** The rows of a page of each list. */
-export const ROWS = 10
-export const AUDIT_LOG_ROWS = 10
+export const ROWS = 6
+export const AUDIT_LOG_ROWS = 8
 
 /** The first row of each page. */
 export interface Position {

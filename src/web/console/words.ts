@@ -114,8 +114,10 @@ export const whyWaiting = (
   { account, allowed, backoffUntil, disrupted, held, paused, platform, present, probeUntil, waiting }: Queue,
   slots: number | null,
   now: number,
+  isBudgetUsedUp = false,
 ): string => {
   if (waiting === 0) return ""
+  if (isBudgetUsedUp) return "Waiting callers are refused when their turn comes, because a budget is used up."
   if (paused) return "Callers are waiting because calls are paused."
   if (disrupted && (Math.max(backoffUntil, probeUntil) > now || (slots !== null && held >= slots)))
     return platform?.state === "rejected"

@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { Audit } from "../../../src/platform/Audit.ts"
 import { Calls } from "../../../src/platform/calls/Calls.ts"
 import { Conversations } from "../../../src/platform/calls/Conversations.ts"
+import { excerptOf } from "../../../src/platform/calls/excerpts.ts"
 import * as Running from "../../../src/platform/calls/Running.ts"
 import { SEARCHED, SEARCHED_TURNS } from "../../../src/platform/calls/search.ts"
 import { WebSessions } from "../../../src/platform/calls/WebSessions.ts"
@@ -304,6 +305,12 @@ onEachEngine("the dashboard's data", (engine) => {
           assert.deepStrictEqual(yield* found("booking"), [])
           yield* TestClock.setTime(31 * hour)
           assert.deepStrictEqual(yield* found("booking"), ["second"])
+          const excerpts = yield* conversations.excerpts(["second", "too-early", "first"], "ORDER")
+          assert.deepStrictEqual(Object.fromEntries(excerpts), {
+            "too-early": { role: "caller", at: 5 * hour, before: "Where is my ", text: "order", after: "?" },
+            second: { role: "caller", at: 29.5 * hour, before: "Where is my ", text: "ORDER", after: "?" },
+          })
+          assert.deepStrictEqual([...(yield* conversations.excerpts([], "order"))], [])
           const page = yield* conversations.usage("u1", { limit: 1 }, { search: "order" })
           const next = yield* conversations.usage("u1", { limit: 1, nextCursor: page.nextCursor }, { search: "order" })
           assert.deepStrictEqual(
@@ -313,6 +320,19 @@ onEachEngine("the dashboard's data", (engine) => {
         }),
       ),
   )
+
+  it("shows what is around what was found, cut between words", () => {
+    const long = `${"one two ".repeat(40)}My Needle here ${"three four ".repeat(40)}`
+    const { after, before, text } = excerptOf({ role: "agent", at: 1, text: long }, "nEEDLE")
+    assert.strictEqual(text, "Needle")
+    assert.match(before, /^…(?:one |two )+My $/)
+    assert.match(after, /^ here (?:three |four )*(?:three|four)…$/)
+    assert.isAtMost(before.length + after.length, 125)
+    // half a letter of two units is never shown
+    const smileys = "😀".repeat(60)
+    const cut = excerptOf({ role: "agent", at: 1, text: `${smileys}x${smileys}` }, "x")
+    assert.isTrue(cut.before.isWellFormed() && cut.after.isWellFormed())
+  })
 
   it.effect("searches the newest conversations, as many as it may", () =>
     given(

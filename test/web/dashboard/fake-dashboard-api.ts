@@ -255,7 +255,16 @@ export const fakeApi = (state: State) => {
               (kind === undefined || each.kind === kind) &&
               `${each.clientIdentifier} ${each.turns.map(({ text }) => text).join(" ")}`.includes(search),
           )
-          return pageOf(some, place)
+          const { items, ...rest } = pageOf(some, place)
+          return {
+            ...rest,
+            items: items.map((each) => {
+              const turn = search === "" ? undefined : each.turns.find(({ text }) => text.includes(search))
+              if (turn === undefined) return each
+              const [before = "", after = ""] = turn.text.split(search)
+              return { ...each, found: { role: turn.role, at: turn.at, before, text: search, after } }
+            }),
+          }
         }),
       read: ({ params }) => Effect.map(find(state.conversations, params.id, "conversation"), ({ item }) => item),
       live: () =>

@@ -145,6 +145,9 @@ describe("conversations and sessions", () => {
     await tab.keyboard.press("Enter")
     await tab.getByText("visitor-24").waitFor()
     await tab.getByText("visitor-19").waitFor({ state: "detached" })
+    // what was said is shown, with what was searched for marked, and who said it when
+    expect(await tab.getByRole("row").last().locator("mark").textContent()).toBe("Hello 24")
+    await tab.getByText(/^(Agent|Caller), after /).waitFor()
     await tab.reload()
     await tab.getByText("visitor-24").waitFor()
     await holds(tab.getByRole("searchbox"), "Hello 24")

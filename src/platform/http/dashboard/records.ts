@@ -48,13 +48,22 @@ export const conversations = HttpApiBuilder.group(
         Effect.gen(function* () {
           const user = yield* userId
           const [request, filter] = [pageRequest(place), { kind, search }] as const
-          if (businessId === undefined) return yield* conversations.usage(user, request, filter)
-          const business = yield* businesses.find(user, businessId)
-          return yield* conversations.list(business.id, request, filter)
-        }).pipe(
-          Effect.map((page) => mapPage(page, showConversation)),
-          orFail("invalid", "not_found"),
-        ),
+          const page =
+            businessId === undefined
+              ? yield* conversations.usage(user, request, filter)
+              : yield* conversations.list((yield* businesses.find(user, businessId)).id, request, filter)
+          const excerpts =
+            search === undefined
+              ? undefined
+              : yield* conversations.excerpts(
+                  page.items.map(({ id }) => id),
+                  search,
+                )
+          return mapPage(page, (conversation) => {
+            const found = excerpts?.get(conversation.id)
+            return { ...showConversation(conversation), ...(found && { found }) }
+          })
+        }).pipe(orFail("invalid", "not_found")),
 
       read: ({ params }) =>
         Effect.gen(function* () {

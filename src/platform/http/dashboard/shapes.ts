@@ -115,7 +115,18 @@ export const Conversation = Schema.Struct({
 })
 export type Conversation = typeof Conversation.Type
 
-export const Turn = Schema.Struct({ role: Schema.Literals(["agent", "caller"]), text: Schema.String, at: Time })
+const Role = Schema.Literals(["agent", "caller"])
+
+/** A conversation in a list; of one that a search has found in what was said, what is around it. */
+export const ListedConversation = Schema.Struct({
+  ...Conversation.fields,
+  found: Schema.optionalKey(
+    Schema.Struct({ role: Role, at: Time, before: Schema.String, text: Schema.String, after: Schema.String }),
+  ),
+})
+export type ListedConversation = typeof ListedConversation.Type
+
+export const Turn = Schema.Struct({ role: Role, text: Schema.String, at: Time })
 
 export const Transcript = Schema.Struct({ ...Conversation.fields, turns: Schema.Array(Turn) })
 export type Transcript = typeof Transcript.Type

@@ -1,28 +1,15 @@
 /** What the budgets of the campaign and of its account have in their present windows. Absent where there are none, or the gate knows none. */
 import type { JSX } from "preact"
-import { useState } from "preact/hooks"
 import type { BudgetsView } from "../../../operator/budget-shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
-import type { PanelProps } from "../parts/PanelProps.ts"
-import { usePolling } from "../polling.ts"
-import { dateTime } from "../words.ts"
-
-const EVERY_MILLIS = 8_000
+import { chosenTime } from "../words.ts"
 
 type Balance = BudgetsView["budgets"][number]
 
-export const Budgets = ({ client, campaign: current, refresh }: PanelProps): JSX.Element | null => {
-  const [view, setView] = useState<BudgetsView>()
-  usePolling(
-    () => client.budgets(current),
-    EVERY_MILLIS,
-    [client, current, refresh],
-    setView,
-    () => {},
-  )
-  if (view === undefined || view.campaign !== current || view.budgets.length === 0) return null
+export const Budgets = ({ view }: { readonly view: BudgetsView | undefined }): JSX.Element | null => {
+  if (view === undefined || view.budgets.length === 0) return null
   return (
     <ListPanel
       title="Budgets"
@@ -47,19 +34,28 @@ const COLUMNS: ReadonlyArray<Column<Balance>> = [
   {
     title: "Left",
     cell: (each) => (
-      <Mark of={each.left > 0 ? (each.left < (each.cap + each.adjusted) / 10 ? "soon" : "good") : "bad"}>
+      <Mark
+        of={
+          each.left > 0 && each.refusing !== true
+            ? each.left < (each.cap + each.adjusted) / 10
+              ? "soon"
+              : "good"
+            : "bad"
+        }
+      >
         {each.overrun > 0 ? `none, ${amount(each.overrun, each)} over` : amount(each.left, each)}
       </Mark>
     ),
   },
-  { title: "Settled", cell: (each) => amount(each.settled, each) },
-  { title: "Held", cell: (each) => amount(each.held, each) },
+  { title: "Settled", class: "number", cell: (each) => amount(each.settled, each) },
+  { title: "Held", class: "number", cell: (each) => amount(each.held, each) },
   {
     title: "Cap",
+    class: "number",
     cell: (each) =>
       each.adjusted === 0
         ? amount(each.cap, each)
         : `${amount(each.cap, each)} ${each.adjusted > 0 ? "+" : "−"} ${amount(Math.abs(each.adjusted), each)}`,
   },
-  { title: "Begins anew", cell: ({ resetsAt }) => dateTime(Date.parse(resetsAt)) },
+  { title: "Begins anew", cell: ({ resetsAt }) => chosenTime(Date.parse(resetsAt)) },
 ]

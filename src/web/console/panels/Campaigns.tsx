@@ -1,4 +1,4 @@
-/** The campaigns of the gate side by side: their figures, and what they refused. */
+/** The campaigns of the gate side by side: their state and their figures. */
 import type { JSX } from "preact"
 import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
@@ -7,7 +7,7 @@ import { levelOf, MARKS } from "../headline.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { count, duration, heldOf, stateOf } from "../words.ts"
-import { Refusals } from "./Refusals.tsx"
+import { refusedIn } from "./Refusals.tsx"
 
 type Row = View["campaigns"][number]
 
@@ -21,22 +21,19 @@ export const Campaigns = ({
   readonly current: string
   readonly onChoose: (name: string) => void
 }): JSX.Element => (
-  <>
-    <ListPanel
-      title="Campaigns"
-      of="panel live wide"
-      empty="Loading…"
-      columns={columnsOf(
-        view?.now ?? 0,
-        current,
-        onChoose,
-        view?.campaigns.some(({ account }) => account !== undefined),
-      )}
-      items={view?.campaigns ?? []}
-      keyOf={({ name }) => name}
-    />
-    <Refusals of={view} />
-  </>
+  <ListPanel
+    title="Campaigns"
+    of="panel wide"
+    empty="Loading…"
+    columns={columnsOf(
+      view?.now ?? 0,
+      current,
+      onChoose,
+      view?.campaigns.some(({ account }) => account !== undefined),
+    )}
+    items={view?.campaigns ?? []}
+    keyOf={({ name }) => name}
+  />
 )
 
 const accountOf = ({ account, figures }: Row): string => {
@@ -77,13 +74,19 @@ const columnsOf = (
         return <Mark of={MARKS[levelOf(figures, now, hours)]}>{stateOf(figures, now, hours).title}</Mark>
       },
     },
-    { title: "Waiting", cell: figure(({ waiting }) => count(waiting)) },
+    { title: "Waiting", class: "number", cell: figure(({ waiting }) => count(waiting)) },
     {
       title: "Longest wait",
+      class: "number",
       cell: figure(({ firstAcceptedAt }) => (firstAcceptedAt === 0 ? "none" : duration(now - firstAcceptedAt))),
     },
-    { title: "In call", cell: figure(({ live }) => count(live)) },
-    { title: "Slots in use", cell: figure(({ held }, { slots }) => heldOf(held, slots)) },
+    { title: "In call", class: "number", cell: figure(({ live }) => count(live)) },
+    { title: "Slots in use", class: "number", cell: figure(({ held }, { slots }) => heldOf(held, slots)) },
+    {
+      title: "Refused in the last hour",
+      class: "number",
+      cell: ({ refused }) => (refused === null ? "unknown" : count(refusedIn({ refused }))),
+    },
     ...(shares ? [{ title: "Account", cell: accountOf }] : []),
   ]
 }

@@ -10,11 +10,13 @@ import { Confirm } from "../parts/Confirm.tsx"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import type { PanelProps } from "../parts/PanelProps.ts"
-import { ROWS, usePolling } from "../polling.ts"
+import { usePolling } from "../polling.ts"
 import { count, dateTime } from "../words.ts"
 
 const EVERY_MILLIS = 4_000
 const OUTCOME_MILLIS = 6_000
+/** The rows of a page. */
+const ROWS = 6
 
 type Row = Page["rows"][number]
 

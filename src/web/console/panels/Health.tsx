@@ -1,8 +1,12 @@
-/** The state of the store, the platform, the IP provider and the gates. */
+/**
+ * The state of the store, the platform, the IP provider and the gates. Of many platforms, what was checked of one that is healthy is shown on
+ * request.
+ */
 import type { JSX } from "preact"
 import type { Health as Item } from "../../../operator/shapes.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Panel } from "../parts/Panel.tsx"
+import { count } from "../words.ts"
 
 const MARKS = {
   ok: ["good", "Healthy"],
@@ -10,6 +14,11 @@ const MARKS = {
   checking: ["none", "Checking"],
   off: ["none", "Off"],
 } as const
+
+type Facts = NonNullable<Item["facts"]>
+
+/** So many items with facts are shown whole. */
+const WHOLE = 1
 
 export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.Element => (
   <Panel title="Health" id="health">
@@ -21,7 +30,18 @@ export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.
             <li key={name}>
               <span>{name}</span>
               <Mark of={mark}>{text}</Mark>
-              {facts.length === 0 ? <span>{detail}</span> : <Facts of={facts} />}
+              {facts.length === 0 ? (
+                <span>{detail}</span>
+              ) : state === "ok" && items.filter((each) => each.facts !== undefined).length > WHOLE ? (
+                <details>
+                  <summary>
+                    {count(facts.length)} checked<span class="unseen"> of {name}</span>
+                  </summary>
+                  <Facts of={facts} />
+                </details>
+              ) : (
+                <Facts of={facts} />
+              )}
             </li>
           )
         })}
@@ -31,7 +51,7 @@ export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.
 )
 
 /** Each thing that was checked on its own row. */
-const Facts = ({ of }: { readonly of: NonNullable<Item["facts"]> }): JSX.Element => (
+const Facts = ({ of }: { readonly of: Facts }): JSX.Element => (
   <dl>
     {of.map(({ detail, subject }) => (
       <div key={subject}>

@@ -20,6 +20,8 @@ import { count, duration, heldOf, slotState, unknownSlots, whyRow, whyWaiting } 
 interface Shown {
   /** the last view that contained the queue */
   readonly view: QueueView | undefined
+  /** callers are refused because nothing is left of a budget */
+  readonly isBudgetUsedUp: boolean
   readonly position: Position
   readonly onMove: (to: Partial<Position>) => void
   readonly onAct: (button: ActionButton) => void
@@ -145,14 +147,14 @@ const slotColumns = (now: number, onAct: (button: ActionButton) => void): Readon
   },
 ]
 
-const Waiting = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
+const Waiting = ({ view, isBudgetUsedUp, position, onMove, onAct }: Shown): JSX.Element => {
   const queue = view?.queue
   const absent = queue === undefined ? 0 : queue.waiting - queue.present
   const longest =
     view === undefined || queue === undefined || queue.firstAcceptedAt === 0
       ? ""
       : `longest ${duration(view.now - queue.firstAcceptedAt)}`
-  const why = view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now)
+  const why = view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now, isBudgetUsedUp)
   const figures = [longest, absent > 0 ? `${count(absent)} absent` : ""].filter((text) => text !== "").join(", ")
   const more = figures === "" ? why : `${figures}. ${why}`
   return (

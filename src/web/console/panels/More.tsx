@@ -4,10 +4,9 @@
  */
 import type { JSX } from "preact"
 import type { PanelProps } from "../parts/PanelProps.ts"
-import { Budgets } from "./Budgets.tsx"
 import { Deliveries } from "./Deliveries.tsx"
 
-const PANELS: ReadonlyArray<(props: PanelProps) => JSX.Element | null> = [Budgets, Deliveries]
+const PANELS: ReadonlyArray<(props: PanelProps) => JSX.Element | null> = [Deliveries]
 
 export const More = (props: PanelProps): JSX.Element => (
   <>

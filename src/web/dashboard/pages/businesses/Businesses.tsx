@@ -163,42 +163,36 @@ const CampaignRow = ({
   readonly open: (what: Open) => void
 }): JSX.Element => (
   <li>
-    <div class="head">
-      <strong>{of.name}</strong>
-      <div class="buttons">
-        <a class="button small-button" href={href("businesses", of.id)} aria-label={`Embed ${of.name}`}>
-          Embed
-        </a>
-        <Menu
-          of={of.name}
-          items={[
-            {
-              label: "Edit",
-              name: `Edit ${of.name}`,
-              run: () => open({ name: "campaign", business, campaign: of }),
-            },
-            {
-              label: "Delete",
-              name: `Delete ${of.name}`,
-              danger: true,
-              run: () =>
-                open({
-                  name: "delete",
-                  what: of.name,
-                  effect: "No new sessions can be started for it.",
-                  request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
-                }),
-            },
-          ]}
-        />
-      </div>
+    <strong>{of.name}</strong>
+    <Id id={of.id} what={`the ID of ${of.name}`} />
+    <Hook of={of.webhook} />
+    <div class="buttons">
+      <a class="button small-button" href={href("businesses", of.id)} aria-label={`Embed ${of.name}`}>
+        Embed
+      </a>
+      <Menu
+        of={of.name}
+        items={[
+          {
+            label: "Edit",
+            name: `Edit ${of.name}`,
+            run: () => open({ name: "campaign", business, campaign: of }),
+          },
+          {
+            label: "Delete",
+            name: `Delete ${of.name}`,
+            danger: true,
+            run: () =>
+              open({
+                name: "delete",
+                what: of.name,
+                effect: "No new sessions can be started for it.",
+                request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
+              }),
+          },
+        ]}
+      />
     </div>
-    <Pairs>
-      <Pair name="Web campaign ID">
-        <Id id={of.id} what={`the ID of ${of.name}`} />
-      </Pair>
-      <Pair name="Session-ended webhook">{of.webhook === null ? "None" : <Hook {...of.webhook} />}</Pair>
-    </Pairs>
     {of.webhook !== null && !isAuthenticated(of.webhook) && (
       <p class="warning">
         <strong>This webhook has no token and no signature.</strong> A gate rejects it, so ended calls keep their slots.{" "}
@@ -215,12 +209,15 @@ const CampaignRow = ({
   </li>
 )
 
-const Hook = ({ url, headerNames, signed }: NonNullable<Campaign["webhook"]>): JSX.Element => (
-  <>
-    <code>{url}</code>
-    <span class="small">
-      {signed ? "signed" : "not signed"}
-      {headerNames.length > 0 && `, with ${headerNames.join(", ")}`}
+/** Where the ends of sessions are reported, and how. */
+const Hook = ({ of }: { readonly of: Campaign["webhook"] }): JSX.Element => {
+  if (of === null) return <span class="hook">No session-ended webhook</span>
+  const how = of.signed ? "signed" : of.headerNames.length > 0 ? `with ${of.headerNames.join(", ")}` : "not signed"
+  const text = `${of.url}, ${how}`
+  return (
+    <span class="hook" title={`Session-ended webhook: ${text}`}>
+      <span class="unseen">Session-ended webhook: </span>
+      {text}
     </span>
-  </>
-)
+  )
+}

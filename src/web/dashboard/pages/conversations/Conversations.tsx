@@ -1,6 +1,6 @@
 /** Conversations, newest first. */
 import type { JSX } from "preact"
-import type { Conversation } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Conversation, ListedConversation } from "../../../../platform/http/dashboard/shapes.ts"
 import { type Column, Table } from "../../../shared/parts/Table.tsx"
 import { api } from "../../client.ts"
 import { Filter } from "../../parts/Filter.tsx"
@@ -66,10 +66,12 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
               </Empty>
             ) : (
               <Table
-                caption="Conversations, newest first"
+                caption={
+                  filter.search === "" ? "Conversations, newest first" : "Conversations that were found, newest first"
+                }
                 items={page.items}
                 keyOf={({ id }) => id}
-                columns={columnsOf(names)}
+                columns={filter.search === "" ? columnsOf(names) : foundColumns(names)}
               />
             )}
             <Pager route={route} of={page} filter={filter} />
@@ -78,6 +80,28 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
       </Show>
     </>
   )
+}
+
+/** What was said around the words that were searched for; of a conversation found by its caller or its ID, nothing. */
+const Found = ({ of: { found, startedAt } }: { readonly of: ListedConversation }): JSX.Element =>
+  found === undefined ? (
+    <span class="small">Caller or ID</span>
+  ) : (
+    <span class="found">
+      {found.before}
+      <mark>{found.text}</mark>
+      {found.after}
+      <span class="small">
+        {`${found.role === "agent" ? "Agent" : "Caller"}, after ${words.span(found.at - startedAt)}`}
+      </span>
+    </span>
+  )
+
+const foundColumns = (names: Names): ReadonlyArray<Column<ListedConversation>> => {
+  const [started, , , caller, duration] = columnsOf(names)
+  const found: Column<ListedConversation> = { title: "Found", cell: (each) => <Found of={each} /> }
+  const columns: ReadonlyArray<Column<ListedConversation> | undefined> = [started, caller, found, duration]
+  return columns.filter((column) => column !== undefined)
 }
 
 export const columnsOf = (names: Names): ReadonlyArray<Column<Conversation>> => [

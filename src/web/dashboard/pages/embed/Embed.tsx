@@ -43,21 +43,18 @@ const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
         Paste this code into a page of your website, where the widget of {of.name} should be. Add the site’s address to
         the gate’s <code>Security.AllowedOrigins</code>.
       </p>
+      <form class="gate" onSubmit={(event) => event.preventDefault()}>
+        <AddressField
+          label="Gate address"
+          error={
+            gate.trim() !== "" && origin === undefined ? "Enter the address, such as https://gate.example." : undefined
+          }
+          placeholder="https://gate.example"
+          value={gate}
+          onChange={setGate}
+        />
+      </form>
       <div class="embed">
-        <form onSubmit={(event) => event.preventDefault()}>
-          <AddressField
-            label="Gate address"
-            error={
-              gate.trim() !== "" && origin === undefined
-                ? "Enter the address, such as https://gate.example."
-                : undefined
-            }
-            placeholder="https://gate.example"
-            value={gate}
-            onChange={setGate}
-          />
-          <EmbedOptions options={options} change={change} />
-        </form>
         {input === undefined ? (
           <Empty title="Enter the gate’s address to get the code." />
         ) : (
@@ -74,6 +71,9 @@ const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
             </section>
           </div>
         )}
+        <form onSubmit={(event) => event.preventDefault()}>
+          <EmbedOptions options={options} change={change} />
+        </form>
       </div>
     </>
   )
