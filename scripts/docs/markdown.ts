@@ -43,10 +43,14 @@ const hrefOnPage = (href: string): string => {
   return name + anchor
 }
 
+/** Coloured code in fewer bytes, since pages are in the package: `<i class="attr">` for `<span class="hljs-attr">`. */
+const shorter = (html: string): string =>
+  html.replaceAll('<span class="hljs-', '<i class="').replaceAll("</span>", "</i>")
+
 const codeOf = ({ lang: language = "", text }: Tokens.Code): string => {
   if (language !== "" && highlighter.getLanguage(language) === undefined)
     throw new Error(`scripts/docs/markdown.ts does not colour this language: ${language}`)
-  const html = language === "" ? escaped(text) : highlighter.highlight(text, { language }).value
+  const html = language === "" ? escaped(text) : shorter(highlighter.highlight(text, { language }).value)
   return `<div class="code"><pre tabindex="0"><code>${html}</code></pre></div>\n`
 }
 
@@ -135,7 +139,7 @@ export const render = (markdown: string): { readonly html: string; readonly sect
       },
       codespan({ text }) {
         // short code does not wrap: browsers would break --help after its hyphens
-        return `<code${text.length <= 24 ? ' class="short"' : ""}>${escaped(text)}</code>`
+        return `<code${text.length <= 24 ? "" : ' class="long"'}>${escaped(text)}</code>`
       },
       image({ href, text }) {
         return `<span class="drawing" role="img" aria-label="${escaped(text)}">${readDrawing(href)}</span>`

@@ -9,6 +9,9 @@ import { LETTERS, type Lines, PATIENCE, type Program, type Theme } from "./progr
 const TAB = { width: 316, height: 468, scale: 1.5 }
 /** How long a frame is shown, in milliseconds. */
 const FRAME = 120
+/** “Your turn”: how many frames, and how long each is shown (ms). */
+const TURN_FRAMES = 4
+const TURN_FRAME = 360
 /** How long the last one stands, before it begins again. */
 const REST = 1_500
 
@@ -89,18 +92,17 @@ interface Tap {
 export const threeTabs = async (program: Program, theme: Theme): Promise<Uint8Array> => {
   const tabs = [await openTab(program, theme, 0), await openTab(program, theme, 1), await openTab(program, theme, 2)]
   /** What was filmed, to be put together afterwards: filming is to be quick. */
-  const filmed: Array<ReadonlyArray<Shot>> = []
+  const filmed: Array<Filmed> = []
 
-  const photograph = async (taps: ReadonlyArray<Tap> = []): Promise<void> => {
-    filmed.push(
-      await Promise.all(
-        tabs.map(async ({ page }, tab) => ({
-          src: (await page.screenshot()).toString("base64"),
-          title: await page.title(),
-          taps: taps.filter((tap) => tap.tab === tab),
-        })),
-      ),
+  const photograph = async (taps: ReadonlyArray<Tap> = [], millis = FRAME): Promise<void> => {
+    const shots = await Promise.all(
+      tabs.map(async ({ page }, tab) => ({
+        src: (await page.screenshot()).toString("base64"),
+        title: await page.title(),
+        taps: taps.filter((tap) => tap.tab === tab),
+      })),
     )
+    filmed.push({ shots, millis })
   }
   const film = async (count: number, each: (frame: number) => void = () => {}): Promise<void> => {
     for (let frame = 0; frame < count; frame++) {
@@ -131,8 +133,8 @@ export const threeTabs = async (program: Program, theme: Theme): Promise<Uint8Ar
   })
   await tap(0, "Hang up")
   await tabs[2]?.page.getByRole("heading", { name: "Your turn" }).waitFor()
-  // long enough to be read
-  await film(12)
+  // long enough to be read, in few frames: on a slow machine the turn would be over
+  for (let frame = 0; frame < TURN_FRAMES; frame++) await photograph([], TURN_FRAME)
   await tap(2, "Start the call")
   await tabs[2]?.page.getByText("Hi, this is Ada").first().waitFor()
   await film(14, (frame) => {
@@ -150,11 +152,17 @@ interface Shot {
   readonly taps: ReadonlyArray<Tap>
 }
 
+/** What all tabs showed at one moment, and how long that is shown (ms). */
+interface Filmed {
+  readonly shots: ReadonlyArray<Shot>
+  readonly millis: number
+}
+
 /** Puts the tabs of each frame side by side. */
 const develop = async (
   program: Program,
   theme: Theme,
-  filmed: ReadonlyArray<ReadonlyArray<Shot>>,
+  filmed: ReadonlyArray<Filmed>,
 ): Promise<ReadonlyArray<Frame>> => {
   const context = await program.browser.newContext({
     viewport: { width: 3 * (TAB.width + 2) + 4 * GAP, height: TAB.height + BAR + 2 + 2 * GAP },
@@ -165,7 +173,7 @@ const develop = async (
   await easel.setContent(FRAME_PAGE)
   const pixelsOf = await decoder(easel)
   const frames: Array<Frame> = []
-  for (const [index, shots] of filmed.entries()) {
+  for (const [index, { millis, shots }] of filmed.entries()) {
     const figures = shots.map(({ src, taps, title }) => {
       const fingers = taps.map(({ x, y }) => `<u style="left:${x}px;top:${y}px"></u>`).join("")
       const turn = title.startsWith("●") ? ' class="turn"' : ""
@@ -175,7 +183,7 @@ const develop = async (
       `document.body.className = ${JSON.stringify(theme)}, document.body.innerHTML = ${JSON.stringify(figures.join(""))}, Promise.all([...document.images].map((image) => image.decode())).then(() => {})`,
     )
     const pixels = await pixelsOf(await easel.screenshot())
-    frames.push({ ...pixels, millis: index === filmed.length - 1 ? REST : FRAME })
+    frames.push({ ...pixels, millis: index === filmed.length - 1 ? REST : millis })
   }
   await context.close()
   return frames
