@@ -18,8 +18,14 @@ export interface Excerpt {
 const BEFORE = 40
 const AFTER = 80
 
-/** Capitals do not matter in the letters a to z, as in the search. */
+/** In SQLite capitals do not matter in the letters a to z, in PostgreSQL in those of every language. */
 const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+/** Where a text begins with what was searched for; 0 where a database compares otherwise. */
+const startOf = (text: string, sought: string): number => {
+  const start = lower(text).indexOf(lower(sought))
+  return Math.max(0, start >= 0 ? start : text.toLowerCase().indexOf(sought.toLowerCase()))
+}
 
 /** Cut between words where there is one near. */
 const cutBefore = (text: string): string =>
@@ -42,8 +48,8 @@ export const excerptOf = (
   { at, role, text }: { readonly role: Role; readonly text: string; readonly at: number },
   search: string,
 ): Excerpt => {
-  const sought = lower(oneForm(search))
-  const start = Math.max(0, lower(text).indexOf(sought))
+  const sought = oneForm(search)
+  const start = startOf(text, sought)
   const end = start + sought.length
   return {
     ...{ role, at },

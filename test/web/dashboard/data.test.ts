@@ -328,6 +328,7 @@ onEachEngine("the dashboard's data", (engine) => {
     assert.match(before, /^…(?:one |two )+My $/)
     assert.match(after, /^ here (?:three |four )*(?:three|four)…$/)
     assert.isAtMost(before.length + after.length, 125)
+    assert.strictEqual(excerptOf({ role: "agent", at: 1, text: "Un CAFÉ noir" }, "café").text, "CAFÉ")
     // half a letter of two units is never shown
     const smileys = "😀".repeat(60)
     const cut = excerptOf({ role: "agent", at: 1, text: `${smileys}x${smileys}` }, "x")
