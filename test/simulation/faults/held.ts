@@ -44,6 +44,16 @@ export const heldFaults: ReadonlyArray<Planted> = [
     }),
   },
   {
+    // a message that a ticket is called may be lost: then the gate learns it as a change
+    name: "a gate is not told what has changed",
+    rule: queue("heartbeat", (_s, _call, real) => {
+      const { result, ...rest } = real()
+      if (result.changes?.changed === undefined) return { ...rest, result }
+      const { changed: _changed, ...changes } = result.changes
+      return { ...rest, result: { ...result, changes } }
+    }),
+  },
+  {
     name: "a poll keeps nobody present",
     rule: tampered("attach", (db, s) => ({
       zadd: (key, score, member) => (key === s.keys.presence ? undefined : db.zadd(key, score, member)),
