@@ -5,6 +5,9 @@
  * - Nothing is lost: what a call was charged stays charged until a correction says otherwise.
  * - Nothing is charged twice: a settled hold is charged once, and holds nothing.
  * - The cap is kept: settled and held together exceed it only by what was counted as overrun.
+ *
+ * That is judged of a ledger (`ledgerViolations`). What a step may do to a book is judged by `budget-steps.ts`: a slot that is free owes its call's
+ * length, to the second and once; what is owed stays owed until it is charged; a call counts in the windows in which it began.
  */
 import type { MemoryDb } from "../../src/store/memory/MemoryDb.ts"
 

@@ -26,9 +26,10 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // to ended at once when the end was reported before the bind: that is a failed start
   // to left only if its caller never learnt of it; to called when its gate got no answer and takes the start back; to closed when it waits again
   // after the close
-  starting: ["starting", "live", "waiting", "failed", "left", "removed", "called", "closed"],
+  // to budget when nothing is left for its call
+  starting: ["starting", "live", "waiting", "failed", "left", "removed", "called", "closed", "budget"],
   // to starting and missed only while the offer of its page is awaited
-  live: ["live", "ended", "reclaimed", "stopped", "silent", "too_long", "starting", "missed"],
+  live: ["live", "ended", "reclaimed", "stopped", "silent", "too_long", "budget", "starting", "missed"],
   // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }

@@ -7,7 +7,7 @@ import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
 import type { Signal } from "../../src/protocol/signals.ts"
 import { type Change, newlyCalled, newlyOver, withdrawn } from "./change.ts"
-import { newlyWarned } from "./lengths.ts"
+import { newlyMoved, newlyWarned } from "./lengths.ts"
 import { isDoubt, type Record } from "./queue-state.ts"
 
 /** A signal as text, independent of the order of its fields. */
@@ -37,6 +37,9 @@ export const expectedNews = (change: Change): ReadonlyArray<string> =>
       .filter(([id]) => !isDoubt(id))
       .map(([id, { state }]) => `${id} ended ${state}`),
     ...newlyWarned(change).map(([id, endsAt]) => `${id} warned ${endsAt}`),
+    ...newlyMoved(change)
+      .filter(([id]) => !isDoubt(id))
+      .map(([id, endsAt]) => `${id} warned ${endsAt === 0 ? undefined : endsAt}`),
   ].toSorted()
 
 /** Whether a called ticket was left so late that it costs more than a call; not if the store was down meanwhile. */
@@ -92,6 +95,7 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
     .flatMap(([id, { caller, holds, state }]) => {
       const refund =
         (state === "failed" && change.refused !== true) ||
+        (state === "budget" && change.before.tickets.get(id)?.state === "starting") ||
         (state === "left" && change.withdraws === true) ||
         (state === "removed" && change.clears === true) ||
         state === "closed"

@@ -71,6 +71,7 @@ export const TERMINAL: ReadonlySet<string> = new Set([
     "stopped",
     "silent",
     "too_long",
+    "budget",
     "closed",
   ],
 ])
@@ -101,6 +102,12 @@ export interface Record {
   readonly unopened: boolean
   /** when its call ends; 0 if it has no limit of its own */
   readonly endsAt: number
+  /** a budget has no more for its call: it ends before its time limit */
+  readonly spent: boolean
+  /** the time limit of such a call; 0 if it has none */
+  readonly limitedAt: number
+  /** since when the call is billed to budgets; 0 while it has not begun, -1 if it is not billed */
+  readonly billed: number
   readonly accepted: number
   /** 0 if no start of it failed, with a mark of -1 */
   readonly strikes: number
@@ -143,6 +150,8 @@ export interface QueueState {
   readonly changes: ReadonlyMap<string, number>
   /** live ids whose call has a time limit, by when the next thing is due */
   readonly limits: ReadonlyMap<string, number>
+  /** what budgets must still be charged, by when it was owed first */
+  readonly charges: ReadonlyMap<string, number>
 }
 
 /** A campaign of which nothing is stored yet. */
@@ -166,6 +175,7 @@ export const EMPTY: QueueState = {
   holders: new Map(),
   changes: new Map(),
   limits: new Map(),
+  charges: new Map(),
 }
 
 /** A start in doubt is not a ticket: it has a slot, but no caller. */
@@ -210,13 +220,19 @@ interface Answered<Stored> {
   readonly holders: Scores
   readonly changes: Scores
   readonly limits: Scores
+  readonly charges: Scores
 }
 
 export type Probed = Answered<Record>
 
+/** `load` of the rules: how a call has ended, where the last release does not know it. */
+const endOf = ({ ended, spent, state, tooLong }: Ticket): Ticket["state"] => {
+  if (tooLong === true) return "too_long"
+  return spent === true && state === "ended" ? "budget" : (ended ?? state)
+}
+
 export const recordOf = (ticket: Ticket): Record => ({
-  // `load` of the rules: how a call has ended, where the last release does not know it
-  state: ticket.tooLong === true ? "too_long" : (ticket.ended ?? ticket.state),
+  state: endOf(ticket),
   seq: ticket.seq,
   lease: ticket.lease ?? "",
   instance: ticket.instance ?? "",
@@ -231,6 +247,9 @@ export const recordOf = (ticket: Ticket): Record => ({
   offerBefore: ticket.offerBefore ?? 0,
   unopened: ticket.unopened === true,
   endsAt: ticket.endsAt ?? 0,
+  spent: ticket.spent === true,
+  limitedAt: ticket.limitedAt ?? 0,
+  billed: ticket.billed ?? -1,
   accepted: ticket.accepted,
   strikes: ticket.strikes ?? 0,
   strikeMark: ticket.strikeMark ?? -1,
@@ -307,7 +326,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   .. ',"settlements":' .. zset(KEYS[10]) .. ',"passed":' .. zset(KEYS[11]) .. ',"parked":' .. zset(KEYS[13])
   .. ',"near":' .. zset(KEYS[18]) .. ',"crowds":' .. zset(KEYS[19])
   .. ',"gates":' .. zset(KEYS[14]) .. ',"holders":' .. zset(KEYS[21]) .. ',"changes":' .. zset(KEYS[22])
-  .. ',"limits":' .. zset(KEYS[25]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
+  .. ',"limits":' .. zset(KEYS[25]) .. ',"charges":' .. zset(KEYS[26]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
 `,
   run: (port, keys, _now, _context, calls) => {
     // rules never count a hash
@@ -347,6 +366,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
         holders: zset(db, key(21)),
         changes: zset(db, key(22)),
         limits: zset(db, key(25)),
+        charges: zset(db, key(26)),
         tickets: { found: tickets, size: stored.size },
       })
     })
@@ -386,5 +406,6 @@ export const readState = (probed: Probed): QueueState => {
     holders: new Map(probed.holders),
     changes: new Map(probed.changes),
     limits: new Map(probed.limits),
+    charges: new Map(probed.charges),
   }
 }

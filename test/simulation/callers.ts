@@ -17,6 +17,8 @@ const MOST_CONNECTS = 6
 const NETWORKS = 3
 const MOST_STARTS = 6
 
+export const addressOf = ({ address }: Arrive): string => `198.20.${address % NETWORKS}.${address}`
+
 export class Caller {
   readonly links = new Set<Link>()
   private readonly world: World
@@ -33,7 +35,7 @@ export class Caller {
   constructor(world: World, plan: Arrive) {
     this.world = world
     this.plan = plan
-    this.address = `198.20.${plan.address % NETWORKS}.${plan.address}`
+    this.address = addressOf(plan)
   }
 
   /** A gate that is up: this one, or the next. */
@@ -112,6 +114,8 @@ export class Caller {
             if (!world.watch.mayRefuse(gate, plan.campaign))
               world.fail(`H3: caller ${request} is refused as closed, and the campaign is open`)
             return
+          case "BudgetExhausted":
+            return world.watch.budgets?.refused(`caller ${request}`, error.budget)
           case "IdentityRefused":
             return world.watch.ledger.replayed(plan.id)
           case "InvalidRequest":
@@ -303,6 +307,7 @@ export class Caller {
         const error = errorOf(exit)
         world.note(`caller ${this.plan.id} cannot start: ${error?._tag}`)
         if (error?._tag === "PlatformUnavailable") world.watch.ledger.refused(ticket)
+        if (error?._tag === "BudgetExhausted") world.watch.budgets?.refused(ticket, error.budget)
         if (error?._tag === "TicketUnknown") world.fail(`I3: ${ticket} is not known any more`)
         if (error?._tag === "StoreUnavailable" || error?._tag === "Draining") again()
       },

@@ -31,6 +31,7 @@ import {
   TERMINAL,
 } from "../model/queue-state.ts"
 import type { AccountWatch } from "./account-watch.ts"
+import type { BudgetWatch } from "./budget-watch.ts"
 import type { Carried } from "./carried.ts"
 import { left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"
@@ -72,6 +73,7 @@ export class CampaignWatch {
   private readonly world: World
   private readonly ledger: Ledger
   private readonly account: AccountWatch | undefined
+  private readonly budgets: BudgetWatch | undefined
   private readonly saw: (what: string) => void
   private readonly promises: Promises
   private readonly hindrances: Hindrances
@@ -91,6 +93,7 @@ export class CampaignWatch {
     name: CampaignName,
     ledger: Ledger,
     account: AccountWatch | undefined,
+    budgets: BudgetWatch | undefined,
     saw: (what: string) => void,
   ) {
     this.world = world
@@ -98,6 +101,7 @@ export class CampaignWatch {
     this.keys = keysOf(keyOf(world.plan, name))
     this.ledger = ledger
     this.account = account
+    this.budgets = budgets
     this.saw = saw
     this.hindrances = new Hindrances(world, name)
     this.lengths = new LengthWatch(world, ledger, saw)
@@ -106,6 +110,7 @@ export class CampaignWatch {
     this.promises = new Promises(world, name, ledger, this.hindrances, account, {
       hours: this.hours,
       lengths: this.lengths,
+      budgets,
     })
   }
 
@@ -260,6 +265,7 @@ export class CampaignWatch {
     }
     this.events.stepped(written, change, boundBy(step, before), context.events === true && changed)
     this.lengths.stepped(step, now, before, after)
+    this.budgets?.stepped(step, change)
     if (step.name === "sweep") this.hours?.swept(gate, now)
     if (step.name === "admit" && after.tickets.has(ticket) && !before.tickets.has(ticket))
       this.hours?.admitted(ticket, gate, now)
@@ -285,13 +291,18 @@ export class CampaignWatch {
   }
 
   /** A start failed: the store must have been told what the platform answered. */
-  private failed(gate: Gate, { id: ticket, millis, reason: kind }: FailedStart, answer: string): void {
+  private failed(gate: Gate, { id: ticket, millis, reason: kind, spent }: FailedStart, answer: string): void {
     this.saw(`fail ${kind} ${answer}`)
     if (answer === "stale") return
     if (!gate.servesCampaign(this.name)) {
       // the gate does not serve the campaign of the called ticket, and asks the platform nothing
       this.saw("fail elsewhere")
       if (kind !== "elsewhere" || millis !== 1) this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
+      return
+    }
+    // a budget has nothing left for it, or could not be asked: the platform was not either
+    if (this.budgets !== undefined && (spent === true || (kind === "elsewhere" && millis === 1))) {
+      this.saw(`fail ${spent === true ? "spent" : "unasked"}`)
       return
     }
     const { world } = this
@@ -367,6 +378,19 @@ export class CampaignWatch {
     if (ask.keys[0] !== this.events.keys[0]) return false
     this.events.carriedOut(rule, ask, answer)
     return true
+  }
+
+  /** Whether the budgets that have these keys write their events to the campaign's log. */
+  logsTo(keys: ReadonlyArray<string>): boolean {
+    return this.world.plan.control.events !== undefined && keys.includes(this.events.keys[0] ?? "")
+  }
+
+  /** A step of its budgets was executed, which may have written events. */
+  budgetStepped(_keys: ReadonlyArray<string>, done: () => void): void {
+    this.events.readAll((written) => {
+      this.events.ofBudgets(written)
+      done()
+    })
   }
 
   /** The host has taken an event. */

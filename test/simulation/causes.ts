@@ -33,8 +33,9 @@ const EARLY_MILLIS = 2_000
 
 /** How a call ends whose end is reported. */
 const ends = ({ before, now }: Carried, id: string): Move => {
-  const endsAt = before.tickets.get(id)?.endsAt ?? 0
-  return endsAt > 0 && endsAt - EARLY_MILLIS <= now ? "live→too_long" : "live→ended"
+  const { endsAt = 0, spent = false } = before.tickets.get(id) ?? {}
+  if (endsAt === 0 || endsAt - EARLY_MILLIS > now) return "live→ended"
+  return spent ? "live→budget" : "live→too_long"
 }
 
 /** The ticket of the session that an end names. */
@@ -101,7 +102,8 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     if (id !== ticket) return (fails || alone) && called(step, id, move)
     return (
       was?.lease === lease &&
-      (move === (fails ? "starting→failed" : "starting→waiting") || (alone && move === "starting→failed"))
+      (move === (fails ? (step.call.spent === true ? "starting→budget" : "starting→failed") : "starting→waiting") ||
+        (alone && move === "starting→failed"))
     )
   },
   resolve: (step, id, move) => step.result !== "open" && called(step, id, move),
@@ -157,6 +159,8 @@ const DOUBTS: { readonly [M in Move]?: ReadonlyArray<Name> } = {
   "doubt→failed": ["bind"],
   "doubt→none": ["resolve", "sweep", "clear", "bind", "fail", "reportOutage"],
   "live→ended": ["end", "alias"],
+  "live→budget": ["end", "alias"],
+  "budget→none": ["sweep", "clear"],
   "live→reclaimed": ["sweep", "clear"],
   "ended→none": ["sweep", "clear"],
   "failed→none": ["sweep", "clear"],
@@ -184,7 +188,12 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
     // the gate has time to end a call at its own limit
     const limited = is?.state === "live" && is.endsAt > 0 ? is.endsAt + earlyMillis(step.callMillis) : 0
-    const most = remains ? turn.ends : Math.max(limited, from + (longest[is?.state ?? ""] ?? 0))
+    // a platform that ends calls by itself has ended it by then
+    const ended =
+      step.name === "bind" && is?.state === "live"
+        ? (step.call.heldUntil ?? Number.POSITIVE_INFINITY)
+        : Number.POSITIVE_INFINITY
+    const most = remains ? turn.ends : Math.max(limited, Math.min(ended, from + (longest[is?.state ?? ""] ?? 0)))
     if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
   }
 }
@@ -289,7 +298,7 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
     case "end":
       expect(
         (answered === "released") ===
-          [...moves.values()].some((move) => move === "live→ended" || move === "live→too_long"),
+          [...moves.values()].some((move) => oneOf(move, "live→ended", "live→too_long", "live→budget")),
         "I6: that is not what happened",
       )
       wrong.push(...wrongEnd(step))

@@ -1,7 +1,8 @@
 /** What is controlled in a history: in every fourth one or so something is. */
 import { keyed } from "../harness/chance.ts"
+import { budgetActions, budgetsOf } from "./budgets.ts"
 import { BEGIN } from "./kernel.ts"
-import type { Action, ControlPlan, HoursPlan, LengthsPlan, PlatformScript, TokenPlan } from "./plan.ts"
+import type { Action, ControlPlan, HoursPlan, LengthsPlan, PlatformScript, TokenPlan, VendorPlan } from "./plan.ts"
 
 const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
 
@@ -39,11 +40,20 @@ const lengthsOf = (seed: number): LengthsPlan => {
   const callSeconds = pickBy(keyed(seed, "call seconds"), [undefined, 5, 14, 75, 130])
   return {
     ...(callSeconds === undefined ? {} : { callSeconds }),
-    ends: pickBy(keyed(seed, "ends"), ["confirmed", "confirmed", "silent", "unconfirmed"] as const),
   }
 }
 
-export const controlOf = (seed: number): ControlPlan => ({
+const vendorOf = (seed: number): VendorPlan => ({
+  control: pickBy(keyed(seed, "vendor"), ["endable", "endable", "endable", "bounded", "unbounded"] as const),
+  ends: pickBy(keyed(seed, "ends"), ["confirmed", "confirmed", "silent", "unconfirmed"] as const),
+})
+
+/** In every fourth history calls have budgets. */
+const hasBudgets = (seed: number): boolean => isControlled(seed) && keyed(seed, "control budgets") % 4 > 0
+
+export const controlOf = (seed: number, hasAccount: boolean): ControlPlan => ({
+  ...(has(seed, "lengths") || hasBudgets(seed) ? { vendor: vendorOf(seed) } : {}),
+  ...(hasBudgets(seed) ? { budgets: budgetsOf(seed, hasAccount, vendorOf(seed).control) } : {}),
   ...(has(seed, "events") ? { events: pickBy(keyed(seed, "receiver"), ["well", "badly"] as const) } : {}),
   ...(has(seed, "hours") ? { hours: hoursOf(seed) } : {}),
   ...(has(seed, "lengths") ? { lengths: lengthsOf(seed) } : {}),
@@ -63,9 +73,14 @@ export const tokenOf = (seed: number, id: number): TokenPlan | undefined => {
 
 /** Where calls have a limit, many would last longer. */
 export const talkOf = (seed: number, key: string, script: PlatformScript): PlatformScript =>
-  has(seed, "lengths") && keyed(seed, `talks on ${key}`) % 2 === 0
+  (has(seed, "lengths") || hasBudgets(seed)) && keyed(seed, `talks on ${key}`) % 2 === 0
     ? { ...script, talk: script.talk + 20_000 + (keyed(seed, `talk ${key}`) % 150_000) }
     : script
 
-export const hoursActions = (seed: number, millis: number): ReadonlyArray<Action> =>
-  has(seed, "hours") && hoursOf(seed).added ? [{ kind: "hours", at: keyed(seed, "hours at") % millis }] : []
+/** What is done about it in the course of a history, and what happens to the gates meanwhile. */
+export const controlActions = (seed: number, millis: number, gates: number, callers: number): ReadonlyArray<Action> => [
+  ...(has(seed, "hours") && hoursOf(seed).added
+    ? [{ kind: "hours", at: keyed(seed, "hours at") % millis } as const]
+    : []),
+  ...(hasBudgets(seed) ? budgetActions(seed, millis, gates, callers) : []),
+]

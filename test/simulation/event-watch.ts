@@ -6,7 +6,7 @@ import type { SettledEvent, Ticked } from "../../src/events/answers.ts"
 import { LEASE_MILLIS } from "../../src/events/deliver.ts"
 import { eventKeysOf } from "../../src/events/keys.ts"
 import type { Outcome } from "../../src/events/rules/settle.ts"
-import { isStoredEvent } from "../../src/events/rules/shared/log.ts"
+import { chainOf, isStoredEvent } from "../../src/events/rules/shared/log.ts"
 import { type StoredEvent, ticketHashOf } from "../../src/fifo-queue/rules/shared/events.ts"
 import type { HostEvent } from "../../src/protocol/host-events.ts"
 import type { Rule } from "../../src/store/Store.ts"
@@ -30,6 +30,8 @@ return #found == 0 and '[[]]' or cjson.encode({ found })`,
   decode: (answer) => answer as ReadonlyArray<string>,
   batch: false,
 }
+
+const OF_BUDGETS: ReadonlySet<string> = new Set(["budget.alert", "budget.exhausted", "call.corrected"])
 
 const storedIn = (text: string): StoredEvent | undefined => {
   const event: unknown = JSON.parse(text)
@@ -55,11 +57,13 @@ export class EventWatch {
 
   /** Reads what the last step has written. */
   read(count: number, then: (written: ReadonlyArray<StoredEvent>) => void): void {
+    if (count === this.logged.length) then([])
+    else this.readAll(then)
+  }
+
+  /** Reads whatever is new. */
+  readAll(then: (written: ReadonlyArray<StoredEvent>) => void): void {
     const after = this.logged.length
-    if (count === after) {
-      then([])
-      return
-    }
     const ask = { keys: this.keys.slice(0, 1), now: this.world.kernel.now, context: {}, call: { after } }
     this.world.base.run(eventsProbe, ask, (texts) => then(texts.flatMap((text) => storedIn(text) ?? [])))
   }
@@ -75,9 +79,20 @@ export class EventWatch {
     const texts = written.map((event) => eventText(event, (hash) => this.idOf(hash)))
     if (texts.toSorted().join() !== due.join())
       this.world.fail(`E1: events [${texts.join()}] are written where [${due.join()}] are due`)
+    this.append(written)
+  }
+
+  /** A step of the budgets writes what budgets tell, and nothing else. */
+  ofBudgets(written: ReadonlyArray<StoredEvent>): void {
+    for (const { type } of written)
+      if (!OF_BUDGETS.has(type)) this.world.fail(`E1: a step of the budgets writes ${type}`)
+    this.append(written)
+  }
+
+  private append(written: ReadonlyArray<StoredEvent>): void {
     for (const event of written) {
       if (event.seq !== this.logged.length + 1) this.world.fail(`E1: event ${event.seq} follows ${this.logged.length}`)
-      const before = this.logged.filter(({ ticket }) => ticket === event.ticket)
+      const before = this.logged.filter((each) => chainOf(each) === chainOf(event))
       if (before.some(({ type }) => type === "call.ended"))
         this.world.fail(`E1: ${this.idOf(event.ticket ?? "")} has ended, and then ${event.type}`)
       this.logged.push(event)
@@ -102,7 +117,7 @@ export class EventWatch {
       return
     }
     const missing = this.logged.find(
-      ({ seq: before, ticket }) => before < seq && ticket === ticketHash && !this.arrived.has(before),
+      (each) => each.seq < seq && chainOf(each) === chainOf(event) && !this.arrived.has(each.seq),
     )
     if (missing !== undefined)
       this.world.fail(`E3: ${this.idOf(ticketHash ?? "")}: ${type} arrives before ${missing.type}`)

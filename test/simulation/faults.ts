@@ -4,6 +4,7 @@
  */
 import { accountFaults } from "./faults/accounts.ts"
 import { admissionFaults } from "./faults/admission.ts"
+import { budgetFaults } from "./faults/budgets.ts"
 import { deadlineFaults } from "./faults/deadlines.ts"
 import { eventFaults } from "./faults/events.ts"
 import { gateFaults } from "./faults/gates.ts"
@@ -30,6 +31,7 @@ export const faults: ReadonlyArray<Planted> = [
   ...outageFaults,
   ...accountFaults,
   ...lengthFaults,
+  ...budgetFaults,
   ...hoursFaults,
   ...eventFaults,
   ...tokenFaults,

@@ -26,7 +26,7 @@ import { Chance } from "../harness/chance.ts"
 import type { Hindrance } from "./hindrances.ts"
 import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
-import type { Action } from "./plan.ts"
+import type { Action, BudgetRule } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
 import { clientOf } from "./receiver.ts"
 import { CAMPAIGN, type CampaignName, sendingSettings, settingsOf } from "./settings.ts"
@@ -85,7 +85,8 @@ export class Gate {
   readonly hindrances: Array<Hindrance> = []
   /** from when on it no longer waits for the platform, because it is stopping */
   givesUpAt = Number.POSITIVE_INFINITY
-  private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
+  private crash: { when: "before" | "after" | "platform"; downMillis: number; rule: BudgetRule | undefined } | undefined
+  private atRule: { readonly rule: BudgetRule; readonly act: () => void } | undefined
   private atPlatform: { readonly act: () => void; readonly until: number } | undefined
   private services: Context.Context<Services> | undefined
   private readonly waiting = new Set<() => void>()
@@ -178,6 +179,19 @@ export class Gate {
     this.whenAsking(() => this.freeze(freeze))
   }
 
+  /** Freezes as soon as it has asked the store for a rule. */
+  freezeAtRule(rule: BudgetRule, freeze: Freeze): void {
+    this.atRule = { rule, act: () => this.freeze(freeze) }
+  }
+
+  /** A rule was asked for. */
+  askedStore(rule: string): void {
+    if (this.atRule?.rule !== rule) return
+    const { act } = this.atRule
+    this.atRule = undefined
+    act()
+  }
+
   /** Stops in the same way. */
   stopAtPlatform(downMillis: number): void {
     this.whenAsking(() => this.stop(downMillis))
@@ -213,13 +227,13 @@ export class Gate {
   }
 
   /** Dies around its next call. */
-  doom(when: "before" | "after" | "platform", downMillis: number): void {
-    this.crash = { when, downMillis }
+  doom(when: "before" | "after" | "platform", downMillis: number, rule?: BudgetRule): void {
+    this.crash = { when, downMillis, rule }
   }
 
   /** Whether it dies now, at the point chosen for it. */
-  dies(where: "before" | "after" | "platform"): boolean {
-    if (this.crash?.when !== where) return false
+  dies(where: "before" | "after" | "platform", rule = ""): boolean {
+    if (this.crash?.when !== where || (this.crash.rule ?? rule) !== rule) return false
     this.kill(this.crash.downMillis)
     return true
   }

@@ -1,6 +1,6 @@
 /** Generates histories: `planOf(seed)` always gives the same one. */
 import { Chance, keyed } from "../harness/chance.ts"
-import { controlOf, hoursActions, talkOf, tokenOf } from "./control.ts"
+import { controlActions, controlOf, talkOf, tokenOf } from "./control.ts"
 import {
   type AccountPlan,
   type Action,
@@ -241,7 +241,7 @@ export const planOf = (seed: number): Plan => {
     const gate = keyed(seed, "unheard starts of") % gates
     actions.push({ kind: "store", at: keyed(seed, "unheard starts at") % millis, gate, millis: 15_000, mode: "starts" })
   }
-  actions.push(...hoursActions(seed, millis))
+  actions.push(...controlActions(seed, millis, gates, arrivals))
   const account = accountOf(seed, slotsFromPlatform)
   return {
     seed,
@@ -259,7 +259,7 @@ export const planOf = (seed: number): Plan => {
     status: chance.pick("truth", "unknown", "fails"),
     ...outageOf(seed, millis),
     networkShare: keyed(seed, "share") % 4 === 0 ? 1 : 0.34,
-    control: controlOf(seed),
+    control: controlOf(seed, account !== undefined),
     millis,
     actions,
   }

@@ -144,6 +144,7 @@ export class Ledger {
         const refunded =
           !leftToDoubt(change, ticket) &&
           (state === "closed" ||
+            (state === "budget" && was === "starting") ||
             (state === "failed" && !refused) ||
             (state === "left" && change.withdraws === true) ||
             (state === "removed" && change.clears === true))
@@ -240,8 +241,12 @@ export class Ledger {
   /** How long the call of a ticket may last (s); undefined where it has no limit of its own. */
   callSecondsOf(ticket: string): number | undefined {
     const { callMinutes, control } = this.world.plan
+    const ends = control.budgets?.budgets.some(({ OnLimit }) => OnLimit === "end") === true
     const own = this.callerOf(this.lives.get(ticket)?.request)?.token?.callSeconds
-    const limits = [control.lengths?.callSeconds, own].flatMap((limit) => limit ?? [])
+    // a call that a budget may end has the limit of all calls at least
+    const limits = [control.lengths?.callSeconds, own, ends ? callMinutes * 60 : undefined].flatMap(
+      (limit) => limit ?? [],
+    )
     return limits.length === 0 ? undefined : Math.min(...limits, callMinutes * 60)
   }
 
@@ -294,7 +299,7 @@ export class Ledger {
   started(ticket: string, session: string, request: string | undefined): void {
     this.toldTicket(ticket)
     const state = this.world.watch.stateOf(ticket)
-    if (state === undefined || !["live", "ended", "reclaimed", "too_long"].includes(state)) {
+    if (state === undefined || !["live", "ended", "reclaimed", "too_long", "budget"].includes(state)) {
       this.world.fail(`${request ?? ticket} was told that its session runs, and its ticket is ${state}`)
     }
     const of = this.world.platform.find(session)?.request

@@ -31,6 +31,8 @@ export class LengthWatch {
   private readonly saw: (what: string) => void
   /** sessions that a gate was given to end, by when (ms) */
   private readonly given = new Map<string, number>()
+  /** the ends that each call has had */
+  private readonly endings = new Map<string, Set<number>>()
 
   constructor(world: World, ledger: Ledger, saw: (what: string) => void) {
     this.world = world
@@ -39,11 +41,23 @@ export class LengthWatch {
   }
 
   stepped(step: Did, now: number, before: QueueState, after: QueueState): void {
-    if (step.name === "bind" && step.result === "live") this.begins(step.call.id, now, after)
+    if (step.name === "bind" && step.result === "live") {
+      this.begins(step.call.id, now, after)
+      this.holds(step.call)
+    }
+    for (const [id, { endsAt }] of after.tickets) {
+      const was = before.tickets.get(id)?.endsAt ?? 0
+      if (endsAt === was || endsAt === 0) continue
+      this.endings.set(id, (this.endings.get(id) ?? new Set()).add(endsAt))
+      // a budget has moved its end: it is given to a gate again
+      for (const session of after.tickets.get(id)?.sessions ?? []) this.given.delete(session)
+    }
     if (step.name !== "dueLengths") return
     for (const data of step.result.sessions ?? []) {
       if (data === "") continue
       const [session = ""] = sessionsIn(data)
+      if (this.world.plan.control.vendor?.control !== "endable")
+        this.world.fail(`L3: a gate is to end ${session}, and its platform does not end calls`)
       const ticket = before.sessions.get(session)
       const endsAt = before.tickets.get(ticket ?? "")?.endsAt ?? 0
       if (ticket === undefined || endsAt === 0) {
@@ -74,6 +88,15 @@ export class LengthWatch {
       this.world.fail(`L3: the call of ${ticket} may last ${seconds} s, and its limit is in ${left} ms`)
   }
 
+  /** The slot of a call that its platform ends by itself is held until it has. */
+  private holds({ endsAt, heldUntil, id }: Extract<Did, { readonly name: "bind" }>["call"]): void {
+    const isBounded = this.world.plan.control.vendor?.control === "bounded"
+    if (endsAt === undefined || isBounded !== (heldUntil === undefined)) return
+    this.world.fail(
+      `L3: the slot of ${id} is held until ${heldUntil}, and its platform ${isBounded ? "ends" : "does not end"} calls`,
+    )
+  }
+
   /** A gate asks the platform to end a session. */
   ends(gate: Gate, ids: ReadonlyArray<string>, { leases, sessions, tickets }: QueueState): void {
     const { kernel, plan } = this.world
@@ -92,16 +115,17 @@ export class LengthWatch {
   warned(ticket: string, endsAt: number, { tickets }: QueueState): void {
     const is = tickets.get(ticket)
     this.saw("a page is warned")
-    if (is?.state === "live" && is.endsAt !== endsAt)
+    // the warning may be older than the end that a budget has moved
+    if (is?.state === "live" && this.endings.get(ticket)?.has(endsAt) !== true)
       this.world.fail(`L2: the page of ${ticket} is warned of an end at ${endsAt}, and its limit is ${is.endsAt}`)
   }
 
   /** Calls end, judged since when nothing has disturbed any gate. */
   check({ tickets }: QueueState, isServed: boolean): void {
     const { kernel, plan } = this.world
-    const { lengths } = plan.control
-    if (lengths === undefined || !isServed) return
-    const tries = lengths.ends === "confirmed" ? 1 : 2
+    const { vendor } = plan.control
+    if (vendor?.control !== "endable" || !isServed) return
+    const tries = vendor.ends === "confirmed" ? 1 : 2
     const calm = Math.max(this.world.calmSince, this.world.platform.reachableAt)
     for (const [id, { endsAt, state }] of tickets) {
       if (state !== "live" || endsAt === 0) continue

@@ -69,7 +69,7 @@ export const makeStore = Effect.fnUntraced(function* (
   ): Effect.Effect<A, StoreUnavailable> =>
     Effect.callback<A, StoreUnavailable>((resume) => {
       const key = `${gate.name} ${world.millis()} ${name} ${calls++ % 4}`
-      if (gate.dies("before")) return
+      if (gate.dies("before", name)) return
       const outcome = outcomeOf(key, name)
       const there = Math.max(arrived - kernel.now, 1 + world.chance(`${key} there`, MOST_LATENCY))
       const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
@@ -109,7 +109,7 @@ export const makeStore = Effect.fnUntraced(function* (
         }),
       )
       if (outcome === "unheard") fail(TIMEOUT_MILLIS)
-      gate.dies("after")
+      if (!gate.dies("after", name)) gate.askedStore(name)
     })
 
   const deliver = (message: string, onMessage: (message: string) => void): void => {

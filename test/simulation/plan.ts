@@ -1,4 +1,6 @@
 /** A history before it runs: the settings and a list of actions, each of which can be removed without affecting the others. */
+import type { LengthControl } from "../../src/platform-api/model.ts"
+import type { Budget } from "../../src/settings/groups/budgets.ts"
 import type { CampaignName } from "./settings.ts"
 
 /**
@@ -75,20 +77,21 @@ export interface Arrive {
 
 export type Action =
   | Arrive
-  /** A gate dies: at once, or around its next call to the store or the platform. */
+  /** A gate dies: at once, or around its next call to the store or the platform; with `rule`, around its next call of that rule of the store. */
   | {
       readonly kind: "crash"
       readonly at: number
       readonly gate: number
       readonly when: "now" | "before" | "after" | "platform"
+      readonly rule?: BudgetRule
       readonly downMillis: number
     }
-  /** A gate stands still and wakes with stale beliefs: at once, or when it next asks the platform. */
+  /** A gate stands still and wakes with stale beliefs: at once, or when it next asks the platform, or has asked the store for a rule. */
   | {
       readonly kind: "freeze"
       readonly at: number
       readonly gate: number
-      readonly when: "now" | "platform"
+      readonly when: "now" | "platform" | BudgetRule
       readonly millis: number
       /**
        * which clocks of its machine stop with it, as when it is suspended; the wall clock continues if it is set on
@@ -126,6 +129,18 @@ export type Action =
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
   /** The campaign gets its first hours: one gate after the other starts anew with them. */
   | { readonly kind: "hours"; readonly at: number }
+  /** An operator adds to a budget, or takes from it, and repeats it until a gate has answered. */
+  | {
+      readonly kind: "topUp"
+      readonly at: number
+      readonly gate: number
+      /** the index of the budget in the plan */
+      readonly budget: number
+      /** whose budget it is, if it is one of callers: the id of an arrival */
+      readonly caller: number
+      /** in seconds of calls; negative to take from it */
+      readonly seconds: number
+    }
   /** The campaign goes from the settings of one gate after the other, each of which starts anew, and after `millis` comes back. */
   | { readonly kind: "remove"; readonly at: number; readonly millis: number }
 
@@ -137,11 +152,20 @@ export interface TokenPlan {
   readonly replay: number
 }
 
+/** A rule of the budgets around whose next call a gate dies, or stands still. */
+export type BudgetRule = "budgets.hold" | "budgets.settle" | "budgets.correct" | "budgets.due"
+
 export interface LengthsPlan {
   /** `MaxCallSeconds` of the campaign; absent where only tokens limit calls */
   readonly callSeconds?: number
+}
+
+/** What the platform lets the gate do about the length of a call. */
+export interface VendorPlan {
+  /** `endable`: the gate ends it; `bounded`: the platform ends it at the limit that its start names; `unbounded`: neither */
+  readonly control: LengthControl
   /**
-   * how the platform ends a call: `confirmed` at once; `silent`: it does not answer the first time, and ends nothing; `unconfirmed`: it ends the call
+   * how an endable one ends a call: `confirmed` at once; `silent`: it does not answer the first time, and ends nothing; `unconfirmed`: it ends the call
    * and says so only the next time
    */
   readonly ends: "confirmed" | "silent" | "unconfirmed"
@@ -158,12 +182,28 @@ export interface HoursPlan {
   readonly added: boolean
 }
 
+/** What all campaigns with callers have in common. */
+export interface BudgetsPlan {
+  readonly budgets: ReadonlyArray<Budget>
+  /** so that an hour or a day ends in the course of some histories */
+  readonly zone: string
+  readonly blockSeconds: number
+  readonly leadSeconds: number
+  readonly roundUp: number
+  readonly minimum: number
+  /** what the platform reports of a call with its end */
+  readonly reports: "nothing" | "length" | "cost"
+}
+
 /** What is controlled of the calls of the first campaign. What is absent is off. */
 export interface ControlPlan {
   /** events are reported to a host: how well its server takes them until `millis` of the history */
   readonly events?: "well" | "badly"
   readonly hours?: HoursPlan
   readonly lengths?: LengthsPlan
+  /** absent where the gate cannot end a call */
+  readonly vendor?: VendorPlan
+  readonly budgets?: BudgetsPlan
   readonly identity?: { readonly singleUse: boolean }
 }
 

@@ -26,7 +26,11 @@ const STATUS_MILLIS = 200
 export const END_MILLIS = 300
 /** How long a credential may open a call. */
 const CREDENTIAL_MILLIS = 10_000
+/** A platform that ends calls by itself takes no shorter limit (s). */
+export const SHORTEST_CALL_SECONDS = 10
 const WEBHOOK_TRIES = 4
+/** What the platform bills, where it tells. */
+const DOLLARS_PER_SECOND = 0.003
 const WEBHOOK_RETRY_MILLIS = 3_000
 
 export interface Session {
@@ -40,6 +44,9 @@ export interface Session {
   over: boolean
   /** how often a gate has asked to end it */
   asked: number
+  /** when its call began, and was over (simulated ms); 0 while it is not */
+  readonly beganAt: number
+  endedAt: number
   /** the call is over: its ends are told */
   finish: () => void
   /** when its credential opens nothing more (simulated ms) */
@@ -115,8 +122,7 @@ export class Platform {
     this.started.set(request, [...before, { script, at: kernel.now, by: gate }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
     const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
-    if (script.outcome === "started" || script.outcome === "ghost")
-      this.begin(ids, request, config.clientIdentifier, script)
+    if (script.outcome === "started" || script.outcome === "ghost") this.begin(ids, request, config, script)
     kernel.after(
       script.delay,
       () => {
@@ -178,8 +184,9 @@ export class Platform {
     if (session !== undefined) session.freed = { by, at: this.world.kernel.now }
   }
 
-  private begin(ids: Session["ids"], request: string, client: string, script: PlatformScript): void {
-    const { kernel } = this.world
+  private begin(ids: Session["ids"], request: string, config: StartConfig, script: PlatformScript): void {
+    const { kernel, plan } = this.world
+    const client = config.clientIdentifier
     const begins = Math.floor(script.delay / 2)
     const historyAt = kernel.now + begins + script.historyAfter
     const session: Session = {
@@ -190,6 +197,8 @@ export class Platform {
       expiresAt: kernel.now + CREDENTIAL_MILLIS,
       over: this.gone.has(callerOf(request)),
       asked: 0,
+      beganAt: kernel.now + begins,
+      endedAt: 0,
       finish: () => {},
       released: 0,
       freed: undefined,
@@ -202,13 +211,17 @@ export class Platform {
       if (isFinished) return
       isFinished = true
       session.over = true
+      session.endedAt = kernel.now
       this.world.note(`session ${ids[0]} is over`)
       this.pending--
       this.pending += script.webhooks.length
-      if (this.world.plan.signals === "page") this.leave(request)
+      if (plan.signals === "page") this.leave(request)
       for (const [n, after] of script.webhooks.entries()) kernel.after(after, () => this.tell(session, n, 0))
     }
-    kernel.after(begins + script.talk, session.finish)
+    const { callSeconds } = config
+    const isBounded = plan.control.vendor?.control === "bounded" && callSeconds !== undefined
+    const longest = isBounded ? Math.max(callSeconds, SHORTEST_CALL_SECONDS) * 1000 : Number.POSITIVE_INFINITY
+    kernel.after(begins + Math.min(script.talk, longest), session.finish)
   }
 
   /** When the platform can be reached again after the outage of the plan; 0 if it was never away (ms). */
@@ -225,7 +238,7 @@ export class Platform {
     this.world.note(`${gate.name} asks the platform to end ${ids.join()}`)
     const isAway = this.reachableAt > kernel.now
     const isFirst = session !== undefined && session.asked++ === 0
-    const ends = plan.control.lengths?.ends ?? "confirmed"
+    const ends = plan.control.vendor?.ends ?? "confirmed"
     kernel.after(
       END_MILLIS,
       () => {
@@ -254,6 +267,19 @@ export class Platform {
   /** When the credential of a session opens nothing more (ms since 1970); undefined where the platform itself tells of ends. */
   expiryOf(id: string): number | undefined {
     return this.world.plan.signals === "page" ? (this.find(id)?.expiresAt ?? 0) : undefined
+  }
+
+  /** A webhook of the platform, which may say how long the call was; the second one says it more exactly. */
+  private report(session: Session, n: number, named: ReadonlyArray<string>) {
+    const { reports = "nothing" } = this.world.plan.control.budgets ?? {}
+    if (reports === "nothing") return Gatekeeper.use((gatekeeper) => gatekeeper.sessionEnded(named))
+    const seconds = Math.max(1, Math.ceil((session.endedAt - session.beganAt) / 1000)) + (n === 1 ? 4 : 0)
+    const used = reports === "cost" ? { seconds, dollars: seconds * DOLLARS_PER_SECOND } : { seconds }
+    const rawBody = JSON.stringify({ sessions: [named], used })
+    return Effect.map(
+      Gatekeeper.use((gatekeeper) => gatekeeper.vendorWebhook("vendor", { rawBody, headers: {} })),
+      (verdict) => verdict._tag === "accepted" && verdict.released,
+    )
   }
 
   /** A webhook, repeated a few times until a gate has answered it. */
@@ -285,7 +311,7 @@ export class Platform {
     const named = [[web], [conversation], [web, conversation]][world.chance(`webhook ${web} ${n} 0 ids`, 3)] ?? [web]
     gate.ask(
       key,
-      Gatekeeper.use((gatekeeper) => gatekeeper.sessionEnded(named)),
+      this.report(session, n, named),
       (exit) => {
         if (Exit.isFailure(exit)) return again()
         this.pending--
@@ -305,8 +331,10 @@ export class Platform {
 }
 
 /** The platform as one gate reaches it. */
-export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"] =>
-  PlatformApi.of({
+export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"] => {
+  const control = world.plan.control.vendor?.control ?? "unbounded"
+  const shortest = control === "bounded" ? SHORTEST_CALL_SECONDS : undefined
+  return PlatformApi.of({
     initiate: (config) =>
       Effect.callback((resume) => {
         world.platform.initiate(gate, config, (answer) =>
@@ -344,7 +372,11 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
             : Effect.succeed(status === "truth" ? world.platform.sessionsOf(client) : undefined)
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
-    ...(world.plan.control.lengths === undefined
+    webhook: (_platform, { rawBody }) => Effect.sync(() => ({ _tag: "ended", ...JSON.parse(rawBody) }) as const),
+    ...(world.plan.control.vendor === undefined
+      ? {}
+      : { lengthControl: () => control, shortestCallSeconds: () => shortest }),
+    ...(control !== "endable"
       ? {}
       : {
           end: (_campaign: string, { sessionIds }: WebSession) =>
@@ -357,3 +389,4 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
     pageEnds: (_campaign, { sessionIds: [id = ""] }) => Effect.sync(() => world.platform.expiryOf(id)),
     verify: () => Effect.succeed([]),
   })
+}

@@ -5,6 +5,7 @@ import { Caller } from "./callers.ts"
 import { AT_PLATFORM_WITHIN_MILLIS } from "./gate.ts"
 import { BEGIN, Kernel } from "./kernel.ts"
 import { type Action, ARRIVE_AFTER_MILLIS, type Plan } from "./plan.ts"
+import { topUp } from "./top-up.ts"
 import { type Planted, World } from "./world.ts"
 
 /**
@@ -63,7 +64,7 @@ const act = (world: World, action: Action): void => {
     case "crash": {
       const gate = world.gates[action.gate]
       if (action.when === "now") gate?.kill(action.downMillis)
-      else gate?.doom(action.when, action.downMillis)
+      else gate?.doom(action.when, action.downMillis, action.rule)
       return
     }
     case "stop": {
@@ -75,7 +76,8 @@ const act = (world: World, action: Action): void => {
     case "freeze": {
       const gate = world.gates[action.gate]
       if (action.when === "now") gate?.freeze(action)
-      else gate?.freezeAtPlatform(action)
+      else if (action.when === "platform") gate?.freezeAtPlatform(action)
+      else gate?.freezeAtRule(action.when, action)
       return
     }
     case "bus":
@@ -94,6 +96,9 @@ const act = (world: World, action: Action): void => {
       world.note("the campaign gets its hours")
       world.hasHours = true
       roll(world)
+      return
+    case "topUp":
+      topUp(world, action)
       return
     case "store":
       world.note(`the store is ${action.mode} for ${action.millis} ms to gate ${action.gate}`)
@@ -140,8 +145,8 @@ const begin = (plan: Plan, { base = memoryBase, planted, traced = false }: Optio
 }
 
 /** Nobody has pending actions, and the store holds nothing. */
-const atRest = ({ callers, platform, watch }: World): boolean =>
-  watch.drained && watch.told && platform.pending === 0 && callers.every(({ done }) => done)
+const atRest = ({ callers, pendingTopUps, platform, watch }: World): boolean =>
+  watch.drained && watch.told && platform.pending + pendingTopUps === 0 && callers.every(({ done }) => done)
 
 const end = (world: World): Played => ({
   plan: world.plan,

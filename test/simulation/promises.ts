@@ -20,6 +20,7 @@ import { MEMBERSHIP_MILLIS } from "../../src/gatekeeper/peers/Membership.ts"
 import { learnedSlots } from "../model/invariants.ts"
 import type { QueueState } from "../model/queue-state.ts"
 import { type AccountWatch, isHeldBriefly } from "./account-watch.ts"
+import type { BudgetWatch } from "./budget-watch.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
 import type { HoursWatch } from "./hours-watch.ts"
@@ -57,6 +58,7 @@ interface View {
 interface Controls {
   readonly hours: HoursWatch | undefined
   readonly lengths: LengthWatch
+  readonly budgets: BudgetWatch | undefined
 }
 
 export class Promises {
@@ -121,7 +123,9 @@ export class Promises {
     const connected = this.connected()
     const isClean = (gate: Gate | undefined): boolean =>
       gate !== undefined && gate.cleanSince <= now && gate.servesCampaign(this.name)
-    this.controls.lengths.check(state, this.world.gates.some(isClean))
+    const isServed = this.world.gates.some(isClean)
+    this.controls.lengths.check(state, isServed)
+    this.controls.budgets?.check(state, isServed)
     for (const gate of this.world.gates) {
       if (gate === undefined || gate.cleanSince > now) continue
       if (!gate.servesCampaign(this.name)) {

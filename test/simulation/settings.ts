@@ -3,7 +3,7 @@ import { Redacted } from "effect"
 import { campaignKeyOf } from "../../src/fifo-queue/keys.ts"
 import type { Campaign, SettingsTree } from "../../src/settings/Settings.ts"
 import { DEFAULTS, SERVER } from "../harness/settings.ts"
-import type { Plan } from "./plan.ts"
+import type { BudgetsPlan, Plan } from "./plan.ts"
 
 /** The campaigns, in the order of their keys. */
 export const CAMPAIGNS = ["campaign", "other"] as const
@@ -36,14 +36,24 @@ const EVENTS: NonNullable<Campaign["Events"]> = {
   MaxStored: 100_000,
 }
 
+/** What a minute costs, in `USD`. */
+export const PER_MINUTE = 0.12
+
+const budgetSettings = (plan: BudgetsPlan): Partial<Campaign> => ({
+  Price: { PerMinute: PER_MINUTE, Currency: "USD", RoundUpSeconds: plan.roundUp, MinimumSeconds: plan.minimum },
+  Budget: { Token: [], Zone: plan.zone, BlockSeconds: plan.blockSeconds, EndLeadSeconds: plan.leadSeconds },
+  Budgets: plan.budgets,
+})
+
 /** What is controlled of the calls of the campaigns with callers. */
-const controlled = ({ control: { events, hours, lengths } }: Plan, hasHours: boolean): Partial<Campaign> => ({
+const controlled = ({ control: { budgets, events, hours, lengths } }: Plan, hasHours: boolean): Partial<Campaign> => ({
   // this gate's own loop only keeps them: it sends over HTTP
   ...(events === undefined ? {} : { Events: { ...EVENTS, Url: undefined } }),
   ...(hours === undefined || !hasHours
     ? {}
     : { Hours: { Zone: "UTC", Open: hours.open, Closed: [], AfterCloseMinutes: hours.afterCloseMinutes } }),
   ...(lengths?.callSeconds === undefined ? {} : { MaxCallSeconds: lengths.callSeconds }),
+  ...(budgets === undefined ? {} : budgetSettings(budgets)),
 })
 
 /** The settings of the loop that sends events, which the simulation runs with a client of its own. */

@@ -7,6 +7,7 @@ import type { HostEvent } from "../../src/protocol/host-events.ts"
 import type { Taken } from "../../src/rate-limiter/answers.ts"
 import type { Take } from "../../src/rate-limiter/rules/take.ts"
 import { AccountWatch } from "./account-watch.ts"
+import { BudgetWatch } from "./budget-watch.ts"
 import { CampaignWatch } from "./campaign-watch.ts"
 import { type AnyAsk, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
@@ -22,6 +23,8 @@ export class Watch {
   private readonly world: World
   readonly ledger: Ledger
   private readonly campaigns: ReadonlyArray<CampaignWatch>
+  /** undefined where calls have no budgets */
+  readonly budgets: BudgetWatch | undefined
   private messages: Array<string> = []
 
   constructor(world: World) {
@@ -30,7 +33,11 @@ export class Watch {
     this.ledger = new Ledger(world)
     const account = plan.account && new AccountWatch(plan, plan.account)
     const saw = (what: string): void => void this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
-    this.campaigns = campaignsOf(plan).map((name) => new CampaignWatch(world, name, this.ledger, account, saw))
+    const { budgets } = plan.control
+    this.budgets = budgets && new BudgetWatch(world, budgets, saw)
+    this.campaigns = campaignsOf(plan).map(
+      (name) => new CampaignWatch(world, name, this.ledger, account, this.budgets, saw),
+    )
   }
 
   /** How many steps changed something. */
@@ -66,6 +73,15 @@ export class Watch {
     if (rule.startsWith("events.")) this.campaigns.find((each) => each.loggedEvents(rule, ask, answer))
     if (rule === "limits.take" && (answer as Taken).taken)
       this.ledger.took(gate, (ask.call as Take).token, ask.ownKeys ?? [])
+    if (rule.startsWith("budgets.") && this.budgets !== undefined) {
+      const logged = (): void => {
+        const log = this.campaigns.find((each) => each.logsTo(ask.keys))
+        if (log === undefined) done()
+        else log.budgetStepped(ask.keys, done)
+      }
+      this.budgets.carriedOut(rule, ask, answer, logged)
+      return
+    }
     if (campaign === undefined) done()
     else campaign.carriedOut(gate, rule, ask, answer, this.heard, done)
   }
@@ -121,12 +137,13 @@ export class Watch {
 
   /** Nobody waits, and nothing is held or owed. */
   get drained(): boolean {
-    return this.campaigns.every(({ drained }) => drained)
+    return this.campaigns.every(({ drained }) => drained) && this.budgets?.drained !== false
   }
 
   /** Everything has ended, all slots are free, and every budget is as it must be. */
   finish(): void {
     for (const campaign of this.campaigns) campaign.finish()
+    this.budgets?.finish()
     if (this.drained) this.ledger.finish(this.campaigns.map(({ state }) => state))
   }
 }

@@ -47,6 +47,8 @@ export class World {
   hasHours: boolean
   /** when a gate last died (ms) */
   diedAt = 0
+  /** top-ups that no gate has answered yet */
+  pendingTopUps = 0
   /** rules that the store has executed and that were checked */
   steps = 0
   /** the slots that the platform reports */

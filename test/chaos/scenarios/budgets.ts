@@ -1,6 +1,7 @@
 /**
  * Calls of a campaign with budgets over 3 gates, which are killed with kill -9 meanwhile; on a single Redis, behind Sentinels and on a Cluster,
- * whose master dies too. Afterwards settled, held and left add up, none is lost and none counted twice, and the caps are kept.
+ * whose master dies too. Whoever is refused asks again, until the cap is reached. Afterwards settled, held and left add up, none is lost and none
+ * counted twice, and the caps are kept; what is beyond them is counted.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Layer, Logger, ManagedRuntime } from "effect"
@@ -30,14 +31,22 @@ const CALLERS = 25
 /** What a call is billed at least (s): most of these calls are shorter, so most are billed exactly this. */
 const MINIMUM = 6
 
+/** Before and after a failover, what was written may be lost (ms). */
+const LOST_MILLIS = 5_000
+
 /** How long a caller tries for a call. */
 const LONGEST_TRY_MILLIS = 90_000
 
 const addressOf = (n: number): string => `198.51.100.${(n % CALLERS) + 1}`
 
-/** What the caps allow, in seconds: four fifths of the calls, so that the last ones are refused. */
+/** With less no call begins (s): `EndLeadSeconds`, and 10 more. */
+const LEAST = 12
+/** An operator reads the balance with it. */
+const TOKEN = "a-token-of-the-budgets"
+
+/** What the caps allow, in seconds: two fifths of the calls, so that the others are refused. */
 const capOf = (size: Size) => ({
-  team: Math.floor((SIZES[size].calls * MINIMUM * 4) / 5 / 60) * 60,
+  team: Math.floor((SIZES[size].calls * MINIMUM * 2) / 5 / 60) * 60,
   own: 600,
 })
 
@@ -47,7 +56,8 @@ const settingsOf = (size: Size) => {
   return {
     [`${base}Price__MinimumSeconds`]: String(MINIMUM),
     [`${base}Budget__BlockSeconds`]: "30",
-    [`${base}Budget__EndLeadSeconds`]: "2",
+    [`${base}Budget__EndLeadSeconds`]: String(LEAST - 10),
+    [`${base}Budget__Token`]: TOKEN,
     ...Object.fromEntries(
       [
         { Name: "team", Of: "campaign", Unit: "minutes", Per: "month", Cap: team / 60 },
@@ -66,6 +76,7 @@ const play = async ({ chance, platform, seats }: Rig, size: Size) => {
   const { calls, everyMillis } = SIZES[size]
   const counts = { talked: 0, refused: 0, went: 0, broken: 0 }
   const one = async (n: number): Promise<void> => {
+    let wasRefused = false
     const until = performance.now() + LONGEST_TRY_MILLIS
     for (let tries = 0; performance.now() < until; tries++) {
       const url = seats[chance.below(seats.length)]?.url ?? ""
@@ -79,8 +90,11 @@ const play = async ({ chance, platform, seats }: Rig, size: Size) => {
         return
       }
       if (field(answer ?? { status: 0, headers: {}, text: "", json: {} }, "code") === "budget_exhausted") {
-        counts.refused++
-        return
+        // what others hold and do not use is free again
+        if (!wasRefused) counts.refused++
+        wasRefused = true
+        await sleep(chance.between(2_000, 5_000))
+        continue
       }
       if (answer?.status === 202) {
         counts.went++
@@ -120,6 +134,27 @@ const viewBooks = (url: string) => {
   }
 }
 
+/** Each call is charged whose end a gate has taken; but for those of which a failover may have lost everything. */
+const uncharged = (sessions: Rig["platform"]["sessions"], charged: number, failedAt: number | undefined) => {
+  const taken = sessions.filter(
+    ({ joinedAt, released, toldAt = 0 }) =>
+      joinedAt !== undefined && released && (failedAt === undefined || Math.abs(toldAt - failedAt) > LOST_MILLIS),
+  )
+  return taken.length <= charged ? [] : [`${charged} calls were charged, and gates have taken ${taken.length} ends`]
+}
+
+/** What an operator reads adds up, and what is beyond the cap is counted as overrun. */
+const wrongBalance = async (url: string, cap: number, settled: number): Promise<ReadonlyArray<string>> => {
+  const answer = await ask("GET", `${url}/api/budgets/team`, { headers: { authorization: `Bearer ${TOKEN}` } })
+  const seconds = (name: string): number => Math.round(Number(answer.json[name]) * 60)
+  const [held, left, overrun] = [seconds("held"), seconds("left"), seconds("overrun")]
+  const told = `the balance is ${answer.text}`
+  return [
+    ...(seconds("settled") === settled && held === 0 ? [] : [`${told}, and ${settled} s are settled`]),
+    ...(settled + left - overrun === cap && Math.min(left, overrun) === 0 ? [] : [`${told}, of ${cap} s`]),
+  ]
+}
+
 const KEY = "business-1/campaign-1"
 
 const scenario = (
@@ -139,10 +174,14 @@ const scenario = (
     const { chance, platform, seats, view } = rig
     const books = bench.own(viewBooks(url))
     const playing = play(rig, size)
+    let failedAt: number | undefined
     const killing = (async () => {
       for (let n = 0; n < kills; n++) {
         await sleep(chance.between(1_000, 2_000))
-        if (n === 1) await kill?.()
+        if (n === 1 && kill !== undefined) {
+          failedAt = performance.now()
+          await kill()
+        }
         const seat = seats[chance.below(seats.length)]
         await seat?.kill("SIGKILL")
         await sleep(chance.between(200, 1_000))
@@ -191,6 +230,9 @@ const scenario = (
     if (counts.talked === 0 || (kill === undefined && counts.refused === 0))
       wrongs.push(`nothing was shown: ${JSON.stringify(counts)}`)
     const over = Math.max(0, settled - caps.team)
+    if (caps.team - settled >= LEAST) wrongs.push(`the cap is not reached: ${settled} s of ${caps.team} s are settled`)
+    wrongs.push(...uncharged(platform.sessions, billed.length, failedAt))
+    wrongs.push(...(await wrongBalance(seats[0]?.url ?? "", caps.team, settled)))
     return [
       {
         fault: `${calls} calls with budgets, kill -9 of one of 3 gates ${kills} times${fault}`,

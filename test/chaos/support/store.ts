@@ -45,7 +45,7 @@ const same = (value: string): string => value
 
 const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
   const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
-  const [networks, parked, gates, , , , near, crowds, , holders, changes, , , limits] = rest
+  const [networks, parked, gates, , , , near, crowds, , holders, changes, , , limits, charges] = rest
   return {
     meta: pairsOf(meta, Number),
     tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
@@ -66,6 +66,7 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
     holders: pairsOf(holders, Number),
     changes: pairsOf(changes, Number),
     limits: pairsOf(limits, Number),
+    charges: pairsOf(charges, Number),
   }
 }
 
