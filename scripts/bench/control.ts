@@ -1,6 +1,6 @@
 /**
  * What control costs the hot path: requests per second of the built gate with all of it off, with identity alone, and with all of it (identity,
- * length, hours, events, overflow), each with its own Redis. Every request is queued; with identity each has a signed token of its own caller.
+ * length, budgets, hours, events, overflow), each with its own Redis; with `before`, also of the build of a checkout that has no control. Every request is queued; with identity each has a signed token of its own caller.
  *
  * In a round all run at the same time and are loaded in short alternating turns.
  */
@@ -16,8 +16,7 @@ import { startPlatform } from "./support/platform.ts"
 import { type Figures, type Found, type Ratio, ratio } from "./support/report.ts"
 import { type Server, startGate } from "./support/servers.ts"
 
-const NAMES = ["off", "identity", "all"] as const
-type Name = (typeof NAMES)[number]
+type Name = "before" | "off" | "identity" | "all"
 
 const WARM_UP_SECONDS = 16
 const TURN_SECONDS = 2
@@ -49,14 +48,24 @@ const startHost = async () => {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => void server.close() }
 }
 
+/** So large that nobody is refused. */
+const budget = (n: number, name: string, of: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries({ Name: name, Of: of, Unit: "minutes", Per: "month", Cap: "1000000", OnLimit: "refuse" }).map(
+      ([key, value]) => [`VoiceAiPlatform__Budgets__${n}__${key}`, value],
+    ),
+  )
+
 const settingsOf = (name: Name, host: string): Readonly<Record<string, string>> => ({
   Security__RateLimitHourly: "1000",
   Security__RateLimitDaily: "1000",
   Security__RateLimitConcurrency: "1000",
-  ...(name === "off" ? {} : { Identity__Secrets__0: SECRET }),
+  ...(name === "off" || name === "before" ? {} : { Identity__Secrets__0: SECRET }),
   ...(name === "all"
     ? {
         VoiceAiPlatform__MaxCallSeconds: "600",
+        ...budget(0, "team", "campaign"),
+        ...budget(1, "own", "caller"),
         VoiceAiPlatform__Hours__Zone: "Europe/Berlin",
         VoiceAiPlatform__Hours__Open__0: "Daily 00:00-24:00",
         VoiceAiPlatform__Events__Url: host,
@@ -73,9 +82,14 @@ interface Side {
   readonly redis: RedisServer
 }
 
-const startSide = async (name: Name, platform: string, host: string): Promise<Side> => {
+const startSide = async (name: Name, platform: string, host: string, before: string | undefined): Promise<Side> => {
   const redis = await startRedis()
-  const server = await startGate(redis.url, platform, settingsOf(name, host))
+  const server = await startGate(
+    redis.url,
+    platform,
+    settingsOf(name, host),
+    name === "before" && before !== undefined ? { root: before } : {},
+  )
   // occupies the slot
   await fetch(`${server.url}/api/session/request`, {
     method: "POST",
@@ -85,21 +99,30 @@ const startSide = async (name: Name, platform: string, host: string): Promise<Si
   return { name, server, redis }
 }
 
-export const control = async (rounds: number, turns: number): Promise<Found> => {
+/** @param before a built checkout from before control; absent for none */
+export const control = async (rounds: number, turns: number, before: string | undefined): Promise<Found> => {
+  const names: ReadonlyArray<Name> = [...(before === undefined ? [] : (["before"] as const)), "off", "identity", "all"]
   const platform = await startPlatform()
   const host = await startHost()
   const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
   const tokens = join(directory, "tokens.txt")
   writeFileSync(tokens, Array.from({ length: CALLERS }, (_, caller) => tokenOf(caller)).join("\n"))
   const of = ({ name, redis, server }: Side, seconds: number): Promise<Measured> =>
-    load(server.url, server.pids, redis.pid(), name === "off" ? "queue" : "signed", seconds, tokens)
+    load(
+      server.url,
+      server.pids,
+      redis.pid(),
+      name === "off" || name === "before" ? "queue" : "signed",
+      seconds,
+      tokens,
+    )
   const played: Array<Record<Name, Array<Measured>>> = []
   try {
     for (let round = 0; round < rounds; round++) {
-      const taken: Record<Name, Array<Measured>> = { off: [], identity: [], all: [] }
+      const taken: Record<Name, Array<Measured>> = { before: [], off: [], identity: [], all: [] }
       const sides: Array<Side> = []
       try {
-        for (const name of NAMES) sides.push(await startSide(name, platform.url, host.url))
+        for (const name of names) sides.push(await startSide(name, platform.url, host.url, before))
         for (const side of sides) await of(side, WARM_UP_SECONDS)
         for (let turn = 0; turn < turns; turn++) {
           for (const side of sides) {
@@ -125,12 +148,13 @@ export const control = async (rounds: number, turns: number): Promise<Found> => 
   const figuresOf = (name: string, unit: string, pick: (measured: Measured) => number): Figures => ({
     name,
     unit,
-    of: Object.fromEntries(NAMES.map((side) => [side, played.map((taken) => mean(taken[side], pick))])),
+    of: Object.fromEntries(names.map((side) => [side, played.map((taken) => mean(taken[side], pick))])),
   })
   const perSecond = figuresOf("control", "requests per second", (m) => m.perSecond)
   const cpu = figuresOf("control, CPU of the gate", "µs per request", (m) => m.micros)
   const store = figuresOf("control, CPU of Redis", "µs per request", (m) => m.storeMicros)
   const ratios: ReadonlyArray<Ratio> = [perSecond, cpu, store].flatMap((figures) => [
+    ...(before === undefined ? [] : [ratio(figures, "off", "before", undefined)]),
     ratio(figures, "identity", "off", undefined),
     ratio(figures, "all", "off", undefined),
   ])

@@ -2,7 +2,7 @@
  * Benchmarks the built gate against its reference servers, in alternating runs on this machine, and prints ratios:
  *
  *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup control] [--rounds 3] [--turns 6]
- *                                               [--waiting 10000] [--json FILE]
+ *                                               [--waiting 10000] [--before DIR] [--json FILE]
  *     npm run build && node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR]
  *     npm run build && node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR [--before-connected 12000]]
  *
@@ -51,7 +51,7 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
   webhook: () => webhook(rounds),
   growth: () => growth(rounds, turns),
   startup: () => startup(rounds),
-  control: () => control(rounds, turns),
+  control: () => control(rounds, turns, values.before),
   waiting: () =>
     waitingCost({
       sizes: values.sizes.split(",").map(Number),

@@ -32,6 +32,8 @@ export class BudgetLines {
   /** the largest share of each line that was told, and the lines with nothing left that were */
   private readonly alerted = new Map<string, number>()
   private readonly exhausted = new Set<string>()
+  /** lines of which more was charged than was held, since when no time was held */
+  private readonly untold = new Set<string>()
   /** what operators have added to each line, by the ids of the adjustments */
   private readonly adjustments = new Map<string, Map<string, number>>()
   /** when each line last had too little for a call to begin (ms) */
@@ -141,6 +143,14 @@ export class BudgetLines {
     }
   }
 
+  /** A charge, or a correction, has brought budgets beyond what was held: alerts come with the next step that holds time. */
+  raised(ledger: string, before: Book, after: Book): void {
+    for (const line of [...after.lines.keys(), ...after.shared.keys()]) {
+      const [was, is] = [this.standing(before, line), this.standing(after, line)]
+      if (is.settled + is.held > was.settled + was.held) this.untold.add(this.where(ledger, line))
+    }
+  }
+
   /** A step that holds time, or refuses it: the shares that are reached were told before. */
   limited(ledger: string, { books: [part] }: HoldCall, answer: Held, book: Book): void {
     const { world } = this
@@ -152,6 +162,8 @@ export class BudgetLines {
         0,
         ...shares.filter((share) => standing.settled + standing.held >= share * (cap + standing.adjusted)),
       )
+      if (answer._tag === "held") this.untold.delete(where)
+      if (this.untold.has(where)) continue
       if (reached > (this.alerted.get(where) ?? 0) && (answer._tag !== "held" || answer.short === name))
         world.fail(`B7: ${where} acts, and its share of ${reached} was not told`)
     }

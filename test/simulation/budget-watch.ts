@@ -155,6 +155,7 @@ export class BudgetWatch {
         this.lines.balanced(ledger, call as BalanceCall, answer as never, after)
     }
     this.lines.effects(ledger, answer as BudgetEffects, windowsOf(call, after, own), why)
+    if (name === "settle" || name === "correct") this.lines.raised(ledger, before, after)
     if (name === "hold") this.lines.limited(ledger, call as HoldCall, answer as Held, after)
     for (const other of changedOthers(before.records, after.records, own))
       world.fail(`B5: ${name} has changed what is held of ${other}, which it does not concern`)
