@@ -60,7 +60,7 @@ describe("an operator of a campaign with budgets", () => {
   it("sees what a call was charged, adds to a budget once, and takes it away again", async () => {
     await eventually("the call is charged", async () => {
       const [team] = await balances()
-      if (team?.settled !== 1 || team.held !== 0) throw new Error(JSON.stringify(team))
+      return team?.settled === 1 && team.held === 0
     })
     const own = (await balances(` --caller ${CALLER}`)).find(({ budget }) => budget === "own")
     assert.deepInclude(own, { settled: 1, held: 0, left: 9 })
