@@ -9,7 +9,7 @@
  * - A step changes no hold but its own.
  */
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
-import { holdName } from "../../src/fifo-queue/short-hash.ts"
+import { holdName } from "../../src/fifo-queue/hold-name.ts"
 import type { Charge } from "../../src/protocol/settlements.ts"
 import type { Budget } from "../../src/settings/groups/budgets.ts"
 import type { Change } from "./change.ts"
@@ -46,8 +46,8 @@ export const recordsIn = (all: ReadonlyArray<string>): BookRecords => {
   const records = new Map<string, BookRecord>()
   for (let i = 0; i < all.length; i += 2) {
     const [id = "", text = "{}"] = [all[i], all[i + 1]]
-    // by which the vendor's report finds it
-    if (id.startsWith("@")) continue
+    // by which the vendor's report finds it, and reports that came before the charge
+    if (id.startsWith("@") || id.startsWith("?")) continue
     const { corrected = "", minimum, parts = [], roundUp, seconds, settled } = JSON.parse(text)
     records.set(id, { seconds, roundUp, minimum, settled, corrected, parts: parts.map(partIn) })
   }
@@ -174,6 +174,7 @@ export const wrongHold = (
   if (is === undefined || is.settled || is.seconds !== granted)
     return [`B1: ${granted} s were granted to ${id}, and ${is?.settled === false ? is.seconds : "no"} s are held`]
   const wrong: Array<string> = []
+  const named = books.flatMap(({ entries = [] }) => entries.map(({ name }) => name))
   if (was === undefined && granted < least) wrong.push(`B8: ${id} begins with ${granted} s, less than ${least}`)
   if (granted % roundUp !== 0) wrong.push(`B4: ${id} holds ${granted} s, in steps of ${roundUp}`)
   for (const part of is.parts) {
@@ -182,10 +183,10 @@ export const wrongHold = (
     const from = before?.[0]?.from ?? windowAt(Per ?? "hour", ahead, now)
     if (part.from !== from || is.parts.filter(({ name }) => name === part.name).length > 1)
       wrong.push(`B3: ${id} counts in the window of ${part.name} from ${part.from}, and began in that from ${from}`)
-    if (OnLimit !== "refuse" && part.amount !== priceOf(granted, part))
+    // a budget that is not in the settings any more counts the call on, as one that only refuses new calls does
+    if (OnLimit !== "refuse" && named.includes(part.name) && part.amount !== priceOf(granted, part))
       wrong.push(`B1: ${id} holds ${part.amount} of ${part.name} for ${granted} s`)
   }
-  const named = books.flatMap(({ entries = [] }) => entries.map(({ name }) => name))
   for (const name of named)
     if (!is.parts.some((part) => part.name === name)) wrong.push(`B1: ${id} holds nothing of ${name}`)
   return wrong

@@ -22,7 +22,7 @@ export const CONTROL_PROMISES = {
   B6: "what it had held is given back when the start is known to have come to nothing",
   B7: "a share of a [budget](#budgets)'s cap is used (`AlertAt`), once a window",
   B8: "A call begins only with at least `Budget.EndLeadSeconds` and 10 seconds.",
-  B9: "`id` names the adjustment, so one that is sent again is made once.",
+  B9: "`id` names the adjustment, so one that is sent again is made once",
   C1: "into the same windows, and once for each thing that is said",
   E1: "An event is written in the same step of the store that changes the ticket.",
   E2: "Events come **at least once**",

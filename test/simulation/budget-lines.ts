@@ -29,7 +29,7 @@ export class BudgetLines {
   private readonly ofCampaigns: ReadonlySet<string>
   /** what a line may have beyond its cap: it was counted as overrun, or has been there since the cap was lowered */
   private readonly allowed = new Map<string, number>()
-  /** the largest share of each line that was told, and the lines with nothing left that were */
+  /** the largest share of each line that was told, and the lines that were told to be used up */
   private readonly alerted = new Map<string, number>()
   private readonly exhausted = new Set<string>()
   /** lines of which more was charged than was held, since when no time was held */
@@ -93,6 +93,7 @@ export class BudgetLines {
     const bound = (line: string, standing: LedgerLine): number => {
       const [name = ""] = line.split(" ")
       const where = this.where(ledger, line)
+      if (!this.isLow(name, { ...standing, held: 0 })) this.exhausted.delete(where)
       if (this.isLow(name, standing)) this.lowAt.set(where, this.world.kernel.now)
       const made = [...(this.adjustments.get(where)?.values() ?? [])].reduce((sum, by) => sum + by, 0)
       if (standing.adjusted !== made)
@@ -116,6 +117,7 @@ export class BudgetLines {
   effects(
     ledger: string,
     { alerts = [], exhausted = [], overruns = [] }: BudgetEffects,
+    book: Book,
     windows: ReadonlyMap<string, number>,
     why: string | undefined,
   ): void {
@@ -130,7 +132,9 @@ export class BudgetLines {
     }
     for (const name of exhausted) {
       const where = this.where(ledger, `${name} ${windows.get(name)}`)
-      if (this.exhausted.has(where)) world.fail(`B7: ${where} is told to have nothing left again`)
+      const standing = this.standing(book, `${name} ${windows.get(name)}`)
+      if (this.exhausted.has(where) || !this.isLow(name, { ...standing, held: 0 }))
+        world.fail(`B7: ${where} is told to be used up, and was so, or is not`)
       this.exhausted.add(where)
       this.saw("a budget is used up")
     }
@@ -179,8 +183,11 @@ export class BudgetLines {
     const where = this.where(ledger, `${name} ${from}`)
     const known = this.adjustments.get(where) ?? new Map<string, number>()
     this.adjustments.set(where, known)
-    if (made === known.has(id)) this.world.fail(`B9: the adjustment ${id} is ${made ? "made again" : "not made"}`)
-    if (known.has(id)) return
+    // also in an earlier window
+    const budget = this.where(ledger, name)
+    const wasMade = [...this.adjustments].some(([line, ids]) => line.startsWith(`${budget} `) && ids.has(id))
+    if (made === wasMade) this.world.fail(`B9: the adjustment ${id} is ${made ? "made again" : "not made"}`)
+    if (!made) return
     known.set(id, by)
     this.saw("an operator adds to a budget")
     if (by > 0) this.exhausted.delete(where)

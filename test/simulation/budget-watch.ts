@@ -9,7 +9,8 @@ import type { AdjustCall, BalanceCall } from "../../src/budgets/rules/balance.ts
 import { BOOK_KEY_COUNT } from "../../src/budgets/rules/book.ts"
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
 import type { CorrectCall, SettleCall } from "../../src/budgets/rules/settle.ts"
-import { CLAIM_MILLIS, HOLD_CHECK_MILLIS } from "../../src/gatekeeper/calls/hold-time.ts"
+import { CLAIM_MILLIS } from "../../src/gatekeeper/calls/hold-due.ts"
+import { HOLD_CHECK_MILLIS } from "../../src/gatekeeper/calls/hold-time.ts"
 import {
   billedOf,
   changedOthers,
@@ -154,7 +155,7 @@ export class BudgetWatch {
       case "balance":
         this.lines.balanced(ledger, call as BalanceCall, answer as never, after)
     }
-    this.lines.effects(ledger, answer as BudgetEffects, windowsOf(call, after, own), why)
+    this.lines.effects(ledger, answer as BudgetEffects, after, windowsOf(call, after, own), why)
     if (name === "settle" || name === "correct") this.lines.raised(ledger, before, after)
     if (name === "hold") this.lines.limited(ledger, call as HoldCall, answer as Held, after)
     for (const other of changedOthers(before.records, after.records, own))

@@ -49,7 +49,7 @@ const vendorOf = (seed: number): VendorPlan => ({
 })
 
 /** In every fourth history calls have budgets. */
-const hasBudgets = (seed: number): boolean => isControlled(seed) && keyed(seed, "control budgets") % 4 > 0
+const hasBudgets = (seed: number): boolean => isControlled(seed) && keyed(seed, "budgeted") % 4 > 0
 
 export const controlOf = (seed: number, hasAccount: boolean): ControlPlan => ({
   ...(has(seed, "lengths") || hasBudgets(seed) ? { vendor: vendorOf(seed) } : {}),

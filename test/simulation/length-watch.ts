@@ -75,7 +75,9 @@ export class LengthWatch {
 
   /** Its limit is counted from its start. */
   private begins(ticket: string, now: number, { tickets }: QueueState): void {
-    const { endsAt = 0, state } = tickets.get(ticket) ?? {}
+    const { endsAt: ends = 0, limitedAt = 0, spent = false, state } = tickets.get(ticket) ?? {}
+    // a budget may end it earlier
+    const endsAt = spent ? limitedAt : ends
     const seconds = this.ledger.callSecondsOf(ticket)
     // a repeated bind may find that the call is over
     if (state !== "live") return
