@@ -68,11 +68,13 @@ describe("an operator of a campaign with budgets", () => {
     assert.match(shown.output, /^team +campaign +month +10 +0 +1 +0 +9 +0 +minutes /m)
     assert.notMatch(shown.output, /^own /m)
 
-    const add = "budget adjust default team --add 5 --reason more --id once"
-    assert.include((await run(add)).output, "Changed for this month (id once).")
-    assert.include((await run(add)).output, "Nothing was changed: once was made before.")
+    const add = "budget adjust default team --add 5 --reason more --id once-more-1"
+    const added = await run(add)
+    assert.strictEqual(added.code, 0, added.output)
+    assert.include(added.output, "Changed for this month (id once-more-1).")
+    assert.include((await run(add)).output, "Nothing was changed: once-more-1 was made before.")
     assert.deepInclude((await balances())[0], { adjusted: 5, left: 14 })
-    assert.strictEqual((await run("budget adjust default team --take 5 --reason less --id back")).code, 0)
+    assert.strictEqual((await run("budget adjust default team --take 5 --reason less --id back-again-1")).code, 0)
     assert.deepInclude((await balances())[0], { adjusted: 0, left: 9 })
     const unknown = await run("budget adjust default own --add 5 --reason more")
     assert.strictEqual(unknown.code, 1)

@@ -50,7 +50,10 @@ it(
     bench.own(await openSocket(old, later))
     upgraded.kill("SIGTERM")
     await upgraded.exit
-    const closed = await bench.gate({ ...budgets, [`${base}Hours__Closed__0`]: "Jan 1 to Dec 31" }, args)
+    const closed = await bench.gate(
+      { ...budgets, [`${base}Hours__Zone`]: "UTC", [`${base}Hours__Closed__0`]: "Jan 1 to Dec 31" },
+      args,
+    )
     assert.deepInclude((await closed.call("192.0.2.4")).json, { code: "closed" })
     // what the older gate did not charge, a minute later
     await eventually(

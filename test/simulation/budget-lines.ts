@@ -3,7 +3,8 @@
  * that alerts come once and before the limit acts, and that operators' changes are made once. The books are read by `budget-watch.ts`.
  */
 import type { Adjusted, Balance, BudgetEffects, Held } from "../../src/budgets/answers.ts"
-import type { AdjustCall, BalanceCall } from "../../src/budgets/rules/balance.ts"
+import type { AdjustCall } from "../../src/budgets/rules/adjust.ts"
+import type { BalanceCall } from "../../src/budgets/rules/balance.ts"
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
 import type { Budget } from "../../src/settings/groups/budgets.ts"
 import { type LedgerLine, ledgerViolations } from "../model/budgets.ts"

@@ -5,7 +5,8 @@
  */
 import type { BudgetEffects, Corrected, Held, Settled } from "../../src/budgets/answers.ts"
 import { campaignBook } from "../../src/budgets/keys.ts"
-import type { AdjustCall, BalanceCall } from "../../src/budgets/rules/balance.ts"
+import type { AdjustCall } from "../../src/budgets/rules/adjust.ts"
+import type { BalanceCall } from "../../src/budgets/rules/balance.ts"
 import { BOOK_KEY_COUNT } from "../../src/budgets/rules/book.ts"
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
 import type { CorrectCall, SettleCall } from "../../src/budgets/rules/settle.ts"

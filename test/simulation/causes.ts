@@ -187,7 +187,8 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     const by = is?.state === "starting" ? step.lastSwept - step.now : 0
     const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
     // the gate has time to end a call at its own limit
-    const limited = is?.state === "live" && is.endsAt > 0 ? is.endsAt + earlyMillis(step.callMillis) : 0
+    const limited =
+      is?.state === "live" && is.endsAt > 0 ? (is.spent ? is.limitedAt : is.endsAt) + earlyMillis(step.callMillis) : 0
     // a platform that ends calls by itself has ended it by then
     const ended =
       step.name === "bind" && is?.state === "live"
