@@ -57,7 +57,7 @@ export const waitingRoom = async (program: Program, theme: Theme): Promise<Buffe
     style: SHOP_STYLE,
     widget: 'mode="floating" open agent-name="Ada" notify handoff picture-in-picture',
   })
-  await page.getByRole("button", { name: "Start a call", exact: true }).click()
+  await page.getByRole("button", { name: "Join the queue", exact: true }).click()
   await page.getByRole("heading", { level: 2, name: "Your place in the queue" }).waitFor()
   // the estimate comes with the next position
   await page.waitForTimeout(3_000)

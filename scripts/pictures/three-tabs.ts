@@ -35,11 +35,14 @@ const CALLS: ReadonlyArray<ReadonlyArray<readonly ["agent" | "caller", string]>>
   ],
 ]
 
+/** The first button: who comes after the first calls have ended is told the wait. */
+const BEGIN = /^(Start a call|Join the queue)$/
+
 interface Tab {
   readonly page: Page
   /** says the next line of its call */
   readonly next: () => void
-  readonly button: (name: string) => Promise<void>
+  readonly button: (name: string | RegExp) => Promise<void>
 }
 
 const openTab = async (program: Program, theme: Theme, call: number): Promise<Tab> => {
@@ -111,7 +114,7 @@ export const threeTabs = async (program: Program, theme: Theme): Promise<Uint8Ar
     }
   }
   /** Shows the finger before it taps. */
-  const tap = async (tab: number, name: string): Promise<void> => {
+  const tap = async (tab: number, name: string | RegExp): Promise<void> => {
     const box = await tabs[tab]?.page.getByRole("button", { name, exact: true }).boundingBox()
     const place = { tab, x: (box?.x ?? 0) + (box?.width ?? 0) / 2, y: (box?.y ?? 0) + (box?.height ?? 0) / 2 }
     await photograph([place])
@@ -120,12 +123,12 @@ export const threeTabs = async (program: Program, theme: Theme): Promise<Uint8Ar
   }
 
   for (const tab of [0, 1]) {
-    await tabs[tab]?.button("Start a call")
+    await tabs[tab]?.button(BEGIN)
     await tabs[tab]?.page.getByText("Hi, this is Ada").first().waitFor()
   }
   tabs[1]?.next()
   await film(4)
-  await tap(2, "Start a call")
+  await tap(2, BEGIN)
   await tabs[2]?.page.getByText("You’re next.").first().waitFor()
   await film(16, (frame) => {
     if (frame === 3 || frame === 9) tabs[0]?.next()

@@ -239,6 +239,11 @@ export const Swept = Struct({
   junk: optionalKey(Struct({ at: Finite, key: Text, id: Text })),
   /** until when those who wait in a campaign that is closed by its hours are served; absent when nobody waits, or while it is open */
   servedUntil: optionalKey(Finite),
+  /** an operator lets no newcomer in */
+  draining: optionalKey(Literal(true)),
+  /** an operator has paused the campaign, and until when: the pause may be over by then, until a step has noted it */
+  paused: hindrances.paused,
+  pausedUntil: hindrances.pausedUntil,
 })
 export type Swept = typeof Swept.Type
 

@@ -1,13 +1,16 @@
-/** What a newcomer would find now, answered from memory: open with the expected wait, full, or closed. It costs the store nothing. */
+/** What a newcomer would find now, answered from memory: open with the expected wait, paused, full, draining, or closed. It costs the store nothing. */
 import { Context, Effect, Layer } from "effect"
 import type { Availability as Found } from "../protocol/availability.ts"
+import { withOffers } from "../protocol/offers.ts"
 import type { InvalidRequest } from "../protocol/refusals.ts"
+import { isoTime } from "../protocol/session-answers.ts"
 import { Store } from "../store/Store.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { FullQueues } from "./checks/FullQueues.ts"
 import { unknownCampaign } from "./checks/Validate.ts"
 import { ExpectedWaits } from "./ExpectedWaits.ts"
 import { Hours } from "./Hours.ts"
+import { Overflow } from "./Overflow.ts"
 
 export class Availability extends Context.Service<
   Availability,
@@ -17,26 +20,37 @@ export class Availability extends Context.Service<
   }
 >()("voicegate/gatekeeper/Availability") {}
 
-export const layer: Layer.Layer<Availability, never, Campaigns | ExpectedWaits | FullQueues | Hours | Store> =
-  Layer.effect(
-    Availability,
-    Effect.gen(function* () {
-      const campaigns = yield* Campaigns
-      const waits = yield* ExpectedWaits
-      const fullQueues = yield* FullQueues
-      const hours = yield* Hours
-      const { now } = yield* Store
-      return {
-        of: Effect.fnUntraced(function* (campaignId) {
-          const campaign = campaigns.find(campaignId)
-          if (campaign === undefined) return yield* Effect.fail(unknownCampaign())
-          const shut = hours.refusal(campaign, yield* now)
-          if (shut !== undefined) {
-            return { state: "closed", ...(shut.opensAt === undefined ? {} : { opensAt: shut.opensAt }) }
-          }
-          if (fullQueues.refusal(campaign) !== undefined) return { state: "full" }
-          return { state: "open", estimatedWaitSeconds: waits.secondsOf(campaign) }
-        }),
-      }
-    }),
-  )
+export const layer: Layer.Layer<
+  Availability,
+  never,
+  Campaigns | ExpectedWaits | FullQueues | Hours | Overflow | Store
+> = Layer.effect(
+  Availability,
+  Effect.gen(function* () {
+    const campaigns = yield* Campaigns
+    const waits = yield* ExpectedWaits
+    const fullQueues = yield* FullQueues
+    const hours = yield* Hours
+    const overflow = yield* Overflow
+    const { now } = yield* Store
+    return {
+      of: Effect.fnUntraced(function* (campaignId) {
+        const campaign = campaigns.find(campaignId)
+        if (campaign === undefined) return yield* Effect.fail(unknownCampaign())
+        const at = yield* now
+        const shut = hours.refusal(campaign, at)
+        const offers = withOffers(overflow.offers(campaign))
+        if (shut !== undefined) {
+          return { state: "closed", ...(shut.opensAt === undefined ? {} : { opensAt: shut.opensAt }), ...offers }
+        }
+        const { draining, paused, pausedUntil } = waits.decided(campaign)
+        if (draining) return { state: "draining", ...offers }
+        if (fullQueues.refusal(campaign) !== undefined) return { state: "full", ...offers }
+        if (paused && (pausedUntil ?? at) >= at) {
+          return { state: "paused", ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }) }
+        }
+        return { state: "open", estimatedWaitSeconds: waits.secondsOf(campaign) }
+      }),
+    }
+  }),
+)

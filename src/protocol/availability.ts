@@ -1,5 +1,6 @@
 /** Whether a caller who came now would be served, and when: what a page may show before its visitor asks for a session. */
 import { Schema } from "effect"
+import { offersField } from "./offers.ts"
 
 const OpensAt = Schema.optionalKey(
   Schema.String.annotate({ description: "When the campaign opens, ISO 8601; absent when that is not within a year." }),
@@ -12,12 +13,28 @@ export const Availability = Schema.Union([
       description: "How long a newcomer would wait: 0 while a slot is free, null while that is not known.",
     }),
   }),
-  Schema.Struct({ state: Schema.Literal("full").annotate({ description: "The queue takes nobody." }) }),
+  Schema.Struct({
+    state: Schema.Literal("paused").annotate({ description: "Newcomers queue, and nobody is called." }),
+    pausedUntil: Schema.optionalKey(
+      Schema.String.annotate({
+        description: "When the pause ends by itself, ISO 8601; absent where the operator has not said so.",
+      }),
+    ),
+  }),
+  Schema.Struct({
+    state: Schema.Literal("full").annotate({ description: "The queue takes nobody." }),
+    offers: offersField,
+  }),
+  Schema.Struct({
+    state: Schema.Literal("draining").annotate({ description: "An operator lets nobody in for now." }),
+    offers: offersField,
+  }),
   Schema.Struct({
     state: Schema.Literal("closed").annotate({
       description: "Closed by its hours, or before a newcomer's turn would come.",
     }),
     opensAt: OpensAt,
+    offers: offersField,
   }),
 ])
 export type Availability = typeof Availability.Type

@@ -3,7 +3,8 @@ import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
-import { ask, begin, caller, enqueue, figures, gateTest, hangUp, remaining, start } from "../support/gate.ts"
+import { Operator } from "../../src/operator/Operator.ts"
+import { ask, BEGIN, begin, caller, enqueue, figures, gateTest, hangUp, remaining, start } from "../support/gate.ts"
 
 const found = (campaignId?: string) => Gatekeeper.use((gate) => Effect.orDie(gate.availability(campaignId)))
 
@@ -46,6 +47,40 @@ describe("availability", () => {
       Effect.gen(function* () {
         expect(yield* found()).toEqual({ state: "closed", opensAt: "2027-01-18T07:00:00.000Z" })
       }),
+  )
+
+  gateTest(
+    "has what is offered to those who are not let in",
+    {
+      VoiceAiPlatform: {
+        Hours: { Zone: "UTC", Open: "Mon 07:00-09:00" },
+        Overflow: { AfterSeconds: 60, Offers: ["Call us tel:+4930123456"] },
+      },
+    },
+    () =>
+      Effect.gen(function* () {
+        const offers = [{ kind: "number", label: "Call us", target: "tel:+4930123456" }]
+        expect(yield* found()).toMatchObject({ state: "closed", offers })
+      }),
+  )
+
+  gateTest("says what an operator has decided: that nobody is let in, or that newcomers wait, and until when", {}, () =>
+    Effect.gen(function* () {
+      const act = (action: Parameters<Operator["Service"]["act"]>[2]) =>
+        Operator.use((operator) => operator.act(undefined, "me", action))
+      yield* act({ type: "drain" })
+      yield* TestClock.adjust("1 second")
+      expect(yield* found()).toEqual({ state: "draining" })
+      yield* act({ type: "reopen" })
+      yield* act({ type: "pause" })
+      yield* TestClock.adjust("1 second")
+      expect(yield* found()).toEqual({ state: "paused" })
+      yield* act({ type: "pause", until: BEGIN + 60_000 })
+      yield* TestClock.adjust("1 second")
+      expect(yield* found()).toEqual({ state: "paused", pausedUntil: new Date(BEGIN + 60_000).toISOString() })
+      yield* TestClock.adjust("1 minute")
+      expect(yield* found()).toEqual({ state: "open", estimatedWaitSeconds: 0 })
+    }),
   )
 
   gateTest("fails for a campaign that is not configured, naming the field", {}, () =>

@@ -94,7 +94,7 @@ describe.skipIf(firefox === undefined)(`the demo in Firefox${skipped}`, () => {
     await eventually("the agent is heard", async () => (await level("Agent")) > 0.05)
     await click(tab, "Hang up")
     await state(tab, "ended")
-    await see(tab, "You hung up.")
+    await see(tab, "Call ended")
     hangUps[1]?.()
     await tab.close()
   })

@@ -38,7 +38,11 @@ export const visit = async (browser: Browser, options: Parameters<Browser["newCo
   }
 }
 
-export const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()
+/** The texts of the button with which a visit begins: while others wait, it says that the visitor joins them. */
+const BEGIN: Readonly<Record<string, RegExp>> = { "Start a call": /^(Start a call|Join the queue)$/ }
+
+export const click = (tab: Page, name: string): Promise<void> =>
+  tab.getByRole("button", { name: BEGIN[name] ?? name, exact: true }).click()
 
 /** Waits until a screen of the widget with this title is shown. */
 export const screen = (tab: Page, name: string): Promise<void> =>

@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)(`the demo in WebKit${skipped}`, () => {
       await eventually(side, async () => Number(await browser.run(`return window.loudest.${side}`)) > 0.02)
     await click("Hang up")
     await state("ended")
-    await see("You hung up.")
+    await see("Call ended")
     hangUps[1]?.()
   })
 

@@ -149,6 +149,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     quarantined: meta(s, "quarantined"),
   }
   const allowed = allowedByPlatform(s)
+  const [draining = 0, paused = 0, pausedUntil = 0] = db.hgetNumbers(keys.meta, ["draining", "paused", "pausedUntil"])
   return {
     ...swept,
     ...(owed.length === 0 ? {} : { owed }),
@@ -156,5 +157,8 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     ...(junk === undefined ? {} : { junk }),
     ...(allowed === undefined ? {} : { allowed }),
     ...(closing?.servedUntil === undefined ? {} : { servedUntil: closing.servedUntil }),
+    ...(draining === 1 ? { draining: true } : {}),
+    ...(paused === 1 ? { paused: true } : {}),
+    ...(pausedUntil === 0 ? {} : { pausedUntil }),
   }
 }

@@ -52,10 +52,17 @@ const part = <Part extends object>(
   let loading: Promise<Part> | undefined
   let attempts = 0
 
+  const usable = (loaded: object): Part => {
+    if (!isPart<Part>(loaded, exported)) throw new Error(name)
+    return loaded
+  }
+
   const load = async (options: VoiceAgentOptions): Promise<Part> => {
     // some browsers do not request an address again that they could not load once
     const script = gateUrl(options, `widget/${name}.js?${attempts++}`)
     const loaded = await beside()
+      // of another release, as one that a browser or an older gate had: asked for at another address
+      .then(usable)
       .catch(() => importFrom(script.href))
       .catch(async () => {
         let forbidden: unknown
@@ -68,8 +75,7 @@ const part = <Part extends object>(
         if (forbidden !== undefined) throw new Forbidden(script.origin, { cause: forbidden })
         return blob
       })
-    if (!isPart<Part>(loaded, exported)) throw new Error(name)
-    return loaded
+    return usable(loaded)
   }
 
   return (options) => {

@@ -1,6 +1,6 @@
 /** What is wrong with an attribute, for the page's author. Those that are absent or empty have their default. */
 
-/** The values of the attributes that are one of a list, which no screen depends on. */
+/** The values of the attributes that are one of a list. */
 const CHOICES: Readonly<Record<string, string>> = {
   mode: "floating",
   corner: "bottom-right bottom-left bottom-center top-right top-left top-center",
@@ -16,7 +16,8 @@ const CHOICES: Readonly<Record<string, string>> = {
 /** The attributes that are checked. */
 export const CHECKED: ReadonlyArray<string> = [...Object.keys(CHOICES), "accent", "avatar"]
 
-export const isChoice = (name: string): boolean => name in CHOICES
+/** Whether the style alone reads an attribute, or a call. */
+export const isChoice = (name: string): boolean => name in CHOICES && !/text|check/.test(name)
 
 /** What an attribute has to be; undefined if it is that, or empty. */
 export const expected = (name: string, value: string): string | undefined => {

@@ -99,7 +99,7 @@ export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock =
     if (state.name === "ended") return ended(state, say)[0]
     const n = state.name === "waiting" ? state.place.position : 0
     const time = state.name === "in-call" ? clock(now - state.since) : ""
-    return say([`floating.${state.name}`, "floating.idle"], { n, time })
+    return say([`floating.${state.name}`, `${state.name}.title`, `${state.name}.gate`, "idle.title"], { n, time })
   }
 
   return {

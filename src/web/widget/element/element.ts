@@ -167,6 +167,7 @@ export const defineVoiceAgent = (): void => {
         }),
         availability: () => availabilityOf(this.options),
         accent: () => this.text("accent"),
+        ready: () => this.ready(),
         act: (action) => this.act(action),
         open: (open) => {
           this.open = open

@@ -18,6 +18,8 @@ import css from "./style.css?inline"
 export interface ViewTools {
   /** the accent that the page has set by an attribute; empty if none */
   readonly accent: () => string
+  /** Loads what a visit needs, if that is possible now. */
+  readonly ready: () => Promise<unknown>
 }
 
 export interface View {
@@ -38,6 +40,8 @@ export interface View {
 
 /** How often times are redrawn, in milliseconds. */
 const TICK = 250
+/** How long a screen takes to give way to the next, as in the style, in milliseconds. */
+const FADE = 160
 
 const sheets = new Map<string, CSSStyleSheet>()
 /** A constructed style sheet, which content security policies without inline styles allow. */
@@ -69,6 +73,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
   let shown: VoiceAgentState["name"] | undefined
   /** the state that was announced last */
   let announced: VoiceAgentState = state
+  const still = matchMedia("(prefers-reduced-motion: reduce)")
 
   const tick = (): void => {
     const now = Date.now()
@@ -76,14 +81,27 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
     dock.tick(state, now)
   }
 
-  const fill = (next: Screen): void => {
+  const fill = (next: Screen, fades = true): void => {
     // Keeps keyboard focus in the widget instead of at the top of the page.
     const hadFocus = root.activeElement !== null
     panel.ariaLabel = lookOf(tools).name || tools.say("label")
     dock.look(lookOf(tools).avatar, tools.accent())
+    const style = `block-size:${content.offsetHeight}px`
+    const old = h("div", { class: "screen old", inert: true }, ...content.childNodes)
+    old.style.cssText = style
     content.replaceChildren(...next.nodes)
+    // The old screen fades where it was, while the new one appears; nothing of either moves.
+    if (fades && old.hasChildNodes() && !still.matches) {
+      content.after(old)
+      window.setTimeout(() => old.remove(), FADE)
+    }
     if (hadFocus) content.querySelector<HTMLElement>("h2")?.focus()
     tools.localize(content, [dock.element, panel, status, alert])
+  }
+
+  const rowsOf = async (offers: unknown): Promise<HTMLElement | undefined> => {
+    await tools.ready()
+    return screens?.offers?.(offers)
   }
 
   const check = (on: boolean): void => {
@@ -96,17 +114,18 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
 
   const draw = (): void => {
     if (shown !== state.name || screen === undefined) {
-      const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools)
+      const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools, rowsOf)
       // All other states are shown only after `use`.
       if (next === undefined) return
+      const isNew = shown !== state.name
       // a check goes on when only the language has changed
-      if (shown !== state.name) {
+      if (isNew) {
         checking?.close()
         checking = undefined
       }
       shown = state.name
       screen = next
-      fill(checking ?? screen)
+      fill(checking ?? screen, isNew)
     }
     screen.update(state)
     tick()
@@ -133,6 +152,8 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
     },
     redraw: () => {
       screen = undefined
+      // what was announced may be in another language
+      status.textContent = ""
       draw()
     },
     turn: (turn) => screens?.turn(turn),

@@ -83,7 +83,6 @@ export const handoffScreen = (tools: Tools): Screen => {
       title(say("handoff.title")),
       text(say("handoff.take")),
       actions(button("handoff.title", "begin", "primary", phoneIcon())),
-      text(say("idle.hint"), "small"),
     ],
     update: nothing,
     tick: nothing,

@@ -9,15 +9,23 @@
 import "../index.ts"
 import type { VisitPart } from "../client/load.ts"
 import type { VoiceAgentState } from "../client/state.ts"
+import type { Turn } from "../screens/transcript.ts"
 import type { Visit } from "../visit/visit.ts"
 import type { Visitor } from "../visit/visitor.ts"
-import { SAMPLES, type SampleName, TURNS } from "./samples.ts"
+import { SAMPLES, type SampleName } from "./samples.ts"
 
 const BY_LINK = (
   "campaign region mode corner theme lang dir languages audio push-to-talk captions text-input check ring notify " +
   "auto-start rating handoff picture-in-picture launcher size one-tap"
 ).split(" ")
 const BY_MESSAGE = "agent-name heading accent avatar consent consent-link consent-remember".split(" ")
+
+/** What is said in a call's sample. */
+const TURNS: ReadonlyArray<Turn> = [
+  { role: "agent", text: "Hi, how can I help?" },
+  { role: "caller", text: "Where is my order?" },
+  { role: "agent", text: "It left our warehouse this morning." },
+]
 
 /** What the framing page sends, and this one answers with when it is ready. */
 const PREVIEW = "voicegate-preview"
@@ -48,7 +56,10 @@ const openSample = (shown: SampleName, visitor: Visitor): Visit => {
     }, BEAT)
   }
   const call = (): void => {
-    show(state.name === "in-call" ? state : SAMPLES.call(Date.now()))
+    const shownCall = state.name === "in-call" ? state : SAMPLES.call(Date.now())
+    // forgets what was said in the call before
+    show({ name: "connecting", to: "agent" })
+    show(shownCall)
     for (const turn of TURNS) visitor.turn(turn)
   }
   return {

@@ -1,6 +1,5 @@
 /** Every state of the widget as a sample, for the preview: nothing is called, and nobody waits. */
 import type { Place, VoiceAgentState } from "../client/state.ts"
-import type { Turn } from "../screens/transcript.ts"
 
 const MINUTE = 60_000
 
@@ -47,32 +46,36 @@ const inCall = (now: number): Extract<VoiceAgentState, { name: "in-call" }> => (
 export const SAMPLES = {
   microphone: () => ({ name: "checking-microphone" }),
   "no-microphone": () => ({ name: "no-microphone", problem: "denied" }),
+  unsupported: () => ({ name: "no-microphone", problem: "no-sound" }),
   connecting: () => ({ name: "connecting", to: "agent" }),
   waiting: (now) => waiting(now),
+  next: (now) => waiting(now, { position: 1, queueLength: 4, estimatedWait: 40 }),
+  far: (now) => waiting(now, { position: 100, queueLength: 240, estimatedWait: 2_400 }),
   paused: (now) => waiting(now, { paused: true, pausedUntil: now + 20 * MINUTE, estimatedWait: undefined }),
   disrupted: (now) => waiting(now, { disrupted: true, estimatedWait: undefined }),
   offers: (now) =>
     waiting(now, { offers: [{ kind: "number", label: "Call +44 20 7946 0000", target: "tel:+442079460000" }] }),
   turn: (now) => ({ name: "your-turn", since: now, startBefore: now + 30_000, starting: false, notice: undefined }),
   call: inCall,
+  muted: (now) => ({ ...inCall(now), muted: true }),
+  writing: (now) => ({ ...inCall(now), writing: true }),
   ending: (now) => ({ ...inCall(now), warning: { reason: "length", endsAt: now + MINUTE } }),
+  silence: (now) => ({ ...inCall(now), warning: { reason: "silence", endsAt: now + 10_000 } }),
   reconnecting: (now) => ({ ...inCall(now), link: false, down: "network" }),
+  left: () => ({ name: "idle", notice: { code: "left", message: "" } }),
   ended: () => ended("hung-up", 3 * MINUTE),
   missed: () => ended("missed"),
   lost: () => ended("lost", MINUTE),
+  unreached: () => ended("unreached"),
   closed: (now) => refused("closed", now + 14 * 60 * MINUTE),
   full: (now) => refused("queue_full", now + 2 * MINUTE),
+  draining: (now) => refused("draining", now + MINUTE),
   limited: (now) => refused("rate_limited", now + 30 * MINUTE),
+  "limited-today": (now) => refused("rate_limited", now + 13 * 60 * MINUTE),
+  budget: (now) => refused("budget_exhausted", now + 5 * 60 * MINUTE),
   blocked: () => refused("blocked"),
   failed: (now) => refused("platform_unavailable", now + MINUTE),
   offline: (now) => ({ name: "offline", retryAt: now + 15_000 }),
 } satisfies Readonly<Record<string, (now: number) => VoiceAgentState>>
 
 export type SampleName = keyof typeof SAMPLES
-
-/** What is said in a call's sample. */
-export const TURNS: ReadonlyArray<Turn> = [
-  { role: "agent", text: "Hi, how can I help?" },
-  { role: "caller", text: "Where is my order?" },
-  { role: "agent", text: "It left our warehouse this morning." },
-]

@@ -110,7 +110,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
       meter.element.ariaLabel = say("check.level")
       return [
         picture(microphoneIcon()),
-        title(say("check.title")),
+        title(say("check.begin")),
         picker,
         h("div", { class: "hearing" }, meter.element, verdict),
         notice,

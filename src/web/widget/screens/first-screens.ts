@@ -1,38 +1,74 @@
 /** The screens that are shown before the parts of a visit are loaded, and when they cannot be. */
 
 import type { VoiceAgentState } from "../client/state.ts"
+import type { Fields } from "../gate/json.ts"
 import * as words from "../words/first-words.ts"
 import { h, isShown, setText } from "./dom.ts"
-import { chatIcon, microphoneIcon, offlineIcon, phoneIcon } from "./icons.ts"
+import { chatIcon, clockIcon, microphoneIcon, offlineIcon, phoneIcon } from "./icons.ts"
 import { lookOf, nothing, partsOf, type Screen, type Tools } from "./parts.ts"
 
 /** How often the gate is asked what a visitor would find, while the first screen is shown, in milliseconds. */
-const ASK_EVERY = 60_000
+const ASK_EVERY = 30_000
 
-/** Undefined for a state that only a loaded visit has. */
-export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): Screen | undefined => {
+/**
+ * Undefined for a state that only a loaded visit has.
+ *
+ * @param rowsOf loads what shows what is offered instead of a call, and makes a row of each
+ */
+export const createFirstScreen = (
+  name: VoiceAgentState["name"],
+  tools: Tools,
+  rowsOf: (offers: unknown) => Promise<HTMLElement | undefined>,
+): Screen | undefined => {
   const { say } = tools
   const { actions, button, orb, picture, text, title } = partsOf(tools)
   switch (name) {
     case "idle": {
       const notice = text("", "notice")
-      const about = text(say("idle.text"))
+      const about = text()
       let askAt = 0
       const { heading, name: agent, writes } = lookOf(tools)
+      const usual = heading || agent || say("idle.title")
+      const what = title()
+      const sphere = orb("calm")
+      const sign = picture(clockIcon())
+      let rows: HTMLElement | undefined
+      const start = button("idle.begin", "begin", "primary", phoneIcon())
+      /** what there is while visitors are let in */
+      const open = [
+        sphere,
+        h("slot"),
+        actions(start, ...(writes ? [button("idle.write", "write", "", chatIcon())] : [])),
+        ...(tools.checks() ? [button("check.begin", () => tools.check(true), "plain")] : []),
+      ]
+      const showRows = (found: HTMLElement | undefined): void => {
+        about.after(found ?? "")
+        rows = found
+      }
+      const show = (found: Fields): void => {
+        const { shut, wait } = words.outlook(found, say, tools.language(), Date.now())
+        if (shut !== "" && start.matches(":focus")) what.focus()
+        setText(what, shut || usual)
+        setText(about, shut ? say("idle.shut") : wait || say("idle.text"))
+        start.lastChild?.replaceWith(say(wait ? "idle.join" : "idle.begin"))
+        for (const each of open) each.hidden = shut !== ""
+        sign.hidden = shut === ""
+        if (shut === "") {
+          rows?.remove()
+          rows = undefined
+          // those that are shown stay: one may have the focus
+        } else if (found.offers && rows === undefined) void rowsOf(found.offers).then(showRows)
+      }
+      show({})
       return {
         nodes: [
-          orb("calm"),
+          sphere,
+          sign,
           ...(heading !== "" && agent !== "" ? [text(agent, "small")] : []),
-          title(heading || agent || say("idle.title")),
+          what,
           about,
           notice,
-          h("slot"),
-          actions(
-            button("idle.begin", "begin", "primary", phoneIcon()),
-            ...(writes ? [button("idle.write", "write", "", chatIcon())] : []),
-          ),
-          text(say("idle.hint"), "small"),
-          ...(tools.checks() ? [button("check.begin", () => tools.check(true), "plain")] : []),
+          ...open.slice(1),
         ],
         update: (state) => {
           if (state.name === name) setText(notice, words.notice(state.notice, say))
@@ -40,9 +76,7 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
         tick: (_state, now) => {
           if (now < askAt || !isShown(about)) return
           askAt = now + ASK_EVERY
-          void tools
-            .availability()
-            .then((found) => setText(about, words.outlook(found, say, tools.language(), now) || say("idle.text")))
+          void tools.availability().then(show)
         },
       }
     }
@@ -82,7 +116,7 @@ export const createFirstScreen = (name: VoiceAgentState["name"], tools: Tools): 
           picture(offlineIcon()),
           title(say("offline.title")),
           body,
-          actions(button("offline.retry", "retry", "primary"), button("cancel", "leave", "quiet")),
+          actions(button("try-again", "retry", "primary"), button("cancel", "leave", "quiet")),
         ],
         update: nothing,
         tick: (state, now) => {
@@ -104,7 +138,7 @@ export const announceFirst = (state: VoiceAgentState, { say }: Tools): string | 
     case "no-microphone":
       return words.noMicrophone(state, say).join(". ")
     case "offline":
-      return say("announce.offline")
+      return say("offline.title")
   }
   return undefined
 }

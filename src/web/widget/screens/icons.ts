@@ -47,7 +47,6 @@ export const peopleIcon = (): SVGElement =>
     "M9 4a3.5 3.5 0 0 0 0 7a3.5 3.5 0 0 0 0-7M2 20a7 6 0 0 1 14 0M16 4.5a3.5 3.5 0 0 1 0 6M18.5 14.5A7 6 0 0 1 22 20",
   )
 export const personIcon = (): SVGElement => icon("M12 4a4 4 0 0 0 0 8a4 4 0 0 0 0-8M4.5 20a7.5 6 0 0 1 15 0")
-export const againIcon = (): SVGElement => icon("M20 12a8 8 0 1 1-2.4-5.7L20 8.5M20 3.5v5h-5")
 export const bellIcon = (): SVGElement => icon("M18 16V11a6 6 0 0 0-12 0v5l-1.5 2h15zM10 21h4")
 export const windowIcon = (): SVGElement => icon("M3 5h18v14H3zM12 12h6v4h-6z")
 /** A telephone beside a screen. */

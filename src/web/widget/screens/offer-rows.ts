@@ -1,6 +1,7 @@
 /** What is offered to a caller instead of waiting, or of a call that is not possible now: a row for each. */
 import type { Offer } from "../client/state.ts"
 import { h } from "./dom.ts"
+import { chatIcon, phoneIcon } from "./icons.ts"
 import type { Tools } from "./parts.ts"
 
 export const offerRows = ({ say, take }: Tools) => {
@@ -22,6 +23,7 @@ export const offerRows = ({ say, take }: Tools) => {
             },
             label,
           )
+    row.prepend((kind === "link" ? chatIcon : phoneIcon)())
     row.addEventListener("click", () => take(offer))
     return h("li", {}, row)
   }

@@ -4,6 +4,7 @@
  */
 
 import type { VoiceAgentState } from "../client/state.ts"
+import { offersIn } from "../gate/offers.ts"
 import { type Attention, createAttention } from "../waiting/attention.ts"
 import { clock, countdown, ended, notice as noticeOf } from "../words/first-words.ts"
 import { withStrings } from "../words/more-strings.ts"
@@ -15,7 +16,6 @@ import { type CallSettings, callScreen } from "./call-screen.ts"
 import { type CheckScreen, checkScreen } from "./check-screen.ts"
 import { h, setText } from "./dom.ts"
 import {
-  againIcon,
   alertIcon,
   blockedIcon,
   clockIcon,
@@ -23,6 +23,7 @@ import {
   devicesIcon,
   hangUpIcon,
   moonIcon,
+  pauseIcon,
   peopleIcon,
   personIcon,
   phoneIcon,
@@ -35,6 +36,7 @@ import { waitingScreen } from "./waiting-screen.ts"
 
 /** A campaign that was closed is shown as open up to so much later, in milliseconds. */
 const REOPEN_WITHIN = 20_000
+const HOUR = 3_600_000
 
 export interface Screens {
   /** the style of the screens, in addition to the widget's */
@@ -48,6 +50,8 @@ export interface Screens {
   readonly turn: (turn: Turn) => void
   /** Alerts the caller; absent in a part that is older than this widget. */
   readonly attention?: Attention | undefined
+  /** What is offered instead of a call, as the gate says it, as rows; absent in a part that is older than this widget. */
+  readonly offers?: (given: unknown) => HTMLElement
   /** Lets the visitor try the microphone. */
   readonly check: () => CheckScreen
 }
@@ -71,6 +75,11 @@ export const createScreens = (given: Tools): Screens => {
     },
     announcement: (state, before) => words.announcement(state, before, tools.say, tools.language(), tools.pushToTalk()),
     turn: (turn) => transcript.add(turn),
+    offers: (given) => {
+      const { element, show } = offerRows(tools)
+      show(offersIn(given))
+      return element
+    },
     check: () => checkScreen(tools),
   }
 }
@@ -89,7 +98,7 @@ const REFUSALS: Readonly<Record<string, () => SVGElement>> = {
   rate_limited: clockIcon,
   queue_full: peopleIcon,
   closed: moonIcon,
-  draining: againIcon,
+  draining: pauseIcon,
   identity_required: personIcon,
   identity_refused: personIcon,
 }
@@ -131,7 +140,7 @@ const createScreen = (
           body,
           bar,
           notice,
-          actions(start, button("your-turn.leave", "leave", "quiet")),
+          actions(start, button("waiting.leave", "leave", "quiet")),
         ],
         update: (state) => {
           if (state.name !== name) return
@@ -143,7 +152,7 @@ const createScreen = (
           if (state.name !== name) return
           const left = state.startBefore - now
           const known = !Number.isNaN(left)
-          setText(body, known ? say("your-turn.text", { time: countdown(left) }) : say("your-turn.no-limit"))
+          setText(body, known ? say("your-turn.text", { time: countdown(left) }) : "")
           bar.hidden = !known
           const share = Math.max(0, Math.min(1, left / (state.startBefore - state.since)))
           bar.style.setProperty("--level", String(share))
@@ -202,16 +211,15 @@ const createScreen = (
         tick: (state, now) => {
           if (state.name !== name) return
           const left = (state.retryAt ?? 0) - now
-          again.hidden = state.code === "closed"
-          if (again.hidden) {
+          // no button that could not work for long
+          again.hidden = state.code === "closed" || left > HOUR
+          if (state.code === "closed") {
             // its title says when it opens
             setText(when, "")
             if (state.retryAt !== undefined && left < -later) tools.act("leave")
             return
           }
-          const time = soon(left, tools.language())
-          const retry = left > 0 ? say("refused.retry-in", { time }) : say("refused.retry-now")
-          setText(when, state.retryAt === undefined ? "" : retry)
+          setText(when, left > 0 ? say("refused.retry-in", { time: soon(left, tools.language()) }) : "")
           again.ariaDisabled = String(left > 0)
         },
       }

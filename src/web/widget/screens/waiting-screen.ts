@@ -1,4 +1,4 @@
-/** The screen of a caller who waits: the place, the queue as a row of marks, the expected wait, and other ways to wait. */
+/** The screen of a caller who waits: the place, the expected wait, and other ways to wait. */
 
 import type { Attention } from "../waiting/attention.ts"
 import { notice as noticeOf } from "../words/first-words.ts"
@@ -7,9 +7,6 @@ import { h, setText } from "./dom.ts"
 import { alertIcon, bellIcon, microphoneIcon, moonIcon, pauseIcon } from "./icons.ts"
 import { offerRows } from "./offer-rows.ts"
 import type { Parts, Screen, Tools } from "./parts.ts"
-
-/** Maximum callers drawn in the queue; the others are shown as a number. */
-const MAX_DRAWN = 10
 
 /** Shows a new text, which comes from below while the old one goes: what is read does not jump. */
 const change = (element: HTMLElement, text: string): void => {
@@ -30,9 +27,8 @@ export const waitingScreen = (
   const orb = newOrb("small calm")
   const sign = picture(pauseIcon())
   const place = h("p", { class: "place" })
-  const line = h("ol", { class: "line", "aria-hidden": "true" })
   const [ahead, estimate] = [h("span"), h("span", { class: "estimate" })]
-  const [notice, link, notified] = [text("", "notice warning"), text("", "small link"), text("", "small")]
+  const [notice, link, notified] = [text("", "notice warning"), text("", "warning"), text("", "small")]
   const hint = text(say("waiting.hint"), "small")
   const notify = button("waiting.notify", () => void attention?.ask().then(offer), "way", bellIcon())
   const offer = (): void => {
@@ -47,7 +43,7 @@ export const waitingScreen = (
       orb,
       sign,
       title(say("waiting.title")),
-      h("div", { class: "standing" }, place, line),
+      place,
       h("p", { class: "text" }, ahead, " ", estimate),
       notice,
       link,
@@ -60,16 +56,13 @@ export const waitingScreen = (
     ],
     update: (state) => {
       if (state.name !== "waiting") return
-      const { disrupted, paused, pausedUntil, position, queueLength = 0 } = state.place
+      const { disrupted, paused, pausedUntil, position } = state.place
       change(place, new Intl.NumberFormat(language()).format(position))
       setText(ahead, words.ahead(state.place, say))
       offers.show(state.place.offers)
-      setText(link, say(state.link ? "waiting.live" : "waiting.link-lost"))
-      link.classList.toggle("live", state.link)
-      link.hidden = paused && state.link
+      setText(link, state.link ? "" : say("waiting.link-lost"))
       setText(notice, noticeOf(state.notice, say))
       offer()
-      line.replaceChildren(...marks(position, Math.max(position, queueLength)))
       // while nobody is called, nothing is about to happen
       orb.hidden = paused || disrupted
       sign.hidden = !orb.hidden
@@ -81,17 +74,4 @@ export const waitingScreen = (
       if (state.name === "waiting") change(estimate, words.estimate(state.place, say, language(), now))
     },
   }
-}
-
-/** One mark for each waiting caller: filled for those ahead, in the accent colour for this one, hollow for those behind. */
-const marks = (position: number, length: number): ReadonlyArray<HTMLElement> => {
-  const first = Math.max(1, Math.min(position - MAX_DRAWN + 2, length - MAX_DRAWN + 1))
-  const last = Math.min(length, first + MAX_DRAWN - 1)
-  const drawn: Array<HTMLElement> = []
-  if (first > 1) drawn.push(h("li", {}, `+${first - 1}`))
-  for (let place = first; place <= last; place++) {
-    drawn.push(h("li", { class: place < position ? "ahead" : place === position ? "you" : "behind" }))
-  }
-  if (last < length) drawn.push(h("li", {}, `+${length - last}`))
-  return drawn
 }

@@ -17,6 +17,9 @@ import { createWaiting, type WaitOwner } from "../waiting/waiting.ts"
 import * as tickets from "./ticket-store.ts"
 import type { Visitor } from "./visitor.ts"
 
+/** A refusal that is over sooner is waited for (s). */
+const MOMENT = 10
+
 export interface Visit {
   /**
    * Without the visitor's consent, or a microphone, it stops before a place is taken. `campaign` is one that was offered, other than the
@@ -169,7 +172,9 @@ export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit =
         return await task()
       } catch (error) {
         if (isOver()) return
-        if (error instanceof Refusal) return refuse(error)
+        // an instance that stops: the next one may answer
+        const isRestart = error instanceof Refusal && error.code === "draining" && Number(error.retryAfter) < MOMENT
+        if (error instanceof Refusal && !isRestart) return refuse(error)
         if (error instanceof NoSound) return show({ name: "no-microphone", problem: error.problem })
       }
       if (await isShutOut(options)) return shutOut()

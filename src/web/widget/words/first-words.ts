@@ -20,18 +20,15 @@ export const clock = (millis: number): string => {
 export const countdown = (millis: number): string => clock(Math.ceil(Math.max(0, millis) / 1_000) * 1_000)
 
 export const noMicrophone = ({ problem }: State<"no-microphone">, say: Say): readonly [title: string, text: string] => [
-  say(`no-microphone.${problem}.title`),
-  say(`no-microphone.${problem}`),
+  say([`no-microphone.${problem}.title`, "no-microphone.no-sound.title"]),
+  say([`no-microphone.${problem}`, "no-microphone.no-sound"]),
 ]
 
 /** How a visit ended; the launcher shows the title too. */
 export const ended = ({ reason: given, message }: State<"ended">, say: Say): readonly [title: string, text: string] => {
   // a call whose slot was taken back has reached a limit too, of time or of a budget, and has the same text
   const reason = /^(too_long|budget)$/.test(given) ? "reclaimed" : given
-  return [
-    say([`ended.${reason}.title`, "ended.other.title"], { message }),
-    say([`ended.${reason}`, "ended.other"], { message }),
-  ]
+  return [say([`ended.${reason}.title`, "ended.other.title"], { message }), say(`ended.${reason}`, { message })]
 }
 
 export const notice = (given: Notice | undefined, say: Say): string =>
@@ -39,16 +36,21 @@ export const notice = (given: Notice | undefined, say: Say): string =>
     ? ""
     : say([`notice.${given.code}`, `no-microphone.${given.code}`, "notice.other"], { message: given.message })
 
-/** What a visitor who came now would find, as the gate says; empty if he would be served at once, or that is not known. */
+/**
+ * What a visitor who came now would find, as the gate says. `shut`: why nobody is let in; `wait`: what is known of the wait. Both are empty if
+ * he would be served at once, or nothing is known.
+ */
 export const outlook = (
-  { estimatedWaitSeconds: seconds, opensAt, state }: Fields,
+  { estimatedWaitSeconds: seconds, opensAt, pausedUntil, state }: Fields,
   say: Say,
   language: string,
   now: number,
-): string => {
-  if (state === "full") return say("refused.queue_full.title")
-  if (typeof opensAt === "string") {
-    return say("refused.closed.until", { time: timeOfDay(Date.parse(opensAt), language, now) })
+): { readonly shut: string; readonly wait: string } => {
+  const until = Date.parse(String(opensAt ?? pausedUntil))
+  const time = until ? timeOfDay(until, language, now) : ""
+  const paused = state === "paused" ? say(time ? "waiting.closed" : "waiting.paused", { time }) : ""
+  return {
+    shut: say(`refused.${state === "full" ? "queue_full" : state}.${time ? "until" : "title"}`, { time }),
+    wait: Number(seconds) > 0 ? expectedWait(Number(seconds), say, language) : paused,
   }
-  return Number(seconds) > 0 ? expectedWait(Number(seconds), say, language) : ""
 }

@@ -38,12 +38,15 @@ export const refused = (
   say: Say,
   language: string,
   now: number,
-): readonly [title: string, text: string] => [
-  code === "closed" && retryAt !== undefined
-    ? say("refused.closed.until", { time: timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now) })
-    : say([`refused.${code}.title`, "refused.other.title"]),
-  say([`refused.${code}`, "refused.other"], { message }),
-]
+): readonly [title: string, text: string] => {
+  const title =
+    code === "closed" && retryAt !== undefined
+      ? say("refused.closed.until", { time: timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now) })
+      : say(`refused.${code}.title`)
+  // a title of its own may say it all
+  const text = say(title === "" ? [`refused.${code}`, "refused.other"] : `refused.${code}`, { message })
+  return [title || say("refused.other.title"), text]
+}
 
 /** A wrong field of a request, in the visitor's language; the gate says in English what it expects. */
 export const wrongField = (issue: string, say: Say): string => `${issue.split(":", 1)[0]}: ${say("refused.field")}`
@@ -81,6 +84,16 @@ const changeInCall = (
   return undefined
 }
 
+/** Why the wait does not go on as it should; empty if it does. */
+const troubleWhileWaiting = (state: State<"waiting">, say: Say, language: string): string =>
+  [
+    hindrance(state.place, say, language, Date.now()),
+    state.link ? "" : say("waiting.link-lost"),
+    notice(state.notice, say),
+  ]
+    .filter(Boolean)
+    .join(" ")
+
 /**
  * The announcement of a visit's state that followed `before`; undefined if there is nothing new. It contains no running times, so that it
  * is announced only once.
@@ -99,24 +112,23 @@ export const announcement = (
     case "connecting":
       return say(`connecting.${state.to}`)
     case "waiting": {
-      const place = `${say("announce.place", { n: state.place.position })} ${ahead(state.place, say)}`
-      const trouble = [
-        hindrance(state.place, say, language, Date.now()),
-        state.link ? "" : say("waiting.link-lost"),
-        notice(state.notice, say),
-      ]
-      return [place, ...trouble].filter(Boolean).join(" ")
+      const n = state.place.position
+      const trouble = troubleWhileWaiting(state, say, language)
+      const isSame = before.name === "waiting" && before.place.position === n
+      if (isSame && troubleWhileWaiting(before, say, language) === trouble) return undefined
+      const place = n > 1 ? `${say("floating.waiting", { n })}.` : say("waiting.next")
+      return isSame && trouble !== "" ? trouble : `${place} ${trouble}`.trim()
     }
     case "your-turn":
       return state.starting
         ? say("your-turn.starting")
-        : `${say("announce.your-turn")} ${notice(state.notice, say)}`.trim()
+        : `${say("your-turn.title")}. ${say("your-turn.start")}. ${notice(state.notice, say)}`.trim()
     case "in-call":
-      return before.name === "in-call" ? changeInCall(state, before, say, quiet) : say("announce.in-call")
+      return before.name === "in-call" ? changeInCall(state, before, say, quiet) : say("in-call.title")
     case "ended":
-      return ended(state, say).join(". ")
+      return ended(state, say).filter(Boolean).join(". ")
     case "refused":
-      return refused(state, say, language, Date.now()).join(". ")
+      return refused(state, say, language, Date.now()).filter(Boolean).join(". ")
   }
   return undefined
 }

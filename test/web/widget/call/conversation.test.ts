@@ -303,7 +303,7 @@ describe("waiting on another tab", () => {
     hangUp()
     await eventually("the turn", async () => (await tab.title()) === "● Your turn – A shop")
     await hide(false)
-    await click(tab, "Leave")
+    await click(tab, "Leave the queue")
     await eventually("the title", async () => (await tab.title()) === "A shop")
   })
 })

@@ -237,24 +237,14 @@ describe("a call whose microphone is lost", () => {
 
 describe("a gate that answers with an error", () => {
   for (const [language, body, title, text] of [
-    [
-      "en",
-      "Internal Server Error",
-      "The agent isn’t available",
-      "We can’t take calls right now. Please try again later.",
-    ],
+    ["en", "Internal Server Error", "The agent isn’t available", "We can’t take calls right now."],
     [
       "en",
       '{"code":"store_unavailable","detail":"ECONNREFUSED 10.0.0.1"}',
       "The agent isn’t available",
-      "We can’t take calls right now. Please try again later.",
+      "We can’t take calls right now.",
     ],
-    [
-      "de",
-      "<h1>502</h1>",
-      "Der Assistent ist nicht verfügbar",
-      "Zurzeit sind keine Anrufe möglich. Bitte versuchen Sie es später erneut.",
-    ],
+    ["de", "<h1>502</h1>", "Der Assistent ist nicht verfügbar", "Zurzeit sind keine Anrufe möglich."],
   ] as const) {
     it(`is told in the widget's own words (${language}, ${body})`, async () => {
       const tab = await openPage()

@@ -36,7 +36,7 @@ describe("what only the site's owner can change", () => {
     await tab.route("**/api/session/request", (route) => route.abort(), { times: 1 })
     await click(tab, "Start a call")
     await screen(tab, "No connection")
-    await click(tab, "Try now")
+    await click(tab, "Try again")
     await screen(tab, "In call")
     expect(page.visitor.complaints).toEqual([])
   })
@@ -58,10 +58,10 @@ describe("what only the site's owner can change", () => {
 
   it("is said of a campaign and of a region that the gate does not have", async () => {
     Object.assign(page.site.page, { policy: policy(gate()), body: widget('campaign="spring"') })
-    await refused("This call isn’t available", /no campaign "spring".*VoiceAiPlatform\.Campaigns/)
+    await refused("The agent isn’t available", /no campaign "spring".*VoiceAiPlatform\.Campaigns/)
     page.visitor.complaints.length = 0
     Object.assign(page.site.page, { body: widget('region="mars"') })
-    await refused("This call isn’t available", /region "mars".*AllowedRegionIds/)
+    await refused("The agent isn’t available", /region "mars".*AllowedRegionIds/)
   })
 
   for (const [what, changes, setting] of [

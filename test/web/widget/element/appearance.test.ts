@@ -121,7 +121,10 @@ describe("the appearance of the widget", () => {
         .waitFor()
       await check(tab, "5-waiting-link-lost")
       rig.gateLine.set("open")
-      await tab.locator("voice-agent .link.live").waitFor()
+      await tab
+        .locator("voice-agent .panel")
+        .getByText(/^Connection lost/)
+        .waitFor({ state: "hidden" })
       hangUp()
       const [first = tab] = ahead
       await screen(first, "Your turn")
@@ -135,7 +138,7 @@ describe("the appearance of the widget", () => {
       rig.platformLine.set("open")
       for (const other of ahead.slice(1)) await click(other, "Leave the queue")
       await screen(first, "Your turn")
-      await click(first, "Leave")
+      await click(first, "Leave the queue")
       await screen(tab, "Your turn")
       await check(tab, "6-your-turn")
       await click(tab, "Start the call")
@@ -161,7 +164,7 @@ describe("the appearance of the widget", () => {
         { times: 1 },
       )
       await click(tab, "Talk again")
-      await screen(tab, "Too many calls for now")
+      await screen(tab, "You’ve reached your call limit")
       await check(tab, "9-refused")
       const another = await visitor.open(rig.url)
       rig.gateLine.set("cut")
@@ -185,11 +188,9 @@ describe("the appearance of the widget", () => {
             "idle.title": "تحدث إلينا",
             "idle.text": "تحدث مع مساعدنا الصوتي هنا في متصفحك.",
             "idle.begin": "ابدأ",
-            "idle.hint": "سيطلب متصفحك الميكروفون أولاً.",
             "waiting.title": "مكانك في الطابور",
             "waiting.ahead": { one: "شخص واحد أمامك.", two: "شخصان أمامك.", other: "{n} أشخاص أمامك." },
             "waiting.next": "أنت التالي.",
-            "waiting.live": "مباشر",
             "waiting.hint": "أبقِ هذه الصفحة مفتوحة.",
             "waiting.leave": "غادر الطابور",
             "waiting.notify": "أعلمني",
@@ -224,6 +225,50 @@ describe("the appearance of the widget", () => {
       await tab.emulateMedia({ reducedMotion: "no-preference" })
       await eventually("the animation", async () => (await moving()) === 1)
     })
+  })
+
+  it("fade into each other where they are, and are gone for assistive technology at once", async () => {
+    await withRig(
+      async (rig, visitor) => {
+        await rig.hold()
+        const tab = await visitor.open(rig.url)
+        await screen(tab, "Talk to us")
+        // where the old title is in the turn in which the new one comes, what both look like half way, and whether it goes
+        await tab.evaluate(`{
+            window.fades = []
+            const panel = document.querySelector("voice-agent").shadowRoot.querySelector(".panel")
+            const titleOf = (screen) => screen.querySelector("h2")
+            const box = (title) => {
+              const { x, y } = title.getBoundingClientRect()
+              return title.textContent + Math.round(x) + "," + Math.round(y)
+            }
+            const own = panel.querySelector(".screen")
+            let before = box(titleOf(own))
+            new MutationObserver((changes) => {
+              if (!changes.some(({ addedNodes }) => addedNodes.length > 0)) return
+              const old = panel.querySelector(".old")
+              const fade = { stood: box(titleOf(old)) === before, inert: old.inert }
+              const title = titleOf(own)
+              before = box(title)
+              window.fades.push(fade)
+              setTimeout(() => (fade.half = [old, title].map((each) => Number(getComputedStyle(each).opacity))), 80)
+              setTimeout(() => (fade.gone = !old.isConnected), 400)
+            }).observe(panel, { childList: true })
+          }`)
+        await click(tab, "Start a call")
+        await screen(tab, "Your place in the queue")
+        await click(tab, "Leave the queue")
+        await screen(tab, "Talk to us")
+        await eventually("the fades are over", () =>
+          tab.evaluate<boolean>("window.fades.length > 2 && window.fades.every(({ gone }) => gone)"),
+        )
+        const fades = await tab.evaluate<ReadonlyArray<{ half?: ReadonlyArray<number> }>>("window.fades")
+        for (const fade of fades) expect(fade).toMatchObject({ stood: true, inert: true })
+        const halves = fades.flatMap(({ half = [] }) => half)
+        expect(halves.filter((opacity) => opacity > 0 && opacity < 1).length).toBeGreaterThan(0)
+      },
+      { reducedMotion: "no-preference" },
+    )
   })
 
   it("pass axe on the page in plain JavaScript, from which calls work too", async () => {

@@ -283,7 +283,48 @@ describe("the widget's scripts", () => {
     await click(tab, "Start a call")
     await screen(tab, "No connection")
     for (const part of cut) await tab.unroute(part)
-    await click(tab, "Try now")
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+  })
+
+  it("may be of another release than the widget: what one of them does not know is left out", async () => {
+    Object.assign(page.site.page, {
+      body: `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+    })
+    const tab = await page.visitor.open(page.site.origin)
+    // as `screens.js` was before it alerted the caller and knew the agent's look, and as an older widget calls it
+    await tab.route(/\/widget\/screens\.js\?v=/, (route) =>
+      route.fulfill({
+        contentType: "text/javascript",
+        headers: { "access-control-allow-origin": "*" },
+        body: `import { createScreens as create } from "${gate()}/widget/screens.js"
+          export const createScreens = ({ agent, alerts, availability, captions, useMicrophone, ...tools }) => {
+            const { attention, ...screens } = create({ ...tools, captions: () => true })
+            return screens
+          }`,
+      }),
+    )
+    const hangUp = await page.rig.hold()
+    await click(tab, "Start a call")
+    await screen(tab, "Your place in the queue")
+    hangUp()
+    await screen(tab, "Your turn")
+    await click(tab, "Start the call")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    await screen(tab, "Call ended")
+    expect(page.visitor.complaints).toEqual([])
+  })
+
+  it("are asked for again while a gate serves ones that the widget cannot use", async () => {
+    Object.assign(page.site.page, {
+      body: `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+    })
+    const tab = await page.visitor.open(page.site.origin)
+    const old = { contentType: "text/javascript", headers: { "access-control-allow-origin": "*" }, body: "export {}" }
+    await tab.route("**/widget/screens.js*", (route) => route.fulfill(old), { times: 2 })
+    await click(tab, "Start a call")
+    await screen(tab, "No connection")
     await screen(tab, "In call")
   })
 

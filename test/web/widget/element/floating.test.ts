@@ -60,7 +60,7 @@ describe("the floating form", () => {
     await launcher(tab, "Your turn").waitFor()
     await tab
       .getByRole("alert")
-      .getByText(/It’s your turn/)
+      .getByText(/^Your turn\. Start the call\.$/)
       .waitFor()
     await launcher(tab, "Your turn").click()
     await click(tab, "Start the call")

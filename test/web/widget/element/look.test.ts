@@ -73,6 +73,15 @@ describe("the attributes of the widget", () => {
 })
 
 describe("a visitor who writes", () => {
+  it("is offered that as soon as the page's attribute says so", async () => {
+    const tab = await open("<voice-agent></voice-agent>")
+    await screen(tab, "Talk to us")
+    const write = tab.getByRole("button", { name: "Write instead" })
+    expect(await write.count()).toBe(0)
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("text-input", "on")')
+    await write.waitFor()
+  })
+
   it("begins without a microphone, and has no button for one", async () => {
     const tab = await open('<voice-agent text-input="on"></voice-agent>')
     await tab.evaluate(`{

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
 import { eventually } from "../../../harness/process.ts"
 import { focusOn } from "../../focus.ts"
-import { announced, click, place, screen, see } from "../../visitor.ts"
+import { click, place, screen, see } from "../../visitor.ts"
 import { useWidget } from "../rig.ts"
 
 const widget = useWidget()
@@ -126,10 +126,9 @@ describe("the language of the widget", () => {
     await screen(ahead, "Your place in the queue")
     await click(tab, "Start a call")
     await see(tab, "One person is ahead of you.")
-    await see(tab, "Live")
+    await place(tab, 2)
     await setLanguage(tab, "uk")
     await see(tab, "Перед вами 1 людина.")
-    await announced(tab, "Ваш номер у черзі: 2. Перед вами 1 людина.")
     await place(tab, 2)
     await setLanguage(tab, "he")
     await see(tab, "אדם אחד לפניכם.")

@@ -19,13 +19,15 @@ const files = readdirSync(directory).flatMap((file) => /^(.+)\.json$/.exec(file)
 const read = (name: string): Readonly<Record<string, Text>> =>
   JSON.parse(readFileSync(new URL(`${name}.json`, directory), "utf8"))
 
-/** The codes of the gate that callers meet have a text of their own; all others share one. */
+/** The codes of the gate that callers meet have a title or a text of their own; all others share one. */
 const GATE_KEYS = [
   "refused.blocked",
-  "refused.rate_limited",
-  "refused.queue_full",
-  "refused.identity_required",
-  "refused.identity_refused",
+  "refused.rate_limited.title",
+  "refused.budget_exhausted.title",
+  "refused.queue_full.title",
+  "refused.draining.title",
+  "refused.identity_required.title",
+  "refused.identity_refused.title",
   "notice.agent_busy",
   "notice.agent_unavailable",
   "ended.removed",
@@ -33,7 +35,7 @@ const GATE_KEYS = [
   "ended.stopped",
   "ended.silent",
   "ended.closed",
-  "refused.closed",
+  "refused.closed.title",
 ]
 
 const formsOf = (text: Text): ReadonlyArray<readonly [form: string, text: string]> =>
@@ -89,7 +91,7 @@ describe("the languages of the widget", () => {
     const known = [...codes.flatMap((code) => [`refused.${code}`, `notice.${code}`])]
     const ends = TicketState.literals.map((state) => `ended.${state}`)
     for (const key of GATE_KEYS) {
-      expect([...known, ...ends]).toContain(key)
+      expect([...known, ...ends]).toContain(key.replace(".title", ""))
       expect(Object.keys(allStrings)).toContain(key)
     }
   })

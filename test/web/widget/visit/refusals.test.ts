@@ -23,23 +23,80 @@ const counting = (tab: Page): { count: number } => {
   return requests
 }
 
+/** What the gate says of a visitor who would come now. */
+const finding = async (found: object): Promise<{ json: object }> => {
+  const answer = { json: found }
+  await widget.begin()
+  await widget.visitor.context.route("**/api/availability?*", (route) => route.fulfill(answer))
+  return answer
+}
+
+const buttons = (tab: Page): Promise<ReadonlyArray<string>> =>
+  tab.locator("voice-agent .panel").getByRole("button").allTextContents()
+
 describe("the first screen", () => {
-  it("says how long a visitor would wait, before a call is requested", async () => {
-    await widget.begin()
-    await widget.visitor.context.route("**/api/availability?*", (route) =>
-      route.fulfill({ json: { state: "open", estimatedWaitSeconds: 240 } }),
-    )
+  it("says how long a visitor would wait, and that the call begins in the queue then", async () => {
+    await finding({ state: "open", estimatedWaitSeconds: 240 })
     const tab = await widget.open()
     await see(tab, "Estimated wait: 3–5 minutes.")
+    await click(tab, "Join the queue")
+    await screen(tab, "In call")
+  })
+
+  it("says that the campaign is closed, and until when, without a button that could not work", async () => {
+    const day = new Intl.DateTimeFormat("en", { weekday: "short", timeZone: "UTC" }).format(Date.now() + 3 * 86_400_000)
+    const settings = {
+      VoiceAiPlatform: {
+        Hours: { Zone: "UTC", Open: `${day} 09:00-17:00` },
+        Overflow: { AfterSeconds: 60, Offers: ["Call the shop tel:+49301234567"] },
+      },
+    }
+    const tab = await begin({ settings })
+    const panel = tab.locator("voice-agent .panel")
+    await panel.getByRole("heading", { name: /^Closed until \w+day/ }).waitFor()
+    await see(tab, "A button appears here as soon as you can call.")
+    expect(await buttons(tab)).toEqual([])
+    expect(await panel.getByRole("link", { name: "Call the shop" }).getAttribute("href")).toBe("tel:+49301234567")
+    await see(tab, "Other ways to reach us")
+  })
+
+  for (const [found, title] of [
+    [{ state: "closed" }, "We’re closed"],
+    [{ state: "full" }, "The queue is full"],
+    [{ state: "draining" }, "We’re not taking calls right now"],
+  ] as const) {
+    it(`has no button while nobody is let in (${found.state})`, async () => {
+      await finding(found)
+      const tab = await widget.open()
+      await screen(tab, title)
+      expect(await buttons(tab)).toEqual([])
+      expect(await tab.locator("voice-agent .orb:visible").count()).toBe(0)
+    })
+  }
+
+  it("has its button again within half a minute after a visitor is let in, by itself", async () => {
+    const answer = await finding({ state: "full" })
+    const tab = await widget.open()
+    await screen(tab, "The queue is full")
+    Object.assign(answer, { json: { state: "open", estimatedWaitSeconds: 0 } })
+    await screen(tab, "Talk to us")
     await click(tab, "Start a call")
     await screen(tab, "In call")
   })
 
-  it("says that the campaign is closed, and until when", async () => {
-    const day = new Intl.DateTimeFormat("en", { weekday: "short", timeZone: "UTC" }).format(Date.now() + 3 * 86_400_000)
-    const settings = { VoiceAiPlatform: { Hours: { Zone: "UTC", Open: `${day} 09:00-17:00` } } }
-    const tab = await begin({ settings })
-    await see(tab, /^Closed until \w+day/)
+  it("says that the queue is paused, which a visitor may join", async () => {
+    await finding({ state: "paused" })
+    const tab = await widget.open()
+    await screen(tab, "Talk to us")
+    await see(tab, "The queue is paused. You’ll keep your place.")
+    await tab.getByRole("button", { name: "Join the queue" }).waitFor()
+  })
+
+  it("is as ever when the gate says what this widget does not know", async () => {
+    await finding({ state: "hibernating", until: "spring" })
+    const tab = await widget.open()
+    await tab.waitForResponse("**/api/availability?*")
+    await screen(tab, "Talk to us")
     await tab.getByRole("button", { name: "Start a call" }).waitFor()
   })
 })
@@ -59,7 +116,7 @@ describe("the widget", () => {
     await screen(tab, "In call")
     await click(tab, "Hang up")
     await click(tab, "Talk again")
-    await screen(tab, "Too many calls for now")
+    await screen(tab, "You’ve reached your call limit")
     await see(tab, /^You can try again in (59|60) minutes\.$/)
     await tab.getByRole("button", { name: "Try again" }).and(tab.locator("[aria-disabled=true]")).waitFor()
   })
@@ -78,9 +135,30 @@ describe("the widget", () => {
         : route.continue(),
     )
     await click(tab, "Start a call")
-    await see(tab, "You’ve reached your limit of calls for now.")
-    await see(tab, "You can try again now.")
+    await screen(tab, "You’ve reached your call limit")
     await click(tab, "Try again")
+    await screen(tab, "In call")
+  })
+
+  it("has no button while a caller has to wait for hours", async () => {
+    const tab = await begin()
+    await tab.route("**/api/session/request", (route) =>
+      route.fulfill({ status: 429, headers: { "retry-after": "18000" }, json: { code: "budget_exhausted" } }),
+    )
+    await click(tab, "Start a call")
+    await screen(tab, "The call time is used up for now")
+    await see(tab, "You can try again in 5 hours.")
+    expect(await buttons(tab)).toEqual([])
+  })
+
+  it("asks again by itself when an instance of the gate stops", async () => {
+    const tab = await begin()
+    await tab.route(
+      "**/api/session/request",
+      (route) => route.fulfill({ status: 503, headers: { "retry-after": "1" }, json: { code: "draining" } }),
+      { times: 1 },
+    )
+    await click(tab, "Start a call")
     await screen(tab, "In call")
   })
 
@@ -88,7 +166,7 @@ describe("the widget", () => {
     const tab = await begin()
     await tab.evaluate('document.querySelector("voice-agent").setAttribute("client-identifier", "<b>mars</b>")')
     await click(tab, "Start a call")
-    await screen(tab, "This call isn’t available")
+    await screen(tab, "The agent isn’t available")
     await see(tab, /^clientIdentifier: /)
     expect(await tab.locator("voice-agent b").count()).toBe(0)
   })
@@ -129,7 +207,7 @@ describe("the widget", () => {
     await click(tab, "Talk again")
     await screen(tab, "No connection")
     widget.rig.gateLine.set("open")
-    await click(tab, "Try now")
+    await click(tab, "Try again")
     await screen(tab, "In call")
   })
 
