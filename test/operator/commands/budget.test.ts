@@ -61,6 +61,8 @@ describe("the commands about budgets", () => {
       const { lines = [] } = (yield* Operator.use((operator) => operator.auditLog("default", 0, 10))) ?? {}
       assert.deepInclude(lines.at(-1), { who: "ada", action: "settings" })
       assert.include(JSON.stringify(lines.at(-1)), "+5 (top-up-1): a busy day")
+      // the repetition has none
+      assert.strictEqual(lines.filter(({ action }) => action === "settings").length, 1)
       assert.strictEqual(yield* stateOf(ticket), "live")
       const unknown = yield* adjustBudget(gate, "default", { ...order, budget: "own" })
       assert.deepInclude(unknown, { ok: false })
