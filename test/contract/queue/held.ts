@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FIRST_PLACES } from "../../../src/fifo-queue/position.ts"
 import { MAX_CHANGES, MAX_CHANGES_PER_STEP } from "../../../src/fifo-queue/rules/shared/changes.ts"
+import { MAX_PER_STEP } from "../../../src/fifo-queue/rules/shared/expiry.ts"
 import { DEAD_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
 import { HELD, RELEASE_MILLIS, SILENT_HOLDER_MILLIS } from "../../../src/fifo-queue/rules/shared/presence.ts"
 import type { Bench } from "../../support/queue-bench.ts"
@@ -156,7 +157,8 @@ export const held = (test: QueueTest): void => {
       q.on(q.there)
       yield* quiet(q, GRACE)
       assert.strictEqual(q.line().length, 250)
-      yield* quiet(q, 5_000)
+      // a sweep each second
+      yield* quiet(q, Math.ceil(250 / MAX_PER_STEP + 1) * 1_000)
       assert.deepStrictEqual(q.line(), [])
     }),
   )

@@ -134,7 +134,7 @@ describe("a page whose policy blocks the worklets of the vendor's SDK", () => {
     const policy = '<meta http-equiv="Content-Security-Policy" content="script-src * \'unsafe-inline\'">'
     const tab = await open(makeFakeElevenLabs, 'sdk="/elevenlabs.js"', { policy })
     await click(tab, "Start a call")
-    await see(tab, "Calls aren’t available on this page right now.")
+    await see(tab, "We can’t take calls right now.")
     expect(rig.asked).toEqual([])
     expect(visitor.complaints.join()).toContain("blocks the worklets of @elevenlabs/client: add blob: to script-src")
   })
@@ -283,7 +283,7 @@ describe("a page without the vendor's SDK", () => {
   it("shows neutral words, tells its owner once what to do, and gives the slot back", async () => {
     const tab = await open(makeFakeVapi, "")
     await click(tab, "Start a call")
-    await see(tab, "Calls aren’t available on this page right now.")
+    await see(tab, "We can’t take calls right now.")
     await eventually("the report to the gate", () => leaves() === 1)
     await eventually("the end at the vendor", () => !fake.isRunning("call-1"))
     expect(visitor.complaints).toEqual([
@@ -294,14 +294,14 @@ describe("a page without the vendor's SDK", () => {
   it("tells the owner of another SDK than the campaign's which one is needed", async () => {
     const tab = await open(makeFakeLiveKit, 'sdk="/retell.js"')
     await click(tab, "Start a call")
-    await see(tab, "Calls aren’t available on this page right now.")
+    await see(tab, "We can’t take calls right now.")
     expect(visitor.complaints).toEqual([expect.stringContaining("need livekit-client on this page")])
   })
 
   it("takes no slot where the SDK cannot be loaded", async () => {
     const tab = await open(makeFakeVapi, 'sdk="/nowhere.js"')
     await click(tab, "Start a call")
-    await see(tab, "Calls aren’t available on this page right now.")
+    await see(tab, "We can’t take calls right now.")
     expect(visitor.complaints).toEqual([
       expect.stringMatching(
         /^voicegate: the vendor's SDK cannot be loaded from \/nowhere\.js: .*attribute or property sdk$/,

@@ -157,7 +157,6 @@ describe("the language of the widget", () => {
     const tab = await openPage(`<div lang="es">${AGENT}</div>`)
     await click(tab, "Iniciar llamada")
     await screen(tab, "La cola está llena")
-    await see(tab, "Hay demasiadas personas esperando. Vuelva a intentarlo más tarde.")
   })
 })
 
