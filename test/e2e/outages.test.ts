@@ -42,8 +42,8 @@ const calledTicket = async (gate: Gate): Promise<string> => {
   const ticket = textOf(await gate.call(addressOf(2)), "uniqueRequestId")
   assert.strictEqual(first.status, 200)
   await gate.sessionEnded("conversation-1")
-  const { json } = await gate.ask("GET", `/api/session/${ticket}`)
-  assert.strictEqual(json.state, "called")
+  // a gate that has just stood still, as on a busy machine, holds calls for a moment
+  await eventually("called", async () => (await gate.ask("GET", `/api/session/${ticket}`)).json.state === "called")
   return ticket
 }
 

@@ -157,8 +157,8 @@ export const held = (test: QueueTest): void => {
       q.on(q.there)
       yield* quiet(q, GRACE)
       assert.strictEqual(q.line().length, 250)
-      // a sweep each second
-      yield* quiet(q, Math.ceil(250 / MAX_PER_STEP + 1) * 1_000)
+      // a sweep every other second
+      yield* quiet(q, Math.ceil(250 / MAX_PER_STEP + 1) * 2_000)
       assert.deepStrictEqual(q.line(), [])
     }),
   )
