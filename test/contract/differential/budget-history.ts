@@ -218,6 +218,12 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         },
         keys,
       )
+      if (answer._tag === "lost" && seconds === 0) wrong.push("a hold without a call is lost")
+      if (answer._tag === "settled") {
+        noteOverruns(call, call.from, answer)
+        if (!unknown && answer.billed !== billedSeconds(seconds, rounding))
+          wrong.push(`${answer.billed} s were billed for ${seconds}`)
+      }
       for (const report of (answer._tag === "settled" || answer._tag === "again" ? answer.reports : undefined) ?? []) {
         for (const [each, more] of [
           [ofCaller, {}],
@@ -228,11 +234,6 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
           if (corrected._tag === "corrected") noteOverruns(call, call.from, corrected)
         }
       }
-      if (answer._tag === "lost" && seconds === 0) wrong.push("a hold without a call is lost")
-      if (answer._tag !== "settled") continue
-      noteOverruns(call, call.from, answer)
-      if (!unknown && answer.billed !== billedSeconds(seconds, rounding))
-        wrong.push(`${answer.billed} s were billed for ${seconds}`)
     }
   }
 
