@@ -136,7 +136,7 @@ describe("the rules, as they are and as Lua", () => {
       "budgets.settle unmade",
       "budgets.correct corrected",
       "budgets.correct again",
-      "budgets.correct running",
+      "budgets.correct unsettled",
     ]) {
       assert.isAbove(kinds.get(each) ?? 0, BUDGETS / 20, each)
     }
