@@ -202,7 +202,7 @@ const Part = ({ title, children }: { readonly title: string; readonly children: 
 const Accent = ({ options, change }: Changed): JSX.Element => (
   <Field
     label="Color (optional)"
-    hint="Of buttons and orb: any CSS color, such as #5b3df5."
+    hint="The color of the buttons and the orb, as CSS writes it, such as #5b3df5."
     error={options.accent.trim() === "" || isColor(options.accent) ? undefined : "This isn’t a CSS color."}
   >
     {(control) => (
