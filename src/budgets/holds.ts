@@ -1,7 +1,7 @@
 /** Time that is held for calls: the first block, the next ones, and what the store has lost of them. */
 import { Effect, Option } from "effect"
 import { DOUBT_MILLIS, START_LEASE_MILLIS } from "../fifo-queue/bounds.ts"
-import { holdName } from "../fifo-queue/hold-name.ts"
+import { holdName } from "../fifo-queue/rules/shared/charges.ts"
 import type { Held } from "./answers.ts"
 import type { BudgetedCampaign, Budgets, DueCall, Holding } from "./Budgets.ts"
 import { callerBook, campaignBook } from "./keys.ts"

@@ -9,7 +9,7 @@
  * - A step changes no hold but its own.
  */
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
-import { holdName } from "../../src/fifo-queue/hold-name.ts"
+import { holdName } from "../../src/fifo-queue/rules/shared/charges.ts"
 import type { Charge } from "../../src/protocol/settlements.ts"
 import type { Budget } from "../../src/settings/groups/budgets.ts"
 import type { Change } from "./change.ts"

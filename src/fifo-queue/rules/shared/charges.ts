@@ -6,9 +6,12 @@
 
 import type { Charge } from "../../../protocol/settlements.ts"
 import { textOf } from "../../../store/rules/native.ts"
-import { holdName } from "../../hold-name.ts"
+import { shortHash } from "../../short-hash.ts"
 import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
+
+/** How the time is named that budgets hold for a call: by a hash of its ticket, and the lease of its slot. */
+export const holdName = (ticket: string, lease: string): string => `${shortHash(ticket)}.${lease}`
 
 /** A start begins, for which the campaign's budgets hold time. */
 export const beginBilling = (s: Step, ticket: Ticket): void => {
