@@ -11,7 +11,7 @@ export const rows: VendorRows = {
   endedByGate: "no",
   longestCall: "the agent's own limit",
   atCapacity:
-    "the signed address is given all the same, and the page's WebSocket is refused or held in the agent's own queue, which the gate does not learn [?]; a 429 that speaks of concurrency is understood [?]",
+    "the signed address is given nevertheless; then the page's WebSocket is refused or held in the agent's own queue, which the gate does not learn [?]; a 429 that mentions concurrency is understood [?]",
   headOfQueue: "yes, of such a 429",
   slots: "`MaxConcurrency` is required",
   unconfirmed: "cannot happen: an address that nobody has opens nothing",

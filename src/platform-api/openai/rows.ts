@@ -10,7 +10,7 @@ export const rows: VendorRows = {
   lostWebhook: "none is sent; a call of a gate that has died is watched by another within five minutes",
   endedByGate: "`hangup`; with the Live API `session.close` [?]",
   longestCall: "ended by the gate, and OpenAI's 60 minutes",
-  atCapacity: "400 or 429 that speaks of concurrency [?], at the offer",
+  atCapacity: "400 or 429 that mentions concurrency [?], at the offer",
   headOfQueue: "yes, with another credential",
   slots: "`MaxConcurrency` is required",
   unconfirmed:

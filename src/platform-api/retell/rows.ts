@@ -10,7 +10,7 @@ export const rows: VendorRows = {
   lostWebhook: "noticed within five minutes",
   endedByGate: "`stop-call`",
   longestCall: "set in each call, at most two hours",
-  atCapacity: "402 or 429 that speaks of concurrency [?]; not while burst concurrency is on",
+  atCapacity: "402 or 429 that mentions concurrency [?]; not while burst concurrency is on",
   headOfQueue: "yes",
   slots: "as Retell reports, without burst, less those that are reserved for callers by telephone",
   unconfirmed: "found in the list and ended [?]",

@@ -33,7 +33,7 @@ import type { VendorFailure } from "../shared/vendor-answer.ts"
 import type { UltravoxSettings } from "./settings.ts"
 import { ultravoxAuthentication } from "./webhooks.ts"
 
-/** A 429 at a start means that every call is taken, unless it speaks of the rate of requests (docs.ultravox.ai/essentials/concurrency). */
+/** A 429 at a start means that every call is taken, unless it mentions the rate of requests (docs.ultravox.ai/essentials/concurrency). */
 const saysTooManyCalls = (failure: VendorFailure): boolean =>
   saysConcurrency(failure) || (failure.status === 429 && !/throttl|rate limit|requests per/i.test(failure.text))
 

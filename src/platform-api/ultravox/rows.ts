@@ -10,7 +10,7 @@ export const rows: VendorRows = {
   lostWebhook: "noticed within five minutes",
   endedByGate: "`hang_up` message [?]",
   longestCall: "set in each call",
-  atCapacity: "429 that does not speak of the rate of requests [?]",
+  atCapacity: "429 that does not mention the rate of requests [?]",
   headOfQueue: "yes",
   slots: "as Ultravox reports; without a hard cap, its refusal is the limit",
   unconfirmed: "found in the list and ended",

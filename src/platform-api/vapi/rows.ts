@@ -10,7 +10,7 @@ export const rows: VendorRows = {
   lostWebhook: "noticed within five minutes",
   endedByGate: "`monitor.controlUrl`",
   longestCall: "set in each call",
-  atCapacity: "400 or 429 that speaks of concurrency [?], or `concurrencyBlocked`",
+  atCapacity: "400 or 429 that mentions concurrency [?], or `concurrencyBlocked`",
   headOfQueue: "yes",
   slots: "as Vapi says in each answer to a start; until the first, its refusal is the limit",
   unconfirmed: "found in the list and ended",
