@@ -27,13 +27,13 @@ Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS h
 Documents: [Quick start](start) · [Guides](guides) · [Configuration](configuration) · [Wire protocol](wire) · [Embedding](embedding) ·
 [Control](control) · [Operating](operating) · [Promises](promises) · [Local platform](platform) · [Vendors](vendors)`
 
-/** The whole API, for the documentation. */
+/** The whole API, for the documentation, which begins with the two calls that matter most: the request of a session, and the report of its end. */
 export const Documented = HttpApi.make("voicegate")
-  .add(Availabilities)
   .add(Requests)
-  .add(Events)
-  .add(Tickets)
   .add(Webhooks)
+  .add(Tickets)
+  .add(Events)
+  .add(Availabilities)
   .add(HostEvents)
   .add(Budgets)
   .add(Operations)
