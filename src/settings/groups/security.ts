@@ -28,7 +28,7 @@ export const SecuritySettings = Schema.Struct({
     {
       description: "the value of `X-Api-Token` of the platform's webhook, at least 16 characters; several for rotation",
       documentation:
-        "Without this and `WebhookSigningSecret` the gate starts, refuses webhooks and warns. A slot then comes free when the platform says that its call is over, which the gate asks when the caller's page reports the end and once a minute about calls older than 3 minutes, where the key may read them; at the latest after `Queue.MaxCallMinutes`. Where only loopback is served (`Server.Host` is a loopback address and `TrustedProxies` is empty), webhooks from this machine are accepted. The webhooks of [vendors](vendors.md) need neither: they have signatures of their own",
+        "Without this and `WebhookSigningSecret` the gate starts, refuses webhooks and warns. Then a slot is free when the platform says that its call is over, at the latest after `Queue.MaxCallMinutes`. If the key may read calls, the gate asks the platform when the caller's page reports the end, and once a minute about calls older than 3 minutes. Where only loopback is served (`Server.Host` is a loopback address and `TrustedProxies` is empty), webhooks from this machine are accepted. The webhooks of [vendors](vendors.md) need neither: they have signatures of their own",
     },
   ),
   WebhookSigningSecret: listWithDefault(list(signingSecret), [], "none", {
