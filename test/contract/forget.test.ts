@@ -10,7 +10,7 @@ import { Store } from "../../src/store/Store.ts"
 import { type RedisServer, redisServer } from "../harness/redis.ts"
 import { redisCluster } from "../harness/redis-topologies.ts"
 import { memoryStore, redisStore } from "../harness/stores.ts"
-import { type Given, gateLayer, makeWorld, outcomeOf, type World } from "../support/gate.ts"
+import { type Given, gateLayer, makeWorld, outcomeOf, ticketIn, type World } from "../support/gate.ts"
 
 interface Stores {
   /** a connection of its own for each gate; the same store in memory */
@@ -107,8 +107,6 @@ const gates = Effect.fnUntraced(function* (stores: Stores, given: Given, world: 
   })
   return [yield* gate, yield* gate] as const
 })
-
-const ticketIn = (outcome: object): string => ("uniqueRequestId" in outcome ? String(outcome.uniqueRequestId) : "")
 
 for (const [name, make] of STORES) {
   describe(`two gates ${name}`, () => {

@@ -6,7 +6,7 @@ import { Store } from "../../src/store/Store.ts"
 import { startRedis } from "../harness/redis.ts"
 import { redisCluster } from "../harness/redis-topologies.ts"
 import { memoryStore, redisStore } from "../harness/stores.ts"
-import { caller, type Given, gateLayer, makeWorld, outcomeOf, type World } from "../support/gate.ts"
+import { caller, type Given, gateLayer, makeWorld, outcomeOf, ticketIn, type World } from "../support/gate.ts"
 import { claimsOf, SECRET, token } from "../support/tokens.ts"
 
 /** A store for each gate: the same in memory, a connection of its own on Redis. */
@@ -60,7 +60,6 @@ const gates = Effect.fnUntraced(function* (storeOf: () => Layer.Layer<Store>, gi
   return [yield* gate, yield* gate] as const
 })
 
-const ticketIn = (outcome: object): string => ("uniqueRequestId" in outcome ? String(outcome.uniqueRequestId) : "")
 const tags = (outcomes: ReadonlyArray<{ readonly _tag: string }>) => outcomes.map(({ _tag }) => _tag)
 
 for (const [name, make] of STORES) {

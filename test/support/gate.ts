@@ -306,6 +306,10 @@ export const outcomeOf = <E extends { readonly _tag: string }, R>(effect: Effect
     onSuccess: (started): Outcome<Started, E> => ({ _tag: "Started", ...started }),
   })
 
+/** The ticket of a caller who waits; empty for any other outcome. */
+export const ticketIn = (outcome: object): string =>
+  "uniqueRequestId" in outcome ? String(outcome.uniqueRequestId) : ""
+
 /** Requests a session. */
 export const ask = (
   address = CALLER,

@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { BEGIN } from "./gate.ts"
+import { ask, BEGIN } from "./gate.ts"
 
 /** A secret of `Identity.Secrets`. */
 export const SECRET = "a-secret-of-32-characters-or-more"
@@ -28,6 +28,9 @@ export const token = (
 
 /** A token of a subject. */
 export const tokenOf = (sub: string, more: Readonly<Record<string, unknown>> = {}): string => token(claimsOf(sub, more))
+
+/** Requests a session with a token. */
+export const askBy = (identity: string, address?: string, body: object = {}) => ask(address, { ...body, identity })
 
 const ALGORITHMS = {
   RS256: { pair: () => generateKeyPairSync("rsa", { modulusLength: 2048 }), hash: "sha256" },
