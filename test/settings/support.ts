@@ -1,5 +1,6 @@
 /** The smallest settings that are valid, and what becomes of settings: their tree, or their problems. */
-import { Redacted, Result } from "effect"
+import { NodeFileSystem } from "@effect/platform-node"
+import { Effect, FileSystem, Redacted, Result } from "effect"
 import type { SettingProblem } from "../../src/settings/problems.ts"
 import { type LoadedSettings, resolveSettings } from "../../src/settings/reading/resolve.ts"
 import { variablesOf } from "../../src/settings/sources/variables.ts"
@@ -31,6 +32,18 @@ export const problemsOf = (json: Json, env: Env = {}): ReadonlyArray<SettingProb
   return Result.isFailure(result) ? result.failure.problems : []
 }
 export const pathsOf = (json: Json, env: Env = {}) => problemsOf(json, env).map(({ path }) => path)
+
+/** Runs with a directory of its own that has these files. */
+export const inDirectory = <A, E>(
+  files: Readonly<Record<string, string>>,
+  use: (cwd: string) => Effect.Effect<A, E, FileSystem.FileSystem>,
+) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const cwd = yield* fs.makeTempDirectoryScoped()
+    for (const [name, text] of Object.entries(files)) yield* fs.writeFileString(`${cwd}/${name}`, text)
+    return yield* use(cwd)
+  }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
 
 export const withSecurity = (more: Json): Json => ({ ...minimal, Security: { WebhookApiToken: TOKEN, ...more } })
 export const values = (secrets: ReadonlyArray<Redacted.Redacted<string>>) =>
