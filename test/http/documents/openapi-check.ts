@@ -67,3 +67,8 @@ export const makeOpenApiCheck = () => {
 
   return { check, seen, documents }
 }
+
+export type OpenApiCheck = ReturnType<typeof makeOpenApiCheck>
+
+/** Asks a gate whose answers are judged. */
+export type Ask = Effect.Success<ReturnType<OpenApiCheck["check"]>>["ask"]
