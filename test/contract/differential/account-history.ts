@@ -16,7 +16,7 @@ import type { Change } from "../../model/change.ts"
 import { violations } from "../../model/invariants.ts"
 import { doubtIds, EMPTY, probe, readState } from "../../model/queue-state.ts"
 import { type History, recorder } from "./history.ts"
-import type { Rules } from "./queue-history.ts"
+import type { Rules } from "./queue-steps.ts"
 
 const STEPS = 60
 
