@@ -1,22 +1,19 @@
 /**
  * Watches one campaign of a history. After every step it checks the invariants of the queue's tests (`test/model/invariants.ts`) and of
  * the campaign's account (`account-watch.ts`), what the step owed (`test/model/obligations.ts`), what the rule was allowed to do
- * (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since (`promises.ts`).
+ * (`causes.ts`), what became of starts (`start-watch.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since
+ * (`promises.ts`).
  */
 
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
-import type { FailedStart } from "../../src/fifo-queue/rules/fail.ts"
-import type { OutageReport } from "../../src/fifo-queue/rules/gate-reports.ts"
 import type { StoredEvent } from "../../src/fifo-queue/rules/shared/events.ts"
 import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background/audit.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
-import { START_TIMEOUT_MILLIS } from "../../src/platform-api/requests/transport.ts"
 import type { HostEvent } from "../../src/protocol/host-events.ts"
-import type { Binding } from "../model/events.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedSettlements, expectedSignals } from "../model/obligations.ts"
 import { isDrained } from "../model/over.ts"
@@ -34,36 +31,21 @@ import type { AccountWatch } from "./account-watch.ts"
 import type { BudgetWatch } from "./budget-watch.ts"
 import type { Carried } from "./carried.ts"
 import { left, trespasses } from "./causes.ts"
-import { type AnyAsk, type Did, json, said, sessionsOf, ticketOf } from "./did.ts"
+import { type AnyAsk, boundBy, type Did, json, said, sessionsOf, ticketOf, windowEnds, withdrawnBy } from "./did.ts"
 import { EventWatch } from "./event-watch.ts"
 import type { Gate } from "./gate.ts"
 import { Hindrances } from "./hindrances.ts"
 import { HoursWatch } from "./hours-watch.ts"
 import type { Ledger } from "./ledger.ts"
 import { LengthWatch } from "./length-watch.ts"
-import type { Outcome } from "./plan.ts"
 import { Promises } from "./promises.ts"
 import { type CampaignName, keyOf } from "./settings.ts"
+import { StartWatch } from "./start-watch.ts"
 import type { World } from "./world.ts"
 
 const QUEUE = "queue."
-/** What a gate reports to the store about a start, by the platform's answer. */
-const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
-  started: undefined,
-  capacity: "capacity",
-  limited: "limited",
-  unacceptable: "refused",
-  refused: "rejected",
-  failed: "answered",
-  ghost: "doubt",
-  lost: "doubt",
-  unreachable: "disrupted",
-}
 /** Maximum leases given in one step. */
 const MOST_LEASES = 20
-/** Minimum failures after which a ticket fails alone. */
-const STRIKES = 3
-
 export class CampaignWatch {
   state: QueueState = EMPTY
   readonly name: CampaignName
@@ -77,6 +59,7 @@ export class CampaignWatch {
   private readonly saw: (what: string) => void
   private readonly promises: Promises
   private readonly hindrances: Hindrances
+  private readonly starts: StartWatch
   private readonly lengths: LengthWatch
   private readonly hours: HoursWatch | undefined
   private readonly events: EventWatch
@@ -104,6 +87,7 @@ export class CampaignWatch {
     this.budgets = budgets
     this.saw = saw
     this.hindrances = new Hindrances(world, name)
+    this.starts = new StartWatch(world, name, ledger, budgets, saw)
     this.lengths = new LengthWatch(world, ledger, saw)
     this.hours = world.plan.control.hours && new HoursWatch(world, world.plan.control.hours)
     this.events = new EventWatch(world, keyOf(world.plan, name), ledger)
@@ -186,7 +170,7 @@ export class CampaignWatch {
       this.saw(`${name} ${said(result)}`)
     if (step.name === "alias" && now - since(before, step.call.known) >= AUDIT_AGE_MILLIS)
       this.saw(`alias ${step.result} by audit`)
-    if (step.name === "fail") this.failed(gate, step.call, said(result))
+    if (step.name === "fail") this.starts.failed(gate, step.call, said(result))
     if (step.name === "end" && step.result === "released") {
       if (!gate.servesCampaign(this.name)) this.saw("end released elsewhere")
       world.platform.freed(step.call.sessions, gate)
@@ -195,7 +179,7 @@ export class CampaignWatch {
     this.raw = raw
     this.state = after
     const swept = step.name === "sweep" && !step.result.more
-    for (const startBefore of told(step)) {
+    for (const startBefore of windowEnds(step)) {
       if (startBefore < now) world.fail(`${name} says that a start window ended ${now - startBefore} ms ago`)
     }
     const window = plan.windowSeconds * 1000
@@ -284,78 +268,15 @@ export class CampaignWatch {
       }
       world.trace?.push(`        ${gate.name} ${name} ${ticket} → ${json(result)} ${summary(after)}`)
     }
-    if (step.name === "reportOutage") this.reported(gate, step.call, now)
+    if (step.name === "reportOutage") this.starts.reported(gate, step.call, now, after)
     if (step.name === "sweep") this.sweptAt(now)
     if (step.name === "reportOutage" && this.mercy <= now) this.mercy = now + this.graceAnew
     this.timePassed()
   }
 
-  /** A start failed: the store must have been told what the platform answered. */
-  private failed(gate: Gate, { id: ticket, millis, reason: kind, spent }: FailedStart, answer: string): void {
-    this.saw(`fail ${kind} ${answer}`)
-    if (answer === "stale") return
-    if (!gate.servesCampaign(this.name)) {
-      // the gate does not serve the campaign of the called ticket, and asks the platform nothing
-      this.saw("fail elsewhere")
-      if (kind !== "elsewhere" || millis !== 1) this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
-      return
-    }
-    // a budget has nothing left for it, or could not be asked: the platform was not either
-    if (this.budgets !== undefined && (spent === true || (kind === "elsewhere" && millis === 1))) {
-      this.saw(`fail ${spent === true ? "spent" : "unasked"}`)
-      return
-    }
-    const { world } = this
-    const starts = world.platform.startsOf(this.ledger.lifeOf(ticket)?.request ?? "")
-    const start = starts.at(-1)
-    if (start === undefined) {
-      world.fail(`the start of ${ticket} failed as ${kind}, and it was not requested`)
-      return
-    }
-    const { at, script } = start
-    // a gate does not wait forever
-    const late = kind === "doubt" && world.kernel.now - at >= START_TIMEOUT_MILLIS
-    if ((kind === "doubt" || kind === "answered") && world.kernel.now >= gate.givesUpAt) {
-      this.saw("fail given up")
-      return
-    }
-    if (!late && kind !== REASONS[script.outcome]) {
-      world.fail(`the start of ${ticket} failed as ${kind}, and the platform answered ${script.outcome}`)
-    }
-    if (
-      answer === "failed" &&
-      (kind === "answered" || kind === "rejected" || kind === "doubt") &&
-      starts.length < STRIKES
-    )
-      world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
-    if (kind === "limited" && millis !== script.retryAfter) {
-      world.fail(`the campaign backs off ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
-    }
-  }
-
-  /** A gate has returned: the tickets that it answered with 503 are gone with its first step. */
-  private reported(gate: Gate, { ids = [], more }: OutageReport, now: number): void {
-    if (ids.length > 0) this.saw("reportOutage withdraws")
-    if (more === true) return
-    for (const [id, { state }] of this.state.tickets) {
-      const answered = state === "waiting" || state === "called" ? this.ledger.unknownSince(id) : undefined
-      // a ticket whose start was requested is bound, or in doubt
-      const asked = this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").length > 0
-      if (answered?.gate === gate && answered.at < now && !asked)
-        this.world.fail(`I3: ${gate.name} has returned, and ${id}, whose request it answered with 503, is ${state}`)
-    }
-  }
-
-  /** A gate has stopped gracefully: it leaves no start behind that nobody waits for. */
+  /** A gate has stopped gracefully. */
   stopped(gate: Gate): void {
-    this.saw("stop")
-    for (const [id, { state }] of this.state.tickets) {
-      const start =
-        state === "starting" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
-      // what did not reach the store is left to the deadline
-      if (start?.by === gate && gate.cleanSince <= start.at)
-        this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
-    }
+    this.starts.stopped(gate, this.state)
   }
 
   /** A gate asks the platform to end a session. */
@@ -439,27 +360,6 @@ export class CampaignWatch {
       world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settlements.size} settlements`)
     if (!this.told) this.events.finish()
   }
-}
-
-/** The ends of start windows that a step returns. */
-const told = (step: Did): ReadonlyArray<number> => {
-  if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
-  if (step.name !== "heartbeat") return []
-  return (step.result.tickets ?? []).flatMap(({ startBefore }) => startBefore ?? [])
-}
-
-/** The ticket to whose start a step has bound a session. */
-const boundBy = (step: Did, { tickets }: QueueState): Binding => {
-  if (step.name !== "bind" || step.result === "stale") return {}
-  const { id, lease } = step.call
-  const was = tickets.get(id)
-  return was?.state === "live" && was.lease === lease ? {} : { bound: id }
-}
-
-/** The tickets that a step withdraws. */
-const withdrawnBy = (step: Did): ReadonlyArray<string> => {
-  if (step.name === "withdraw") return step.call.ids
-  return step.name === "reportOutage" ? (step.call.ids ?? []) : []
 }
 
 /** Since when a session has held its slot (ms). */

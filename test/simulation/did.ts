@@ -5,7 +5,9 @@ import type { State } from "../../src/fifo-queue/rules/shared/ticket.ts"
 import type { rules } from "../../src/fifo-queue/rules.ts"
 import { readSignal } from "../../src/protocol/signals.ts"
 import type { Ask, Rule } from "../../src/store/Store.ts"
+import type { Binding } from "../model/events.ts"
 import { signalText } from "../model/obligations.ts"
+import type { QueueState } from "../model/queue-state.ts"
 
 /** Any rule, and any input of it. */
 export type AnyRule = Rule<object, object, unknown>
@@ -49,6 +51,27 @@ export const sessionsOf = ({ call, name }: Did): ReadonlyArray<string> => {
 export const ticketOf = ({ call }: Did): string => {
   const asked = call as object
   return "id" in asked ? String(asked.id) : ""
+}
+
+/** The ends of start windows that a step returns. */
+export const windowEnds = (step: Did): ReadonlyArray<number> => {
+  if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
+  if (step.name !== "heartbeat") return []
+  return (step.result.tickets ?? []).flatMap(({ startBefore }) => startBefore ?? [])
+}
+
+/** The ticket to whose start a step has bound a session. */
+export const boundBy = (step: Did, { tickets }: QueueState): Binding => {
+  if (step.name !== "bind" || step.result === "stale") return {}
+  const { id, lease } = step.call
+  const was = tickets.get(id)
+  return was?.state === "live" && was.lease === lease ? {} : { bound: id }
+}
+
+/** The tickets that a step withdraws. */
+export const withdrawnBy = (step: Did): ReadonlyArray<string> => {
+  if (step.name === "withdraw") return step.call.ids
+  return step.name === "reportOutage" ? (step.call.ids ?? []) : []
 }
 
 /** A published message as text, independent of the order of its fields. */
