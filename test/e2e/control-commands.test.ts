@@ -1,11 +1,11 @@
 /** `voicegate budget` and `voicegate forget` of the built program, at a running gate that has charged a call of the caller. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../harness/gate.ts"
+import { type Environment, makeBench, runProgram, settingsFor } from "../harness/gate.ts"
 import { field } from "../harness/http.ts"
 import { eventually } from "../harness/process.ts"
 import { startPlatform } from "../harness/servers.ts"
+import { accessTo, CONSOLE_TOKEN, operate } from "./support/operator.ts"
 
-const TOKEN = "e2e-console-token-0123456789"
 const CALLER = "192.0.2.17"
 
 interface Balance {
@@ -19,7 +19,6 @@ interface Balance {
 describe("an operator of a campaign with budgets", () => {
   const bench = makeBench()
   afterAll(() => bench.dispose())
-  let gate: Gate
   let access: Environment
 
   beforeAll(async () => {
@@ -33,27 +32,23 @@ describe("an operator of a campaign with budgets", () => {
       // this platform has no request that ends a session
       [`VoiceAiPlatform__Budgets__${n}__OnLimit`]: "refuse",
     })
-    gate = await bench.gate(
+    const gate = await bench.gate(
       settingsFor(platform, {
         ...budget(0, "campaign", "team"),
         ...budget(1, "caller", "own"),
         VoiceAiPlatform__Price__MinimumSeconds: "60",
         Security__RateLimitHourly: "10",
         Security__TrustedProxies__0: "loopback",
-        Security__ConsoleToken: TOKEN,
+        Security__ConsoleToken: CONSOLE_TOKEN,
       }),
     )
-    access = { Security__ConsoleToken: TOKEN, Server__Host: "127.0.0.1", Server__Port: new URL(gate.url).port }
+    access = accessTo(gate)
     const started = await gate.call(CALLER)
     assert.strictEqual(started.status, 200, started.text)
     assert.strictEqual((await gate.sessionEnded(field(started, "sessionId") ?? "")).status, 200)
   })
 
-  const run = async (command: string) => {
-    const result = await runProgram(command.split(" "), access)
-    assert.notInclude(result.output, TOKEN)
-    return result
-  }
+  const run = (command: string) => operate(command, access, runProgram)
   const balances = async (more = ""): Promise<ReadonlyArray<Balance>> =>
     JSON.parse((await run(`budget show default --json${more}`)).output).budgets
 

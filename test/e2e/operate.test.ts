@@ -8,8 +8,8 @@ import { type Environment, type Gate, makeBench, runProgram, settingsFor, WEBHOO
 import { field } from "../harness/http.ts"
 import { freePort } from "../harness/process.ts"
 import { startPlatform } from "../harness/servers.ts"
+import { accessTo, CONSOLE_TOKEN, operate } from "./support/operator.ts"
 
-const TOKEN = "e2e-console-token-0123456789"
 const hashOf = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)
 
 /** The console's API of a gate of a version that knows no end of a pause, and what it was asked to do. */
@@ -65,16 +65,12 @@ describe("an operator without a browser", () => {
   beforeAll(async () => {
     const platform = bench.own(await startPlatform())
     // the callers have no connection, and a command takes seconds on a busy machine
-    const given = { Security__ConsoleToken: TOKEN, Queue__DisconnectGraceSeconds: "300" }
+    const given = { Security__ConsoleToken: CONSOLE_TOKEN, Queue__DisconnectGraceSeconds: "300" }
     gate = await bench.gate(settingsFor(platform, given))
-    access = { Security__ConsoleToken: TOKEN, Server__Host: "127.0.0.1", Server__Port: new URL(gate.url).port }
+    access = accessTo(gate)
   })
 
-  const run = async (command: string, environment: Environment = access, runs: Runs = runCommand) => {
-    const result = await runs(command.split(" "), environment)
-    assert.notInclude(result.output, TOKEN)
-    return result
-  }
+  const run = (command: string, environment: Environment = access, runs?: Runs) => operate(command, environment, runs)
   const runBuilt = (command: string, environment?: Environment) => run(command, environment, runProgram)
   const json = async (command: string) => {
     const { code, output } = await run(`${command} --json`)
