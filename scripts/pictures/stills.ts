@@ -1,6 +1,6 @@
 /** The pictures that stand still: the widget on a page, the waiting room, the console, and the dashboard. */
 import type { Page } from "playwright-core"
-import { LETTERS, type Program, type Theme } from "./program.ts"
+import { LETTERS, type Lines, type Program, type Theme } from "./program.ts"
 
 const SCALE = 1.5
 
@@ -16,6 +16,20 @@ ul { display: grid; grid-template-columns: 1fr 1fr; gap: 14px; margin: 28px 0 0;
 li { padding: 16px; border: 1px solid var(--rule); border-radius: 12px; background: var(--raised); color: var(--soft); font-size: 14px; line-height: 1.5 } li b { display: block; color: var(--ink) }
 voice-agent { --voice-agent-font: var(--sans) }`
 
+/** The shop's page with the floating widget, which is open. `attributes` are what else the element has. */
+const openShop = (program: Program, theme: Theme, attributes = "", lines?: Lines): Promise<Page> =>
+  program.openShop({
+    theme,
+    width: 900,
+    height: 640,
+    scale: SCALE,
+    still: true,
+    text: SHOP,
+    style: SHOP_STYLE,
+    widget: `mode="floating" open agent-name="Ada" ${attributes}`,
+    ...(lines === undefined ? {} : { lines }),
+  })
+
 /** A call in the floating widget, on a page. */
 export const widget = async (program: Program, theme: Theme): Promise<Buffer> => {
   const lines = [
@@ -24,19 +38,9 @@ export const widget = async (program: Program, theme: Theme): Promise<Buffer> =>
     ["caller", "Can it be left with a neighbour?"],
     ["agent", "Yes. I’ve told the courier: https://northwind.example/parcel"],
   ] as const
-  const page = await program.openShop({
-    theme,
-    width: 900,
-    height: 640,
-    scale: SCALE,
-    still: true,
-    text: SHOP,
-    style: SHOP_STYLE,
-    widget: 'mode="floating" open agent-name="Ada"',
-    lines: (say) => {
-      say("Hi, this is Ada. How can I help?")
-      for (const [role, text] of lines) say(text, role)
-    },
+  const page = await openShop(program, theme, "", (say) => {
+    say("Hi, this is Ada. How can I help?")
+    for (const [role, text] of lines) say(text, role)
   })
   await page.getByRole("button", { name: "Start a call", exact: true }).click()
   await page.getByText("I’ve told the courier").waitFor()
@@ -47,16 +51,7 @@ export const widget = async (program: Program, theme: Theme): Promise<Buffer> =>
 
 /** A place in the queue, with the other ways to wait. */
 export const waitingRoom = async (program: Program, theme: Theme): Promise<Buffer> => {
-  const page = await program.openShop({
-    theme,
-    width: 900,
-    height: 640,
-    scale: SCALE,
-    still: true,
-    text: SHOP,
-    style: SHOP_STYLE,
-    widget: 'mode="floating" open agent-name="Ada" notify handoff picture-in-picture',
-  })
+  const page = await openShop(program, theme, "notify handoff picture-in-picture")
   await page.getByRole("button", { name: "Join the queue", exact: true }).click()
   await page.getByRole("heading", { level: 2, name: "Your place in the queue" }).waitFor()
   // the estimate comes with the next position
@@ -69,26 +64,15 @@ export const closed = async (program: Program, theme: Theme): Promise<Buffer> =>
   const opensAt = new Date()
   opensAt.setDate(opensAt.getDate() + ((13 - opensAt.getDay()) % 7 || 7))
   opensAt.setHours(10, 0, 0, 0)
-  const page = await program.openShop({
-    theme,
-    width: 900,
-    height: 640,
-    scale: SCALE,
-    still: true,
-    text: SHOP,
-    style: SHOP_STYLE,
-    widget: 'mode="floating" open agent-name="Ada" check="off"',
-  })
+  const page = await openShop(program, theme, 'check="off"')
   const problem = {
-    ...{
-      type: "about:blank",
-      title: "closed",
-      status: 503,
-      code: "closed",
-      message: "Closed.",
-      opensAt: opensAt.toISOString(),
-      retryAfterSeconds: Math.ceil((opensAt.getTime() - Date.now()) / 1_000),
-    },
+    type: "about:blank",
+    title: "closed",
+    status: 503,
+    code: "closed",
+    message: "Closed.",
+    opensAt: opensAt.toISOString(),
+    retryAfterSeconds: Math.ceil((opensAt.getTime() - Date.now()) / 1_000),
     offers: [
       { kind: "number", label: "Call the shop", target: "tel:+49301234567" },
       { kind: "link", label: "Write to us", target: "https://northwind.example/contact" },
