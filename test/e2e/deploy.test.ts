@@ -5,7 +5,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { settingsFor, withBench } from "../harness/gate.ts"
-import { eventually, freePort, start } from "../harness/process.ts"
+import { startNginx } from "../harness/nginx.ts"
+import { eventually, freePort } from "../harness/process.ts"
 import { startRedis } from "../harness/redis.ts"
 import { startPlatform } from "../harness/servers.ts"
 import { openEvents, openSocket } from "./support/push.ts"
@@ -57,60 +58,46 @@ describe("the unit for systemd", () => {
   )
 })
 
+/** The configuration of nginx as it is; the only differences: the port, the directory of its logs, and no TLS. */
+const served = (directory: string, port: number): string =>
+  text("nginx.conf")
+    .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
+    .replaceAll(/^ *ssl_.*$/gm, "")
+    .replaceAll("/var/log/nginx", directory)
+
 describe("the configuration of nginx", () => {
   it(
     "passes on requests and events, and the caller's address instead of what the caller claims",
     withBench(async ({ gate, own }) => {
       const platform = own(await startPlatform())
-      const served = await gate({
+      const { sessionEnded, url: gateUrl } = await gate({
         ...settingsFor(platform),
         VoiceAiPlatform__MaxConcurrency: "1",
         Security__TrustedProxies__0: "loopback",
         Security__RateLimitHourly: "3",
       })
       const port = await freePort()
-      const directory = mkdtempSync(join(tmpdir(), "voicegate-nginx-"))
-      // the only differences: ports, and no TLS
-      const server = text("nginx.conf")
-        .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
-        .replaceAll(/^ *ssl_.*$/gm, "")
-        .replaceAll("/var/log/nginx", directory)
-        .replace("127.0.0.1:8080", `${new URL(served.url).host}`)
-      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-        (name) => `${name}_temp_path ${directory};`,
-      )
-      const file = join(directory, "nginx.conf")
-      writeFileSync(
-        file,
-        `pid ${directory}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${temporary.join("\n")}\n${server}}\n`,
-      )
-      assert.strictEqual(spawnSync("nginx", ["-t", "-c", file]).status, 0)
-      const nginx = await start("nginx", ["-c", file, "-g", "daemon off;"], directory)
-      try {
-        const url = `http://127.0.0.1:${port}`
-        await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
-        const request = async (claimed: string) => {
-          const headers = { "content-type": "application/json", "x-forwarded-for": claimed }
-          const response = await fetch(`${url}/api/session/request`, { method: "POST", headers, body: "{}" })
-          const json: unknown = await response.json()
-          return { status: response.status, ticket: String(Reflect.get(Object(json), "uniqueRequestId")) }
-        }
-        assert.strictEqual((await request("203.0.113.1")).status, 200)
-        const [first, second] = [await request("203.0.113.2"), await request("203.0.113.3")]
-        assert.deepStrictEqual([first.status, second.status], [202, 202])
-        const socket = own(await openSocket({ url }, first.ticket))
-        const stream = own(await openEvents({ url }, second.ticket))
-        await socket.sees("position", { position: 1 })
-        await stream.sees("position", { position: 2 })
-        // all came from one address, whatever they claimed
-        assert.strictEqual((await request("203.0.113.4")).status, 429)
-        assert.deepStrictEqual((await served.sessionEnded("conversation-1")).json, { released: true })
-        await socket.sees("start_call")
-        await stream.sees("position", { position: 1 })
-      } finally {
-        await nginx.stop()
-        rmSync(directory, { recursive: true })
+      own(await startNginx((directory) => served(directory, port).replace("127.0.0.1:8080", new URL(gateUrl).host)))
+      const url = `http://127.0.0.1:${port}`
+      await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
+      const request = async (claimed: string) => {
+        const headers = { "content-type": "application/json", "x-forwarded-for": claimed }
+        const response = await fetch(`${url}/api/session/request`, { method: "POST", headers, body: "{}" })
+        const json: unknown = await response.json()
+        return { status: response.status, ticket: String(Reflect.get(Object(json), "uniqueRequestId")) }
       }
+      assert.strictEqual((await request("203.0.113.1")).status, 200)
+      const [first, second] = [await request("203.0.113.2"), await request("203.0.113.3")]
+      assert.deepStrictEqual([first.status, second.status], [202, 202])
+      const socket = own(await openSocket({ url }, first.ticket))
+      const stream = own(await openEvents({ url }, second.ticket))
+      await socket.sees("position", { position: 1 })
+      await stream.sees("position", { position: 2 })
+      // all came from one address, whatever they claimed
+      assert.strictEqual((await request("203.0.113.4")).status, 429)
+      assert.deepStrictEqual((await sessionEnded("conversation-1")).json, { released: true })
+      await socket.sees("start_call")
+      await stream.sees("position", { position: 1 })
     }),
   )
 })
@@ -129,66 +116,54 @@ describe("the configuration of nginx, before two instances that restart one afte
         })
       const running = await Promise.all(ports.map(startInstance))
       const port = await freePort()
-      const directory = mkdtempSync(join(tmpdir(), "voicegate-nginx-"))
-      const server = text("nginx.conf")
-        .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
-        .replaceAll(/^ *ssl_.*$/gm, "")
-        .replaceAll("/var/log/nginx", directory)
-        .replace(/server 127\.0\.0\.1:8080(.*;)/, (_, rest) =>
-          ports.map((each) => `server 127.0.0.1:${each}${rest}`).join("\n"),
-        )
-      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-        (name) => `${name}_temp_path ${directory};`,
+      const { directory } = own(
+        await startNginx((directory) =>
+          served(directory, port).replace(/server 127\.0\.0\.1:8080(.*;)/, (_, rest) =>
+            ports.map((each) => `server 127.0.0.1:${each}${rest}`).join("\n"),
+          ),
+        ),
       )
-      const file = join(directory, "nginx.conf")
-      writeFileSync(file, `pid ${directory}/pid;\nevents {}\nhttp {\n${temporary.join("\n")}\n${server}}\n`)
-      const nginx = await start("nginx", ["-c", file, "-e", "stderr", "-g", "daemon off;"], directory)
-      try {
-        const url = `http://127.0.0.1:${port}`
-        await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
-        const tickets = new Set<string>()
-        const answered = new Set<string>()
-        let stopped = false
-        const client = async (): Promise<void> => {
-          while (!stopped) {
-            const response = await fetch(`${url}/api/session/request`, {
-              method: "POST",
-              headers: { "content-type": "application/json" },
-              body: "{}",
-            })
-            const json: unknown = await response.json().catch(() => ({}))
-            answered.add(`${response.status} ${Reflect.get(Object(json), "code") ?? ""}`.trim())
-            const ticket = Reflect.get(Object(json), "uniqueRequestId")
-            if (typeof ticket !== "string") continue
-            tickets.add(ticket)
-            const { status } = await fetch(`${url}/api/session/${ticket}`)
-            answered.add(String(status))
-          }
+      const url = `http://127.0.0.1:${port}`
+      await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
+      const tickets = new Set<string>()
+      const answered = new Set<string>()
+      let stopped = false
+      const client = async (): Promise<void> => {
+        while (!stopped) {
+          const response = await fetch(`${url}/api/session/request`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: "{}",
+          })
+          const json: unknown = await response.json().catch(() => ({}))
+          answered.add(`${response.status} ${Reflect.get(Object(json), "code") ?? ""}`.trim())
+          const ticket = Reflect.get(Object(json), "uniqueRequestId")
+          if (typeof ticket !== "string") continue
+          tickets.add(ticket)
+          const { status } = await fetch(`${url}/api/session/${ticket}`)
+          answered.add(String(status))
         }
-        const clients = Array.from({ length: 4 }, client)
-        for (const [n, instance] of running.entries()) {
-          const before = tickets.size
-          await eventually("requests are answered", () => tickets.size > before + 20)
-          instance.kill("SIGTERM")
-          assert.deepStrictEqual(await instance.exit, { code: 0, signal: null })
-          await startInstance(ports[n] ?? 0)
-        }
+      }
+      const clients = Array.from({ length: 4 }, client)
+      for (const [n, instance] of running.entries()) {
         const before = tickets.size
         await eventually("requests are answered", () => tickets.size > before + 20)
-        stopped = true
-        await Promise.all(clients)
-        // one that reached an instance in the moment in which it stopped accepting is told to ask again
-        answered.delete("503 draining")
-        assert.deepStrictEqual([...answered].toSorted(), ["200", "202"])
-        const logged = readFileSync(join(directory, "voicegate.log"), "utf8")
-        assert.include(logged, '/api/session/TICKET" 200 ')
-        assert.include(logged, '/api/session/request" 20')
-        const all = logged + readFileSync(join(directory, "voicegate-error.log"), "utf8")
-        for (const ticket of tickets) assert.notInclude(all, ticket)
-      } finally {
-        await nginx.stop()
-        rmSync(directory, { recursive: true })
+        instance.kill("SIGTERM")
+        assert.deepStrictEqual(await instance.exit, { code: 0, signal: null })
+        await startInstance(ports[n] ?? 0)
       }
+      const before = tickets.size
+      await eventually("requests are answered", () => tickets.size > before + 20)
+      stopped = true
+      await Promise.all(clients)
+      // one that reached an instance in the moment in which it stopped accepting is told to ask again
+      answered.delete("503 draining")
+      assert.deepStrictEqual([...answered].toSorted(), ["200", "202"])
+      const logged = readFileSync(join(directory, "voicegate.log"), "utf8")
+      assert.include(logged, '/api/session/TICKET" 200 ')
+      assert.include(logged, '/api/session/request" 20')
+      const all = logged + readFileSync(join(directory, "voicegate-error.log"), "utf8")
+      for (const ticket of tickets) assert.notInclude(all, ticket)
     }),
   )
 })

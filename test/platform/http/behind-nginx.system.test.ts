@@ -1,15 +1,13 @@
 /** The platform behind a proxy that keeps its connections. */
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { KEEP_ALIVE_MILLIS } from "../../../src/platform/http/server.ts"
 import { ApiKeys } from "../../../src/platform/keys/ApiKeys.ts"
 import * as Platform from "../../../src/platform/Platform.ts"
-import { eventually, freePort, start } from "../../harness/process.ts"
+import { startNginx } from "../../harness/nginx.ts"
+import { eventually, freePort } from "../../harness/process.ts"
 import { prepare } from "../support.ts"
 
 /** How long nginx keeps an idle connection to what is behind it unless it is told otherwise, in milliseconds. */
@@ -23,13 +21,7 @@ const LATENCY_MILLIS = 50
 const SPREADS = Array.from({ length: 24 }, (_, client) => (client - 12) * 10)
 
 /** nginx with one kept connection for each client, so that it is idle for as long as the client waits. */
-const configuration = (directory: string, port: number, platform: string) => `
-pid ${directory}/pid;
-error_log stderr;
-events {}
-http {
-  access_log off;
-  ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${directory};`).join("\n  ")}
+const configuration = (port: number, platform: string) => `
   ${SPREADS.map(
     (_, client) =>
       `upstream platform${client} { server ${platform}; keepalive 1; keepalive_timeout ${SHORT_MILLIS}ms; }`,
@@ -40,7 +32,6 @@ http {
     proxy_set_header Connection "";
     ${SPREADS.map((_, client) => `location /${client}/ { proxy_pass http://platform${client}/; }`).join("\n    ")}
   }
-}
 `
 
 /**
@@ -81,16 +72,10 @@ const slowNetwork = (platform: string) =>
 
 /** nginx in front of what listens at `host:port`; returns its origin. */
 const nginxBefore = Effect.fnUntraced(function* (platform: string) {
-  const directory = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "voicegate-nginx-"))),
-    (made) => Effect.sync(() => rmSync(made, { recursive: true })),
-  )
   const port = yield* Effect.promise(freePort)
-  const file = join(directory, "nginx.conf")
-  writeFileSync(file, configuration(directory, port, platform))
   yield* Effect.acquireRelease(
-    Effect.promise(() => start("nginx", ["-c", file, "-g", "daemon off;"], directory)),
-    (nginx) => Effect.promise(nginx.stop),
+    Effect.promise(() => startNginx(() => configuration(port, platform))),
+    (nginx) => Effect.promise(nginx.dispose),
   )
   const origin = `http://127.0.0.1:${port}`
   yield* Effect.promise(() => eventually("nginx", async () => (await fetch(`${origin}/0/openapi.json`)).ok))
