@@ -5,6 +5,8 @@
  *     node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5]
  *                                                        [--before DIR [--before-connected 12000]]
  *
+ * The pages of those who are not called in the run have the lowest priority of the machine, because they would run on others.
+ *
  * Behind the connected ones, further callers are held without sockets (`servers/holder.ts`). `--before` is another built checkout, whose
  * pushed positions are counted in the same run, without those behind, whom it may not be able to hold. It pushes to everybody every 2 s; where
  * this machine cannot carry that for as many as are connected now, count fewer: positions are compared by the connected caller.
@@ -12,6 +14,7 @@
 import { resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { startRedis } from "../../test/harness/redis.ts"
+import { cpuOfAll } from "./support/cpu.ts"
 import { steadyNow } from "./support/crowd.ts"
 import { type Followers, makeFollowers, type Shown } from "./support/followers.ts"
 import { startHolders } from "./support/holders.ts"
@@ -46,6 +49,8 @@ interface Turn {
   /** the first caller of the turn */
   readonly first: number
   readonly seconds: number
+  /** of the core time of this turn: gates, Redis and pages (shares of a core) */
+  readonly cpu: { readonly gates: number; readonly redis: number; readonly pages: number }
 }
 
 interface Side {
@@ -58,7 +63,20 @@ type Own = (stop: () => Promise<void> | void) => void
 const startSide = async (
   own: Own,
   platform: string,
-  { behind, connected, gates: count, root }: { root: string; gates: number; connected: number; behind: number },
+  {
+    behind,
+    called,
+    connected,
+    gates: count,
+    root,
+  }: {
+    root: string
+    gates: number
+    connected: number
+    behind: number
+    /** how many callers are called in all turns */
+    called: number
+  },
 ): Promise<Side> => {
   const redis = await startRedis()
   own(redis.dispose)
@@ -67,12 +85,17 @@ const startSide = async (
   const urlOf = (n: number): string => gates[n % count]?.url ?? ""
   const calledAt = new Map<number, number>()
   let heard: () => void = () => {}
-  const followers: Array<Followers> = gates.map(({ url }) =>
-    makeFollowers(url, NOTED_PLACES, (caller, at) => {
-      calledAt.set(caller, at)
-      heard()
-    }),
-  )
+  const follow = (last: boolean): ReadonlyArray<Followers> =>
+    gates.map(({ url }) => {
+      const isCalled = (caller: number, at: number): void => {
+        calledAt.set(caller, at)
+        heard()
+      }
+      return makeFollowers(url, NOTED_PLACES, isCalled, last)
+    })
+  /** the pages of those who are called, and of those who only wait */
+  const [theirs, others] = [follow(false), follow(true)]
+  const followers = [...theirs, ...others]
   for (const { close } of followers) own(close)
   let live = await takeSlot(urlOf(0))
   const line: Array<string> = []
@@ -81,7 +104,14 @@ const startSide = async (
     const first = line.length
     line.push(...(await queueCallers(urlOf(first), first, callers)))
     const pages = line.slice(first).map((ticket, n) => [first + n, `/api/session/${ticket}/events`] as const)
-    await Promise.all(followers.map((each, n) => each.connect(pages.filter(([caller]) => caller % count === n))))
+    for (const [all, from, to] of [
+      [theirs, 0, called],
+      [others, called, Number.POSITIVE_INFINITY],
+    ] as const) {
+      const some = pages.filter(([caller]) => caller >= from && caller < to)
+      if (some.length === 0) continue
+      await Promise.all(all.map((each, n) => each.connect(some.filter(([caller]) => caller % count === n))))
+    }
   }
   for (let n = 0; n < connected; n += QUEUED_AT_ONCE) await come(Math.min(QUEUED_AT_ONCE, connected - n))
   if (behind > 0) {
@@ -103,6 +133,11 @@ const startSide = async (
       ])
     }
   }
+  const cpu = () => ({
+    gates: cpuOfAll(gates.flatMap(({ pids }) => pids)),
+    redis: cpuOfAll([redis.pid()]),
+    pages: cpuOfAll(followers.map(({ pid }) => pid)),
+  })
   let done = 0
   const call = async (): Promise<number> => {
     if (connected === 0) await come(1)
@@ -123,15 +158,27 @@ const startSide = async (
       for (const each of followers) await each.shown()
       const first = done
       const millis: Array<number> = []
-      const began = steadyNow()
+      const [before, began] = [cpu(), steadyNow()]
       for (let n = 0; n < calls; n++) {
         millis.push(await call())
         await sleep(Math.max(0, began + (n + 1) * CALL_EVERY_MILLIS - steadyNow()))
       }
-      const seconds = (steadyNow() - began) / 1_000
+      const [after, seconds] = [cpu(), (steadyNow() - began) / 1_000]
+      const share = (of: (seen: typeof after) => number): number => (of(after) - of(before)) / seconds
       const shown: Array<Shown> = []
       for (const each of followers) shown.push(await each.shown())
-      return { millis, shown, first, seconds, calledAt: line.slice(0, done).map((_, n) => calledAt.get(n) ?? 0) }
+      return {
+        millis,
+        shown,
+        first,
+        seconds,
+        cpu: {
+          gates: share(({ gates }) => gates),
+          redis: share(({ redis }) => redis),
+          pages: share(({ pages }) => pages),
+        },
+        calledAt: line.slice(0, done).map((_, n) => calledAt.get(n) ?? 0),
+      }
     },
   }
 }
@@ -178,7 +225,7 @@ export const moving = async (options: {
     const platform = await startPlatform()
     own(platform.close)
     const start = (root: string, connected: number, behind: number) =>
-      startSide(own, platform.url, { root, gates, connected, behind })
+      startSide(own, platform.url, { root, gates, connected, behind, called: rounds * calls })
     const sides: Record<string, Side> = {
       none: await start(here, 0, 0),
       waiting: await start(here, connected, behind),
@@ -190,10 +237,10 @@ export const moving = async (options: {
       for (const [name, side] of Object.entries(sides)) {
         const turn = await side.turn(calls)
         turns[name] = [...(turns[name] ?? []), turn]
-        const { millis, seconds, shown } = turn
+        const { cpu, millis, seconds, shown } = turn
         const positions = shown.reduce((sum, each) => sum + each.positions, 0)
         console.error(
-          `moving ${name}: start call p50 ${percentile(millis, 0.5).toFixed(1)} ms, p99 ${percentile(millis, 0.99).toFixed(1)} ms, ${Math.round(positions / seconds)} positions a second, ${shown.reduce((sum, { rises }) => sum + rises.length, 0)} rises, oldest place ${longestOld(turn).toFixed(2)} s`,
+          `moving ${name}: start call p50 ${percentile(millis, 0.5).toFixed(1)} ms, p99 ${percentile(millis, 0.99).toFixed(1)} ms, ${Math.round(positions / seconds)} positions a second, ${shown.reduce((sum, { rises }) => sum + rises.length, 0)} rises, oldest place ${longestOld(turn).toFixed(2)} s, of a core: gates ${cpu.gates.toFixed(2)}, Redis ${cpu.redis.toFixed(2)}, pages ${cpu.pages.toFixed(2)}`,
         )
       }
     }

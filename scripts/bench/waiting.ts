@@ -8,10 +8,10 @@
  * file descriptors allow, the gates hold them without sockets (`servers/holder.ts`). Also the memory of a connection, as resident memory and
  * as heap, and of a ticket in Redis.
  */
-import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../test/harness/redis.ts"
+import { cpuOf, cpuOfAll } from "./support/cpu.ts"
 import { type Crowd, makeCrowd } from "./support/crowd.ts"
 import { fill, type Networks } from "./support/fill.ts"
 import { FIRST, startHolders } from "./support/holders.ts"
@@ -102,13 +102,6 @@ const startConnected = async (root: string, redis: RedisServer, platform: string
   }
 }
 
-/** User and system time of a process so far (s). */
-const cpuOf = (pid: number): number => {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
 interface Cost {
   /** per second of a core */
   readonly redis: number
@@ -126,7 +119,7 @@ const seen = async (redis: RedisServer, gates: Gates) => {
   return {
     at: performance.now() / 1_000,
     redis: cpuOf(redis.pid()),
-    gates: gates.pids.reduce((sum, pid) => sum + cpuOf(pid), 0),
+    gates: cpuOfAll(gates.pids),
     commands: [...stats.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0),
     bytes: Number(/used_memory:(\d+)/.exec(memory)?.[1]),
   }

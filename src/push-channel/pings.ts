@@ -3,8 +3,8 @@
  * is pinged once in `PING_STEPS` steps, and must answer within `ANSWER_STEPS`.
  */
 
-export const PING_STEPS = 22
-export const ANSWER_STEPS = 8
+export const PING_STEPS = 88
+export const ANSWER_STEPS = 32
 
 /** A connection that is pinged. */
 export interface Pinged {

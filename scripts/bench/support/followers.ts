@@ -1,5 +1,6 @@
 /** Pages of waiting callers that note what they are shown, in a process of its own, because a process has a limit of open files. */
 import { fork } from "node:child_process"
+import { constants, setPriority } from "node:os"
 import { fileURLToPath } from "node:url"
 import { callerOf, connect, steadyNow } from "./crowd.ts"
 
@@ -28,14 +29,25 @@ type Report =
   | { readonly shown: Shown }
 
 export interface Followers {
+  readonly pid: number
   readonly connect: (pages: ReadonlyArray<readonly [caller: Caller, path: string]>) => Promise<void>
   readonly shown: () => Promise<Shown>
   readonly close: () => void
 }
 
-/** @param called is told at once of each start call, and when it arrived */
-export const makeFollowers = (url: string, near: number, called: (caller: Caller, at: number) => void): Followers => {
+/**
+ * @param called is told at once of each start call, and when it arrived
+ * @param last whether the servers go first on a shared core, because these pages would run on other machines
+ */
+export const makeFollowers = (
+  url: string,
+  near: number,
+  called: (caller: Caller, at: number) => void,
+  last: boolean,
+): Followers => {
   const child = fork(program, [url])
+  const pid = child.pid ?? 0
+  if (last) setPriority(pid, constants.priority.PRIORITY_LOW)
   const waiting: Array<(report: Report) => void> = []
   child.on("message", (report: Report) => {
     if ("called" in report) called(report.called, report.at)
@@ -48,6 +60,7 @@ export const makeFollowers = (url: string, near: number, called: (caller: Caller
       child.send(order)
     })
   return {
+    pid,
     connect: async (pages) => void (await ask({ connect: pages, near })),
     shown: async () => {
       const report = await ask({ report: true })
