@@ -40,6 +40,23 @@ const isTold = (known: Known | undefined): boolean => typeof known === "object" 
 
 type Queue = Omit<Place, "position">
 
+/**
+ * What only one of two lists has, each ticket once. What is in both mostly has the same order, with what was added behind it, so thousands that
+ * stay cost a comparison each.
+ */
+const difference = (before: ReadonlyArray<string>, after: ReadonlyArray<string>) => {
+  const missing: Array<string> = []
+  let same = 0
+  for (const ticket of before) {
+    if (ticket === after[same]) same++
+    else missing.push(ticket)
+  }
+  const rest = new Set(after.slice(same))
+  const removed = missing.filter((ticket) => !rest.has(ticket))
+  for (const ticket of missing) rest.delete(ticket)
+  return { added: rest, removed }
+}
+
 interface Answered {
   readonly ask: ReadonlyArray<string>
   readonly more: boolean
@@ -76,6 +93,8 @@ export class ConnectedTickets {
   /** how many slots the campaign has */
   private readonly slots: () => number
   private readonly known = new Map<string, Known>()
+  /** connected tickets of which the queue does not tell when something changes */
+  private readonly unwatched = new Set<string>()
   /** tickets whose connections have closed, until the queue knows it */
   private readonly closed = new Set<string>()
   private connected: ReadonlyArray<string> = []
@@ -104,6 +123,8 @@ export class ConnectedTickets {
     if (typeof before === "object") this.heldTickets--
     if (typeof known === "object") this.heldTickets++
     this.known.set(ticket, known)
+    if (isTold(known)) this.unwatched.delete(ticket)
+    else this.unwatched.add(ticket)
   }
 
   private forget(ticket: string): void {
@@ -117,28 +138,21 @@ export class ConnectedTickets {
    */
   begin(connected: ReadonlyArray<string>, all: boolean): ReadonlyArray<string> {
     this.ticks++
-    this.connected = connected
     this.asksForAll = all
-    let stillKnown = 0
-    const untold: Array<string> = []
-    for (const ticket of connected) {
-      const known = this.known.get(ticket)
-      if (known !== undefined) stillKnown++
-      if (!isTold(known)) untold.push(ticket)
-    }
-    if (stillKnown < this.known.size) this.close(new Set(connected))
-    if (this.untold) this.closed.clear()
-    else if (this.closed.size > 0) for (const ticket of connected) this.closed.delete(ticket)
-    return all || this.resynchronises || this.untold ? connected : untold
-  }
-
-  /** All known tickets but the open ones have closed. */
-  private close(open: ReadonlySet<string>): void {
-    for (const ticket of this.known.keys()) {
-      if (open.has(ticket)) continue
+    const { added, removed } = difference(this.connected, connected)
+    this.connected = connected
+    for (const ticket of removed) {
+      this.unwatched.delete(ticket)
+      if (!this.known.has(ticket)) continue
       this.forget(ticket)
       this.closed.add(ticket)
     }
+    for (const ticket of added) {
+      this.closed.delete(ticket)
+      this.unwatched.add(ticket)
+    }
+    if (this.untold) this.closed.clear()
+    return all || this.resynchronises || this.untold ? connected : [...this.unwatched]
   }
 
   /** What the queue is told and asked beside the tickets, at most `max` closed ones. */
