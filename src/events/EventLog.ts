@@ -23,7 +23,7 @@ import { rules } from "./rules.ts"
 /** The most events of one page. */
 export const MAX_EVENTS_PER_PAGE = 100
 /** The most deliveries of one page. */
-export const MAX_DELIVERIES_PER_PAGE = 100
+const MAX_DELIVERIES_PER_PAGE = 100
 
 /** `gone`: events after the cursor were dropped, or the log does not have as many: `next` is a cursor from which it can be read. */
 export type EventPage =

@@ -13,7 +13,7 @@ import { StoreUnavailable, stackless } from "../protocol/refusals.ts"
 const HALF_WAY: ReadonlySet<string> = new Set(["NOPERM", "UNKNOWN", "WRONGTYPE", "OTHER"])
 
 /** Whether a rule with this failure may have been carried out in part. */
-export const isHalfWay = ({ refusal }: StoreUnavailable): boolean => refusal !== undefined && HALF_WAY.has(refusal)
+const isHalfWay = ({ refusal }: StoreUnavailable): boolean => refusal !== undefined && HALF_WAY.has(refusal)
 
 export interface ClosedCampaigns {
   /**

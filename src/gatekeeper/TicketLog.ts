@@ -10,7 +10,7 @@ import { noteOmitted } from "../lib/log-loss.ts"
 import type { TicketState } from "../protocol/ticket.ts"
 
 /** Maximum lines of one gate in a second: several times what its calls can cause. */
-export const MAX_LINES = 500
+const MAX_LINES = 500
 
 export interface TicketLine {
   readonly campaign: string

@@ -26,7 +26,7 @@ export const COOLDOWN_MILLIS = 30_000
 /** How long a read may take. */
 export const TIMEOUT = "3 seconds"
 /** The longest document, in bytes. */
-export const MAX_JWKS_BYTES = 64 * 1024
+const MAX_JWKS_BYTES = 64 * 1024
 
 /** The keys for a token, or why there is none. */
 export type Found =

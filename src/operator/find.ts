@@ -16,7 +16,7 @@ import { makeWindows } from "../lib/windows.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Found, FoundTicket } from "./shapes.ts"
 
-export const MAX_FOUND = 20
+const MAX_FOUND = 20
 export const PAGES_PER_SEARCH = 25
 /** Limit of pages that all searches of an instance read in a window, and its length (ms). */
 export const PAGES_PER_WINDOW = 100

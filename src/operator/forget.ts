@@ -24,7 +24,7 @@ import type { CallersStore } from "./callers.ts"
 import { type ForgetRequest, type Forgotten, type Position, positionIn, positionText } from "./forgotten.ts"
 
 /** How many steps of the store one request takes. */
-export const STEPS_PER_REQUEST = 100
+const STEPS_PER_REQUEST = 100
 
 /** A campaign in the store, with its name as operators know it. */
 interface InStore {

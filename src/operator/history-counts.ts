@@ -8,7 +8,7 @@ import { CAMPAIGNS_PER_STEP, type CampaignCounts, type HistoryPart } from "./his
 import { MAXIMUM } from "./rules/history.ts"
 
 /** How often a report is made (ms). A campaign in which nothing happens is reported once a minute. */
-export const HISTORY_REPORT_MILLIS = 10_000
+const HISTORY_REPORT_MILLIS = 10_000
 const IDLE_MILLIS = 60_000
 /** The most campaigns with a history. Those that are counted together (`lib/campaign-series.ts`) have none. */
 const CAMPAIGNS_MAX = 200

@@ -6,7 +6,7 @@ const { Finite, Record, String: Text, Struct, optionalKey } = Schema
 const said = <S extends Schema.Top>(schema: S, description: string) => optionalKey(schema.annotate({ description }))
 
 /** What the events of a ticket say of its caller, on which a host joins. */
-export const eventFacts = {
+const eventFacts = {
   subject: said(Text, "Who calls, by the signed token of the host; absent without one."),
   clientIdentifier: said(
     Text,
@@ -17,7 +17,7 @@ export const eventFacts = {
 export const EventFacts = Struct(eventFacts)
 export type EventFacts = typeof EventFacts.Type
 
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
   "call.accepted",
   "call.called",
   "call.started",

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { plainText, Variables } from "./request.ts"
 
 /** The longest subject, and the longest name, in UTF-16 units. */
-export const MAX_SUBJECT = 255
+const MAX_SUBJECT = 255
 
 /** What a caller need not pass: `address-check` is `Security.Block*`, such as the VPN block. */
 export const TRUSTS = ["none", "address-check"] as const
@@ -16,7 +16,7 @@ export type Trust = (typeof TRUSTS)[number]
  * Limits of one subject, which replace those of the settings; an absent one stays as the settings say. There is none of 0, which would read as
  * "no limit" to some and as "no call" to others.
  */
-export const IdentityLimits = Schema.Struct({
+const IdentityLimits = Schema.Struct({
   /** requests that are accepted in any hour */
   hour: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))),
   /** requests that are accepted in any day */
@@ -33,7 +33,7 @@ export type CallerLimits = Pick<IdentityLimits, "hour" | "day">
 export const Subject = Schema.String.check(Schema.isBetweenLength(1, MAX_SUBJECT), plainText)
 
 /** A name for people, such as those who read the CRM. */
-export const DisplayName = Schema.String.check(Schema.isBetweenLength(1, MAX_SUBJECT), plainText)
+const DisplayName = Schema.String.check(Schema.isBetweenLength(1, MAX_SUBJECT), plainText)
 
 /** A verified caller. Unknown members are refused. */
 export const Identity = Schema.Struct({

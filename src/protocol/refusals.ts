@@ -253,7 +253,7 @@ export type RequestRefusal =
   | StoreUnavailable
 
 /** The outcome under which metrics and the charts of the console count each refusal; of the platform's, the code of the answer. */
-export const refusalOutcomes = {
+const refusalOutcomes = {
   InvalidRequest: "invalid",
   IdentityRequired: "identity_required",
   IdentityRefused: "identity_refused",

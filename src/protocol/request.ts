@@ -5,9 +5,9 @@ import { VISIBLE, VISIBLE_EXPECTED } from "../lib/visible-text.ts"
 /** The most entries `dynamicVariables` or `metadata` may have. */
 export const MAX_VARIABLES = 64
 /** The longest name of a variable, in UTF-16 units. */
-export const MAX_VARIABLE_NAME = 128
+const MAX_VARIABLE_NAME = 128
 /** The longest value of a variable, in UTF-16 units. */
-export const MAX_VARIABLE_VALUE = 4096
+const MAX_VARIABLE_VALUE = 4096
 
 /**
  * Text that is safe in databases, logs and terminals: no control characters (C0, DEL, C1) and no lone surrogates. Values of

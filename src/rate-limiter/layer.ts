@@ -34,7 +34,7 @@ export const keysOf = (caller: string): readonly [log: string, refunds: string] 
 ]
 
 /** The same of the limits that are only counted (`Security.Shadow`). */
-export const shadowKeysOf = (caller: string): readonly [log: string, refunds: string] => [
+const shadowKeysOf = (caller: string): readonly [log: string, refunds: string] => [
   `vg:{${caller}}:shadow`,
   `vg:{${caller}}:shadowRefunds`,
 ]

@@ -2,7 +2,7 @@
 import { Config, Redacted } from "effect"
 import { Flag } from "effect/cli"
 
-export const DATABASE = "VOICEGATE_PLATFORM_DATABASE"
+const DATABASE = "VOICEGATE_PLATFORM_DATABASE"
 export const PASSWORD = "VOICEGATE_PLATFORM_PASSWORD"
 export const VAULT_KEY = "VOICEGATE_PLATFORM_VAULT_KEY"
 

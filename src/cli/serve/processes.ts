@@ -11,7 +11,7 @@ import { passRequestsOn } from "./reload-requests.ts"
 import { onFurtherStop } from "./stop-signals.ts"
 
 /** The processes cannot be started, or one ended before it served. */
-export class ProcessesFailed extends Data.TaggedError("ProcessesFailed")<{ readonly message: string }> {}
+class ProcessesFailed extends Data.TaggedError("ProcessesFailed")<{ readonly message: string }> {}
 
 export const isWorker = (): boolean => cluster.isWorker
 

@@ -5,7 +5,7 @@ import { Steps } from "../Steps.ts"
 import { runForEachCampaign } from "./run-every.ts"
 
 /** How often the records of a queue are compared with its sets (ms). */
-export const REPAIR_MILLIS = 10 * 60_000
+const REPAIR_MILLIS = 10 * 60_000
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {

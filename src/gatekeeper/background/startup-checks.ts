@@ -22,7 +22,7 @@ const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect
 }
 
 /** Delay after the start (ms): the first request loads the HTTP client, which must not delay readiness. */
-export const CHECK_DELAY_MILLIS = 1_000
+const CHECK_DELAY_MILLIS = 1_000
 
 /** Checks the platform once, in the background. */
 export const layerPlatform: Layer.Layer<never, never, Gatekeeper | Settings> = Layer.effectDiscard(

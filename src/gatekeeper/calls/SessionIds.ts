@@ -12,7 +12,7 @@ import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Steps } from "../Steps.ts"
 
 /** Delays before reading the history after a start (ms, each after the one before). */
-export const ASK_AFTER_MILLIS: ReadonlyArray<number> = [1_000, 5_000]
+const ASK_AFTER_MILLIS: ReadonlyArray<number> = [1_000, 5_000]
 /** How long a campaign's history is not read after it had no further id (ms): each read counts against the key's request limit. */
 export const QUIET_MILLIS = 10 * 60_000
 /** A session has two ids; ids beyond this number are ignored. */

@@ -20,7 +20,7 @@ import { accountCapacities, accountsOf, type SharedAccount } from "./accounts.ts
 import { fromShared, shareable, sharedFigures } from "./shared-figures.ts"
 
 /** How often the platform's figures are read, by one instance for all (ms). */
-export const CAPACITY_MILLIS = 10_000
+const CAPACITY_MILLIS = 10_000
 /** How often an instance reads the shared figures (ms). */
 const POLL_MILLIS = 5_000
 

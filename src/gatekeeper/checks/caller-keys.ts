@@ -11,7 +11,7 @@ const FNV_PRIME = 0x01000193
  * share a group, yet a group does not identify a network: about 250 IPv4 networks map to each. So it may be stored with a ticket where an
  * address may not.
  */
-export const callerGroup = (network: string): string => {
+const callerGroup = (network: string): string => {
   // FNV-1a, folded to 16 bits
   let hash = FNV_OFFSET
   for (let i = 0; i < network.length; i++) hash = Math.imul(hash ^ network.charCodeAt(i), FNV_PRIME)

@@ -124,8 +124,8 @@ const sharedBudgetExhausted = problem("SharedBudgetExhausted", 503, ["budget_exh
   remark: "a budget of the campaign or its account is used up",
 })
 /** The problem of `BudgetExhausted`. */
-export const budgetProblems = [ownBudgetExhausted, sharedBudgetExhausted]
-export const toBudgetProblem = ({ budget, message, own, resetsAt, retryAfterSeconds }: BudgetExhausted) =>
+const budgetProblems = [ownBudgetExhausted, sharedBudgetExhausted]
+const toBudgetProblem = ({ budget, message, own, resetsAt, retryAfterSeconds }: BudgetExhausted) =>
   (own ? ownBudgetExhausted : sharedBudgetExhausted).make(
     "budget_exhausted",
     message,

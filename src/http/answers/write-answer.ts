@@ -37,7 +37,7 @@ export const isDisconnected = (request: IncomingMessage, response: ServerRespons
   response.destroyed || request.socket?.writable === false
 
 /** Refuses an upgrade with an HTTP answer on the raw socket, and closes the socket, which the client could otherwise keep open. */
-export const writeRaw = (socket: Duplex, answer: Answer): void => {
+const writeRaw = (socket: Duplex, answer: Answer): void => {
   const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.once("finish", () => socket.destroy())

@@ -12,11 +12,11 @@ import { TicketStatus } from "../../protocol/ticket.ts"
 import { calledAgainProblems, failures, requestProblems, startProblems } from "../answers/failures.ts"
 import { QueuedAnswer, StartedAnswer } from "./answers.ts"
 
-export const TicketStatusAnswer = TicketStatus.annotate({ identifier: "TicketStatus" })
+const TicketStatusAnswer = TicketStatus.annotate({ identifier: "TicketStatus" })
 
 /** 201: the vendor's answer to the page's offer. */
-export const SdpAnswer = Schema.String.annotate({ description: "The vendor's SDP answer." })
-export const sdpHeaders = {
+const SdpAnswer = Schema.String.annotate({ description: "The vendor's SDP answer." })
+const sdpHeaders = {
   location: Schema.optionalKey(
     Schema.String.annotate({ description: "Ends with the vendor's own id of the call, where the vendor names one." }),
   ),

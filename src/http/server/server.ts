@@ -23,7 +23,7 @@ import { currentTrustedProxies } from "../incoming/client-address.ts"
 import { GateServer, Hurry, Listeners } from "../Listeners.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
-export const NOTICE_MILLIS = 1_000
+const NOTICE_MILLIS = 1_000
 /** How long requests in progress may take to finish (ms). */
 export const DRAIN_MILLIS = CLOSE_MILLIS
 /** How long a shutdown may take in addition to `Server.DrainSeconds` (ms). */
@@ -98,7 +98,7 @@ export const makeServer = (listeners: Pick<Listeners["Service"], "request" | "up
 }
 
 /** A server for the private documents only, which accepts only the host names of its own address. */
-export const makePrivateServer = (
+const makePrivateServer = (
   { logRefusal, privateRequest }: Pick<Listeners["Service"], "privateRequest" | "logRefusal">,
   { PrivateHosts }: SettingsTree["Server"],
 ): Server => {

@@ -26,9 +26,9 @@ export interface Opening {
 }
 
 /** How many days are looked at: before today, for the end of what is open, and for the next opening. */
-export const PAST_DAYS = 3
-export const OPEN_DAYS = 15
-export const CLOSED_DAYS = 366
+const PAST_DAYS = 3
+const OPEN_DAYS = 15
+const CLOSED_DAYS = 366
 
 interface Span {
   readonly start: number

@@ -7,7 +7,7 @@ import { DateTime, Schema, SchemaTransformation } from "effect"
 import type { StartConfig } from "../../protocol/request.ts"
 
 /** Length of one frame of the agent's audio, in milliseconds; the platform allows 20 to 150. */
-export const FRAME_DURATION_MILLIS = 30
+const FRAME_DURATION_MILLIS = 30
 
 const PCM = 1
 const DEFAULT_SAMPLE_RATE = 16_000

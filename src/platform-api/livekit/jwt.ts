@@ -7,7 +7,7 @@ import { equal } from "../../lib/equal.ts"
 import { hmacSha256 } from "../shared/digests.ts"
 
 /** How far the clocks of signer and verifier may differ (s). */
-export const LEEWAY_SECONDS = 60
+const LEEWAY_SECONDS = 60
 /** A longer token was not made for us. */
 const MAX_LENGTH = 16_384
 

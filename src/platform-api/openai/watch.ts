@@ -12,8 +12,8 @@ import type { Hears } from "../model.ts"
 import { type Listening, Sideband, type SidebandConnection } from "../shared/sideband.ts"
 
 /** The delay before a closed connection is opened again: at first, and at most; doubled while connections do not last (ms). */
-export const REOPEN_MILLIS = 1_000
-export const MAX_REOPEN_MILLIS = 30_000
+const REOPEN_MILLIS = 1_000
+const MAX_REOPEN_MILLIS = 30_000
 /** A connection that was open for this long has lasted (ms). */
 const LASTING_MILLIS = 30_000
 /** How often connecting to a call that has just begun may be refused before the gate stops watching it. */

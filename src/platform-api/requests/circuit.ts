@@ -14,7 +14,7 @@ import { type PlatformError, unavailable } from "../errors.ts"
 /** How many consecutive failures open the circuit, each of a different group of callers or of none. */
 export const CIRCUIT_FAILURES = 5
 /** The same after the circuit was open, until the platform answers a start: a failed probe of one group alone does not reopen it. */
-export const CIRCUIT_PROBES = 2
+const CIRCUIT_PROBES = 2
 /** How long the circuit stays open the first time (ms); doubled while probes fail, up to a minute. */
 export const CIRCUIT_OPEN_MILLIS = 5_000
 

@@ -12,7 +12,7 @@ export const PAGE_LIMIT = 100
 /** Limit of pages per reading. */
 export const MAX_PAGES = 10
 /** How long a reading is reused (ms). */
-export const SHARED_MILLIS = 2_000
+const SHARED_MILLIS = 2_000
 /** How far the platform's clock may be behind this machine's (ms). */
 export const CLOCK_DIFFERENCE_MILLIS = 60_000
 const MAX_READINGS = 100

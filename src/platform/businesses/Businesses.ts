@@ -67,7 +67,7 @@ const show = (row: Row): Business => ({
 })
 
 /** Also for another user's business, so that its existence is not revealed. */
-export const noSuchBusiness = (): Refused => refuse("not_found", "BUSINESS_NOT_FOUND", "no such business")
+const noSuchBusiness = (): Refused => refuse("not_found", "BUSINESS_NOT_FOUND", "no such business")
 
 /** Fails for a name that is empty or too long. */
 export const checkName = (name: string): Effect.Effect<string, Refused> =>

@@ -16,7 +16,7 @@ import { Conversations, type Utterance } from "./Conversations.ts"
 
 export const ECHO_DELAY_MILLIS = 1_000
 /** Limit of buffered frames: twenty seconds of audio in frames of 20 ms. */
-export const MAX_BUFFERED_FRAMES = 1_000
+const MAX_BUFFERED_FRAMES = 1_000
 /** Limit of buffered bytes: a second of the largest format (96 kHz, 32 bit, mono) takes 384,000. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024
 /** Texts that a caller may send in a burst, and the rate after it. */

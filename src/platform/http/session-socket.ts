@@ -9,7 +9,7 @@ import { Effect, Schedule } from "effect"
 import { type ServerOptions, WebSocket } from "ws"
 
 /** Limit of frames per second: twenty times those of audio in frames of 20 ms. */
-export const FRAMES_PER_SECOND = 1_000
+const FRAMES_PER_SECOND = 1_000
 /** The window for counting frames, in seconds: a client may catch up in a burst after a network interruption of this length. */
 const WINDOW_SECONDS = 5
 /** Limit of unread bytes, beyond which a client is closed: half a minute of 16 kHz 16 bit mono. */

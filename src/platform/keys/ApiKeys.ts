@@ -15,7 +15,7 @@ import { columnsOf, type KeyRow, newRow, show } from "./KeyRow.ts"
 import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
 
 /** The longest name of a key, in UTF-16 units. */
-export const MAX_KEY_NAME = 100
+const MAX_KEY_NAME = 100
 /** The longest time that two secrets of a key work, in milliseconds: 30 days. */
 export const MAX_OVERLAP_MILLIS = 30 * 86_400_000
 /** how precise `lastUsedAt` is, in milliseconds */

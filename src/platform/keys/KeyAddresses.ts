@@ -2,7 +2,7 @@
 import { parseAddress } from "../../lib/ip/address.ts"
 import { parseRange, type Range, RangeSet } from "../../lib/ip/ranges.ts"
 
-export const MAX_KEY_ADDRESSES = 50
+const MAX_KEY_ADDRESSES = 50
 
 /** Refuses brackets, which belong to URLs, and zone ids, which only one machine knows. */
 const rangeOf = (entry: string): Range | undefined => (/[[\]%]/.test(entry) ? undefined : parseRange(entry))

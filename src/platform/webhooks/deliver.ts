@@ -16,7 +16,7 @@ import { NotPublic } from "./rules.ts"
 import { type Delivery, Webhooks } from "./Webhooks.ts"
 
 /** Timeout for a receiver, in milliseconds (reference/platform-api.md). */
-export const WEBHOOK_TIMEOUT_MILLIS = 5_000
+const WEBHOOK_TIMEOUT_MILLIS = 5_000
 export const POLL_MILLIS = 1_000
 export const MAX_CONCURRENT_DELIVERIES = 64
 const MAX_CLAIMED = 8

@@ -15,7 +15,7 @@ import { checkTime, millisOf } from "./time.ts"
 /** The clocks do not drift apart by more than this between two measurements (ms). */
 const MARGIN_MILLIS = 100
 /** When the clocks of a Cluster's nodes differ by more than this (ms), its commands have no deadline: those for one node would always be late. */
-export const MAX_SKEW_MILLIS = 1_000
+const MAX_SKEW_MILLIS = 1_000
 
 /** How a server's answer begins that did not carry out a rule, because it arrived after its deadline. */
 export const EXPIRED = "EXPIRED"

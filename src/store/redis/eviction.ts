@@ -42,7 +42,7 @@ const readOne = (server: Redis): Effect.Effect<Memory | undefined> =>
   )
 
 /** What is wrong, as a sentence without its full stop; empty if nothing is, or if the server does not tell. */
-export const evictionProblem = (servers: ReadonlyArray<Memory>): string => {
+const evictionProblem = (servers: ReadonlyArray<Memory>): string => {
   const evicting = servers.find(({ limit, policy }) => limit > 0 && policy !== undefined && policy !== "noeviction")
   const evicted = servers.reduce((sum, each) => sum + each.evicted, 0)
   const remedy = "set maxmemory-policy noeviction, and keep memory free"

@@ -8,7 +8,7 @@ import { Deferred, Effect, Schedule } from "effect"
 
 export const PROBE_MILLIS = 1_000
 /** A probe that has not returned after this time is lost. */
-export const PROBE_TIMEOUT_MILLIS = 1_500
+const PROBE_TIMEOUT_MILLIS = 1_500
 /** The limit of that timeout, which doubles with every renewed connection. */
 const MAX_PROBE_TIMEOUT_MILLIS = 5_000
 /** A process that was suspended runs its timers before it reads its sockets: time for reading before the result counts (ms). */

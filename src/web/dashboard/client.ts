@@ -85,7 +85,7 @@ const failureOf = (error: CallError): Failure => {
 }
 
 /** Makes a call once, without waiting for a new sign-in. Never rejects. */
-export const callOnce = async <A>(effect: Call<A>): Promise<Result.Result<A, Failure>> =>
+const callOnce = async <A>(effect: Call<A>): Promise<Result.Result<A, Failure>> =>
   Effect.runPromise(
     effect.pipe(
       Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(undefined) }),

@@ -9,12 +9,7 @@ export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
 
 /** Why nobody is called at the moment; empty if callers are called. */
-export const hindrance = (
-  { disrupted, paused, pausedUntil = 0 }: Place,
-  say: Say,
-  language: string,
-  now: number,
-): string => {
+const hindrance = ({ disrupted, paused, pausedUntil = 0 }: Place, say: Say, language: string, now: number): string => {
   if (!paused) return disrupted ? say("waiting.disrupted") : ""
   return pausedUntil > now
     ? say("waiting.closed", { time: timeOfDay(pausedUntil, language, now) })

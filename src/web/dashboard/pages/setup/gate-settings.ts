@@ -17,8 +17,8 @@ export interface GateInput {
   readonly gate: string
 }
 
-export const SECRET_PLACEHOLDER = "<secret of the API key>"
-export const TOKEN_PLACEHOLDER = "<value of the webhook's X-Api-Token header>"
+const SECRET_PLACEHOLDER = "<secret of the API key>"
+const TOKEN_PLACEHOLDER = "<value of the webhook's X-Api-Token header>"
 
 const settingsOf = (input: GateInput) => ({
   StoreConnectionString: "memory:",
