@@ -103,11 +103,12 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Ta
             if (Result.isFailure(taking)) return Effect.fail(taking.failure)
             if (taking.success === undefined) return queue.admit(at, newcomer)
             const { logs, refusal } = taking.success
+            const { context, keys } = queueStep.input(at, now)
             const ask = {
-              keys: queueStep.keys(at),
+              keys,
               ownKeys: logs,
               now,
-              context: contextOf(at.campaign, taking.success, queueStep.context(at)),
+              context: contextOf(at.campaign, taking.success, context),
               call: newcomer,
             }
             return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {

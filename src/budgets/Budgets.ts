@@ -11,6 +11,7 @@
  * Each operation is one atomic step of the store; on a Cluster those that concern a caller and his campaign are two, the caller's first.
  */
 import { Context, type Effect } from "effect"
+import type { AwaitedBudget } from "../fifo-queue/rules/shared/step.ts"
 import type { BudgetExhausted, StoreUnavailable } from "../protocol/refusals.ts"
 import type { Charge } from "../protocol/settlements.ts"
 import type { Budget } from "../settings/groups/budgets.ts"
@@ -50,6 +51,9 @@ export interface DueCall {
   readonly spent?: true
 }
 
+/** `waits`: nothing was held, because the caller waits until a budget has more. */
+export type Begun = Holding | { readonly _tag: "waits" }
+
 /** What a budget has in its present window; amounts in minutes, or in the currency. */
 export interface BudgetBalance {
   readonly budget: Budget
@@ -61,6 +65,8 @@ export interface BudgetBalance {
   readonly left: number
   /** how much more is settled and held than the cap with its adjustments */
   readonly overrun: number
+  /** callers wait for the next window when this one has too little */
+  readonly waits?: true
 }
 
 export interface Adjustment {
@@ -85,7 +91,12 @@ export class Budgets extends Context.Service<
     /** Refuses a caller for whom too little is left, before anything else is spent on the request. Holds nothing. */
     readonly check: (at: BudgetedCampaign, caller: string) => Effect.Effect<void, BudgetExhausted | StoreUnavailable>
     /** Holds the first block of a call that begins, from all of its budgets or from none. */
-    readonly hold: (at: BudgetedCampaign, call: Beginning) => Effect.Effect<Holding, BudgetExhausted | StoreUnavailable>
+    readonly hold: (at: BudgetedCampaign, call: Beginning) => Effect.Effect<Begun, BudgetExhausted | StoreUnavailable>
+    /**
+     * What a step of the campaign's queue is told of the budgets for which callers wait, by the store's time (ms since 1970): the same array
+     * while nothing changes. Undefined for a campaign without such budgets.
+     */
+    readonly awaited: (campaign: Campaign) => ((now: number) => ReadonlyArray<AwaitedBudget>) | undefined
     /** The calls of which more must be held now. They are claimed: no other instance is given them for `claimMillis`. */
     readonly due: (
       at: Pick<BudgetedCampaign, "key">,

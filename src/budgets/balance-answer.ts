@@ -8,8 +8,11 @@ import { secondsFor } from "./rules/units.ts"
 import { compile } from "./terms.ts"
 
 /** Whether a call that would begin now is refused, because less is left than it must hold at first. */
-const isRefusing = (campaign: Campaign, { budget, left }: Pick<BudgetBalance, "budget" | "left">): boolean => {
-  const terms = budget.OnLimit === "count" ? undefined : compile(campaign)
+const isRefusing = (
+  campaign: Campaign,
+  { budget, left, waits }: Pick<BudgetBalance, "budget" | "left" | "waits">,
+): boolean => {
+  const terms = budget.OnLimit === "count" || waits === true ? undefined : compile(campaign)
   if (terms === undefined) return false
   const isMoney = budget.Unit === "money"
   const amount = isMoney ? millionths(left) : Math.round(left * 60)
@@ -18,7 +21,7 @@ const isRefusing = (campaign: Campaign, { budget, left }: Pick<BudgetBalance, "b
 
 export const budgetAnswerOf = (
   campaign: Campaign,
-  { budget, from, until, ...amounts }: BudgetBalance,
+  { budget, from, until, waits, ...amounts }: BudgetBalance,
 ): BudgetAnswer => ({
   budget: budget.Name,
   campaign: campaign.name,
@@ -26,7 +29,7 @@ export const budgetAnswerOf = (
   unit: budget.Unit === "money" ? (campaign.Price?.Currency ?? "") : budget.Unit,
   per: budget.Per,
   onLimit: budget.OnLimit,
-  refusing: isRefusing(campaign, { budget, left: amounts.left }),
+  refusing: isRefusing(campaign, { budget, left: amounts.left, ...(waits === undefined ? {} : { waits }) }),
   cap: budget.Cap,
   ...amounts,
   windowFrom: isoTime(from),

@@ -6,9 +6,9 @@ import type { BudgetBalance, BudgetedCampaign, Budgets } from "./Budgets.ts"
 import { callerBook, campaignBook } from "./keys.ts"
 import type { Known } from "./known.ts"
 import { rules } from "./rules.ts"
-import { capOf, isOwn, shown } from "./terms.ts"
+import { capOf, isAwaited, isOwn, shown } from "./terms.ts"
 
-export const makeBalancesOf = ({ budgetsOf, run, store, window }: Known) => {
+export const makeBalancesOf = ({ aheadMillis, budgetsOf, run, store, window }: Known) => {
   const balancesOf = Effect.fnUntraced(function* (
     { campaign, key }: BudgetedCampaign,
     caller: string | undefined,
@@ -33,9 +33,11 @@ export const makeBalancesOf = ({ budgetsOf, run, store, window }: Known) => {
               wanted.map((budget, n): BudgetBalance => {
                 const { adjusted, held, settled } = standings[n] ?? { settled: 0, held: 0, adjusted: 0 }
                 const left = capOf(budget) + adjusted - settled - held
+                const present = window(budget.Per, budgets.timeZone, now)
                 return {
                   budget,
-                  ...window(budget.Per, budgets.timeZone, now),
+                  ...present,
+                  ...(isAwaited(budget, budgets, present.until, now + aheadMillis()) ? { waits: true } : {}),
                   settled: shown(budget, settled),
                   held: shown(budget, held),
                   adjusted: shown(budget, adjusted),

@@ -10,7 +10,7 @@ import type { Note } from "./note.ts"
 import type { Refusals } from "./refusals.ts"
 import type { BookPart } from "./rules/hold.ts"
 import { rules } from "./rules.ts"
-import { type Compiled, decodeData, encodeData, entriesOf, type HoldData, isOwn } from "./terms.ts"
+import { type Compiled, decodeData, encodeData, entriesOf, type HoldData, isAwaited, isOwn } from "./terms.ts"
 
 /** How many pages of due holds are read at once, and after how many calls no other one: pages of old holds are soon forgotten. */
 const MAX_DUE_PAGES = 100
@@ -31,7 +31,7 @@ export const makeHolds = (
   note: Note,
   refuse: Refusals["refuse"],
 ): Pick<Service, "hold" | "due" | "extend" | "restore" | "countOn" | "endsAt" | "postpone"> => {
-  const { budgetsOf, callMillis, run, store, windowsAt } = known
+  const { aheadMillis, budgetsOf, callMillis, run, store, windowsAt } = known
 
   /** When a caller's hold is given back, if its campaign never settles it (ms since 1970). */
   const callerExpiry = (now: number): number => now + callMillis + START_LEASE_MILLIS + DOUBT_MILLIS + LONGER_MILLIS
@@ -122,8 +122,12 @@ export const makeHolds = (
       now + AHEAD_MILLIS / 2,
     )
     if (held._tag === "over") return held
-    if (held._tag === "refused")
+    if (held._tag === "refused") {
+      const refusing = budgets.all.find(({ Name }) => Name === held.name)
+      if (refusing !== undefined && isAwaited(refusing, budgets, held.until, now + aheadMillis()))
+        return { _tag: "waits" } as const
       return yield* Effect.fail(refuse(at, budgets, caller, held.name, held.until, yield* store.now))
+    }
     return {
       _tag: "held",
       seconds: held.seconds,

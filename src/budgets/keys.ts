@@ -1,22 +1,19 @@
 /** The names of the budgets' keys in the store; `budgets/rules/book.ts` describes their contents. */
-import { campaignIdOf, keysOf } from "../fifo-queue/keys.ts"
+import { keysOf, ledgersOf, ownKeyOf } from "../fifo-queue/keys.ts"
 import { queueKeys } from "../fifo-queue/rules/shared/keys.ts"
 
 /** A campaign's book, under the hash tag of its queue. Campaigns of one account share the ledger of the account. */
 export const campaignBook = (key: string): ReadonlyArray<string> => {
-  const { account, campaign } = campaignIdOf(key)
-  const tag =
-    account === undefined ? `vg:2:{${encodeURIComponent(campaign)}}:` : `vg:2:{@${encodeURIComponent(account)}}:`
-  const own = account === undefined ? tag : `${tag}${encodeURIComponent(campaign)}:`
+  const [ledger, shared] = ledgersOf(key)
   const { events, meta } = queueKeys(keysOf(key))
   return [
-    `${own}budgets`,
-    `${own}heldTime`,
-    `${own}heldTimeDue`,
-    `${tag}accountBudgets`,
+    ledger,
+    ownKeyOf(key, "heldTime"),
+    ownKeyOf(key, "heldTimeDue"),
+    shared,
     events,
     meta,
-    `${own}earlyReports`,
+    ownKeyOf(key, "earlyReports"),
   ]
 }
 

@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import type { Settings } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
+import { makeAwaited } from "./awaited.ts"
 import { Budgets } from "./Budgets.ts"
 import { makeAdjustments, makeBalancesOf } from "./balances.ts"
 import { makeHolds } from "./holds.ts"
@@ -19,6 +20,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
     return {
       has: ({ name }) => known.budgetsOf(name) !== undefined,
       check,
+      awaited: makeAwaited(known),
       ...makeHolds(known, note, refuse),
       ...makeSettlement(known, note),
       balances: (at, caller) => balancesOf(at, caller, () => true),

@@ -82,11 +82,12 @@ export const makeRefusals = (known: Known, note: Note, balancesOf: BalancesOf) =
     const who = `${caller} ${at.campaign.name}`
     if (isOpen(passes.get(who) ?? 0, REPEAT_MILLIS, now)) return
     const balances = yield* balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
-    for (const { budget, from, left, until } of balances) {
+    for (const { budget, from, left, until, waits } of balances) {
       const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)
       const seconds = secondsFor(amount, budget.Unit === "money" ? budgets.perMinute : undefined, budgets)
       if (seconds < budgets.least) {
         if (!isOwn(budget)) yield* tellUsedUp(at, budgets, budget, { from, until }, now)
+        if (waits === true) continue
         return yield* Effect.fail(refuse(at, budgets, caller, budget.Name, until, now))
       }
     }

@@ -36,6 +36,8 @@ export interface Compiled {
   readonly block: number
   readonly least: number
   readonly leadSeconds: number
+  /** how far away the next window may be for which callers wait (ms) */
+  readonly waitMillis: number
 }
 
 export const compile = (campaign: Budgeted): Compiled | undefined => {
@@ -54,6 +56,7 @@ export const compile = (campaign: Budgeted): Compiled | undefined => {
     block: Math.max(least, steps(Budget.BlockSeconds)),
     least,
     leadSeconds: Budget.EndLeadSeconds,
+    waitMillis: Budget.WaitMinutes * 60_000,
   }
 }
 
@@ -65,6 +68,10 @@ export const shown = ({ Unit }: Pick<Budget, "Unit">, amount: number): number =>
   Unit === "money" ? amount / 1_000_000 : amount / 60
 
 export const isOwn = ({ Of }: Budget): boolean => Of === "caller"
+
+/** Whether callers wait for the next window of a budget, which begins at `until` (ms since 1970, as `now`). */
+export const isAwaited = ({ OnLimit }: Budget, { waitMillis }: Compiled, until: number, now: number): boolean =>
+  OnLimit === "wait" && until - now <= waitMillis
 
 /** Finds windows, and keeps the present ones. */
 export const makeWindows = (aheadMillis: () => number) => {
@@ -104,7 +111,8 @@ export const entriesOf = (
       from,
       until,
       cap: capOf(budget),
-      onLimit: budget.OnLimit,
+      // who waits for more holds nothing meanwhile
+      onLimit: budget.OnLimit === "wait" ? "refuse" : budget.OnLimit,
       ...(budget.Of === "account" ? { shared: true as const } : {}),
       ...(budget.Unit === "money" && perMinute !== undefined ? { perMinute } : {}),
       ...(budget.AlertAt.length === 0 ? {} : { shares: budget.AlertAt }),

@@ -15,9 +15,11 @@ export class QueueStep extends Context.Service<
     /** the queue and the store that this is a part of */
     readonly queue: FifoQueue["Service"]
     readonly store: Store["Service"]
-    readonly keys: (at: CampaignContext) => ReadonlyArray<string>
-    /** The same object while nothing changes. */
-    readonly context: (at: CampaignContext) => QueueContext
+    /** The keys and the context of a step at this time (ms since 1970); the context is the same object while nothing changes. */
+    readonly input: (
+      at: CampaignContext,
+      now: number,
+    ) => { readonly keys: ReadonlyArray<string>; readonly context: QueueContext }
     /**
      * Runs a step of the campaign. An outage of this gate is reported to the store first, and a failure of the step is recorded as an
      * outage. The step gets the store's time.

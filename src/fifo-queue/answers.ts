@@ -37,6 +37,10 @@ const hindrances = {
    * the campaign has all of them
    */
   slots: optionalKey(Finite),
+  /** a budget has too little for a call to begin: nobody is called before then, unless it has more again; absent while budgets have enough */
+  resumesAt: optionalKey(Finite),
+  /** how long that is from now (ms) */
+  heldMillis: optionalKey(Finite),
 }
 const Hindrances = Struct(hindrances)
 export type Hindrances = typeof Hindrances.Type
@@ -244,6 +248,8 @@ export const Swept = Struct({
   /** an operator has paused the campaign, and until when: the pause may be over by then, until a step has noted it */
   paused: hindrances.paused,
   pausedUntil: hindrances.pausedUntil,
+  resumesAt: hindrances.resumesAt,
+  heldMillis: hindrances.heldMillis,
 })
 export type Swept = typeof Swept.Type
 

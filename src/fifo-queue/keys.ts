@@ -55,5 +55,14 @@ export const keysOf = (key: string): ReadonlyArray<string> => {
   return [...NAMES.map((name) => own + name), `${tag}account`]
 }
 
+/**
+ * The ledgers of a campaign's budgets and of its account's (`budgets/rules/book.ts`), which a step of the queue reads where callers wait for
+ * budgets.
+ */
+export const ledgersOf = (key: string): readonly [campaign: string, account: string] => {
+  const { own, tag } = beginningsOf(key)
+  return [`${own}budgets`, `${tag}accountBudgets`]
+}
+
 /** Where a campaign's invalid records are kept. */
 export const quarantineKeyOf = (campaign: string): string => keysOf(campaign)[NAMES.indexOf("quarantine")] ?? ""

@@ -14,7 +14,7 @@ import { MAX_WITHDRAWN_PER_STEP } from "./bounds.ts"
 import { makeClosedCampaigns } from "./closed.ts"
 import { type Cleared, FifoQueue, type HeartbeatEntry, type QueueChanges, TICK_MILLIS } from "./FifoQueue.ts"
 import type { StartFailure } from "./inputs.ts"
-import { campaignIdOf, keysOf } from "./keys.ts"
+import { campaignIdOf, keysOf, ledgersOf } from "./keys.ts"
 import { makeOperatorQueue } from "./operator/OperatorQueue.ts"
 import { QueueStep } from "./QueueStep.ts"
 import { makeOutageReporting } from "./reach.ts"
@@ -111,20 +111,29 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
     const known = new Map<
       string,
       {
+        /** those of the queue */
+        readonly own: ReadonlyArray<string>
+        /** those of the step: with ledgers, where callers wait for budgets */
         readonly keys: ReadonlyArray<string>
         readonly context: QueueContext
         readonly capacity: AccountCapacity | undefined
       }
     >()
-    const stepInput = ({
-      account: capacity,
-      campaign,
-      charges,
-      events,
-      instance,
-      slots: requestedSlots,
-      tellsAccepted = false,
-    }: CampaignContext) => {
+    const stepInput = (
+      {
+        account: capacity,
+        awaited: awaitedAt,
+        campaign,
+        charges,
+        events,
+        instance,
+        slots: requestedSlots,
+        tellsAccepted = false,
+      }: CampaignContext,
+      now: number,
+    ) => {
+      const found = awaitedAt?.(now)
+      const awaited = found === undefined || found.length === 0 ? undefined : found
       // JSON has no infinity
       const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
@@ -132,6 +141,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         last?.context.slots === slots &&
         last.context.instance === instance &&
         last.capacity === capacity &&
+        last.context.awaited === awaited &&
         last.context.events === events &&
         last.context.charges === charges
       ) {
@@ -153,11 +163,14 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         ...(settings.OpenSeconds === 0 ? {} : { openMillis: settings.OpenSeconds * 1000 }),
         ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
         ...(charges === undefined ? {} : { charges }),
+        ...(awaited === undefined ? {} : { awaited }),
         ...(account === undefined ? {} : { account }),
         ...(events === undefined ? {} : { events }),
         ...(tellsAccepted ? { tellsAccepted } : {}),
       }
-      const created = { keys: last?.keys ?? keysOf(campaign), context, capacity }
+      const own = last?.own ?? keysOf(campaign)
+      const keys = awaited === undefined ? own : [...own, ...ledgersOf(campaign)]
+      const created = { own, keys, context, capacity }
       known.set(campaign, created)
       return created
     }
@@ -169,7 +182,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       call: Call,
       read: (result: R) => A,
     ): Stepping<A> => {
-      const { context, keys } = stepInput(at)
+      const { context, keys } = stepInput(at, now)
       const ask: Ask<QueueContext, Call> = { keys, now, context, call }
       return Effect.map(store.run(rule, ask), (answer) => {
         const { result, ...left } = stepResultOf(answer, at.campaign)
@@ -235,9 +248,8 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
 
     /** Tries every key of the campaign, and names the one that rules cannot use. */
     const tryKeys = Effect.fnUntraced(function* (at: CampaignContext) {
-      const { keys } = stepInput(at)
       const now = yield* store.now
-      const named = queueKeys(keys)
+      const named = queueKeys(stepInput(at, now).own)
       yield* Effect.forEach(
         Struct.keys(named),
         (key) =>
@@ -438,8 +450,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
     const queueStep = QueueStep.of({
       queue,
       store,
-      keys: (at) => stepInput(at).keys,
-      context: (at) => stepInput(at).context,
+      input: stepInput,
       reportFirst: (at, shared) => closed.unlessClosed(at.campaign, reportAnd(at, shared), true),
     })
     return Context.make(FifoQueue, queue).pipe(Context.add(QueueStep, queueStep))

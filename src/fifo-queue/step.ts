@@ -5,6 +5,7 @@ import type { Charge, Settlement } from "../protocol/settlements.ts"
 import type { Signal } from "../protocol/signals.ts"
 import type { StepAnswer } from "./answers.ts"
 import { campaignIdOf, campaignKeyOf } from "./keys.ts"
+import type { AwaitedBudget } from "./rules/shared/step.ts"
 
 /** The tickets of a campaign that a process must withdraw because their callers were answered with 503. */
 export interface Withdrawals {
@@ -29,6 +30,11 @@ export interface CampaignContext {
   readonly slots: number
   /** the campaign has budgets, so what its calls use is charged to them */
   readonly charges?: true
+  /**
+   * the budgets for which its callers wait, by the store's time (ms since 1970): the same array while nothing changes; absent for none. A host's own queue that
+   * ignores it calls callers who wait again
+   */
+  readonly awaited?: (now: number) => ReadonlyArray<AwaitedBudget>
   /** the capacity of its account, the same object while nothing changes; absent without an account */
   readonly account?: AccountCapacity | undefined
   /** the campaign reports events to its host; absent when it does not. A host's own queue reports none */

@@ -5,7 +5,7 @@
 import type { Signal } from "../protocol/signals.ts"
 import type { StepResult } from "./step.ts"
 
-const TOLD = ["endsAt", "pausedUntil", "silentUntil", "startBefore"] as const
+const TOLD = ["endsAt", "pausedUntil", "resumesAt", "silentUntil", "startBefore"] as const
 
 /** Returns the value itself if it has no times. */
 export const movedBy = <A>(value: A, millis: number): A => {

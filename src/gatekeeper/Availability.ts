@@ -43,12 +43,14 @@ export const layer: Layer.Layer<
         if (shut !== undefined) {
           return { state: "closed", ...(shut.opensAt === undefined ? {} : { opensAt: shut.opensAt }), ...offers }
         }
-        const { draining, paused, pausedUntil } = waits.decided(campaign)
+        const { draining, paused, pausedUntil, resumesAt = 0 } = waits.decided(campaign)
         if (draining) return { state: "draining", ...offers }
         if (fullQueues.refusal(campaign) !== undefined) return { state: "full", ...offers }
-        if (paused && (pausedUntil ?? at) >= at) {
-          return { state: "paused", ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }) }
-        }
+        const isPaused = paused === true && (pausedUntil ?? at) >= at
+        if (isPaused && pausedUntil === undefined) return { state: "paused" }
+        // a budget for which callers wait is a pause too
+        const until = Math.max(isPaused ? (pausedUntil ?? 0) : 0, resumesAt)
+        if (until >= at) return { state: "paused", pausedUntil: isoTime(until) }
         return { state: "open", estimatedWaitSeconds: waits.secondsOf(campaign) }
       }),
     }

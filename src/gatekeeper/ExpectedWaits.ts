@@ -4,8 +4,8 @@ import type { Swept } from "../fifo-queue/FifoQueue.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { estimateSeconds } from "./outcomes.ts"
 
-/** `draining`: no newcomer is let in. `paused`: newcomers queue, and nobody is called, until `pausedUntil` (ms since 1970) if that is known. */
-export type Decided = Pick<Swept, "draining" | "paused" | "pausedUntil">
+/** What an operator has decided, and a budget for which callers wait. `draining`: no newcomer is let in. `paused`: newcomers queue, and nobody is called, until `pausedUntil` (ms since 1970) if that is known. */
+export type Decided = Pick<Swept, "draining" | "paused" | "pausedUntil" | "resumesAt">
 
 export class ExpectedWaits extends Context.Service<
   ExpectedWaits,
@@ -24,11 +24,12 @@ export const layer: Layer.Layer<ExpectedWaits> = Layer.sync(ExpectedWaits, () =>
   const decided = new Map<Campaign, Decided>()
   return {
     swept: (campaign, swept, configured) => {
-      const { allowed, averageMillis, disrupted, leases, waiting } = swept
+      const { allowed, averageMillis, disrupted, heldMillis, leases, resumesAt, waiting } = swept
       decided.set(campaign, swept)
       const slots = allowed ?? configured
-      const place = { averageMillis, disrupted, position: waiting + 1, slots }
-      seconds.set(campaign, waiting === 0 && leases < slots ? 0 : estimateSeconds(place, configured))
+      const place = { averageMillis, disrupted, position: waiting + 1, slots, ...(heldMillis && { heldMillis }) }
+      const isServed = waiting === 0 && leases < slots && resumesAt === undefined
+      seconds.set(campaign, isServed ? 0 : estimateSeconds(place, configured))
     },
     secondsOf: (campaign) => seconds.get(campaign) ?? null,
     decided: (campaign) => decided.get(campaign) ?? {},

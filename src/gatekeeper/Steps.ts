@@ -123,7 +123,7 @@ export const layer: Layer.Layer<
     const send = (campaign: string, signal: Signal): Effect.Effect<void> =>
       Effect.andThen(note(campaign, signal), inSignalSpan(signal)(push.send(signal.ticket, eventOf(signal))))
 
-    const contextOf = (campaign: Campaign): CampaignContext => ({
+    const contextOf = (campaign: Campaign, awaited = budgets.awaited(campaign)): CampaignContext => ({
       campaign: campaigns.key(campaign),
       // read at each step: a start may take long, and slots may have shrunk since it began
       get slots() {
@@ -137,6 +137,7 @@ export const layer: Layer.Layer<
       withdrawals: notGivenBack.of(campaign),
       ...(campaign.Overflow === undefined ? {} : { tellsAccepted: true }),
       ...(budgets.has(campaign) ? { charges: true as const } : {}),
+      ...(awaited === undefined ? {} : { awaited }),
     })
     const contexts = new Map<Campaign, CampaignContext>()
     const at: Steps["Service"]["at"] = (campaign) => {

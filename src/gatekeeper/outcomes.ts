@@ -21,36 +21,54 @@ import {
 import type { Campaign } from "../settings/Settings.ts"
 
 /**
- * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, while
- * nobody knows how many slots there are, and while nobody is served: the queue is paused, the platform is unavailable, or it is full and
- * runs no call of this campaign.
+ * The expected wait in seconds: position times average call length, divided by the slots, from when a budget has more again; null before any
+ * call was measured, while nobody knows how many slots there are, and while nobody is served: the queue is paused, the platform is
+ * unavailable, or it is full and runs no call of this campaign.
  */
 export const estimateSeconds = (
   {
     averageMillis,
     disrupted,
+    heldMillis = 0,
     paused,
     position,
     slots,
-  }: Pick<Place, "position" | "averageMillis" | "disrupted" | "paused" | "slots">,
+  }: Pick<Place, "position" | "averageMillis" | "disrupted" | "heldMillis" | "paused" | "slots">,
   configured: number,
 ): number | null =>
   averageMillis === 0 || paused === true || disrupted || slots === 0 || !Number.isFinite(slots ?? configured)
     ? null
-    : Math.ceil((position * averageMillis) / Math.max(1, slots ?? configured) / 1000)
+    : Math.ceil((heldMillis + (position * averageMillis) / Math.max(1, slots ?? configured)) / 1000)
+
+/**
+ * Why nobody is called for now, as callers are told it: an operator has paused the campaign, or a budget has too little. Both count as a pause,
+ * which ends with the later of the two.
+ */
+const toldPause = ({
+  paused,
+  pausedUntil,
+  resumesAt,
+}: Place): Pick<TicketStatus, "paused" | "pausedUntil" | "resumesAt"> => {
+  if (paused !== true && resumesAt === undefined) return {}
+  const isEndless = paused === true && pausedUntil === undefined
+  return {
+    paused: true,
+    ...(isEndless ? {} : { pausedUntil: isoTime(Math.max(pausedUntil ?? 0, resumesAt ?? 0)) }),
+    ...(resumesAt === undefined ? {} : { resumesAt: isoTime(resumesAt) }),
+  }
+}
 
 /** A place as callers are told it, in every answer and event: why nobody is called is absent where it does not apply. */
 const toldPlace = (
   place: Place,
   slots: number,
 ): Pick<Queued, "queuePosition" | "queueLength" | "estimatedWaitSeconds"> &
-  Pick<TicketStatus, "disrupted" | "paused" | "pausedUntil"> => ({
+  Pick<TicketStatus, "disrupted" | "paused" | "pausedUntil" | "resumesAt"> => ({
   queuePosition: place.position,
   queueLength: place.length,
   estimatedWaitSeconds: estimateSeconds(place, slots),
   ...(place.disrupted ? { disrupted: true } : {}),
-  ...(place.paused === true ? { paused: true } : {}),
-  ...(place.pausedUntil === undefined ? {} : { pausedUntil: isoTime(place.pausedUntil) }),
+  ...toldPause(place),
 })
 
 export const positionEvent = (place: Place, slots: number): Extract<PushEvent, { type: "position" }> => {
@@ -64,7 +82,7 @@ export const waitingStatus = (ticket: string, place: Place, slots: number): Tick
   ...toldPlace(place, slots),
 })
 
-const UNHINDERED = { disrupted: false, paused: false, pausedUntil: null }
+const UNHINDERED = { disrupted: false, paused: false, pausedUntil: null, resumesAt: null }
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued => ({
   _tag: "Queued",
@@ -85,10 +103,14 @@ export const startInProgress = (): NotYourTurn =>
 export const notYourTurn = (queuePosition: number): NotYourTurn =>
   stackless(() => new NotYourTurn({ code: "not_your_turn", queuePosition, message: texts.notYourTurn(queuePosition) }))
 
-/** After a start that the platform has not carried out: `busy` if it has no free slot. */
-export const calledAgain = ({ busy, position }: Pick<Place, "position"> & { readonly busy: boolean }): CalledAgain => {
+/** After a start that was not carried out: `busy` if the platform has no free slot, `unpaid` if a budget has too little. */
+export const calledAgain = ({
+  busy,
+  position,
+  unpaid,
+}: Pick<Place, "position"> & { readonly busy: boolean; readonly unpaid?: true }): CalledAgain => {
   const code = busy ? "agent_busy" : "agent_unavailable"
-  const message = busy ? texts.agentBusy : texts.agentUnavailable
+  const message = busy ? texts.agentBusy : unpaid === true ? texts.budgetWaits : texts.agentUnavailable
   // assigned for the type: the class does not say which code it has
   return Object.assign(
     stackless(() => new NotYourTurn({ code, queuePosition: position, message })),

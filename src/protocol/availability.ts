@@ -17,7 +17,8 @@ export const Availability = Schema.Union([
     state: Schema.Literal("paused").annotate({ description: "Newcomers queue, and nobody is called." }),
     pausedUntil: Schema.optionalKey(
       Schema.String.annotate({
-        description: "When the pause ends by itself, ISO 8601; absent where the operator has not said so.",
+        description:
+          "When the pause ends by itself, ISO 8601, or a budget for which callers wait has more again at the latest; absent where the operator has not said so.",
       }),
     ),
   }),

@@ -9,11 +9,12 @@ export const BudgetAnswer = Schema.Struct({
   of: Schema.Literals(["caller", "campaign", "account"]).annotate({ description: "Whose it is." }),
   unit: Schema.String.annotate({ description: "`minutes`, or the currency." }),
   per: Schema.Literals(["hour", "day", "month"]).annotate({ description: "How long a window is." }),
-  onLimit: Schema.optionalKey(Schema.Literals(["end", "refuse", "count"])).annotate({
+  onLimit: Schema.optionalKey(Schema.Literals(["end", "refuse", "wait", "count"])).annotate({
     description: "What follows when nothing is left; absent in answers of older gates.",
   }),
   refusing: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "Whether too little is left for a new call, which is refused then; absent in answers of older gates.",
+    description:
+      "Whether too little is left for a new call, which is refused then; false where callers wait. Absent in answers of older gates.",
   }),
   cap: amount("The cap in the settings."),
   adjusted: amount("What was added to the cap of the present window."),

@@ -21,6 +21,7 @@ export const PushEvent = Schema.Union([
     disrupted: Schema.optionalKey(placeFields.disrupted),
     paused: Schema.optionalKey(placeFields.paused),
     pausedUntil: Schema.optionalKey(placeFields.pausedUntil),
+    resumesAt: Schema.optionalKey(placeFields.resumesAt),
   }),
   Schema.Struct({
     type: eventType(

@@ -41,16 +41,21 @@ export const placeFields = {
   queuePosition: Schema.Int.annotate({ description: "1 is next; 0 when the ticket is called already." }),
   queueLength: Schema.Int.annotate({ description: "How many wait." }),
   estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({
-    description: "null while no call has been measured, and while the queue is paused.",
+    description: "null while no call has been measured, and while an operator has paused the queue.",
   }),
   disrupted: Schema.Literal(true).annotate({
     description: "The voice agent cannot be reached at the moment; callers keep their places.",
   }),
   paused: Schema.Literal(true).annotate({
-    description: "An operator has paused the queue: nobody is called, and callers keep their places.",
+    description:
+      "Nobody is called, and callers keep their places: an operator has paused the queue, or a budget is used up (`resumesAt`).",
   }),
   pausedUntil: Schema.String.annotate({
     description: "When the pause ends by itself, ISO 8601; absent when only an operator ends it.",
+  }),
+  resumesAt: Schema.String.annotate({
+    description:
+      "A budget is used up: when it has more again at the latest, ISO 8601. Absent otherwise, and where an operator alone has paused the queue.",
   }),
 }
 
@@ -63,14 +68,16 @@ export const Queued = Schema.TaggedStruct("Queued", {
   /** 1 is next; 0 when the ticket has already been called */
   queuePosition: placeFields.queuePosition,
   queueLength: placeFields.queueLength,
-  /** null while no call has been measured, and while the queue is paused */
+  /** null while no call has been measured, and while an operator has paused the queue */
   estimatedWaitSeconds: placeFields.estimatedWaitSeconds,
   /** the voice agent cannot be reached at the moment; callers keep their places */
   disrupted: Schema.Boolean,
-  /** an operator has paused the queue: nobody is called, and callers keep their places */
+  /** nobody is called, and callers keep their places: an operator has paused the queue, or a budget is used up */
   paused: Schema.Boolean,
   /** when the pause ends by itself, ISO 8601; null when only an operator ends it */
   pausedUntil: Schema.NullOr(Schema.String),
+  /** when a budget that is used up has more again at the latest, ISO 8601; null otherwise */
+  resumesAt: Schema.NullOr(Schema.String),
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
   /** other ways, if the wait is long (`Overflow`) */

@@ -57,6 +57,7 @@ export const TicketStatus = Schema.Struct({
   disrupted: Schema.optionalKey(placeFields.disrupted),
   paused: Schema.optionalKey(placeFields.paused),
   pausedUntil: Schema.optionalKey(placeFields.pausedUntil),
+  resumesAt: Schema.optionalKey(placeFields.resumesAt),
   offers: offersField,
   startBefore: Schema.optionalKey(
     Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601; only while called." }),

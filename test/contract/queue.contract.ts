@@ -3,6 +3,7 @@ import type { Layer } from "effect"
 import type { Store } from "../../src/store/Store.ts"
 import { accounts } from "./queue/accounts.ts"
 import { admission } from "./queue/admission.ts"
+import { budgetWaits } from "./queue/budget-waits.ts"
 import { calling } from "./queue/calling.ts"
 import { capacity } from "./queue/capacity.ts"
 import { clearing } from "./queue/clearing.ts"
@@ -59,6 +60,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   clearing(test)
   operator(test)
   pauses(test)
+  budgetWaits(test)
   endedLeases(test)
   silence(test)
   unreported(test)

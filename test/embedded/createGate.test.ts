@@ -124,7 +124,7 @@ describe("creating a gate", () => {
       Account: { Name: "", MaxConcurrency: "", ReservedSlots: "" },
       Events: { Url: "", Secrets: "", Token: "", RetentionHours: "", MaxStored: "" },
       Price: { PerMinute: "", Currency: "", RoundUpSeconds: "", MinimumSeconds: "" },
-      Budget: { Token: "", Zone: "", BlockSeconds: "", EndLeadSeconds: "" },
+      Budget: { Token: "", Zone: "", BlockSeconds: "", EndLeadSeconds: "", WaitMinutes: "" },
       Budgets: [{ Name: "", Of: "", Unit: "", Per: "", Cap: "", AlertAt: [], OnLimit: "" }],
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "", AgentDeployment: "" },
       Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },

@@ -34,6 +34,7 @@ describe("requests", () => {
       disrupted: false,
       paused: false,
       pausedUntil: null,
+      resumesAt: null,
       called: false,
       eventsUrl: `/voice/api/session/${second.uniqueRequestId}/events`,
     })

@@ -184,7 +184,12 @@ export const wrongHold = (
     if (part.from !== from || is.parts.filter(({ name }) => name === part.name).length > 1)
       wrong.push(`B3: ${id} counts in the window of ${part.name} from ${part.from}, and began in that from ${from}`)
     // a budget that is not in the settings any more counts the call on, as one that only refuses new calls does
-    if (OnLimit !== "refuse" && named.includes(part.name) && part.amount !== priceOf(granted, part))
+    if (
+      OnLimit !== "refuse" &&
+      OnLimit !== "wait" &&
+      named.includes(part.name) &&
+      part.amount !== priceOf(granted, part)
+    )
       wrong.push(`B1: ${id} holds ${part.amount} of ${part.name} for ${granted} s`)
   }
   for (const name of named)

@@ -11,6 +11,8 @@ export interface Change {
   readonly slots: number
   /** bounds of the slots that the campaign's account leaves it (`accounts.ts`); absent without an account */
   readonly account?: { readonly most: number; readonly least: number }
+  /** how many calls may begin by the budgets for which callers wait (`awaited.ts`); absent for none */
+  readonly paid?: number
   /** a network's share of the slots; 1 is no limit */
   readonly share: number
   /** how far the clocks of two gates may be apart (ms); absent for not at all */

@@ -9,6 +9,7 @@ import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/share
 import { LEARNED_MILLIS } from "../../src/fifo-queue/rules/shared/platform-limit.ts"
 import { HELD } from "../../src/fifo-queue/rules/shared/presence.ts"
 import { STALL_MILLIS } from "../../src/fifo-queue/rules/shared/stall.ts"
+import { isOverdrawn, isPaid } from "./awaited.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { movedLimits, unlimited } from "./lengths.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
@@ -261,6 +262,9 @@ const moved = (change: Change): ReadonlyArray<string> => {
   )
   if (taken.length > 0 && after.leases.size > slots) wrong.push(`I1: a slot was taken beyond ${slots}`)
 
+  if (taken.length > 0 && change.anyway !== true && isOverdrawn(change.paid, after))
+    wrong.push(`W1: somebody is called or started, and budgets have time for ${change.paid} calls`)
+
   wrong.push(...order(change, taken))
   const disrupted = before.meta.get("disrupted") === 1 && after.meta.get("disrupted") === 1
   if (disrupted && newlyCalled(change).length > 1) wrong.push("more than one is called to probe the platform")
@@ -357,6 +361,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     const resting = (after.meta.get("backoffUntil") ?? 0) > now || isPausedAt(after, now) || probing || held
     if (
       !resting &&
+      isPaid(change.paid, after) &&
       after.leases.size < Math.min(learnedSlots(after, slots, now), account?.least ?? slots) &&
       after.waiting.size > after.parked.size
     )

@@ -5,6 +5,7 @@
 import { MAX_HOLD_MILLIS } from "../../src/fifo-queue/rules/shared/hold.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { type AccountState, accountViolations, type Bounds, type Member, slotsWithin } from "../model/accounts.ts"
+import { isPaid } from "../model/awaited.ts"
 import type { Change } from "../model/change.ts"
 import type { QueueState } from "../model/queue-state.ts"
 import type { Gate } from "./gate.ts"
@@ -50,7 +51,8 @@ export class AccountWatch {
     const id = idOf(name)
     const wrong = accountViolations(this.accountOf(gate, this.capOf(context)), id, change)
     const { after, now, slots } = change
-    const limited = after.leases.size >= this.boundsOf(gate, name, context).most && after.leases.size < slots
+    const isFull = after.leases.size >= this.boundsOf(gate, name, context).most
+    const limited = isFull && after.leases.size < slots && isPaid(change.paid, after)
     this.members.set(id, { state: after, slots, steppedAt: now, limited })
     return wrong
   }

@@ -7,6 +7,7 @@ import type { AdjustCall } from "../../src/budgets/rules/adjust.ts"
 import type { BalanceCall } from "../../src/budgets/rules/balance.ts"
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
 import type { Budget } from "../../src/settings/groups/budgets.ts"
+import type { Awaited } from "../model/awaited.ts"
 import { type LedgerLine, ledgerViolations } from "../model/budgets.ts"
 import { type Book, EMPTY, holdsOf } from "./books.ts"
 import type { BudgetsPlan } from "./plan.ts"
@@ -65,6 +66,17 @@ export class BudgetLines {
   private get least(): number {
     const { leadSeconds, minimum, roundUp } = this.plan
     return Math.ceil(Math.max(minimum, leadSeconds + 10) / roundUp) * roundUp
+  }
+
+  /** What a budget has for which callers wait, by the field of what is settled. */
+  awaited(book: Book, field: string): Awaited {
+    const [, name = "", from = ""] = field.split(" ")
+    const { adjusted, held, settled } = this.standing(book, `${name} ${from}`)
+    const { blockSeconds, roundUp } = this.plan
+    const block = Math.max(this.least, Math.ceil(blockSeconds / roundUp) * roundUp)
+    const isMoney = this.budgets.get(name)?.Unit === "money"
+    const amount = (seconds: number): number => (isMoney ? Math.ceil((seconds * PER_MINUTE * 1_000_000) / 60) : seconds)
+    return { left: this.capOf(name) + adjusted - settled - held, least: amount(this.least), block: amount(block) }
   }
 
   /** What is left pays for too little. */

@@ -10,8 +10,10 @@ import type { BalanceCall } from "../../src/budgets/rules/balance.ts"
 import { BOOK_KEY_COUNT } from "../../src/budgets/rules/book.ts"
 import type { HoldCall } from "../../src/budgets/rules/hold.ts"
 import type { CorrectCall, SettleCall } from "../../src/budgets/rules/settle.ts"
+import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { CLAIM_MILLIS } from "../../src/gatekeeper/calls/hold-due.ts"
 import { HOLD_CHECK_MILLIS } from "../../src/gatekeeper/calls/hold-time.ts"
+import { callsPaid } from "../model/awaited.ts"
 import {
   billedOf,
   changedOthers,
@@ -29,7 +31,7 @@ import { type Book, EMPTY, readBook } from "./books.ts"
 import { BudgetLines } from "./budget-lines.ts"
 import type { AnyAsk, Did } from "./did.ts"
 import type { BudgetsPlan } from "./plan.ts"
-import { campaignsOf, keyOf } from "./settings.ts"
+import { type CampaignName, campaignsOf, keyOf } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** How late a loop may be (ms). */
@@ -254,6 +256,18 @@ export class BudgetWatch {
       if (part.amount !== amount || part.from !== was.parts[n]?.from)
         world.fail(`C1: ${id} is charged ${part.amount} of ${part.name} from ${part.from}, and should be ${amount}`)
     }
+  }
+
+  /** How many calls of a campaign may begin by the budgets for which callers wait, as a gate was told of them; undefined for none. */
+  paidBy(name: CampaignName, { awaited }: QueueContext): number | undefined {
+    if (awaited === undefined) return undefined
+    const book = this.books.get(campaignBook(keyOf(this.world.plan, name))[0] ?? "") ?? EMPTY
+    return callsPaid(awaited.map(({ fields: [settled = ""] }) => this.lines.awaited(book, settled)))
+  }
+
+  /** A gate takes a step of a campaign at this time: it waits for no window that has begun. */
+  tells(name: CampaignName, { awaited = [] }: QueueContext, now: number): void {
+    if (awaited.some(({ until }) => until < now)) this.world.fail(`W2: ${name} waits for a window that has begun`)
   }
 
   /** Somebody was refused because of a budget. */

@@ -13,6 +13,9 @@ const MOST = 3
 /** Histories begin at 07:06:40 UTC: in these zones an hour ends 20 s later, a day does, an hour does after 80 s, and none. */
 const ZONES = ["+00:53", "-07:07", "+00:52", "UTC"] as const
 
+/** The same, where callers wait for the next hour: 80 s and 140 s. */
+const SOON_ZONES = ["+00:52", "+00:51"] as const
+
 const RULES: readonly [BudgetRule, ...ReadonlyArray<BudgetRule>] = [
   ...(["budgets.hold", "budgets.settle"] as const),
   ...(["budgets.correct", "budgets.due"] as const),
@@ -25,29 +28,41 @@ const budgetOf = (seed: number, n: number, hasAccount: boolean, control: LengthC
     pickBy(keyed(seed, `budget ${n} ${what}`), from)
   const Of = pick<Budget["Of"]>("of", "caller", "campaign", "campaign", hasAccount ? "account" : "campaign")
   const Unit = pick<Budget["Unit"]>("unit", "minutes", "minutes", "money")
-  const seconds = Of === "caller" ? pick("cap", 25, 40, 70, 120) : pick("cap", 40, 60, 90, 150, 300)
   const ends = control === "endable"
+  const onLimit = pick<Budget["OnLimit"]>("limit", ends ? "end" : "refuse", ends ? "end" : "refuse", "refuse", "count")
+  const waits = onLimit !== "end" && Of !== "caller" && keyed(seed, `budget ${n} waits`) % 3 > 0
+  const usual = Of === "caller" ? pick("cap", 25, 40, 70, 120) : pick("cap", 40, 60, 90, 150, 300)
+  const seconds = waits ? pick("cap", 25, 40, 60) : usual
   return {
     Name: `budget${n}`,
     Of,
     Unit,
-    Per: pick<Budget["Per"]>("per", "hour", "day", "month"),
+    Per: waits ? "hour" : pick<Budget["Per"]>("per", "hour", "day", "month"),
     // as an operator writes it
     Cap: Number((Unit === "money" ? (seconds * PER_MINUTE) / 60 : seconds / 60).toFixed(6)),
     AlertAt: pick<ReadonlyArray<number>>("alerts", [], [0.5, 0.8], [0.8], [1]),
-    OnLimit: pick<Budget["OnLimit"]>("limit", ends ? "end" : "refuse", ends ? "end" : "refuse", "refuse", "count"),
+    OnLimit: waits ? "wait" : onLimit,
   }
 }
 
-export const budgetsOf = (seed: number, hasAccount: boolean, control: LengthControl): BudgetsPlan => ({
-  budgets: Array.from({ length: countOf(seed) }, (_, n) => budgetOf(seed, n, hasAccount, control)),
-  zone: pickBy(keyed(seed, "budget zone"), ZONES),
+const plannedFor = (seed: number, budgets: ReadonlyArray<Budget>): BudgetsPlan => ({
+  budgets,
+  zone: budgets.some(({ OnLimit }) => OnLimit === "wait")
+    ? pickBy(keyed(seed, "budget zone"), SOON_ZONES)
+    : pickBy(keyed(seed, "budget zone"), ZONES),
   blockSeconds: pickBy(keyed(seed, "budget block"), [30, 30, 60]),
   leadSeconds: pickBy(keyed(seed, "budget lead"), [10, 10, 5]),
+  waitMinutes: pickBy(keyed(seed, "budget wait"), [2, 3]),
   roundUp: pickBy(keyed(seed, "budget round"), [1, 1, 6]),
   minimum: pickBy(keyed(seed, "budget minimum"), [0, 0, 15]),
   reports: pickBy(keyed(seed, "budget reports"), ["nothing", "length", "cost"] as const),
 })
+
+export const budgetsOf = (seed: number, hasAccount: boolean, control: LengthControl): BudgetsPlan =>
+  plannedFor(
+    seed,
+    Array.from({ length: countOf(seed) }, (_, n) => budgetOf(seed, n, hasAccount, control)),
+  )
 
 /** Operators add to budgets, and gates die and stand still around the steps of budgets. */
 export const budgetActions = (seed: number, millis: number, gates: number, callers: number): ReadonlyArray<Action> => {

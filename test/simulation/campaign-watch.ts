@@ -198,7 +198,10 @@ export class CampaignWatch {
     const kind = { swept, away, refused, withdraws, clears }
     const shared = this.account?.boundsOf(gate, this.name, context)
     const within = shared === undefined ? {} : { account: shared }
+    this.budgets?.tells(this.name, context, now)
+    const paid = this.budgets?.paidBy(this.name, context)
     const change = {
+      ...(paid === undefined ? {} : { paid }),
       before,
       after,
       now,
@@ -223,6 +226,7 @@ export class CampaignWatch {
       now,
       ...by,
       slots: Math.min(slots, shared?.least ?? slots),
+      ...(paid === undefined ? {} : { paid }),
       before,
       after,
       late,

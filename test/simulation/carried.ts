@@ -10,6 +10,8 @@ export interface Circumstances {
   readonly self: string
   readonly shown?: number
   readonly slots: number
+  /** how many calls may begin by the budgets for which callers wait; absent for none */
+  readonly paid?: number
   readonly before: QueueState
   readonly after: QueueState
   /** the ticket of an admission was withdrawn before */

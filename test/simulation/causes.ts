@@ -6,9 +6,10 @@
 
 import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS, shareOf } from "../../src/fifo-queue/bounds.ts"
-import { MAX_DISRUPTED_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
+import { MAX_DISRUPTED_MILLIS, UNPAID_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
 import { earlyMillis } from "../../src/fifo-queue/rules/shared/ending.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/shared/outage.ts"
+import { isPaid } from "../model/awaited.ts"
 import { wrongEnd } from "../model/ends.ts"
 import { isAbsent } from "../model/invariants.ts"
 import { settlementText, signalText } from "../model/obligations.ts"
@@ -212,7 +213,9 @@ const rest = (step: Carried, wrong: Array<string>): void => {
     // also when the ticket has failed, because it alone is refused
     const isRejection = step.name === "fail" && (step.call.reason === "rejected" || step.call.reason === "refused")
     const rejected = isRejection && until <= now + MAX_DISRUPTED_MILLIS
-    if (!full && !limited && !disrupted && !rejected)
+    // budgets may have time again at once; a gate with other settings does not know what they lack
+    const unpaid = failed?.reason === "unpaid" && until <= now + UNPAID_MILLIS
+    if (!full && !limited && !disrupted && !rejected && !unpaid)
       wrong.push(`I7: ${name} lets the campaign back off until ${until}`)
   }
   if (limited) {
@@ -245,7 +248,7 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
     if (!when) wrong.push(`${name} answered ${answered}: ${what}`)
   }
   const probing = after.meta.has("disrupted") && (after.meta.get("probeUntil") ?? 0) > step.now
-  const resting = probing || (after.meta.get("backoffUntil") ?? 0) > step.now
+  const resting = probing || (after.meta.get("backoffUntil") ?? 0) > step.now || !isPaid(step.paid, after)
   switch (step.name) {
     case "admit": {
       if (step.late) {

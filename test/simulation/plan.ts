@@ -189,6 +189,8 @@ export interface BudgetsPlan {
   readonly zone: string
   readonly blockSeconds: number
   readonly leadSeconds: number
+  /** how far away the next window may be for which callers wait */
+  readonly waitMinutes: number
   readonly roundUp: number
   readonly minimum: number
   /** what the platform reports of a call with its end */

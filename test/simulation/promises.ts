@@ -17,6 +17,7 @@ import { SWEEP_MILLIS } from "../../src/gatekeeper/background/sweep.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/calls/GiveBack.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
 import { MEMBERSHIP_MILLIS } from "../../src/gatekeeper/peers/Membership.ts"
+import { isPaid } from "../model/awaited.ts"
 import { learnedSlots } from "../model/invariants.ts"
 import type { QueueState } from "../model/queue-state.ts"
 import { type AccountWatch, isHeldBriefly } from "./account-watch.ts"
@@ -297,12 +298,16 @@ export class Promises {
     const probing = meta.has("disrupted") && (meta.get("probeUntil") ?? 0) > now
     // calls are held briefly after an outage; longer only once
     const resting = probing || isHeldBriefly(state, now, plan) || (meta.get("backoffUntil") ?? 0) > now
-    const mayCall = !resting && waiting.size > parked.size
+    const isCalling = !resting && waiting.size > parked.size
     for (const gate of this.world.gates) {
       const view = gate && this.views.get(gate)
       if (gate === undefined || view === undefined) continue
       const slots = learnedSlots(state, view.context.slots, now)
       const { least = slots, most = slots } = this.account?.boundsOf(gate, this.name, view.context) ?? {}
+      const { awaited = [] } = view.context
+      // its next step is told of the next window
+      const knows = awaited.every(({ until }) => until > now)
+      const mayCall = isCalling && knows && isPaid(this.controls.budgets?.paidBy(this.name, view.context), state)
       const isFree = mayCall && leases.size < Math.min(slots, least)
       const isLeft =
         mayCall && leases.size < Math.min(slots, most) && this.account?.isHeldElsewhere(this.name, now) !== true

@@ -41,7 +41,13 @@ export const PER_MINUTE = 0.12
 
 const budgetSettings = (plan: BudgetsPlan): Partial<Campaign> => ({
   Price: { PerMinute: PER_MINUTE, Currency: "USD", RoundUpSeconds: plan.roundUp, MinimumSeconds: plan.minimum },
-  Budget: { Token: [], Zone: plan.zone, BlockSeconds: plan.blockSeconds, EndLeadSeconds: plan.leadSeconds },
+  Budget: {
+    Token: [],
+    Zone: plan.zone,
+    BlockSeconds: plan.blockSeconds,
+    EndLeadSeconds: plan.leadSeconds,
+    WaitMinutes: plan.waitMinutes,
+  },
   Budgets: plan.budgets,
 })
 

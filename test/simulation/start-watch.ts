@@ -58,8 +58,8 @@ export class StartWatch {
       return
     }
     // a budget has nothing left for it, or could not be asked: the platform was not either
-    if (this.budgets !== undefined && (spent === true || (kind === "elsewhere" && millis === 1))) {
-      this.saw(`fail ${spent === true ? "spent" : "unasked"}`)
+    if (this.budgets !== undefined && (spent === true || kind === "unpaid" || (kind === "elsewhere" && millis === 1))) {
+      this.saw(`fail ${spent === true ? "spent" : kind === "unpaid" ? kind : "unasked"}`)
       return
     }
     const { world } = this

@@ -15,6 +15,7 @@ import { INSTANCE_CHANNEL, readSignal, type Signal } from "../../src/protocol/si
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
 import { accountViolations, type Member, slotsWithin } from "../model/accounts.ts"
+import { isPaid } from "../model/awaited.ts"
 import type { Change } from "../model/change.ts"
 import { violations } from "../model/invariants.ts"
 import { expectedNews, expectedSettlements, expectedSignals, settlementText, signalText } from "../model/obligations.ts"
@@ -35,12 +36,14 @@ type Kind = Pick<Change, "anyway" | "refused" | "withdraws" | "clears" | "admits
 /**
  * @param contextOf the queue's context of a step
  * @param accountNow the account as it is now; undefined without one
+ * @param paidNow how many calls may begin by the budgets for which callers wait; undefined for none
  */
 export const makeCheckedSteps = Effect.fnUntraced(function* (
   at: () => CampaignContext,
   contextOf: () => QueueContext,
   accountNow: () => CheckedAccount | undefined,
   instances: ReadonlyArray<string>,
+  paidNow: () => number | undefined = () => undefined,
 ) {
   const store = yield* Store
   const { campaign } = at()
@@ -94,7 +97,9 @@ export const makeCheckedSteps = Effect.fnUntraced(function* (
     const account = accountNow()
     const bounds = account && slotsWithin(account, own)
     const stepped = yield* taken
+    const paid = paidNow()
     const change: Change = {
+      ...(paid === undefined ? {} : { paid }),
       before: state,
       after: yield* read,
       now,
@@ -112,7 +117,7 @@ export const makeCheckedSteps = Effect.fnUntraced(function* (
     assert.deepStrictEqual(violations(change), [])
     if (account !== undefined && bounds !== undefined) {
       assert.deepStrictEqual(accountViolations(account, own, change), [])
-      const limited = state.leases.size >= bounds.most && state.leases.size < slots
+      const limited = state.leases.size >= bounds.most && state.leases.size < slots && isPaid(paid, state)
       account.members.set(own, { state, slots, steppedAt: now, limited })
     }
 

@@ -6,11 +6,14 @@
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { campaignBook } from "../../src/budgets/keys.ts"
+import { ledgerField } from "../../src/budgets/rules/book.ts"
+import { rules as budgetRules } from "../../src/budgets/rules.ts"
 import { type CallLimit, TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import type { EndReporter, Heard, KnownQueue, Pages, StartFailure } from "../../src/fifo-queue/inputs.ts"
 import { campaignIdOf, campaignKeyOf, keysOf } from "../../src/fifo-queue/keys.ts"
 import type { QueueAction } from "../../src/fifo-queue/rules/operator/act.ts"
-import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
+import type { AwaitedBudget, QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { rules } from "../../src/fifo-queue/rules.ts"
 import type { AccountCapacity, CampaignContext } from "../../src/fifo-queue/step.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
@@ -18,11 +21,16 @@ import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { Settings } from "../../src/settings/Settings.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
+import { callsPaid } from "../model/awaited.ts"
 import { type CheckedAccount, makeCheckedSteps } from "./checked-steps.ts"
 import { makeTwoGates } from "./two-gates.ts"
 
 /** The operator in the audit log. */
 export const OPERATOR = "192.0.2.9"
+
+/** The window of the budget for which callers wait. */
+const BUDGET = { name: "team", from: 1_000, until: 4_000_000_000_000 }
+const BUDGET_FIELDS = ["settled", "held", "adjusted"].map((what) => ledgerField(what, BUDGET))
 
 export interface Caller {
   readonly caller?: string
@@ -62,6 +70,8 @@ export const makeBench = Effect.fnUntraced(function* (
   const { here, there } = gates
   let slots = initialSlots
   let cap = shared?.cap ?? 0
+  /** the budgets for which callers wait, the same array while nothing changes */
+  let awaited: ReadonlyArray<AwaitedBudget> | undefined
   let capacity: AccountCapacity | undefined
   /** the capacity of the account, the same object while nothing changes */
   const capacityNow = (): AccountCapacity | undefined => {
@@ -74,6 +84,20 @@ export const makeBench = Effect.fnUntraced(function* (
     capacity = { cap, reserved: Object.fromEntries(reserved) }
     return capacity
   }
+  /** how much time the budget has (s) */
+  let left = 0
+  const readPaid = Effect.suspend(() =>
+    Effect.map(
+      store.run(budgetRules.balance, {
+        ...{ keys: campaignBook(campaign), now: 0, context: NO_CONTEXT },
+        call: { windows: [{ ...BUDGET, ...(awaited?.[0]?.ofAccount === true ? { shared: true as const } : {}) }] },
+      }),
+      ({ standings: [standing] }) => {
+        left = (standing?.adjusted ?? 0) - (standing?.settled ?? 0) - (standing?.held ?? 0)
+      },
+    ),
+  )
+  const paidNow = () => awaited && callsPaid(awaited.map(({ block, least }) => ({ left, block, least })))
   const accountNow = () => shared && { ...shared, cap }
   const at = (): CampaignContext => ({
     campaign,
@@ -81,6 +105,7 @@ export const makeBench = Effect.fnUntraced(function* (
     account: capacityNow(),
     instance: gates.instance(),
     withdrawals,
+    ...(awaited === undefined ? {} : { awaited: () => awaited ?? [] }),
   })
   const contextOf = (): QueueContext => ({
     slots,
@@ -95,7 +120,7 @@ export const makeBench = Effect.fnUntraced(function* (
     callMillis: MaxCallMinutes * 60_000,
   })
   const { checkAgain, close, readAgain, results, sentBefore, step, watchSessions, watchTicket } =
-    yield* makeCheckedSteps(at, contextOf, accountNow, [here, there])
+    yield* makeCheckedSteps(at, contextOf, accountNow, [here, there], paidNow)
 
   const moves = {
     at,
@@ -108,6 +133,19 @@ export const makeBench = Effect.fnUntraced(function* (
     setSlots: (count: number) => {
       slots = count
     },
+    /** callers wait for a budget from now on, which has no time at all */
+    awaits: (budget: Pick<AwaitedBudget, "until" | "ofAccount">) => {
+      awaited = [{ ...budget, fields: BUDGET_FIELDS, cap: 0, least: 20, block: 60 }]
+    },
+    /** adds so much time to that budget (s) */
+    pay: (by: number, ofAccount?: true) =>
+      Effect.andThen(
+        store.run(budgetRules.adjust, {
+          ...{ keys: campaignBook(campaign), now: 0, context: NO_CONTEXT },
+          call: { ...BUDGET, by, id: randomUUID(), ...(ofAccount === undefined ? {} : { shared: true }) },
+        }),
+        readPaid,
+      ),
     /** changes how many calls the account may have */
     setCap: (count: number) => {
       cap = count

@@ -7,6 +7,7 @@ import type { Admitted, StepAnswer } from "../../fifo-queue/answers.ts"
 import type { Newcomer } from "../../fifo-queue/inputs.ts"
 import { admit } from "../../fifo-queue/rules/admit.ts"
 import { beginStep, endStep } from "../../fifo-queue/rules/run.ts"
+import { LEDGER_KEY_COUNT } from "../../fifo-queue/rules/shared/awaited-budgets.ts"
 import { QUEUE_KEY_COUNT } from "../../fifo-queue/rules/shared/keys.ts"
 import type { QueueContext, Step } from "../../fifo-queue/rules/shared/step.ts"
 import type { LimitName, Near, Taken } from "../../rate-limiter/answers.ts"
@@ -87,6 +88,7 @@ export const runTakeAndAdmit: Run<TakeAndAdmitContext, Newcomer, StepAnswer<Take
 ) => {
   const s = beginStep(db, keys, now, context.queue)
   const logs: Array<string> = []
-  for (let i = QUEUE_KEY_COUNT; i < keys.length; i++) logs.push(keys[i] as string)
+  const first = QUEUE_KEY_COUNT + (context.queue.awaited === undefined ? 0 : LEDGER_KEY_COUNT)
+  for (let i = first; i < keys.length; i++) logs.push(keys[i] as string)
   return endStep(s, takeAndAdmit(s, context, logs, calls))
 }

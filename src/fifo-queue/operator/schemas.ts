@@ -98,6 +98,8 @@ export const figures = {
   paused: Flag,
   /** when the pause ends by itself (ms since 1970); absent without such a time */
   pausedUntil: optionalKey(Finite),
+  /** a budget has too little for a call to begin: nobody is called before then, unless it has more again (ms since 1970); absent otherwise */
+  resumesAt: optionalKey(Finite),
   draining: Flag,
   /** tickets accepted since the campaign was created in the store */
   accepted: Finite,

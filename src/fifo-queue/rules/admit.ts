@@ -15,6 +15,7 @@ import { encode, textOf } from "../../store/rules/native.ts"
 import type { Admitted, Waiting } from "../answers.ts"
 import { START_LEASE_MILLIS, shareOf } from "../bounds.ts"
 import type { Newcomer } from "../inputs.ts"
+import { callable, withBudgets } from "./shared/awaited-budgets.ts"
 import { callNext, isSlotFree, PROBE_MILLIS } from "./shared/call-next.ts"
 import { acceptedEntry, pushEntry } from "./shared/events.ts"
 import { lastPlacesOf, positionOfNewcomer, saveLastPlaces } from "./shared/fair-places.ts"
@@ -128,6 +129,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   if (length === 0 && !pauseOn && backoffUntil <= now && !(disrupted && probeUntil > now)) {
     free = Math.max(0, slots - db.zcard(keys.leases))
     if (disrupted) free = Math.min(free, 1)
+    free = callable(s, free)
     if (free > 0) deadline = latest + START_LEASE_MILLIS
   }
   const waitingCounts = newcomers.length > free ? waitingByNetwork(s, newcomers) : {}
@@ -193,7 +195,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         waitingCounts[field] = waitsBefore + 1
       }
       const waiting: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
-      const place = withSlots(s, waiting, served)
+      const place = withBudgets(s, withSlots(s, waiting, served))
       answers.push(pauseOn ? pausedAnswer(place, pausedUntil) : place)
     }
   }

@@ -23,6 +23,8 @@
  *   known.
  * - `refused`: the platform refuses what this caller sent. The ticket has failed, and its quota is not given back. When as many in a row
  *   are refused that no caller can be the cause (`./shared/platform-state.ts`), it is like `rejected`.
+ * - `unpaid`: a budget has too little for the call, and callers wait until it has more (`./shared/awaited-budgets.ts`). The ticket returns to
+ *   its own place. The platform was not asked.
  * - `failed`: the ticket has failed, and its quota is given back. The platform was not asked.
  *
  * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
@@ -61,6 +63,9 @@ export const MAX_IDLE_BACKOFF_MILLIS = 5_000
 /** Backoff from an unreachable platform: initial (doubled each time) and maximum. */
 export const INITIAL_DISRUPTED_MILLIS = 1_000
 export const MAX_DISRUPTED_MILLIS = 10_000
+
+/** How long nobody is called after a budget had too little for one who was (ms). */
+export const UNPAID_MILLIS = 1_000
 
 export type FailReason = StartFailure["_tag"]
 
@@ -150,6 +155,13 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
     return { _tag: "failed" }
   }
   requeue(s, id, ticket, s.now + s.context.seenMillis)
+  if (reason === "unpaid") {
+    // another caller may probe the platform
+    s.db.hdel(s.keys.meta, "probeUntil")
+    // a gate with other settings may think that the budget has enough
+    if (!isBackingOff(s)) s.db.hset(s.keys.meta, "backoffUntil", `${s.now + UNPAID_MILLIS}`)
+    return place(s, id, ticket)
+  }
   if (reason === "disrupted") {
     noteStartTrouble(s, "unavailable", code, setting)
     s.db.hdel(s.keys.meta, "probeUntil")

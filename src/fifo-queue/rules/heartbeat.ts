@@ -10,6 +10,7 @@
 import type { Heartbeat, QueueChanges, TicketHeartbeat } from "../answers.ts"
 import { MAX_HELD_PER_STEP } from "../bounds.ts"
 import type { KnownQueue } from "../inputs.ts"
+import { withBudgets } from "./shared/awaited-budgets.ts"
 import { callNext } from "./shared/call-next.ts"
 import { changesSince } from "./shared/changes.ts"
 import { positionOf } from "./shared/fair-places.ts"
@@ -91,7 +92,7 @@ export const heartbeat = (s: Step, call: HeartbeatCall): Heartbeat => {
   const averageMillis = meta(s, "averageMillis")
   const length = s.db.zcard(s.keys.waiting)
   const all: Heartbeat = { length, averageMillis, disrupted: isDisrupted(s) }
-  const found = withSlots(s, all, servedWhileFull(s))
+  const found = withBudgets(s, withSlots(s, all, servedWhileFull(s)))
   const queue = isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
   const changes = since === undefined ? {} : { changes: changesOf(s, since, call) }
   return tickets.length === 0 ? { ...queue, ...changes } : { ...queue, ...changes, tickets }

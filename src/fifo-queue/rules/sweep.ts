@@ -11,6 +11,7 @@ import type { Swept } from "../answers.ts"
 import type { HoursNow, Learned } from "../inputs.ts"
 import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
+import { withBudgets } from "./shared/awaited-budgets.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { followHours } from "./shared/closing.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueCharges, overdueSettlements } from "./shared/expiry.ts"
@@ -150,7 +151,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   }
   const allowed = allowedByPlatform(s)
   const [draining = 0, paused = 0, pausedUntil = 0] = db.hgetNumbers(keys.meta, ["draining", "paused", "pausedUntil"])
-  return {
+  return withBudgets(s, {
     ...swept,
     ...(owed.length === 0 ? {} : { owed }),
     ...(uncharged.length === 0 ? {} : { uncharged }),
@@ -160,5 +161,5 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     ...(draining === 1 ? { draining: true } : {}),
     ...(paused === 1 ? { paused: true } : {}),
     ...(pausedUntil === 0 ? {} : { pausedUntil }),
-  }
+  })
 }

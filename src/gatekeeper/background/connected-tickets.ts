@@ -65,7 +65,8 @@ interface Answered {
 
 const queueOf = ({ changes: _changes, tickets: _tickets, ...queue }: Heartbeat): Queue => queue
 
-const hindrancesOf = ({ disrupted, paused, pausedUntil }: Queue): string => `${disrupted} ${paused} ${pausedUntil}`
+const hindrancesOf = ({ disrupted, paused, pausedUntil, resumesAt }: Queue): string =>
+  `${disrupted} ${paused} ${pausedUntil} ${resumesAt}`
 
 /** The index of the first of every `width` numbers, from `offset` on, that is at least `value`; the length if there is none. */
 const firstAtLeast = (numbers: ReadonlyArray<number>, value: number, width: number, offset: number): number => {

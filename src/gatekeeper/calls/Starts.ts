@@ -43,8 +43,11 @@ const FAIL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS /
 /** How a call is ended whose caller gets no answer, while the platform cannot be reached. */
 const END_RETRY = { schedule: Schedule.spaced(5_000), times: 12 }
 
-/** The ticket's place after a failed start; `busy` if the platform has no free slot, otherwise it gave no usable answer. */
-export type NotStarted = Place & { readonly busy: boolean }
+/**
+ * The ticket's place after a failed start. `busy`: the platform has no free slot; `unpaid`: a budget has too little, and the platform was not
+ * asked; otherwise it gave no usable answer.
+ */
+export type NotStarted = Place & { readonly busy: boolean; readonly unpaid?: true }
 
 /** The start of a newcomer, who has not waited. */
 export interface NewcomerStart<E> {
@@ -324,9 +327,29 @@ export const layer: Layer.Layer<
       })
     }
 
+    /** A budget has too little for the call, and its caller waits until there is more. */
+    const waitForBudget = <E>(
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      newcomer: NewcomerStart<E> | undefined,
+    ): Effect.Effect<NotStarted, StartFailed | StoreUnavailable> => {
+      const why: StartFailure = { _tag: "unpaid" }
+      return Effect.flatMap(
+        Effect.tapError(
+          step(at, queue.fail(at, ticket, lease, why)),
+          () => newcomer?.unplaced ?? failLater(at, ticket, lease, why),
+        ),
+        (result) =>
+          result._tag === "waiting"
+            ? Effect.succeed({ ...result, busy: false, unpaid: true as const })
+            : Effect.fail(startTooSlow()),
+      )
+    }
+
     /**
-     * Holds the first time of a call from its budgets. Where they have too little, or it came too late, the ticket is over. Returns how long the
-     * call may last by what is held (s) where its budgets have no more.
+     * Holds the first time of a call from its budgets. Where they have too little, its caller waits, or the ticket is over; it is over too where it
+     * came too late. Returns how long the call may last by what is held (s) where its budgets have no more.
      */
     const holdTime = <E>(
       at: CampaignContext,
@@ -335,10 +358,15 @@ export const layer: Layer.Layer<
       campaign: Campaign,
       caller: string,
       newcomer: NewcomerStart<E> | undefined,
-    ): Effect.Effect<number | undefined, BudgetExhausted | StartFailed | StoreUnavailable> =>
+    ): Effect.Effect<Result.Result<number | undefined, NotStarted>, BudgetExhausted | StartFailed | StoreUnavailable> =>
       Effect.matchEffect(budgets.hold({ campaign, key: at.campaign }, { ticket, lease, caller }), {
-        onSuccess: (held) =>
-          held._tag === "held" ? Effect.succeed(held.last ? held.seconds : undefined) : Effect.fail(startTooSlow()),
+        onSuccess: (
+          held,
+        ): Effect.Effect<Result.Result<number | undefined, NotStarted>, StartFailed | StoreUnavailable> => {
+          if (held._tag === "held") return Effect.succeed(Result.succeed(held.last ? held.seconds : undefined))
+          if (held._tag === "over") return Effect.fail(startTooSlow())
+          return Effect.map(waitForBudget(at, ticket, lease, newcomer), Result.fail)
+        },
         onFailure: (error): Effect.Effect<never, BudgetExhausted | StoreUnavailable> => {
           if (error._tag === "StoreUnavailable") {
             // the platform was not asked: a called ticket is called again
@@ -358,9 +386,11 @@ export const layer: Layer.Layer<
       // what was held for a start before, which awaited its page's offer, is not held any more
       const stored = given.paidSeconds === undefined ? given : unpaid(given)
       if (found === undefined || !budgets.has(found)) return startHeld(at, ticket, lease, stored, newcomer)
-      return Effect.flatMap(holdTime(at, ticket, lease, found, stored.caller ?? "", newcomer), (paidSeconds) =>
-        startHeld(at, ticket, lease, paidSeconds === undefined ? stored : { ...stored, paidSeconds }, newcomer),
-      )
+      return Effect.flatMap(holdTime(at, ticket, lease, found, stored.caller ?? "", newcomer), (held) => {
+        if (Result.isFailure(held)) return Effect.succeed(Result.fail(held.failure))
+        const paidSeconds = held.success
+        return startHeld(at, ticket, lease, paidSeconds === undefined ? stored : { ...stored, paidSeconds }, newcomer)
+      })
     }
 
     const startHeld: StartSession = (at, ticket, lease, stored, newcomer) => {

@@ -17,7 +17,7 @@ export const StartedAnswer = Schema.Struct({
 })
 
 /** A field of `Queued` is one of the 202, unless it is named here: told only where it applies, or not at all. */
-const { _tag, called, disrupted, paused, pausedUntil, queueLength, ...toldOfQueued } = Queued.fields
+const { _tag, called, disrupted, paused, pausedUntil, queueLength, resumesAt, ...toldOfQueued } = Queued.fields
 
 /** 202: the ticket waits. */
 export const QueuedAnswer = Schema.Struct({
@@ -26,6 +26,7 @@ export const QueuedAnswer = Schema.Struct({
   disrupted: TicketStatus.fields.disrupted,
   paused: TicketStatus.fields.paused,
   pausedUntil: TicketStatus.fields.pausedUntil,
+  resumesAt: TicketStatus.fields.resumesAt,
   eventsUrl: Schema.String.annotate({
     description: "Where the ticket's events are pushed, by WebSocket or Server-Sent Events.",
   }),
@@ -49,7 +50,7 @@ export const started = (session: Started): Answer => ({
 })
 
 export const queued = (
-  { _tag, called, disrupted, paused, pausedUntil, queueLength, ...told }: Queued,
+  { _tag, called, disrupted, paused, pausedUntil, queueLength, resumesAt, ...told }: Queued,
   basePath: string,
 ): Answer => ({
   status: 202,
@@ -62,6 +63,7 @@ export const queued = (
       ...(disrupted ? { disrupted } : {}),
       ...(paused ? { paused } : {}),
       ...(pausedUntil === null ? {} : { pausedUntil }),
+      ...(resumesAt === null ? {} : { resumesAt }),
       eventsUrl: eventsUrl(basePath, told.uniqueRequestId),
     }),
   ),

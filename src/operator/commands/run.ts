@@ -67,6 +67,7 @@ const stateOf = ({ figures, hours }: Pick<Row, "figures" | "hours">, checkFails 
     [
       hours === undefined ? "" : hoursText(hours),
       figures.paused ? paused : "",
+      figures.resumesAt === undefined ? "" : `waits for a budget until ${iso(figures.resumesAt)}`,
       figures.draining ? "draining" : "",
       platform,
     ]

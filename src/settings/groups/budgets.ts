@@ -8,7 +8,7 @@ import { decimal, fraction, list, oneOf, parsed, pattern, type Text, wholeNumber
 /** Who spends a budget: each caller one of his own, the campaign, or all campaigns of its account together. */
 export const SPENDERS = ["caller", "campaign", "account"] as const
 export const UNITS = ["minutes", "money"] as const
-export const LIMIT_ACTIONS = ["count", "refuse", "end"] as const
+export const LIMIT_ACTIONS = ["count", "refuse", "wait", "end"] as const
 
 /** So large that no amount is rounded: its millionths, times 60, are whole numbers of a double. */
 export const LARGEST_CAP = 10_000_000
@@ -64,6 +64,11 @@ export const BudgetSettings = Schema.Struct({
     shared: true,
     description: "how long before its time is used up a call is ended, since a vendor takes a moment",
   }),
+  WaitMinutes: withDefault(wholeNumber(1, 1440), 60, {
+    shared: true,
+    description:
+      "of budgets with `OnLimit` `wait`: callers wait for the next hour, day or month when it is at most so far away, and are refused before",
+  }),
 })
 
 export const BudgetItem = Schema.Struct({
@@ -77,7 +82,7 @@ export const BudgetItem = Schema.Struct({
   }),
   OnLimit: withDefault(oneOf(LIMIT_ACTIONS), "end", {
     description:
-      "what happens when it is used up: `end` refuses new calls and ends running ones, `refuse` refuses new calls only, `count` refuses nobody and counts",
+      "what happens when it is used up: `end` refuses new calls and ends running ones, `refuse` refuses new calls only, `wait` lets callers wait until there is more, `count` refuses nobody and counts",
     documentation: "See [Budgets](control.md#budgets)",
   }),
 })

@@ -38,9 +38,15 @@ const checkOne = (
   ends: boolean,
 ): void => {
   if (OnLimit === "end" && !ends) {
-    const expected = "refuse or count: the gate cannot end a call at this platform, so it could not keep the cap"
+    const expected = "refuse, wait or count: the gate cannot end a call at this platform, so it could not keep the cap"
     if (read.has(`${at}OnLimit`)) read.reportInvalid(`${at}OnLimit`, expected)
     else read.reportMissing(`${at}OnLimit`, expected)
+  }
+  if (OnLimit === "wait" && Of === "caller") {
+    read.reportInvalid(
+      `${at}OnLimit`,
+      "end, refuse or count: callers wait only for budgets of a campaign or an account",
+    )
   }
   if (Of === "account" && !read.has(`${base}.Account.Name`)) {
     read.reportMissing(`${base}.Account.Name`, `the account's name, which the budget ${Name} of the account needs`)

@@ -46,10 +46,14 @@ export const stateOf = (
     draining,
     paused,
     pausedUntil,
+    resumesAt,
     platform,
     probeUntil,
     backoffUntil,
-  }: Pick<Queue, "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil">,
+  }: Pick<
+    Queue,
+    "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil" | "resumesAt"
+  >,
   now: number,
   hours?: Hours,
 ): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
@@ -74,6 +78,13 @@ export const stateOf = (
       limited: true,
       title: "Draining",
       meaning: `New callers are turned away; waiting callers are still served.${outage}`,
+    }
+  }
+  if (resumesAt !== undefined) {
+    return {
+      limited: true,
+      title: "Waiting for a budget",
+      meaning: `A budget is used up. Callers wait until ${chosenTime(resumesAt)}, or until it has more again.${outage}`,
     }
   }
   if (disrupted) {
@@ -111,12 +122,14 @@ export const stateOf = (
 
 /** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */
 export const whyWaiting = (
-  { account, allowed, backoffUntil, disrupted, held, paused, platform, present, probeUntil, waiting }: Queue,
+  { account, allowed, backoffUntil, disrupted, held, paused, platform, present, probeUntil, resumesAt, waiting }: Queue,
   slots: number | null,
   now: number,
   isBudgetUsedUp = false,
 ): string => {
   if (waiting === 0) return ""
+  if (resumesAt !== undefined)
+    return `Callers are waiting because a budget is used up. It has more again on ${chosenTime(resumesAt)}.`
   if (isBudgetUsedUp) return "Waiting callers are refused when their turn comes, because a budget is used up."
   if (paused) return "Callers are waiting because calls are paused."
   if (disrupted && (Math.max(backoffUntil, probeUntil) > now || (slots !== null && held >= slots)))

@@ -9,6 +9,7 @@ import type { Pages } from "../../inputs.ts"
 import type { HeldSlot, WaitingTicket } from "../../operator/schemas.ts"
 import { shortHash } from "../../short-hash.ts"
 import { accountFigures } from "../shared/account.ts"
+import { resumesAt } from "../shared/awaited-budgets.ts"
 import { positionOf } from "../shared/fair-places.ts"
 import { isBelowShare, isDisrupted, isParked, isPaused } from "../shared/line.ts"
 import { load, loadHolder, loadWaiting } from "../shared/load.ts"
@@ -87,6 +88,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
   const firstId = db.zrange(keys.waiting, 0, 1)[0]
   const first = firstId === undefined ? undefined : load(s, firstId)
   const allowed = allowedByPlatform(s)
+  const heldUntil = resumesAt(s)
   return {
     waiting: db.zcard(keys.waiting),
     present: db.zcountFrom(keys.presence, s.now),
@@ -105,6 +107,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     ...(s.context.account === undefined ? {} : { account: accountFigures(s, s.context.account) }),
     ...(platform === undefined ? {} : { platform }),
     ...(paused && pausedUntil > 0 ? { pausedUntil } : {}),
+    ...(heldUntil === 0 ? {} : { resumesAt: heldUntil }),
     ...(held.length === 0 ? {} : { slotPage: held }),
     ...(waiting.length === 0 ? {} : { waitingPage: waiting }),
   }

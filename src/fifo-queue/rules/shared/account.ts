@@ -14,6 +14,7 @@
 
 import { namesIn, numberOf, textOf, wordsOf } from "../../../store/rules/native.ts"
 import type { AccountFigures } from "../../operator/schemas.ts"
+import { callable } from "./awaited-budgets.ts"
 import { isBackingOff, isDisrupted, isPaused } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import type { Account, Step } from "./step.ts"
@@ -90,7 +91,8 @@ export const limitByAccount = (s: Step, account: Account): void => {
 const wantsSince = (s: Step, held: number): number => {
   if (held < s.slots || held >= s.context.slots) return 0
   if (s.db.zcard(s.keys.waiting) <= s.db.zcard(s.keys.parked)) return 0
-  return isPaused(s) || isBackingOff(s) || isDisrupted(s) ? 0 : oldestAcceptedAt(s)
+  if (isPaused(s) || isBackingOff(s) || isDisrupted(s) || callable(s, 1) === 0) return 0
+  return oldestAcceptedAt(s)
 }
 
 /** The other campaigns that wait for a slot of the account, and for which one is free. */

@@ -19,6 +19,7 @@
  */
 
 import { HIGHEST, LOWEST, wordsOf } from "../../../store/rules/native.ts"
+import { callable } from "./awaited-budgets.ts"
 import { appendTicketEvent } from "./events.ts"
 import { isHeld, noteStall } from "./hold.ts"
 import { clearPause, dequeue, endTicket, isBelowShare, isDisrupted, isParked, isPauseOn, takeSlot } from "./line.ts"
@@ -160,7 +161,9 @@ export const callNext = (s: Step): boolean => {
   // over for newer gates
   if (pausedUntil > 0 && !pauseOn) clearPause(s)
   if (backoffUntil > s.now || pauseOn || isHeld(s, heldFrom)) return false
-  if (disrupted !== 1) return callUpTo(s, s.slots, false)
+  const most = callable(s, s.slots)
+  if (most <= 0) return false
+  if (disrupted !== 1) return callUpTo(s, most, false)
   // a ticket was called a moment ago to probe the platform; wait for its result
   if (probeUntil > s.now) return false
   const lastCalledBefore = s.lastCalled

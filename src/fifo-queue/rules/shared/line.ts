@@ -6,6 +6,7 @@ import type { EndState } from "../../../protocol/ticket.ts"
 import { numberOf } from "../../../store/rules/native.ts"
 import type { Hindrances, Waiting } from "../../answers.ts"
 import { isKnownNumber } from "../../bounds.ts"
+import { withBudgets } from "./awaited-budgets.ts"
 import { noteChange } from "./changes.ts"
 import { beginBilling, oweCharge } from "./charges.ts"
 import { noteLength, noteSilence, noteStop } from "./ending.ts"
@@ -142,7 +143,7 @@ export const place = (s: Step, id: string, ticket: Ticket): Waiting => {
     disrupted: isDisrupted(s),
     ...(s.context.tellsAccepted === true ? { accepted: ticket.accepted } : {}),
   }
-  const found = withSlots(s, all, servedWhileFull(s))
+  const found = withBudgets(s, withSlots(s, all, servedWhileFull(s)))
   return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
 }
 

@@ -5,7 +5,7 @@ import type { Signal } from "../../../protocol/signals.ts"
 import type { Db } from "../../../store/rules/db.ts"
 import { encode, numberOf } from "../../../store/rules/native.ts"
 import type { StepAnswer } from "../../answers.ts"
-import { type QueueKeys, queueKeys } from "./keys.ts"
+import { QUEUE_KEY_COUNT, type QueueKeys, queueKeys } from "./keys.ts"
 import type { Ticket } from "./ticket.ts"
 
 /** The campaign as a gate's settings define it, and the gate that asks. Durations in ms. */
@@ -33,10 +33,26 @@ export interface QueueContext {
   readonly refuses?: true
   /** the campaign has budgets: what its calls use is charged to them */
   readonly charges?: true
+  /** budgets for which callers wait: the step then has the keys of their ledgers; absent for none */
+  readonly awaited?: ReadonlyArray<AwaitedBudget>
   /** the account whose capacity the campaign shares; absent for none */
   readonly account?: Account
   /** the campaign reports events to its host (`events.ts`); absent when it does not */
   readonly events?: true
+}
+
+/** A budget for which callers wait, in its present window. Amounts are in its unit. */
+export interface AwaitedBudget {
+  /** the fields of the ledger: what is settled, what is held, what was added to the cap */
+  readonly fields: ReadonlyArray<string>
+  readonly cap: number
+  /** what a call may begin with, and what it holds at first where there is more */
+  readonly least: number
+  readonly block: number
+  /** when the next window begins (ms since 1970) */
+  readonly until: number
+  /** the ledger is the account's */
+  readonly ofAccount?: true
 }
 
 /** An account whose campaigns share its capacity (`account.ts`). */
@@ -52,6 +68,8 @@ export interface Account {
 export interface Step {
   readonly db: Db
   readonly keys: QueueKeys
+  /** the keys of the ledgers of budgets, only with `awaited` */
+  readonly ledgers: { readonly campaign: string; readonly account: string }
   readonly now: number
   readonly context: QueueContext
   /** how many slots the campaign may hold in this step: its own, or fewer while its account withholds some */
@@ -78,6 +96,7 @@ export interface Step {
 export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context: QueueContext): Step => ({
   db,
   keys: queueKeys(keys),
+  ledgers: { campaign: keys[QUEUE_KEY_COUNT] ?? "", account: keys[QUEUE_KEY_COUNT + 1] ?? "" },
   now,
   context,
   slots: context.slots,
