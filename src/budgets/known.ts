@@ -6,7 +6,7 @@ import type { Campaign } from "../settings/Settings.ts"
 import { Settings } from "../settings/Settings.ts"
 import { NO_CONTEXT } from "../store/rule.ts"
 import { type Rule, Store } from "../store/Store.ts"
-import type { TellsUsedUp } from "./rules/settle.ts"
+import type { AlertsAt, TellsUsedUp } from "./rules/settle.ts"
 import { type Compiled, capOf, compile, isOwn, makeWindows } from "./terms.ts"
 
 export const makeKnown = Effect.gen(function* () {
@@ -32,6 +32,19 @@ export const makeKnown = Effect.gen(function* () {
     ]),
   )
 
+  const alerting = (own: boolean) =>
+    new Map(
+      [...compiled].flatMap(([name, { all }]) => {
+        const found = all.filter((each) => isOwn(each) === own && each.AlertAt.length > 0)
+        if (found.length === 0) return []
+        const alerts = Object.fromEntries(
+          found.map((each): readonly [string, AlertsAt] => [each.Name, { cap: capOf(each), shares: each.AlertAt }]),
+        )
+        return [[name, { alerts }] as const]
+      }),
+    )
+  const [alertsOfCampaigns, alertsOfCallers] = [alerting(false), alerting(true)]
+
   return {
     store,
     aheadMillis,
@@ -41,10 +54,13 @@ export const makeKnown = Effect.gen(function* () {
     budgetsOf: (campaign: string): Compiled | undefined => compiled.get(campaign),
     /** by the key of its queue; undefined for one that is not in the settings */
     campaignOf: (key: string): Campaign | undefined => byKey.get(key),
-    /** What a step tells of the budgets of a campaign: whether it reports events, and when its budgets are used up. */
+    /** What a charge tells of the budgets of callers: when they alert. */
+    toldOfCallers: (campaign: Campaign | undefined) => alertsOfCallers.get(campaign?.name ?? "") ?? {},
+    /** What a step tells of the budgets of a campaign: whether it reports events, and when its budgets alert and are used up. */
     told: (campaign: Campaign | undefined) => {
       const usedUp = campaign === undefined ? undefined : tells.get(campaign.name)
       return {
+        ...alertsOfCampaigns.get(campaign?.name ?? ""),
         ...(usedUp === undefined ? {} : { tells: usedUp }),
         ...(campaign?.Events === undefined ? {} : { events: true as const }),
       }

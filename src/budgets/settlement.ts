@@ -21,7 +21,7 @@ export const makeSettlement = (
   known: Known,
   note: Note,
 ): Pick<Budgets["Service"], "settle" | "settleUnknown" | "correct"> => {
-  const { budgetsOf, campaignOf, run, store, told, windowsAt } = known
+  const { budgetsOf, campaignOf, run, store, told, toldOfCallers, windowsAt } = known
 
   const correctIn = (key: string, keys: ReadonlyArray<string>, call: CorrectCall) =>
     Effect.flatMap(store.now, (now) =>
@@ -98,14 +98,15 @@ export const makeSettlement = (
       yield* settleIn(
         callerBook(caller),
         key,
-        charge.doubt === true ? { id: call.id, seconds: 0 } : { ...call, sessions: [] },
+        charge.doubt === true ? { id: call.id, seconds: 0 } : { ...call, sessions: [], ...toldOfCallers(campaign) },
         () => entriesOf(all.filter(isOwn), data ?? began),
         now,
       )
     // vendors were faster than this charge; the campaign's book forgets a report that it has carried out, so it is the last
     const reports = "reports" in settled ? (settled.reports ?? []) : []
     for (const report of reports) {
-      if (data?.own === true) yield* correctIn(key, callerBook(data.caller), { ...report, id: call.id })
+      if (data?.own === true)
+        yield* correctIn(key, callerBook(data.caller), { ...report, id: call.id, ...toldOfCallers(campaign) })
       yield* correctIn(key, campaignBook(key), {
         ...{ ...report, id: call.id, sessions: call.sessions ?? [] },
         ...told(campaign),
@@ -128,7 +129,11 @@ export const makeSettlement = (
       const corrected = yield* correctIn(key, campaignBook(key), { ...about, sessions, ...told(campaign) })
       const data = corrected._tag === "unsettled" ? undefined : Option.getOrUndefined(decodeData(corrected.data))
       if (corrected._tag === "unsettled" || data?.own !== true) return
-      const own = yield* correctIn(key, callerBook(data.caller), { ...about, id: corrected.id })
+      const own = yield* correctIn(key, callerBook(data.caller), {
+        ...about,
+        id: corrected.id,
+        ...toldOfCallers(campaign),
+      })
       if (own._tag === "unsettled") yield* correctIn(key, campaignBook(key), { ...about, sessions, keep: true })
     }),
   }

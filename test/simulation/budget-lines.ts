@@ -34,8 +34,6 @@ export class BudgetLines {
   /** the largest share of each line that was told, and the lines that were told to be used up */
   private readonly alerted = new Map<string, number>()
   private readonly exhausted = new Set<string>()
-  /** lines of which more was charged than was held, since when no time was held */
-  private readonly untold = new Set<string>()
   /** what operators have added to each line, by the ids of the adjustments */
   private readonly adjustments = new Map<string, Map<string, number>>()
   /** when each line last had too little for a call to begin (ms) */
@@ -160,12 +158,23 @@ export class BudgetLines {
     }
   }
 
-  /** A charge, or a correction, has brought budgets beyond what was held: alerts come with the next step that holds time. */
+  /** A charge, or a correction, has brought budgets to more: their shares are told at once. */
   raised(ledger: string, before: Book, after: Book): void {
     for (const line of [...after.lines.keys(), ...after.shared.keys()]) {
       const [was, is] = [this.standing(before, line), this.standing(after, line)]
-      if (is.settled + is.held > was.settled + was.held) this.untold.add(this.where(ledger, line))
+      if (is.settled + is.held <= was.settled + was.held) continue
+      const [name = ""] = line.split(" ")
+      const reached = this.reached(name, is)
+      const where = this.where(ledger, line)
+      if (reached > (this.alerted.get(where) ?? 0))
+        this.world.fail(`B7: ${where} is charged, and its share of ${reached} was not told`)
     }
+  }
+
+  /** The largest share of the cap that is settled or held. */
+  private reached(name: string, { adjusted, held, settled }: LedgerLine): number {
+    const shares = this.budgets.get(name)?.AlertAt ?? []
+    return Math.max(0, ...shares.filter((share) => settled + held >= share * (this.capOf(name) + adjusted)))
   }
 
   /** A step that holds time, or refuses it: the shares that are reached were told before. */
@@ -179,8 +188,6 @@ export class BudgetLines {
         0,
         ...shares.filter((share) => standing.settled + standing.held >= share * (cap + standing.adjusted)),
       )
-      if (answer._tag === "held") this.untold.delete(where)
-      if (this.untold.has(where)) continue
       if (reached > (this.alerted.get(where) ?? 0) && (answer._tag !== "held" || answer.short === name))
         world.fail(`B7: ${where} acts, and its share of ${reached} was not told`)
     }
@@ -192,13 +199,14 @@ export class BudgetLines {
   }
 
   /** An operator's change was carried out. */
-  adjusted(ledger: string, { by, from, id, name }: AdjustCall, { made }: Adjusted, before: Book): void {
+  adjusted(ledger: string, { by, from, id, name }: AdjustCall, { result }: Adjusted, before: Book): void {
     const where = this.where(ledger, `${name} ${from}`)
     const known = this.adjustments.get(where) ?? new Map<string, number>()
     this.adjustments.set(where, known)
     // also in an earlier window
     const budget = this.where(ledger, name)
     const wasMade = [...this.adjustments].some(([line, ids]) => line.startsWith(`${budget} `) && ids.has(id))
+    const made = result === "made"
     if (made === wasMade) this.world.fail(`B9: the adjustment ${id} is ${made ? "made again" : "not made"}`)
     if (!made) return
     known.set(id, by)

@@ -25,7 +25,7 @@ import {
   settleHold,
 } from "./book.ts"
 import { forgetReports, keepReport, keptReports } from "./early-reports.ts"
-import { appendBudgetEvent, noteExhausted, type Telling } from "./telling.ts"
+import { appendBudgetEvent, noteAlerts, noteExhausted, type Telling } from "./telling.ts"
 import { amountOf, billedSeconds } from "./units.ts"
 
 /** What is told of a campaign's budgets that are used up; absent in a caller's book. */
@@ -50,6 +50,29 @@ const noteAllExhausted = (
   }
 }
 
+/** At which shares of its cap a budget alerts. */
+export interface AlertsAt {
+  readonly cap: number
+  readonly shares: ReadonlyArray<number>
+}
+
+/** By the names of the budgets. */
+type Alerting = Readonly<Record<string, AlertsAt>>
+
+/** A charge may be more than what was held: of a call that its vendor says was longer, or that ran beyond the cap. */
+const noteAllAlerts = (
+  db: Db,
+  book: BookKeys,
+  { parts }: HeldTime,
+  alerts: Alerting | undefined,
+  telling: Telling,
+): void => {
+  for (const part of parts) {
+    const at = alerts?.[part.name]
+    if (at !== undefined) noteAlerts(db, book, part, at.cap, at.shares, telling)
+  }
+}
+
 export interface SettleCall {
   readonly id: string
   /** how long the call was, in whole seconds; 0 for a hold whose call has not begun */
@@ -58,6 +81,8 @@ export interface SettleCall {
   readonly unknown?: true
   /** the ids of its session, by which the vendor's report is about it; absent or empty for none */
   readonly sessions?: ReadonlyArray<string>
+  /** absent for budgets that do not alert */
+  readonly alerts?: Alerting
   readonly tells?: TellsUsedUp
   /** the campaign reports events */
   readonly events?: true
@@ -80,7 +105,7 @@ const settleOne = (
   db: Db,
   book: BookKeys,
   now: number,
-  { events, id, seconds, sessions = [], tells, unknown }: SettleCall,
+  { alerts, events, id, seconds, sessions = [], tells, unknown }: SettleCall,
 ): Settled => {
   const hold = loadHold(db, book, id)
   // a call without its hold: the store has lost the hold
@@ -111,6 +136,7 @@ const settleOne = (
     ({ amount, perMinute }) => (unknown === true ? amount : amountOf(billed, perMinute)),
     effects,
   )
+  noteAllAlerts(db, book, hold, alerts, { now, effects, events })
   noteAllExhausted(db, book, hold, tells, { now, effects, events })
   const reports = keptReports(db, book, sessions)
   const settled = { _tag: "settled" as const, billed, data: hold.data, ...budgetEffectsOf(effects) }
@@ -138,6 +164,8 @@ export interface CorrectCall {
   readonly cost?: number
   /** the caller's part is not charged yet: the report is kept, and nothing else is done */
   readonly keep?: true
+  /** absent for budgets that do not alert */
+  readonly alerts?: Alerting
   readonly tells?: TellsUsedUp
   /** the campaign reports events */
   readonly events?: true
@@ -167,6 +195,7 @@ const correctOne = (db: Db, book: BookKeys, now: number, call: CorrectCall): Cor
     changeBudget(db, book, part, known - part.amount, 0, effects)
     part.amount = known
   }
+  noteAllAlerts(db, book, hold, call.alerts, { now, effects, events: call.events })
   noteAllExhausted(db, book, hold, call.tells, { now, effects, events: call.events })
   const by = billed - hold.seconds
   hold.seconds = billed

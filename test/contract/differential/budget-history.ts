@@ -194,6 +194,10 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
     if (second > 0 && second < first) ask(callerKeys, [ofCaller], second)
   }
 
+  const alerts = () => ({
+    team: { cap: budgets.team?.cap ?? 0, shares: [0.5, 0.9] },
+    own: { cap: budgets.own?.cap ?? 0, shares: [0.8] },
+  })
   const tells = () => ({ caps: { team: budgets.team?.cap ?? 0, bill: budgets.bill?.cap ?? 0 }, least })
   const settle = (call: Call): void => {
     const unknown = random.percent(10)
@@ -213,6 +217,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
             ...{ id: call.id, seconds, sessions },
             ...(unknown ? { unknown: true as const } : {}),
             ...(keys === ofCampaign ? { tells: tells() } : {}),
+            ...(random.percent(70) ? { alerts: alerts() } : {}),
             ...(random.percent(50) ? { events: true as const } : {}),
           },
         },
@@ -267,6 +272,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
             ...random.pick({ id: call.id }, { sessions: ["none", `t${call.id}`] }),
             report: random.pick("r1", "r2"),
             ...(keys === campaigns[call.campaign] ? { tells: tells() } : {}),
+            ...(random.percent(70) ? { alerts: alerts() } : {}),
             ...(random.percent(50) ? { events: true as const } : {}),
           }
           const { answer } = run(
