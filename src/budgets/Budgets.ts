@@ -78,6 +78,12 @@ export interface Adjustment {
   readonly id: string
 }
 
+/** What became of an adjustment, and what the budget has. `other`: its id names one by another amount, which was made before. */
+export interface Adjusted {
+  readonly result: "made" | "again" | "other"
+  readonly balance: BudgetBalance
+}
+
 /** `over`: the call has ended meanwhile. `seconds`: so much is held in all; `last`: there is no more. */
 export type Holding =
   | { readonly _tag: "over" }
@@ -148,11 +154,11 @@ export class Budgets extends Context.Service<
       name: string,
       adjustment: Pick<Adjustment, "caller" | "id">,
     ) => Effect.Effect<boolean, StoreUnavailable>
-    /** Changes the cap of a budget for its present window; `made` is false for a repetition. Undefined if the campaign has no such budget, or a caller is needed. */
+    /** Changes the cap of a budget for its present window; `again` for a repetition, `other` for one by another amount. Undefined if the campaign has no such budget, or a caller is needed. */
     readonly adjust: (
       at: BudgetedCampaign,
       name: string,
       adjustment: Adjustment,
-    ) => Effect.Effect<{ readonly made: boolean; readonly balance: BudgetBalance } | undefined, StoreUnavailable>
+    ) => Effect.Effect<Adjusted | undefined, StoreUnavailable>
   }
 >()("voicegate/Budgets") {}

@@ -1,7 +1,7 @@
 /** What the rules of the budgets answer: the schema of each answer, from which the rules have its type. Times in ms since 1970. */
 import { Schema } from "effect"
 
-const { Boolean: Flag, Finite, Literal, String: Text, Struct, Union, optionalKey } = Schema
+const { Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 const List = Schema.Array
 
 /** A share of the cap was settled or held for the first time in a window. Amounts are in the budget's unit. */
@@ -82,8 +82,8 @@ export type Balance = typeof Balance.Type
 export const Exhausted = Struct({ told: Flag })
 export type Exhausted = typeof Exhausted.Type
 
-/** `made` is false for an adjustment that was made before. */
-export const Adjusted = Struct({ made: Flag, ...standing })
+/** `again`: it was made before; `other`: one of this id was made before, by another amount. In both cases nothing was changed. */
+export const Adjusted = Struct({ result: Literals(["made", "again", "other"]), ...standing })
 export type Adjusted = typeof Adjusted.Type
 
 /** Whether an adjustment was made before. */

@@ -94,13 +94,13 @@ export const makeAdjustments = (
       if (found === undefined) return undefined
       const { budget, timeZone } = found
       const now = yield* store.now
-      const { made } = yield* run(rules.adjust, bookOf(budget, at.key, caller), now, {
+      const { result } = yield* run(rules.adjust, bookOf(budget, at.key, caller), now, {
         ...{ name, ...window(budget.Per, timeZone, now), ...isShared(budget), id },
         by: budget.Unit === "money" ? millionths(by) : Math.round(by * 60),
       })
       forgetRefusals()
       const [balance] = yield* balancesOf(at, caller, (each) => each === budget)
-      return balance === undefined ? undefined : { made, balance }
+      return balance === undefined ? undefined : { result, balance }
     }),
   }
 }

@@ -1,7 +1,7 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
 
 import { Context, Effect, Layer } from "effect"
-import { type Adjustment, type BudgetBalance, Budgets } from "../budgets/Budgets.ts"
+import { type Adjusted, type Adjustment, type BudgetBalance, Budgets } from "../budgets/Budgets.ts"
 import { CallerNames } from "../caller-names/CallerNames.ts"
 import { FifoQueue } from "../fifo-queue/FifoQueue.ts"
 import type { AccountCapacity, CampaignContext, StepResult } from "../fifo-queue/step.ts"
@@ -48,7 +48,7 @@ export class Internals extends Context.Service<
         name: string,
         adjustment: Adjustment,
         by: { readonly operator: string; readonly reason: string },
-      ) => Effect.Effect<{ readonly made: boolean; readonly balance: BudgetBalance } | undefined, StoreUnavailable>
+      ) => Effect.Effect<Adjusted | undefined, StoreUnavailable>
     }
     /** How a caller is known to limits and budgets: by the subject of a token, or the address. */
     readonly callerKey: (caller: { readonly subject?: string; readonly address?: string }) => string
@@ -117,7 +117,7 @@ export const layer: Layer.Layer<
           const where = at(campaign)
           yield* step(where, queue.operator.act(where, operator, { type: "settings", changed: setting, changes }))
           const adjusted = yield* budgets.adjust(of, name, adjustment)
-          if (adjusted?.made === true)
+          if (adjusted?.result === "made")
             yield* Effect.logInfo(
               `The budget ${name} was changed by ${by} for its present ${adjusted.balance.budget.Per}: ${reason}`,
             ).pipe(Effect.annotateLogs({ campaign: campaign.name, budget: name }))

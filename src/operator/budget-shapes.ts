@@ -22,5 +22,7 @@ export const BudgetOutcome = Union([
   Struct({ result: Literal("done"), made: Flag, balance: BudgetAnswer }),
   /** the campaign has no such budget, or it is one of callers and none is named */
   Struct({ result: Literal("unknown_budget") }),
+  /** an order of this id was carried out before, by another amount */
+  Struct({ result: Literal("other_amount") }),
 ])
 export type BudgetOutcome = typeof BudgetOutcome.Type

@@ -52,6 +52,12 @@ export const adjustBudgetOf = (
       (adjusted): BudgetOutcome =>
         adjusted === undefined
           ? { result: "unknown_budget" }
-          : { result: "done", made: adjusted.made, balance: budgetAnswerOf(campaign, adjusted.balance) },
+          : adjusted.result === "other"
+            ? { result: "other_amount" }
+            : {
+                result: "done",
+                made: adjusted.result === "made",
+                balance: budgetAnswerOf(campaign, adjusted.balance),
+              },
     )
   })

@@ -241,16 +241,22 @@ describe("a call's two books", () => {
       const adjusted = (window: "present" | "next") =>
         Effect.map(budgets.adjust(at, "team", { by: 5, id: "top-up-1" }), (made) => [
           window,
-          made?.made,
+          made?.result,
           made?.balance.adjusted,
         ])
       expect(yield* budgets.wasAdjusted(at, "team", { id: "top-up-1" })).toBe(false)
-      expect(yield* adjusted("present")).toEqual(["present", true, 5])
-      expect(yield* adjusted("present")).toEqual(["present", false, 5])
+      expect(yield* adjusted("present")).toEqual(["present", "made", 5])
+      expect(yield* adjusted("present")).toEqual(["present", "again", 5])
       yield* TestClock.adjust("1 hour")
       expect(yield* budgets.wasAdjusted(at, "team", { id: "top-up-1" })).toBe(true)
-      expect(yield* adjusted("next")).toEqual(["next", false, 0])
-      expect((yield* budgets.adjust(at, "team", { by: 5, id: "top-up-2" }))?.made).toBe(true)
+      expect(yield* adjusted("next")).toEqual(["next", "again", 0])
+      expect((yield* budgets.adjust(at, "team", { by: 5, id: "top-up-2" }))?.result).toBe("made")
+      // also of an earlier window
+      for (const id of ["top-up-1", "top-up-2"])
+        expect(yield* budgets.adjust(at, "team", { by: 4, id })).toMatchObject({
+          result: "other",
+          balance: { adjusted: 5 },
+        })
       // it is forgotten two days after its window
       yield* TestClock.adjust("49 hours")
       yield* budgets.hold(at, call)

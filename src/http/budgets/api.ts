@@ -17,8 +17,14 @@ export const budgetApiProblems = {
     "the token is missing, or not that of the campaign",
   ),
   unknown: plain("BudgetUnknown", 404, "unknown_budget"),
+  otherAmount: plain(
+    "BudgetOtherAmount",
+    409,
+    "other_amount",
+    "an adjustment of this id was made before, by another amount",
+  ),
 }
-const { invalid, unauthorized, unknown } = budgetApiProblems
+const { invalid, otherAmount, unauthorized, unknown } = budgetApiProblems
 
 const name = { name: Schema.String.annotate({ description: "The budget's name in the settings." }) }
 const text = (description: string) =>
@@ -70,6 +76,7 @@ export const Budgets = HttpApiGroup.make("Budgets").add(
       invalid,
       unauthorized,
       unknown,
+      otherAmount,
       problems.notFound,
       problems.malformedJson,
       problems.bodyTooLarge,

@@ -22,6 +22,11 @@ const unknown = refuse(
     "name: Expected a budget of the campaign; of a caller's budget, caller or subject is needed too.",
   ),
 )
+const otherAmount = refuse(
+  budgetApiProblems.otherAmount.make(
+    "id: Expected another id: an adjustment of this id was made before, by another amount.",
+  ),
+)
 const wrongCaller = refuse(
   budgetApiProblems.invalid.make("caller: Expected an IPv4 or IPv6 address, or instead of it subject."),
 )
@@ -78,6 +83,7 @@ export const budgets = HttpApiBuilder.group(
             internals.budgets.adjust(campaign, params.name, { caller, by, id }, { operator: "budget token", reason }),
             (error) => refuse(toProblem(error)),
           )
+          if (adjusted?.result === "other") return yield* otherAmount
           return yield* adjusted === undefined
             ? unknown
             : answered("budget_adjust", budgetAnswerOf(campaign, adjusted.balance))

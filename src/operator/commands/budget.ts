@@ -52,6 +52,10 @@ export const adjustBudget = (client: Pick<ConsoleClient, "adjustBudget">, campai
         const line = "There is no such budget, or it is one of callers: then add --caller or --subject."
         return { ok: false, document, lines: [line] }
       }
+      if (document.result === "other_amount") {
+        const line = `Nothing was changed: ${order.id} was made before, by another amount.`
+        return { ok: false, document, lines: [line] }
+      }
       const { balance, made } = document
       return {
         ok: true,

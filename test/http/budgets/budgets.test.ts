@@ -52,6 +52,11 @@ describe("the budgets over HTTP", () => {
           body: { adjusted: 2.5, left: 2.5 },
         })
       }
+      expect(yield* post(team, { ...adjustment, by: 2 }, { authorization })).toMatchObject({
+        status: 409,
+        body: { code: "other_amount" },
+      })
+      expect((yield* send(team, { headers: { authorization } })).body).toMatchObject({ adjusted: 2.5 })
       expect(yield* post(`${url}/api/session/request`, {})).toMatchObject({ status: 200 })
       const own = `${url}/api/budgets/own`
       expect(yield* send(own, { headers: { authorization } })).toMatchObject({ status: 404 })
