@@ -23,7 +23,7 @@ const TALKS: ReadonlyArray<ReadonlyArray<string>> = [
 const wait = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
 
 /** The same numbers at each run, so that pictures differ only by what has changed. */
-const makeChance = (): (() => number) => {
+export const makeChance = (): (() => number) => {
   let state = 7
   return () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648

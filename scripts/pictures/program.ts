@@ -51,7 +51,7 @@ export const LETTERS: string = [400, 500, 600, 700]
 export const PATIENCE = 180_000
 
 /** A browser whose microphone beeps. `CHROMIUM` names another than Debian's. */
-const launchBrowser = (): Promise<Browser> =>
+export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
     args: ["--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--mute-audio"],

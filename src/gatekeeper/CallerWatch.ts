@@ -20,6 +20,8 @@ export interface SeenRefusal {
   /** empty when the request names none that exists */
   readonly campaign: string
   readonly reason: RefusalReason
+  /** the name of the budget that is used up; absent for another reason */
+  readonly budget?: string
   /** as operators see it */
   readonly address: string
 }
@@ -90,7 +92,8 @@ export const makeWatch = (names: CallerNames["Service"]): Watch => {
       if (refusal === undefined) return
       add(refused, caller)
       const list = latest.get(campaign)
-      const seen = { address: caller, campaign, reason: reasonOf(refusal) }
+      const budget = refusal._tag === "BudgetExhausted" ? { budget: refusal.budget } : {}
+      const seen = { address: caller, campaign, reason: reasonOf(refusal), ...budget }
       if (list === undefined) latest.set(campaign, [seen])
       else {
         list.push(seen)

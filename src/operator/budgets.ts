@@ -6,6 +6,7 @@ import { parseAddress } from "../lib/ip/address.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
+import type { UsedUpBudget } from "./shapes.ts"
 
 type Internals = Pick<Gatekeeper["Service"]["internals"], "budgets" | "callerKey" | "names">
 
@@ -35,6 +36,24 @@ export const budgetsViewOf = (
       campaign: campaign.name,
       budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
     }))
+  })
+
+/** What callers of the campaign are refused for; nothing while the store is unavailable. */
+export const usedUpOf = (
+  { budgets }: Pick<Internals, "budgets">,
+  campaign: Campaign,
+): Effect.Effect<{ readonly usedUp?: UsedUpBudget }> =>
+  Effect.match(budgets.balances(campaign, undefined), {
+    onFailure: () => ({}),
+    onSuccess: (balances) => {
+      const last = balances
+        .filter((balance) => budgetAnswerOf(campaign, balance).refusing === true)
+        .toSorted((a, b) => a.until - b.until)
+        .at(-1)
+      if (last === undefined) return {}
+      const { budget, until } = last
+      return { usedUp: { budget: budget.Name, until, endsCalls: budget.OnLimit === "end" } }
+    },
   })
 
 /** The line of the audit log is written before. */

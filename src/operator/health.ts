@@ -52,8 +52,23 @@ export const healthOfKeys = (state: KeysState | undefined, now: number): Readonl
     { subject: "last read", detail: readAt === 0 ? "never" : isoTime(readAt) },
     { subject: "next read", detail: isoTime(Math.max(now, nextAt)) },
   ]
-  const detail = facts.map((fact) => `${fact.subject}: ${fact.detail}`).join(". ")
-  return [{ name, state: problem === "" ? "ok" : "failed", detail, facts, at: now }]
+  if (problem === "") {
+    const detail = facts.map((fact) => `${fact.subject}: ${fact.detail}`).join(". ")
+    return [{ name, state: "ok", detail, facts, at: now }]
+  }
+  const tokens =
+    keys === 0
+      ? "No key is known, so callers with a token are refused"
+      : `Until ${isoTime(usedUntil)} tokens are checked with what was read last, ${known}`
+  return [
+    {
+      name,
+      state: "failed",
+      detail: `${problem}. ${tokens}. It is read again at ${isoTime(Math.max(now, nextAt))}`,
+      facts,
+      at: now,
+    },
+  ]
 }
 
 /** Conflicts between the gates on this store, and removed campaigns that still have tickets. Both are known without a check. */

@@ -26,7 +26,7 @@ import { Store } from "../store/Store.ts"
 import { instancesOf, learnBlocks, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { blockedName } from "./blocks.ts"
-import { adjustBudgetOf, budgetsViewOf } from "./budgets.ts"
+import { adjustBudgetOf, budgetsViewOf, usedUpOf } from "./budgets.ts"
 import { makeCallers } from "./callers.ts"
 import { deliveriesOf, redeliverOf, targetOf } from "./deliveries.ts"
 import { makeEndCall, makeEndCalls } from "./end-call.ts"
@@ -47,7 +47,7 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
   attributes: { "voicegate.campaign": name, ...more },
 })
 
-const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] }, refused: [] }
+const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] }, refused: [], usedUp: {} }
 
 /** The counts of one campaign by reason, from counts by `<reason> <campaign>`. */
 const byReason =
@@ -125,6 +125,16 @@ export const layer: Layer.Layer<
       return found === undefined ? {} : { hours: found }
     }
 
+    /** null while the store is unavailable */
+    const figuresOf = (campaign: Campaign) =>
+      Effect.match(
+        step(campaign, (at) => queue.snapshot(at, NO_PAGES)),
+        {
+          onFailure: () => null,
+          onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => figures,
+        },
+      )
+
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
       const began = yield* monotonicMillis
       const stored = yield* Effect.all(
@@ -132,6 +142,7 @@ export const layer: Layer.Layer<
           queue: step(campaign, (at) => queue.snapshot(at, pages)),
           activity: instances.activity(since),
           refused: callers.latest(campaign.name),
+          usedUp: usedUpOf(internals, campaign),
         },
         { concurrency: "unbounded" },
       ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(STORE_UNAVAILABLE)))
@@ -146,6 +157,7 @@ export const layer: Layer.Layer<
         campaign: campaign.name,
         ...slotsOf(campaign),
         ...hoursOf(campaign, now),
+        ...stored.usedUp,
         instance: instance.id,
         health: [
           ...(closedQueues().has(campaign.name) ? [] : [storeHealth(stored.queue !== undefined, listens, took, now)]),
@@ -267,25 +279,20 @@ export const layer: Layer.Layer<
         const rows = yield* Effect.forEach(
           campaigns.all,
           (campaign) =>
-            Effect.match(
-              step(campaign, (at) => queue.snapshot(at, NO_PAGES)),
-              {
-                onFailure: () => ({
-                  name: campaign.name,
-                  ...slotsOf(campaign),
-                  ...hoursOf(campaign, now),
-                  figures: null,
-                  refused: refusedIn(campaign.name),
-                }),
-                onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => ({
-                  name: campaign.name,
-                  ...slotsOf(campaign),
-                  ...hoursOf(campaign, now),
-                  figures,
-                  refused: refusedIn(campaign.name),
-                }),
-              },
-            ),
+            Effect.gen(function* () {
+              const { figures, usedUp } = yield* Effect.all(
+                { figures: figuresOf(campaign), usedUp: usedUpOf(internals, campaign) },
+                { concurrency: 2 },
+              )
+              return {
+                name: campaign.name,
+                ...slotsOf(campaign),
+                ...hoursOf(campaign, now),
+                ...usedUp,
+                figures,
+                refused: refusedIn(campaign.name),
+              }
+            }),
           { concurrency: 8 },
         )
         return { now, campaigns: rows, refusedElsewhere: refusedIn("") }

@@ -24,6 +24,8 @@ export const RefusedRequest = Struct({
   campaign: Text,
   /** the outcome of a refusal, or for a blocked request what it was blocked for, as in `CountName` */
   reason: Text,
+  /** the budget that is used up; absent for another reason, and from gates of the version before */
+  budget: optionalKey(Text),
   /** the caller's address (IPv6: the /64), or its hash */
   address: Text,
   /** the instance that refused it, and the refusal's number there */
@@ -103,6 +105,15 @@ export const Hours = Struct({
 })
 export type Hours = typeof Hours.Type
 
+/** The budget because of which new callers are refused, until the next window begins; of several the one that begins anew last. */
+export const UsedUpBudget = Struct({
+  budget: Text,
+  until: Finite,
+  /** whether running calls are ended too */
+  endsCalls: Schema.Boolean,
+})
+export type UsedUpBudget = typeof UsedUpBudget.Type
+
 export const View = Struct({
   /** `VIEW_VERSION` of the instance that answers */
   version: Int,
@@ -116,6 +127,8 @@ export const View = Struct({
   account: optionalKey(Text),
   /** absent for a campaign that is always open */
   hours: optionalKey(Hours),
+  /** absent where callers are not refused for a budget, and in answers of the version before */
+  usedUp: optionalKey(UsedUpBudget),
   /** the instance that answers */
   instance: Text,
   health: List(Health),
@@ -162,6 +175,7 @@ export const Campaigns = Struct({
       slots: NullOr(Finite),
       account: optionalKey(Text),
       hours: optionalKey(Hours),
+      usedUp: optionalKey(UsedUpBudget),
       /** null while the store is unavailable */
       figures: NullOr(Struct(figures)),
       /** the requests of the last hour that all instances refused, by reason */

@@ -1,7 +1,7 @@
 /** Who asks, as the console learns it, whatever others do at the same time. */
 import { assert, describe, it } from "@effect/vitest"
 import { type Block, makeWatch } from "../../src/gatekeeper/CallerWatch.ts"
-import { draining } from "../../src/protocol/refusals.ts"
+import { budgetExhausted, draining } from "../../src/protocol/refusals.ts"
 
 const watch = () =>
   makeWatch({ ready: undefined, of: (key) => key, subject: (subject) => subject, shown: (key) => key })
@@ -22,6 +22,13 @@ describe("the watch of callers", () => {
     assert.lengthOf(latest, 20)
     assert.deepStrictEqual(latest[0], { address: "203.0.113.7", campaign: "default", reason: "draining" })
     assert.deepStrictEqual(seen.take(), { asked: {}, refused: {}, latest: [] })
+  })
+
+  it("keeps the budget that was used up with a refusal", () => {
+    const seen = watch()
+    seen.note("203.0.113.7", budgetExhausted("day", false, 1_000, 0), "default")
+    const refusal = { address: "203.0.113.7", campaign: "default", reason: "budget_exhausted", budget: "day" } as const
+    assert.deepStrictEqual(seen.take().latest, [refusal])
   })
 
   it("keeps the newest refusals of each campaign, whatever another one refuses, and a bounded number of many campaigns", () => {

@@ -32,7 +32,12 @@ describe("the health of the public keys", () => {
       { subject: "last read", detail: "2026-11-27T11:59:00.000Z" },
       { subject: "next read", detail: "2026-11-27T12:00:00.000Z" },
     ])
+    assert.strictEqual(
+      failing?.detail,
+      `${problem}. Until 2026-11-27T13:00:00.000Z tokens are checked with what was read last, 1 key. It is read again at 2026-11-27T12:00:00.000Z`,
+    )
     const none = { keys: 0, readAt: 0, nextAt: NOW, usedUntil: 0, problem }
     assert.deepInclude(healthOfKeys(none, NOW)[0]?.facts?.[1], { detail: "0 keys" })
+    assert.match(healthOfKeys(none, NOW)[0]?.detail ?? "", /No key is known, so callers with a token are refused\./)
   })
 })

@@ -27,6 +27,8 @@ export const heldSlot = Struct({
   acceptedAt: Finite,
   /** whether it has ever opened a push channel */
   attached: Flag,
+  /** of a running call: when it ends at its own limit, or because a budget has no more for it; absent without such an end */
+  endsAt: optionalKey(Finite),
   /** of a running call in which nobody speaks: when it ends unless somebody does */
   silentUntil: optionalKey(Finite),
   subject,

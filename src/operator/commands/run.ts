@@ -58,7 +58,7 @@ const hoursText = ({ opensAt, servedUntil, state }: Hours): string => {
 }
 
 /** @param checkFails the last check of the platform has failed, which calls may not have noticed yet */
-const stateOf = ({ figures, hours }: Pick<Row, "figures" | "hours">, checkFails = false): string => {
+const stateOf = ({ figures, hours, usedUp }: Pick<Row, "figures" | "hours" | "usedUp">, checkFails = false): string => {
   if (figures === null) return "store unavailable"
   const until = figures.pausedUntil
   const paused = until === undefined ? "paused" : `paused until ${iso(until)}`
@@ -69,6 +69,7 @@ const stateOf = ({ figures, hours }: Pick<Row, "figures" | "hours">, checkFails 
       figures.paused ? paused : "",
       figures.resumesAt === undefined ? "" : `waits for a budget until ${iso(figures.resumesAt)}`,
       figures.draining ? "draining" : "",
+      usedUp === undefined ? "" : `budget ${printable(usedUp.budget)} used up until ${iso(usedUp.until)}`,
       platform,
     ]
       .filter((word) => word !== "")
@@ -87,7 +88,7 @@ export const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArr
 }
 
 /** One line each. */
-export const listCampaigns = (client: ConsoleClient) =>
+export const listCampaigns = (client: Pick<ConsoleClient, "campaigns">) =>
   Effect.map(client.campaigns, (document): Printed => {
     const rows = document.campaigns.map((row) => [
       printable(row.name),
@@ -134,7 +135,7 @@ const ageText = (at: number, now: number): string =>
 /** One campaign, and the health of the gate. */
 export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) =>
   Effect.map(viewChecked(client, name), (view): Printed => {
-    const { account, campaign, health, hours, instances, now, queue, slots } = view
+    const { account, campaign, health, hours, instances, now, queue, slots, usedUp } = view
     const checkFails = health.some((each) => isPlatformOf(view, each) && each.state === "failed")
     return {
       ok: true,
@@ -144,6 +145,7 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
         slots,
         ...(account === undefined ? {} : { account }),
         ...(hours === undefined ? {} : { hours }),
+        ...(usedUp === undefined ? {} : { usedUp }),
         health,
         instances,
         queue,
@@ -151,7 +153,7 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
       lines: [
         ...columns([
           ["campaign", printable(campaign)],
-          ["state", stateOf({ figures: queue, ...(hours === undefined ? {} : { hours }) }, checkFails)],
+          ["state", stateOf({ ...view, figures: queue }, checkFails)],
           ...(hours?.closesAt === undefined ? [] : [["closes at", iso(hours.closesAt)]]),
           ...(queue?.platform === undefined ? [] : [["platform", printable(platformOf(queue.platform))]]),
           ["waiting", String(queue?.waiting ?? "?")],

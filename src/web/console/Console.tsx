@@ -13,9 +13,9 @@ import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
-import { headlineOf, titleOf, usedUpIn } from "./headline.ts"
-import { blockText, outcomeText, reloadText } from "./outcomes.ts"
-import { Addresses } from "./panels/Addresses.tsx"
+import { headlineOf, titleOf } from "./headline.ts"
+import { blockText, OUTCOME_MILLIS, outcomeText, reloadText } from "./outcomes.ts"
+import { BlockedAddresses, FrequentAddresses, useAsking } from "./panels/Addresses.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
 import { Budgets } from "./panels/Budgets.tsx"
 import { CampaignPicker } from "./panels/CampaignPicker.tsx"
@@ -39,8 +39,6 @@ import { type Shortcut, useShortcuts } from "./shortcuts.ts"
 import { usePageAddress } from "./use-page-address.ts"
 import { count } from "./words.ts"
 
-/** How long the outcome of an action is shown. */
-const OUTCOME_MILLIS = 6_000
 const CAMPAIGNS_MILLIS = 4_000
 const BUDGETS_MILLIS = 8_000
 
@@ -100,6 +98,7 @@ export const Console = ({
     void order(client.block(address, until), ({ result }) => blockText(address, until, result), "Block failed")
   }
 
+  const addresses = useAsking(client, refresh)
   const names = shown?.view.campaigns ?? []
   const several = names.length > 1
   const current = campaign === "" ? (shown?.view.campaign ?? "") : campaign
@@ -148,8 +147,7 @@ export const Console = ({
   useShortcuts(isShown ? shortcuts : [])
 
   const ofCurrent = budgets?.campaign === current ? budgets : undefined
-  const usedUp = usedUpIn(ofCurrent)
-  const headline = headlineOf(shown?.view, shown?.queueView, { live, problem, usedUp })
+  const headline = headlineOf(shown?.view, shown?.queueView, { live, problem })
   const title = titleOf(headline, shown?.queueView)
   useEffect(() => {
     document.title = title
@@ -199,7 +197,6 @@ export const Console = ({
           <Live
             latest={shown.view}
             view={shown.queueView}
-            isBudgetUsedUp={usedUp !== undefined}
             position={position}
             refusedInHour={mine?.refused == null ? undefined : refusedIn(mine)}
             notes={uncheckedNote(shown.hour, several)}
@@ -217,18 +214,16 @@ export const Console = ({
           <div class="tables">
             {several && <Campaigns view={campaigns} current={current} onChoose={choose} />}
             <Budgets view={ofCurrent} />
-            <Addresses
-              client={client}
-              refresh={refresh}
-              onBlock={askToBlock}
-              onLift={(address) => setAsked({ what: "lift", address })}
-              before={<Search client={client} several={several} onBlock={askToBlock} onShow={showTicket} />}
-            />
             <div class="stack">
+              <Search client={client} several={several} onBlock={askToBlock} onShow={showTicket} />
+              <BlockedAddresses of={addresses} onLift={(address) => setAsked({ what: "lift", address })} />
               <Refusals of={campaigns} />
               <Instances view={shown.queueView} onReload={() => setAsked({ what: "reload" })} />
             </div>
-            <Health items={shown.view.health} />
+            <div class="stack">
+              <FrequentAddresses of={addresses} onBlock={askToBlock} />
+              <Health items={shown.view.health} />
+            </div>
             <More client={client} campaign={current} refresh={refresh} />
             <AuditLog
               page={auditLog}

@@ -2,9 +2,8 @@
  * What the page says first: what is wrong, or the state of the campaign. A problem of the gate, the store or the platform comes before
  * what an operator has ordered, because nobody has ordered it.
  */
-import type { BudgetsView } from "../../operator/budget-shapes.ts"
-import type { Health, Hours, Queue, View } from "../../operator/shapes.ts"
-import { chosenTime, count, duration, stateOf } from "./words.ts"
+import type { Health, Queue, View } from "../../operator/shapes.ts"
+import { type CampaignState, count, duration, localized, type Served, stateOf, type Terms } from "./words.ts"
 
 /** A view that contains the queue. */
 export interface QueueView extends View {
@@ -43,15 +42,13 @@ export const steadied = (view: View, slowBefore: number): { readonly view: View;
   }
 }
 
-type Served = Parameters<typeof stateOf>[0]
-
 /** Whether the platform serves nobody, whatever an operator has ordered beside that. */
 const isBroken = ({ disrupted, platform }: Pick<Served, "disrupted" | "platform">): boolean =>
   BROKEN.has(platform?.state ?? (disrupted ? "unavailable" : ""))
 
 /** How a campaign is, by itself. */
-export const levelOf = (served: Served, now: number, hours?: Hours): Level => {
-  if (!stateOf(served, now, hours).limited) return "good"
+export const levelOf = (served: Served, now: number, terms: Terms): Level => {
+  if (!stateOf(served, now, terms).limited) return "good"
   return isBroken(served) ? "bad" : "limited"
 }
 
@@ -71,7 +68,7 @@ export const checkName = (name: string): string => name.replace(", ", " of ")
 const sentence = (text: string): string => (/[.!?]$/.test(text) || text === "" ? text : `${text}.`)
 
 /** The platform serves nobody, whatever an operator has ordered beside that. */
-const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: ReturnType<typeof stateOf>): Headline => {
+const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: CampaignState): Headline => {
   const what =
     platform?.state === "rejected"
       ? "Platform refuses calls"
@@ -81,32 +78,12 @@ const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: Retur
   return { level: "bad", title: what, meaning: what === title ? meaning : `${title}. ${meaning}`, also: "" }
 }
 
-type Balance = BudgetsView["budgets"][number]
-
-/** The budget because of which callers are refused, if there is one: of several that are used up, the one that begins anew last. */
-export const usedUpIn = (view: BudgetsView | undefined): Balance | undefined =>
-  view?.budgets
-    .filter(({ refusing }) => refusing === true)
-    .toSorted((a, b) => Date.parse(a.resetsAt) - Date.parse(b.resetsAt))
-    .at(-1)
-
-const usedUpText = ({ budget, onLimit, resetsAt }: Balance): string =>
-  `Too little is left of the budget ${budget} until ${chosenTime(Date.parse(resetsAt))}. New callers are turned away, and waiting callers when their turn comes.${
-    onLimit === "end" ? " Running calls are ended." : ""
-  }`
-
-/** @param usedUp the budget because of which callers are refused */
 export const headlineOf = (
   view: View | undefined,
   queueView: QueueView | undefined,
-  {
-    live,
-    problem,
-    usedUp,
-  }: { readonly live: boolean | undefined; readonly problem: string; readonly usedUp?: Balance | undefined },
+  { live, problem }: { readonly live: boolean | undefined; readonly problem: string },
 ): Headline => {
-  const campaign = queueView === undefined ? undefined : stateOf(queueView.queue, queueView.now, queueView.hours)
-  const also = `${campaign === undefined ? "" : `${campaign.title}.`}${usedUp === undefined ? "" : ` ${usedUpText(usedUp)}`}`
+  const campaign = queueView === undefined ? undefined : stateOf(queueView.queue, queueView.now, queueView)
   if (live === false) {
     const known = view === undefined ? "" : " What is shown is what it said last."
     return { level: "bad", title: "Disconnected", meaning: `${problem}${known}`, also: "" }
@@ -129,17 +106,20 @@ export const headlineOf = (
     return {
       level: "bad",
       title: `${what} failing${of.length === 0 ? "" : `: ${of.join(", ")}`}`,
-      meaning: sentence(first.detail.charAt(0).toUpperCase() + first.detail.slice(1)),
-      also: campaign?.limited === true ? `${also} ${campaign.meaning}` : also,
+      meaning: sentence(localized(first.detail.charAt(0).toUpperCase() + first.detail.slice(1))),
+      also:
+        campaign === undefined
+          ? ""
+          : campaign.limited
+            ? `${campaign.title}. ${campaign.meaning}`
+            : `${campaign.title}.`,
     }
   }
-  if (usedUp !== undefined && campaign?.limited !== true)
-    return { level: "limited", title: "Budget used up", meaning: usedUpText(usedUp), also: "" }
   return {
     level: campaign?.limited === true ? "limited" : "good",
     title: campaign?.title ?? "Console",
     meaning: campaign?.meaning ?? "",
-    also: usedUp === undefined ? "" : usedUpText(usedUp),
+    also: "",
   }
 }
 

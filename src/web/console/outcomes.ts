@@ -4,6 +4,9 @@ import { actionWords, loggedResults, outcomeTexts } from "../../operator/action-
 import type { AuditLine, Reloaded } from "../../operator/shapes.ts"
 import { chosenTime } from "./words.ts"
 
+/** How long an outcome is shown, in milliseconds. */
+export const OUTCOME_MILLIS = 6_000
+
 export const reloadText = ({ changed, kept }: Reloaded): string => {
   const change = changed.length === 0 ? "No setting has changed." : `Changed: ${changed.join(", ")}.`
   return kept.length === 0 ? change : `${change} Takes a restart: ${kept.join(", ")}.`

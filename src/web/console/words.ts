@@ -1,6 +1,6 @@
 /** The console's texts for numbers, times and states. */
 import type { HeldSlot, WaitingTicket } from "../../fifo-queue/operator/schemas.ts"
-import type { Hours, Queue } from "../../operator/shapes.ts"
+import type { Hours, Queue, UsedUpBudget, View } from "../../operator/shapes.ts"
 
 const numbers = new Intl.NumberFormat("en")
 export const count = (n: number): string => numbers.format(n)
@@ -24,6 +24,10 @@ const minutes = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: 
 /** A time that somebody chose, to the minute. */
 export const chosenTime = (at: number): string => minutes.format(at)
 
+/** A text of the gate, with its times in the time zone of the page. */
+export const localized = (text: string): string =>
+  text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) => dateTime(Date.parse(time)))
+
 /** A platform that starts nothing for this long (ms), although it answers, is more than a moment's wait. */
 const LASTING_MILLIS = 10_000
 
@@ -39,31 +43,50 @@ const closedBy = ({ opensAt, servedUntil }: Hours): string => {
     : `New callers are turned away; waiting callers are served until ${chosenTime(servedUntil)}. ${opens}`
 }
 
-/** The state of a campaign, and what it means for callers. `limited`: not every caller is served as usual. */
-export const stateOf = (
-  {
-    disrupted,
-    draining,
-    paused,
-    pausedUntil,
-    resumesAt,
-    platform,
-    probeUntil,
-    backoffUntil,
-  }: Pick<
-    Queue,
-    "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil" | "resumesAt"
-  >,
+export interface CampaignState {
+  /** not every caller is served as usual */
+  readonly limited: boolean
+  readonly title: string
+  /** when that is over by itself (ms since 1970), where it is known */
+  readonly until?: number | undefined
+  /** what it means for callers */
+  readonly meaning: string
+}
+
+/** What the state of a campaign depends on, of its queue and beside it. */
+export type Served = Pick<
+  Queue,
+  "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil" | "resumesAt"
+>
+export type Terms = Pick<View, "hours" | "usedUp">
+
+const usedUpText = ({ budget, endsCalls, until }: UsedUpBudget): string =>
+  `Too little is left of the budget ${budget} until ${chosenTime(until)}. New callers are turned away, and waiting callers when their turn comes.${
+    endsCalls ? " Running calls are ended." : ""
+  }`
+
+/** The state of a campaign. What an operator has ordered, and what its platform does, comes before a budget that is used up. */
+export const stateOf = (served: Served, now: number, { hours, usedUp }: Terms = {}): CampaignState => {
+  const state = stateOfQueue(served, now, hours)
+  if (usedUp === undefined) return state
+  const meaning = usedUpText(usedUp)
+  return state.limited
+    ? { ...state, meaning: `${state.meaning} ${meaning}` }
+    : { limited: true, title: "Budget used up", until: usedUp.until, meaning }
+}
+
+const stateOfQueue = (
+  { disrupted, draining, paused, pausedUntil, platform, probeUntil, backoffUntil, resumesAt }: Served,
   now: number,
-  hours?: Hours,
-): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
+  hours: Hours | undefined,
+): CampaignState => {
   const end = pausedUntil === undefined ? "" : ` The pause ends on ${chosenTime(pausedUntil)}.`
   const rejected = platform?.state === "rejected"
   const outage = rejected ? ` ${refusal(platform)}` : disrupted ? " The platform is unreachable." : ""
   if (hours !== undefined && hours.state !== "open") {
     const also = paused ? ` It is paused too.${end}` : draining ? " It is draining too." : ""
     const title = hours.state === "closed" ? "Closed" : "Closing"
-    return { limited: true, title, meaning: `${closedBy(hours)}${also}${outage}` }
+    return { limited: true, title, until: hours.opensAt, meaning: `${closedBy(hours)}${also}${outage}` }
   }
   if (paused && draining) {
     return {
@@ -72,7 +95,10 @@ export const stateOf = (
       meaning: `No one is called, and new callers are turned away.${end}${outage}`,
     }
   }
-  if (paused) return { limited: true, title: "Paused", meaning: `New callers wait; no one is called.${end}${outage}` }
+  if (paused) {
+    const meaning = `New callers wait; no one is called.${end}${outage}`
+    return { limited: true, title: "Paused", until: pausedUntil, meaning }
+  }
   if (draining) {
     return {
       limited: true,
@@ -84,6 +110,7 @@ export const stateOf = (
     return {
       limited: true,
       title: "Waiting for a budget",
+      until: resumesAt,
       meaning: `A budget is used up. Callers wait until ${chosenTime(resumesAt)}, or until it has more again.${outage}`,
     }
   }

@@ -38,6 +38,7 @@ export const lengths = (test: QueueTest): void => {
         const endsAt = yield* limited(q, "t1", 300 * SECOND)
         yield* q.wait("t2")
         assert.deepInclude(yield* q.attach("t1"), { _tag: "live", endsAt })
+        assert.deepInclude((yield* q.operator.snapshot()).slotPage[0], { state: "live", endsAt })
         assert.deepStrictEqual(yield* q.lengths(CLAIM), { sessions: [], nextAt: endsAt - 60 * SECOND })
         assert.deepStrictEqual(warned(q), [])
         yield* TestClock.adjust(240 * SECOND)

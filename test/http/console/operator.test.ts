@@ -10,6 +10,15 @@ import { endedEvent } from "../../../src/protocol/events.ts"
 import { ask, gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
 import { TOKEN } from "./support.ts"
 
+const DAY = 86_400_000
+const minutes = { Of: "campaign", Unit: "minutes", Cap: 60 } as const
+const BUDGETS = [
+  { ...minutes, Name: "day", Per: "day" },
+  { ...minutes, Name: "hour", Per: "hour", OnLimit: "refuse" },
+  { ...minutes, Name: "counted", Per: "month", OnLimit: "count" },
+  { ...minutes, Name: "caller", Of: "caller", Per: "month" },
+]
+
 describe("an operator", () => {
   gateTest("sees slots, line, health and instances, and no ticket, key or token", {}, (gate) =>
     Effect.gen(function* () {
@@ -164,6 +173,40 @@ describe("an operator", () => {
       assert.strictEqual((yield* operator.get("find?hash=abcd")).status, 503)
       assert.strictEqual((yield* operating(gate, "wrong").get("campaigns")).status, 401)
     }),
+  )
+
+  gateTest(
+    "sees the budget because of which callers are refused, in the view and beside the other campaigns",
+    { budgets: BUDGETS },
+    (gate) =>
+      Effect.gen(function* () {
+        const operator = operating(gate)
+        const usedUp = Effect.gen(function* () {
+          const { text } = yield* operator.get("campaigns")
+          const [row] = Schema.decodeUnknownSync(Campaigns)(JSON.parse(text)).campaigns
+          const view = yield* operator.view()
+          assert.deepStrictEqual(row?.usedUp, view.usedUp)
+          return row?.usedUp
+        })
+        const add = (budget: string, by: number) =>
+          gate.operator.adjustBudget(undefined, "me", { budget, by, id: `change-${budget}-${by}`, reason: "a test" })
+        assert.strictEqual(yield* usedUp, undefined)
+        yield* add("counted", -60)
+        yield* add("caller", -60)
+        assert.strictEqual(yield* usedUp, undefined)
+        yield* add("hour", -60)
+        assert.deepInclude(yield* usedUp, { budget: "hour", endsCalls: false })
+        yield* add("day", -60)
+        // that of the hour begins anew before
+        const now = (yield* operator.view()).now
+        assert.deepStrictEqual(yield* usedUp, {
+          budget: "day",
+          until: (Math.floor(now / DAY) + 1) * DAY,
+          endsCalls: true,
+        })
+        yield* add("day", 60)
+        assert.deepInclude(yield* usedUp, { budget: "hour" })
+      }),
   )
 
   gateTest("ends a call, and its caller reads that the operator did", {}, (gate) =>

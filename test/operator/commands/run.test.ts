@@ -7,7 +7,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { type ConsoleClient, connect } from "../../../src/operator/commands/console-client.ts"
 import { withTicketLast } from "../../../src/operator/commands/operate.ts"
-import { showCampaign } from "../../../src/operator/commands/run.ts"
+import { listCampaigns, showCampaign } from "../../../src/operator/commands/run.ts"
 import { storeHealth } from "../../../src/operator/layer.ts"
 import type { Health } from "../../../src/operator/shapes.ts"
 import { EMPTY_VIEW } from "../../support/queue-view.ts"
@@ -68,6 +68,32 @@ describe("a command of an operator", () => {
         lines.map((line) => line.replace(/ +/g, " ")),
         "platform platform reports no ends of calls since 2027-01-15T08:00:00.000Z: check the webhook's address and secret at the platform",
       )
+    }),
+  )
+
+  it.effect("says that a budget is used up, and until when", () =>
+    Effect.gen(function* () {
+      const usedUp = { budget: "day", until: 1_800_000_000_000, endsCalls: true }
+      const figures = { ...EMPTY_VIEW, paused: true }
+      const row = { name: "default", slots: 1, usedUp, refused: {} }
+      const campaigns = [
+        { ...row, figures },
+        { ...row, figures: EMPTY_VIEW },
+      ]
+      const state = "budget day used up until 2027-01-15T08:00:00.000Z"
+      const client = { campaigns: Effect.succeed({ now: 0, campaigns, refusedElsewhere: {} }) }
+      const { lines } = yield* listCampaigns(client)
+      assert.match(lines[1] ?? "", new RegExp(`paused, ${state}`))
+      assert.match(lines[2] ?? "", new RegExp(`default +${state}`))
+      const shown = yield* showCampaign(
+        { view: () => Effect.succeed({ ...NO_VIEW, queue: EMPTY_VIEW, usedUp }) },
+        "default",
+      )
+      assert.include(
+        shown.lines.map((line) => line.replace(/ +/g, " ")),
+        `state ${state}`,
+      )
+      assert.deepInclude(shown.document, { usedUp })
     }),
   )
 

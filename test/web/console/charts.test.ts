@@ -79,7 +79,7 @@ describe.concurrent("the console", () => {
       async ({ gate, signIn }) => {
         const tab = await signIn()
         await heading(tab, "Taking calls")
-        await tab.getByText("Nobody waited in the last hour").waitFor()
+        await tab.getByText("No waiting caller was called in the last hour").waitFor()
         const now = await Effect.runPromise(gate.store.now)
         await counted(gate.store, Math.floor(now / 60_000) * 60_000)
         await gate.call(3)

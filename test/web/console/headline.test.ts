@@ -8,11 +8,10 @@ import {
   type QueueView,
   steadied,
   titleOf,
-  usedUpIn,
 } from "../../../src/web/console/headline.ts"
 import { readAddress, writeAddress } from "../../../src/web/console/page-address.ts"
 import { isAddress, networkOf, soughtBy } from "../../../src/web/console/sought.ts"
-import { whyRow, whyWaiting } from "../../../src/web/console/words.ts"
+import { type Served, stateOf, type Terms, whyRow, whyWaiting } from "../../../src/web/console/words.ts"
 import { EMPTY_VIEW } from "../../support/queue-view.ts"
 
 const NOW = 1_000_000
@@ -54,27 +53,27 @@ describe("the headline", () => {
   })
 
   it("says that a budget is used up, beside what is worse or was ordered, and why callers wait", () => {
-    const used = {
-      ...{ budget: "day", campaign: "default", of: "campaign" as const, unit: "minutes", per: "day" as const, cap: 40 },
-      ...{ adjusted: 0, settled: 40, held: 0, left: 0.1, overrun: 0, onLimit: "end" as const, refusing: true },
-      ...{ windowFrom: "2026-11-27T00:00:00.000Z", resetsAt: "2026-11-28T00:00:00.000Z" },
-    }
-    const month = { ...used, budget: "month", onLimit: "refuse" as const, resetsAt: "2026-12-01T00:00:00.000Z" }
-    const budgets = (...all: ReadonlyArray<typeof used | typeof month>) =>
-      usedUpIn({ campaign: "default", budgets: all })
-    expect(budgets({ ...used, refusing: false })).toBeUndefined()
-    expect(budgets(month, used)?.budget).toBe("month")
-    const say = (view: View, usedUp = budgets(used)) =>
-      headlineOf(view, queueViewOf(view), { live: true, problem: "", usedUp })
-    expect(say(viewOf())).toMatchObject({ level: "limited", title: "Budget used up" })
-    expect(say(viewOf()).meaning).toMatch(/^Too little is left of the budget day until .* Running calls are ended\.$/)
-    expect(say(viewOf(), budgets(month)).meaning).toMatch(/when their turn comes\.$/)
-    expect(say(viewOf({ queue: { ...queue, paused: true } }))).toMatchObject({
+    const day = { budget: "day", until: Date.parse("2026-11-28T00:00:00.000Z"), endsCalls: true }
+    const say = (change: Partial<View>) => headline(viewOf({ usedUp: day, ...change }))
+    expect(say({})).toMatchObject({ level: "limited", title: "Budget used up" })
+    expect(say({}).meaning).toMatch(/^Too little is left of the budget day until .* Running calls are ended\.$/)
+    expect(say({ usedUp: { ...day, endsCalls: false } }).meaning).toMatch(/when their turn comes\.$/)
+    expect(say({ queue: { ...queue, paused: true } })).toMatchObject({
       title: "Paused",
-      also: expect.stringContaining("budget day"),
+      meaning: expect.stringContaining("budget day"),
     })
-    expect(say(viewOf({ health: [check("Store", "failed", "slow")] })).also).toMatch(/^Taking calls\. Too little/)
+    expect(say({ health: [check("Store", "failed", "slow")] }).also).toMatch(/^Budget used up\. Too little/)
     expect(whyWaiting(queue, 2, NOW, true)).toMatch(/because a budget is used up\.$/)
+  })
+
+  it("has the time when what is ordered or used up ends by itself", () => {
+    const until = NOW + 60_000
+    const untilOf = (served: Partial<Served>, terms: Terms = {}) => stateOf({ ...queue, ...served }, NOW, terms).until
+    expect(untilOf({}, { usedUp: { budget: "day", until, endsCalls: false } })).toBe(until)
+    expect(untilOf({ paused: true, pausedUntil: until })).toBe(until)
+    expect(untilOf({}, { hours: { state: "closed", opensAt: until } })).toBe(until)
+    expect(untilOf({ paused: true })).toBeUndefined()
+    expect(untilOf({})).toBeUndefined()
   })
 
   it("is what an operator has ordered, without alarm", () => {

@@ -49,6 +49,7 @@ const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot
         deadline: s.db.zscore(s.keys.leases, id) ?? 0,
         acceptedAt: ticket.accepted,
         attached: ticket.instance !== undefined,
+        ...(ticket.endsAt === undefined ? {} : { endsAt: ticket.endsAt }),
         ...(ticket.silentUntil === undefined ? {} : { silentUntil: ticket.silentUntil }),
         ...callerOf(ticket),
       })

@@ -1,5 +1,5 @@
 /** The addresses that ask most, and those that operators have blocked. */
-import type { ComponentChildren, JSX } from "preact"
+import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { AddressBlock, Asking } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
@@ -10,66 +10,61 @@ import { ROWS, usePolling } from "../polling.ts"
 import { chosenTime, count } from "../words.ts"
 
 const EVERY_MILLIS = 5_000
-/** The rows of a page of those that ask most. */
-const ASKING_ROWS = 6
 
-export const Addresses = ({
-  client,
-  refresh,
-  onBlock,
-  onLift,
-  before,
-}: {
-  readonly client: Client
-  readonly refresh: number
-  readonly onBlock: (address: string) => void
-  readonly onLift: (address: string) => void
-  /** above the blocked addresses */
-  readonly before: ComponentChildren
-}): JSX.Element => {
+/** What is known of addresses; undefined before the first answer. */
+export const useAsking = (client: Client, refresh: number): Asking | undefined => {
   const [asking, setAsking] = useState<Asking>()
-  const [first, setFirst] = useState(0)
-  const [firstAsking, setFirstAsking] = useState(0)
   // the console's own view reports a problem
   usePolling(client.asking, EVERY_MILLIS, [client, refresh], setAsking, () => {})
+  return asking
+}
+
+export const BlockedAddresses = ({
+  of: asking,
+  onLift,
+}: {
+  readonly of: Asking | undefined
+  readonly onLift: (address: string) => void
+}): JSX.Element => {
+  const [first, setFirst] = useState(0)
+  const { blocks = [] } = asking ?? {}
+  return (
+    <ListPanel
+      title="Blocked addresses"
+      note={blocks.length === 0 ? "" : "New requests from there are refused at all campaigns."}
+      pager={<Pager of="blocks" first={first} rows={ROWS} total={blocks.length} onMove={setFirst} />}
+      empty={
+        asking === undefined
+          ? "Loading…"
+          : "No address is blocked. Block one in the lists of refused and frequent callers, or find it first."
+      }
+      columns={blockColumns(onLift)}
+      items={blocks.slice(first, first + ROWS)}
+      keyOf={({ address }) => address}
+    />
+  )
+}
+
+export const FrequentAddresses = ({
+  of: asking,
+  onBlock,
+}: {
+  readonly of: Asking | undefined
+  readonly onBlock: (address: string) => void
+}): JSX.Element => {
+  const [first, setFirst] = useState(0)
   const { addresses = [], blocks = [] } = asking ?? {}
   const blocked = new Set(blocks.map(({ address }) => address))
   return (
-    <>
-      <div class="stack">
-        {before}
-        <ListPanel
-          title="Blocked addresses"
-          note={blocks.length === 0 ? "" : "New requests from there are refused at all campaigns."}
-          pager={<Pager of="blocks" first={first} rows={ROWS} total={blocks.length} onMove={setFirst} />}
-          empty={
-            asking === undefined
-              ? "Loading…"
-              : "No address is blocked. Block one in the lists of refused and frequent callers, or find it first."
-          }
-          columns={blockColumns(onLift)}
-          items={blocks.slice(first, first + ROWS)}
-          keyOf={({ address }) => address}
-        />
-      </div>
-      <ListPanel
-        title="Addresses that ask most"
-        note="Requests in the last hour, at all campaigns."
-        pager={
-          <Pager
-            of="addresses"
-            first={firstAsking}
-            rows={ASKING_ROWS}
-            total={addresses.length}
-            onMove={setFirstAsking}
-          />
-        }
-        empty={asking === undefined ? "Loading…" : "No requests in the last hour."}
-        columns={addressColumns(blocked, onBlock)}
-        items={addresses.slice(firstAsking, firstAsking + ASKING_ROWS)}
-        keyOf={({ address }) => address}
-      />
-    </>
+    <ListPanel
+      title="Addresses that ask most"
+      note="Requests in the last hour, at all campaigns."
+      pager={<Pager of="addresses" first={first} rows={ROWS} total={addresses.length} onMove={setFirst} />}
+      empty={asking === undefined ? "Loading…" : "No requests in the last hour."}
+      columns={addressColumns(blocked, onBlock)}
+      items={addresses.slice(first, first + ROWS)}
+      keyOf={({ address }) => address}
+    />
   )
 }
 

@@ -30,7 +30,6 @@ const amount = (value: number, { unit }: Balance): string =>
 
 const COLUMNS: ReadonlyArray<Column<Balance>> = [
   { title: "Budget", cell: ({ budget }) => <code>{budget}</code> },
-  { title: "Of", cell: ({ of, per }) => `the ${of}, each ${per}` },
   {
     title: "Left",
     cell: (each) => (
@@ -47,6 +46,8 @@ const COLUMNS: ReadonlyArray<Column<Balance>> = [
       </Mark>
     ),
   },
+  { title: "Begins anew", cell: ({ resetsAt }) => chosenTime(Date.parse(resetsAt)) },
+  { title: "Of", cell: ({ of, per }) => `the ${of}, each ${per}` },
   { title: "Settled", class: "number", cell: (each) => amount(each.settled, each) },
   { title: "Held", class: "number", cell: (each) => amount(each.held, each) },
   {
@@ -57,5 +58,4 @@ const COLUMNS: ReadonlyArray<Column<Balance>> = [
         ? amount(each.cap, each)
         : `${amount(each.cap, each)} ${each.adjusted > 0 ? "+" : "−"} ${amount(Math.abs(each.adjusted), each)}`,
   },
-  { title: "Begins anew", cell: ({ resetsAt }) => chosenTime(Date.parse(resetsAt)) },
 ]

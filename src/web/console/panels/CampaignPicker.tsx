@@ -39,7 +39,7 @@ export const CampaignPicker = ({
       {all.map((name) => {
         const row = known.get(name)
         const now = figures?.now ?? 0
-        const state = row?.figures == null ? undefined : stateOf(row.figures, now, row.hours)
+        const state = row?.figures == null ? undefined : stateOf(row.figures, now, row)
         const waiting = row?.figures?.waiting ?? 0
         return (
           <a
@@ -55,7 +55,7 @@ export const CampaignPicker = ({
           >
             <span
               class="mark"
-              data-mark={row?.figures == null ? "none" : MARKS[levelOf(row.figures, now, row.hours)]}
+              data-mark={row?.figures == null ? "none" : MARKS[levelOf(row.figures, now, row)]}
               aria-hidden="true"
             />
             <span class="name">{name}</span>

@@ -6,7 +6,7 @@ import type { Column } from "../../shared/parts/Table.tsx"
 import { levelOf, MARKS } from "../headline.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
-import { count, duration, heldOf, stateOf } from "../words.ts"
+import { chosenTime, count, duration, heldOf, stateOf } from "../words.ts"
 import { refusedIn } from "./Refusals.tsx"
 
 type Row = View["campaigns"][number]
@@ -69,9 +69,15 @@ const columnsOf = (
     },
     {
       title: "State",
-      cell: ({ figures, hours }) => {
+      cell: ({ figures, ...terms }) => {
         if (figures === null) return <Mark of="bad">Store unreachable</Mark>
-        return <Mark of={MARKS[levelOf(figures, now, hours)]}>{stateOf(figures, now, hours).title}</Mark>
+        const { title, until } = stateOf(figures, now, terms)
+        return (
+          <>
+            <Mark of={MARKS[levelOf(figures, now, terms)]}>{title}</Mark>
+            {until !== undefined && <span class="soft until">{` until ${chosenTime(until)}`}</span>}
+          </>
+        )
       },
     },
     { title: "Waiting", class: "number", cell: figure(({ waiting }) => count(waiting)) },

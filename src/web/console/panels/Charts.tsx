@@ -128,7 +128,7 @@ const Drawn = ({ charted, of }: { readonly charted: Charted; readonly of: string
         as="lines"
         unit={seconds}
         show={seconds}
-        nothing={median === null ? `Nobody waited in ${of}` : ""}
+        nothing={median === null ? `No waiting caller was called in ${of}` : ""}
       />
       <Plot
         {...shared}

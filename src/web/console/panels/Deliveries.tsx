@@ -6,6 +6,7 @@ import { announce } from "../../shared/parts/announce.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { messageOf } from "../client.ts"
 import { answerOf, deliveryStates, redeliveredText, standingOf, testedText } from "../delivery-words.ts"
+import { OUTCOME_MILLIS } from "../outcomes.ts"
 import { Confirm } from "../parts/Confirm.tsx"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
@@ -14,7 +15,6 @@ import { usePolling } from "../polling.ts"
 import { count, dateTime } from "../words.ts"
 
 const EVERY_MILLIS = 4_000
-const OUTCOME_MILLIS = 6_000
 /** The rows of a page. */
 const ROWS = 6
 

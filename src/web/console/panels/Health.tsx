@@ -6,7 +6,7 @@ import type { JSX } from "preact"
 import type { Health as Item } from "../../../operator/shapes.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Panel } from "../parts/Panel.tsx"
-import { count } from "../words.ts"
+import { count, localized } from "../words.ts"
 
 const MARKS = {
   ok: ["good", "Healthy"],
@@ -31,7 +31,7 @@ export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.
               <span>{name}</span>
               <Mark of={mark}>{text}</Mark>
               {facts.length === 0 ? (
-                <span>{detail}</span>
+                <span>{localized(detail)}</span>
               ) : state === "ok" && items.filter((each) => each.facts !== undefined).length > WHOLE ? (
                 <details>
                   <summary>
@@ -56,7 +56,7 @@ const Facts = ({ of }: { readonly of: Facts }): JSX.Element => (
     {of.map(({ detail, subject }) => (
       <div key={subject}>
         <dt>{subject.charAt(0).toUpperCase() + subject.slice(1)}</dt>
-        <dd>{detail}</dd>
+        <dd>{localized(detail)}</dd>
       </div>
     ))}
   </dl>

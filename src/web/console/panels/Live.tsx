@@ -20,8 +20,6 @@ import { count, duration, heldOf, slotState, unknownSlots, whyRow, whyWaiting } 
 interface Shown {
   /** the last view that contained the queue */
   readonly view: QueueView | undefined
-  /** callers are refused because nothing is left of a budget */
-  readonly isBudgetUsedUp: boolean
   readonly position: Position
   readonly onMove: (to: Partial<Position>) => void
   readonly onAct: (button: ActionButton) => void
@@ -118,9 +116,11 @@ const InCall = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
 }
 
 /** How long the caller still has, to start or to talk. */
-const leftOf = ({ deadline, silentUntil, state }: HeldSlot, now: number): string => {
+const leftOf = ({ deadline, endsAt = deadline, silentUntil, state }: HeldSlot, now: number): string => {
   if (state === "live" && silentUntil !== undefined) return `ends in ${duration(silentUntil - now)}`
-  return state === "called" ? `${duration(deadline - now)} to start` : `at most ${duration(deadline - now)} more`
+  return state === "called"
+    ? `${duration(deadline - now)} to start`
+    : `at most ${duration(Math.min(endsAt, deadline) - now)} more`
 }
 
 const slotColumns = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<HeldSlot>> => [
@@ -147,14 +147,14 @@ const slotColumns = (now: number, onAct: (button: ActionButton) => void): Readon
   },
 ]
 
-const Waiting = ({ view, isBudgetUsedUp, position, onMove, onAct }: Shown): JSX.Element => {
+const Waiting = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
   const queue = view?.queue
   const absent = queue === undefined ? 0 : queue.waiting - queue.present
   const longest =
     view === undefined || queue === undefined || queue.firstAcceptedAt === 0
       ? ""
       : `longest ${duration(view.now - queue.firstAcceptedAt)}`
-  const why = view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now, isBudgetUsedUp)
+  const why = view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now, view.usedUp !== undefined)
   const figures = [longest, absent > 0 ? `${count(absent)} absent` : ""].filter((text) => text !== "").join(", ")
   const more = figures === "" ? why : `${figures}. ${why}`
   return (
@@ -257,9 +257,10 @@ const refusedColumns = (now: number, onBlock: (address: string) => void): Readon
   },
   {
     title: "Reason",
-    cell: ({ campaign, reason }) => (
+    cell: ({ budget, campaign, reason }) => (
       <>
         {reasonText(reason)}
+        {budget !== undefined && <span class="second">budget {budget}</span>}
         {campaign === "" && <span class="second">no campaign</span>}
       </>
     ),

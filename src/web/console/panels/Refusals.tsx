@@ -75,7 +75,6 @@ const OF_ONE_CAMPAIGN: ReadonlyArray<Column<Row>> = [
   { title: "Requests", cell: ({ requests }) => count(requests), class: "number" },
 ]
 const COLUMNS: ReadonlyArray<Column<Row>> = [
-  { title: "Reason", cell: ({ reason }) => textOf(reason) },
+  ...OF_ONE_CAMPAIGN,
   { title: "Campaign", cell: ({ campaign }) => campaign },
-  { title: "Requests", cell: ({ requests }) => count(requests), class: "number" },
 ]

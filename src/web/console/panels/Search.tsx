@@ -7,6 +7,7 @@ import type { Found, FoundTicket } from "../../../operator/shapes.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { Field } from "../../shared/parts/form.tsx"
 import { type Client, messageOf } from "../client.ts"
+import { OUTCOME_MILLIS } from "../outcomes.ts"
 import { isAddress, soughtBy } from "../sought.ts"
 import { count, slotState } from "../words.ts"
 
@@ -71,7 +72,8 @@ export const Search = ({
       if (mine !== latest.current) return
       const found = { ...answer, found: joined(before?.found ?? [], answer.found) }
       setResult(found)
-      announce(found.found.length === 0 && found.next === undefined ? "No caller found." : saying(found))
+      const said = found.found.length === 0 && found.next === undefined ? "No caller found." : saying(found)
+      announce(said, OUTCOME_MILLIS)
     } catch (failure) {
       if (mine === latest.current) setError(messageOf(failure))
     }

@@ -102,29 +102,47 @@ export const Businesses = (): JSX.Element => {
   )
 }
 
+/** What can be done with a business or a campaign. */
+const Actions = ({
+  of,
+  edit,
+  removed,
+  remove,
+  open,
+}: {
+  readonly of: string
+  readonly edit: { readonly label: string; readonly form: Open }
+  /** what follows when it is deleted */
+  readonly removed: string
+  readonly remove: () => Call<void>
+  readonly open: (what: Open) => void
+}): JSX.Element => (
+  <Menu
+    of={of}
+    items={[
+      { label: edit.label, name: `${edit.label} ${of}`, run: () => open(edit.form) },
+      {
+        label: "Delete",
+        name: `Delete ${of}`,
+        danger: true,
+        run: () => open({ name: "delete", what: of, effect: removed, request: remove }),
+      },
+    ]}
+  />
+)
+
 const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open) => void }): JSX.Element => (
   <section class="card" aria-label={of.name}>
     <div class="head">
       <h2>
         {of.name} {of.disabled && <span class="mark">Disabled</span>}
       </h2>
-      <Menu
+      <Actions
         of={of.name}
-        items={[
-          { label: "Rename", name: `Rename ${of.name}`, run: () => open({ name: "business", business: of }) },
-          {
-            label: "Delete",
-            name: `Delete ${of.name}`,
-            danger: true,
-            run: () =>
-              open({
-                name: "delete",
-                what: of.name,
-                effect: `Its web campaigns (${of.campaigns.length}) and all its conversations are deleted too, and keys restricted to it lose access.`,
-                request: () => api.businesses.remove({ params: { id: of.id } }),
-              }),
-          },
-        ]}
+        edit={{ label: "Rename", form: { name: "business", business: of } }}
+        removed={`Its web campaigns (${of.campaigns.length}) and all its conversations are deleted too, and keys restricted to it lose access.`}
+        remove={() => api.businesses.remove({ params: { id: of.id } })}
+        open={open}
       />
     </div>
     <Pairs>
@@ -170,27 +188,12 @@ const CampaignRow = ({
       <a class="button small-button" href={href("businesses", of.id)} aria-label={`Embed ${of.name}`}>
         Embed
       </a>
-      <Menu
+      <Actions
         of={of.name}
-        items={[
-          {
-            label: "Edit",
-            name: `Edit ${of.name}`,
-            run: () => open({ name: "campaign", business, campaign: of }),
-          },
-          {
-            label: "Delete",
-            name: `Delete ${of.name}`,
-            danger: true,
-            run: () =>
-              open({
-                name: "delete",
-                what: of.name,
-                effect: "No new sessions can be started for it.",
-                request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
-              }),
-          },
-        ]}
+        edit={{ label: "Edit", form: { name: "campaign", business, campaign: of } }}
+        removed="No new sessions can be started for it."
+        remove={() => api.campaigns.remove({ params: { businessId: business.id, id: of.id } })}
+        open={open}
       />
     </div>
     {of.webhook !== null && !isAuthenticated(of.webhook) && (

@@ -1,0 +1,252 @@
+/**
+ * Takes pictures of all of the console and of the dashboard as they are built, on pages of several kinds, into a folder outside the repository, to
+ * be looked at one by one:
+ *
+ *     npm run build && node scripts/pictures/pages.ts FOLDER [console | dashboard] [--on wide,phone-dark,…]
+ *
+ * The console is that of a gate with all of control on (`controlled.ts`), the dashboard that of the demo; both have an hour of calls.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { parseArgs } from "node:util"
+import type { Browser, Page } from "playwright-core"
+import { callAll } from "./callers.ts"
+import { caughtUpAt } from "./pace.ts"
+import { LETTERS, launchBrowser, type Program, startProgram, type Theme } from "./program.ts"
+
+interface Setting {
+  readonly width: number
+  readonly height: number
+  readonly theme?: Theme
+}
+
+const WIDE = { width: 1_440, height: 900 }
+const PHONE = { width: 375, height: 812 }
+const SETTINGS: Readonly<Record<string, Setting>> = {
+  wide: WIDE,
+  "wide-dark": { ...WIDE, theme: "dark" },
+  phone: PHONE,
+  "phone-dark": { ...PHONE, theme: "dark" },
+  tablet: { width: 900, height: 1_100 },
+}
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { on: { type: "string" } } })
+const [folder, which] = positionals
+const settings = (values.on ?? Object.keys(SETTINGS).join()).split(",")
+const unknown = settings.filter((name) => !(name in SETTINGS))
+if (folder === undefined || unknown.length > 0 || !["console", "dashboard", undefined].includes(which)) {
+  console.error(
+    `Expected a folder, console or dashboard or both, and of the pages ${Object.keys(SETTINGS).join(", ")}.`,
+  )
+  process.exit(2)
+}
+mkdirSync(folder, { recursive: true })
+
+/** Opens a page of the gate, and takes pictures of it: of its window, or of its whole length. */
+const open = async (browser: Browser, name: string, { height, theme = "light", width }: Setting, address: string) => {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion: "reduce",
+    bypassCSP: true,
+    hasTouch: width < 500,
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  await page.goto(address)
+  const letters = () => page.addStyleTag({ content: LETTERS })
+  await letters()
+  const shoot = async (what: string, fullPage = false): Promise<void> => {
+    await page.waitForTimeout(800)
+    await page.screenshot({ path: join(folder, `${what}-${name}.png`), fullPage })
+  }
+  return { context, letters, page, shoot }
+}
+type Opened = Awaited<ReturnType<typeof open>>
+
+/** Tabs through the page, and notes what has the focus: its name, and where it is. */
+const walk = (page: Page) =>
+  page.evaluate(`(() => {
+    const { activeElement: at } = document
+    const { left, top, width, height } = at.getBoundingClientRect()
+    const name = at.getAttribute("aria-label") ?? (at.labels?.[0] ?? at).textContent.trim().slice(0, 60)
+    return [at.localName, name, [left, top, width, height].map(Math.round).join(" ")].join(" | ")
+  })()`)
+
+const tabThrough = async ({ page }: Opened, steps: number): Promise<void> => {
+  for (let step = 0; step < steps; step++) {
+    await page.keyboard.press("Tab")
+    console.log(`  ${step + 1}: ${await walk(page)}`)
+  }
+}
+
+const consolePages = async (browser: Browser, name: string, gate: string, token: string): Promise<void> => {
+  const setting = SETTINGS[name] ?? WIDE
+  const opened = await open(browser, name, setting, `${gate}/console`)
+  const { context, page, shoot } = opened
+  await shoot("console-sign-in")
+  await page.getByLabel("Console token").fill(token)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByText("Live", { exact: true }).waitFor()
+  await page.waitForTimeout(4_000)
+  await shoot("console")
+  await shoot("console-all", true)
+  if (name === "wide") await tabThrough(opened, 70)
+  const choose = async (campaign: string): Promise<void> => {
+    await page.getByRole("link", { name: campaign }).click()
+    await page.waitForTimeout(3_500)
+  }
+  for (const campaign of ["sales", "returns", "night-desk", "trial-of-the-spanish-agent"]) {
+    await choose(campaign)
+    await shoot(`console-${campaign}`, campaign === "sales")
+  }
+  await choose("default")
+  await page.mouse.move(0, 0)
+  await page.locator("h1").click()
+  for (const key of ["?", "p", "d"]) {
+    await page.keyboard.press(key)
+    await shoot(`console-key-${key === "?" ? "help" : key}`)
+    await page.keyboard.press("Escape")
+  }
+  const first = page.getByRole("region", { name: "Addresses that ask most" }).getByRole("button", { name: /^Block/ })
+  await first.first().click()
+  await shoot("console-block")
+  await page.keyboard.press("Escape")
+  const field = page.getByLabel("Find a caller")
+  await field.fill("198.51.100.3")
+  await field.press("Enter")
+  await shoot("console-found")
+  for (const range of ["24 hours", "7 days", "1 hour"]) {
+    await page.getByRole("button", { name: range }).click()
+    await page.waitForTimeout(1_500)
+    const charts = page.locator(".charts")
+    await charts.scrollIntoViewIfNeeded()
+    if (range === "1 hour") await page.locator('[data-plot="outcomes"] .canvas').hover()
+    await shoot(`console-charts-${range.replace(" ", "-")}`)
+  }
+  await context.close()
+}
+
+const dashboardPages = async (program: Program, name: string): Promise<void> => {
+  const { email, origin, password } = program.platform
+  const { context, letters, page, shoot } = await open(program.browser, name, SETTINGS[name] ?? WIDE, `${origin}/`)
+  await shoot("dashboard-sign-in")
+  await page.getByLabel("Email address").fill(email)
+  await page.getByLabel("Password").fill(password)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+  await letters()
+  const links = page.getByRole("navigation").getByRole("link")
+  for (const link of await links.all()) {
+    const of = (await link.textContent())?.toLowerCase().replaceAll(" ", "-") ?? ""
+    await link.click()
+    await page.waitForTimeout(1_000)
+    await shoot(`dashboard-${of}`, true)
+  }
+  const to = async (hash: string, what: string, whole = true): Promise<void> => {
+    await page.goto(`${origin}/#/${hash}`)
+    await page.waitForTimeout(1_200)
+    await shoot(what, whole)
+  }
+  await to("conversations?search=order", "dashboard-found")
+  await page.locator("tbody a").first().click()
+  await page.waitForTimeout(800)
+  await shoot("dashboard-transcript", true)
+  await to("businesses", "dashboard-businesses")
+  await page
+    .getByRole("button", { name: /^Actions for/ })
+    .nth(1)
+    .click()
+  await shoot("dashboard-menu")
+  await page.keyboard.press("Escape")
+  await page
+    .getByRole("link", { name: /^Embed/ })
+    .first()
+    .click()
+  await page.waitForTimeout(3_000)
+  await shoot("dashboard-embed")
+  await page.getByLabel("Show", { exact: true }).selectOption("waiting")
+  await page.waitForTimeout(1_500)
+  await shoot("dashboard-embed-waiting", true)
+  await to("keys", "dashboard-keys")
+  await page.getByRole("button", { name: "Create API key" }).click()
+  await shoot("dashboard-new-key")
+  await page.keyboard.press("Escape")
+  await page.locator("tbody a.name").first().click()
+  await page.waitForTimeout(1_000)
+  await shoot("dashboard-key", true)
+  await to("webhooks", "dashboard-webhooks")
+  await page.locator("tbody a").first().click()
+  await page.waitForTimeout(1_000)
+  await shoot("dashboard-delivery", true)
+  await context.close()
+}
+
+/** What an account has after a while: more businesses and campaigns, and keys of every kind. */
+const furnish = async ({ browser, platform: { email, origin, password } }: Program): Promise<void> => {
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(`${origin}/`)
+  await page.evaluate(`(async () => {
+    const send = async (method, path, body) => {
+      const answer = await fetch("/dashboard/api" + path, { method, headers: { "content-type": "application/json" }, body: body && JSON.stringify(body) })
+      const text = await answer.text()
+      if (!answer.ok) throw new Error(path + " " + text)
+      return text === "" ? undefined : JSON.parse(text)
+    }
+    await send("POST", "/session", ${JSON.stringify({ email, password })})
+    const DAY = 86_400_000
+    const hook = (url, headers = []) => ({ url, headers, signing: { type: "none" } })
+    const clinic = await send("POST", "/businesses", { name: "Harbour clinic, Rotterdam" })
+    for (const [name, webhook] of [
+      ["Reception", hook("https://voice.harbour-clinic.example/api/webhook/session-ended", [{ name: "X-Api-Token", value: "secret" }])],
+      ["Night line", hook("https://voice.harbour-clinic.example/api/webhook/session-ended")],
+      ["Physiotherapy and rehabilitation", null],
+    ]) await send("POST", "/businesses/" + clinic.id + "/campaigns", { name, webhook })
+    await send("POST", "/businesses", { name: "Empty" })
+    for (const key of [
+      { name: "Gate of the clinic", scope: { type: "Restricted", businessIds: [clinic.id] }, permissions: ["Start"], expiresAt: Date.now() + 9 * DAY },
+      { name: "Reports", permissions: ["Read"], scope: { type: "Unrestricted" }, allowedAddresses: ["198.51.100.0/24", "2001:db8::/48"] },
+      { name: "Terraform", scope: { type: "Unrestricted" }, userManagement: true, expiresAt: Date.now() + 200 * DAY },
+      { name: "Old", scope: { type: "Unrestricted" } },
+    ]) {
+      const { key: made } = await send("POST", "/keys", key)
+      if (key.name === "Old") await send("POST", "/keys/" + made.id + "/revoke")
+      if (key.name === "Terraform") await send("POST", "/keys/" + made.id + "/rotate", { previousUntil: Date.now() + DAY })
+    }
+  })()`)
+  await page.context().close()
+}
+
+const until = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time - Date.now()))
+
+if (which !== "dashboard") {
+  const caughtUp = caughtUpAt(Date.now())
+  const here = import.meta.dirname
+  const child = spawn(process.execPath, ["--import", join(here, "an-hour.ts"), join(here, "controlled.ts")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  const [line = ""] = await once(createInterface({ input: child.stdout }), "line")
+  const [, gate = "", token = ""] = line.split(" ")
+  const browser = await launchBrowser()
+  try {
+    await until(caughtUp + 10_000)
+    for (const name of settings) await consolePages(browser, name, gate, token)
+  } finally {
+    await browser.close()
+    child.kill()
+  }
+}
+if (which !== "console") {
+  const caughtUp = caughtUpAt(Date.now())
+  await using program = await startProgram(true)
+  const over = new AbortController()
+  const calling = callAll(program.gate, caughtUp, over.signal)
+  await furnish(program)
+  await until(caughtUp + 10_000)
+  for (const name of settings) await dashboardPages(program, name)
+  over.abort()
+  await calling
+}
