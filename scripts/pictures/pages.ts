@@ -222,24 +222,24 @@ const furnish = async ({ browser, platform: { email, origin, password } }: Progr
 
 const until = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time - Date.now()))
 
-if (which !== "dashboard") {
+const pagesOfConsole = async (): Promise<void> => {
   const caughtUp = caughtUpAt(Date.now())
   const here = import.meta.dirname
-  const child = spawn(process.execPath, ["--import", join(here, "an-hour.ts"), join(here, "controlled.ts")], {
-    stdio: ["ignore", "pipe", "inherit"],
-  })
-  const [line = ""] = await once(createInterface({ input: child.stdout }), "line")
-  const [, gate = "", token = ""] = line.split(" ")
+  const command = ["--import", join(here, "an-hour.ts"), join(here, "controlled.ts")]
+  const gate = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "inherit"] })
+  const [line = ""] = await once(createInterface({ input: gate.stdout }), "line")
+  const [, origin = "", token = ""] = line.split(" ")
   const browser = await launchBrowser()
   try {
     await until(caughtUp + 10_000)
-    for (const name of settings) await consolePages(browser, name, gate, token)
+    for (const name of settings) await consolePages(browser, name, origin, token)
   } finally {
     await browser.close()
-    child.kill()
+    gate.kill()
   }
 }
-if (which !== "console") {
+
+const pagesOfDashboard = async (): Promise<void> => {
   const caughtUp = caughtUpAt(Date.now())
   await using program = await startProgram(true)
   const over = new AbortController()
@@ -250,3 +250,5 @@ if (which !== "console") {
   over.abort()
   await calling
 }
+
+await Promise.all([...(which === "dashboard" ? [] : [pagesOfConsole()]), ...(which === "console" ? [] : [pagesOfDashboard()])])
