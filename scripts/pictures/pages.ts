@@ -251,4 +251,7 @@ const pagesOfDashboard = async (): Promise<void> => {
   await calling
 }
 
-await Promise.all([...(which === "dashboard" ? [] : [pagesOfConsole()]), ...(which === "console" ? [] : [pagesOfDashboard()])])
+await Promise.all([
+  ...(which === "dashboard" ? [] : [pagesOfConsole()]),
+  ...(which === "console" ? [] : [pagesOfDashboard()]),
+])
