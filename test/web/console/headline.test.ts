@@ -71,6 +71,7 @@ describe("the headline", () => {
     const untilOf = (served: Partial<Served>, terms: Terms = {}) => stateOf({ ...queue, ...served }, NOW, terms).until
     expect(untilOf({}, { usedUp: { budget: "day", until, endsCalls: false } })).toBe(until)
     expect(untilOf({ paused: true, pausedUntil: until })).toBe(until)
+    expect(untilOf({ resumesAt: until })).toBe(until)
     expect(untilOf({}, { hours: { state: "closed", opensAt: until } })).toBe(until)
     expect(untilOf({ paused: true })).toBeUndefined()
     expect(untilOf({})).toBeUndefined()
