@@ -52,6 +52,22 @@ export const replaced = <R extends RuleName>(name: R, body: (real: Body<R>) => B
   }
 }
 
+/** What runs a rule. */
+export type Run = AnyRule["run"]
+
+/** Replaces what runs a rule beside the queue; `real` is the replaced one. */
+export const rerun =
+  <RuleName extends string>(name: RuleName, run: (real: Run) => Run): Change =>
+  (rule) =>
+    rule.name === name ? { ...rule, run: run(rule.run) } : rule
+
+/** Runs a rule with other calls. */
+export const withCalls =
+  (change: (call: object) => object) =>
+  (real: Run): Run =>
+  (db, keys, now, context, calls) =>
+    real(db, keys, now, context, calls.map(change))
+
 /** The input of a queue rule, with names that TypeScript can follow. */
 interface QueueAsked<N extends Name> {
   readonly db: Db

@@ -3,18 +3,12 @@
 import { booksOf, changeBudget, loadHold, noEffects, saveHold } from "../../../src/budgets/rules/book.ts"
 import type { HoldCall } from "../../../src/budgets/rules/hold.ts"
 import type { Db } from "../../../src/store/rules/db.ts"
-import type { AnyRule } from "../did.ts"
 import type { BudgetRule } from "../plan.ts"
-import { everywhere, queue, tampered } from "../tampering.ts"
+import { everywhere, queue, type Run, rerun, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
-type Run = AnyRule["run"]
-
 /** Replaces a rule of the budgets. */
-const budgets =
-  (name: BudgetRule | "budgets.adjust", run: (real: Run) => Run): NonNullable<Planted["rule"]> =>
-  (rule) =>
-    rule.name === name ? { ...rule, run: run(rule.run) } : rule
+const budgets = rerun<BudgetRule | "budgets.adjust">
 
 /** The same rule with other calls. */
 const asking =

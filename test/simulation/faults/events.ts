@@ -2,17 +2,11 @@
 import { settleEvent } from "../../../src/events/rules/settle.ts"
 import { chainAt, chainOf, eventIn, logOf, unqueue } from "../../../src/events/rules/shared/log.ts"
 import { type Tick, tickEvents } from "../../../src/events/rules/tick.ts"
-import type { AnyRule } from "../did.ts"
-import { everywhere, tampered } from "../tampering.ts"
+import { everywhere, rerun, tampered, withCalls } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
-type Run = AnyRule["run"]
-
 /** Replaces a rule of the event log. */
-const log =
-  (name: "events.settle" | "events.tick", run: (real: Run) => Run): NonNullable<Planted["rule"]> =>
-  (rule) =>
-    rule.name === name ? { ...rule, run: run(rule.run) } : rule
+const log = rerun<"events.settle" | "events.tick">
 
 const isEnd = (text: string): boolean => eventIn(text)?.type === "call.ended"
 
@@ -34,44 +28,21 @@ export const eventFaults: ReadonlyArray<Planted> = [
     name: "an event that was not taken is dropped",
     rule: log(
       "events.settle",
-      (real) => (db, keys, now, context, calls) =>
-        real(
-          db,
-          keys,
-          now,
-          context,
-          calls.map((call) =>
-            "outcome" in call && call.outcome === "retry" ? { ...call, outcome: "delivered" } : call,
-          ),
-        ),
+      withCalls((call) => ("outcome" in call && call.outcome === "retry" ? { ...call, outcome: "delivered" } : call)),
     ),
   },
   {
     name: "an event is sent by every gate",
     rule: log(
       "events.tick",
-      (real) => (db, keys, now, context, calls) =>
-        real(
-          db,
-          keys,
-          now,
-          context,
-          calls.map((call) => ({ ...call, leaseMillis: 0 })),
-        ),
+      withCalls((call) => ({ ...call, leaseMillis: 0 })),
     ),
   },
   {
     name: "the events of a ticket are lost with the gate that sends one",
     rule: log(
       "events.tick",
-      (real) => (db, keys, now, context, calls) =>
-        real(
-          db,
-          keys,
-          now,
-          context,
-          calls.map((call) => ({ ...call, leaseMillis: 1_000_000_000 })),
-        ),
+      withCalls((call) => ({ ...call, leaseMillis: 1_000_000_000 })),
     ),
   },
   {

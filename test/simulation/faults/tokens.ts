@@ -1,11 +1,8 @@
 /** Faults in how tokens are used. */
-import type { AnyRule } from "../did.ts"
+import { rerun, withCalls } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
-const rule =
-  (name: "identity.use", run: (real: AnyRule["run"]) => AnyRule["run"]): NonNullable<Planted["rule"]> =>
-  (rule) =>
-    rule.name === name ? { ...rule, run: run(rule.run) } : rule
+const rule = rerun<"identity.use">
 
 const useOf = (call: object): string => ("use" in call ? String(call.use) : "")
 
@@ -30,14 +27,7 @@ export const tokenFaults: ReadonlyArray<Planted> = [
     name: "the use of a token is forgotten after a second",
     rule: rule(
       "identity.use",
-      (real) => (db, keys, now, context, calls) =>
-        real(
-          db,
-          keys,
-          now,
-          context,
-          calls.map((call) => ({ ...call, lifetime: 1_000 })),
-        ),
+      withCalls((call) => ({ ...call, lifetime: 1_000 })),
     ),
   },
   {
