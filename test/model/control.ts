@@ -1,6 +1,6 @@
 /**
  * The promises of `src/docs/control.md` by the short names that harnesses cite: of calls that are limited in length, of tokens, of hours, of
- * budgets and of events. `budgets.ts` and `budget-steps.ts` judge the books of budgets; `lengths.ts` judges a campaign's data after every step, `events.ts` what a step must tell the host, `obligations.ts` what who waits at the
+ * offers, of budgets and of events. `offers.ts` judges what callers are offered; `budgets.ts` and `budget-steps.ts` judge the books of budgets; `lengths.ts` judges a campaign's data after every step, `events.ts` what a step must tell the host, `obligations.ts` what who waits at the
  * close gets back. The simulation adds what takes time: that calls and waits end, and that events arrive.
  */
 
@@ -14,6 +14,10 @@ export const CONTROL_PROMISES = {
   H1: "**Callers who wait at the close** keep their places and are served for `AfterCloseMinutes`.",
   H2: "Then their wait ends with the reason `closed`, and the request does not count toward the limits.",
   H3: "**New callers** are refused with 503 `closed` while the campaign is closed",
+  O1: "A wait is long when the expected or the past wait is above `AfterSeconds`.",
+  O2: "Then the 202 and the ticket's state have the offers as `offers`, and a connected page gets the event `offer` once.",
+  O3: "Two offers are left out: a campaign that is closed, and the campaign itself.",
+  O4: "A caller who follows a link or calls a number keeps the place until they leave.",
   B1: "in each window of each budget, what is settled and what is held never exceed the cap together",
   B2: "The exceptions are counted as overrun",
   B3: "A call counts in the hour, day and month in which it **began**, at the price of that moment.",

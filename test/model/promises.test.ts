@@ -23,7 +23,9 @@ describe("the promises", () => {
   })
 
   it("are all judged, and no other is cited", () => {
-    const cited = sources.flatMap((text) => [...text.matchAll(/[`"]([BCEHILT]\d):/g)].flatMap(([, name]) => name ?? []))
+    const cited = sources.flatMap((text) =>
+      [...text.matchAll(/[`"]([BCEHILOT]\d):/g)].flatMap(([, name]) => name ?? []),
+    )
     assert.sameMembers([...new Set(cited)], [...Object.keys(PROMISES), ...Object.keys(CONTROL_PROMISES)])
   })
 })

@@ -191,7 +191,8 @@ export class BudgetLines {
       if (reached > (this.alerted.get(where) ?? 0) && (answer._tag !== "held" || answer.short === name))
         world.fail(`B7: ${where} acts, and its share of ${reached} was not told`)
     }
-    if (answer._tag !== "refused") return
+    // a step over two books may be refused by a budget of the other
+    if (answer._tag !== "refused" || part?.entries?.every(({ name }) => name !== answer.name) === true) return
     this.saw("a budget refuses a call")
     const line = `${answer.name} ${answer.from}`
     if (!this.isLow(answer.name, this.standing(book, line)))

@@ -57,6 +57,29 @@ const windowsOf = (call: object, { records }: Book, own: string): ReadonlyMap<st
   return new Map([...asked, ...held, ...(name === undefined || from === undefined ? [] : [[name, from] as const])])
 }
 
+/** What a step over several books has told of the budgets of one of them. */
+const toldIn = ({ books: [part] }: HoldCall, answer: Held): Held => {
+  if (answer._tag === "over") return answer
+  const names = new Set(part?.entries?.map(({ name }) => name))
+  const { alerts = [], exhausted = [], overruns = [] } = answer
+  return {
+    ...answer,
+    alerts: alerts.filter(({ name }) => names.has(name)),
+    exhausted: exhausted.filter((name) => names.has(name)),
+    overruns: overruns.filter(({ name }) => names.has(name)),
+  }
+}
+
+/** The part of a step over several books that concerns one of them. */
+const partOf = ({ call, keys, ...ask }: AnyAsk, n: number): AnyAsk & { readonly call: HoldCall } => {
+  const { books, ...hold } = call as HoldCall
+  return {
+    ...ask,
+    keys: keys.slice(n * BOOK_KEY_COUNT, (n + 1) * BOOK_KEY_COUNT),
+    call: { ...hold, books: books.slice(n, n + 1) },
+  }
+}
+
 export class BudgetWatch {
   private readonly world: World
   private readonly plan: BudgetsPlan
@@ -118,7 +141,21 @@ export class BudgetWatch {
 
   /** A rule of the budgets was executed; `done` when everything was checked. */
   carriedOut(rule: string, ask: AnyAsk, answer: unknown, done: () => void): void {
-    if (ask.keys.length !== BOOK_KEY_COUNT) this.world.fail(`${rule} concerns two books, as it cannot on a cluster`)
+    const books = ask.keys.length / BOOK_KEY_COUNT
+    if (books > 1 && !this.plan.oneStep) this.world.fail(`${rule} concerns two books, as it cannot on a cluster`)
+    const judged = (n: number): void => {
+      if (n === books) done()
+      else if (books === 1) this.judgeBook(rule, ask, answer, () => judged(n + 1))
+      else {
+        const part = partOf(ask, n)
+        this.judgeBook(rule, part, toldIn(part.call, answer as Held), () => judged(n + 1))
+      }
+    }
+    judged(0)
+  }
+
+  /** What a step has done in one book. */
+  private judgeBook(rule: string, ask: AnyAsk, answer: unknown, done: () => void): void {
     const [ledger = ""] = ask.keys
     readBook(this.world, ask, (after) => {
       const before = this.books.get(ledger) ?? EMPTY

@@ -21,6 +21,9 @@ const RULES: readonly [BudgetRule, ...ReadonlyArray<BudgetRule>] = [
   ...(["budgets.correct", "budgets.due"] as const),
 ]
 
+/** The names leave recorded histories as they were. */
+const isOneStep = (seed: number): boolean => keyed(seed, "budget steps 168") % 4 === 0
+
 const countOf = (seed: number): number => 1 + (keyed(seed, "budgets") % MOST)
 
 const budgetOf = (seed: number, n: number, hasAccount: boolean, control: LengthControl): Budget => {
@@ -47,6 +50,7 @@ const budgetOf = (seed: number, n: number, hasAccount: boolean, control: LengthC
 
 const plannedFor = (seed: number, budgets: ReadonlyArray<Budget>): BudgetsPlan => ({
   budgets,
+  oneStep: isOneStep(seed),
   zone: budgets.some(({ OnLimit }) => OnLimit === "wait")
     ? pickBy(keyed(seed, "budget zone"), SOON_ZONES)
     : pickBy(keyed(seed, "budget zone"), ZONES),
@@ -93,5 +97,10 @@ export const budgetActions = (seed: number, millis: number, gates: number, calle
           downMillis: pickBy(chance(`trouble ${n} down`, 1_000), [10, 4_000, 30_000]),
         }
   })
-  return [...topUps, ...troubles]
+  // a gate dies when it has held time of a caller, and not yet of the campaign
+  const between = Array.from({ length: keyed(seed, "kills between 443") % 3 === 0 ? 2 : 0 }, (_, n): Action => {
+    const [at, gate] = [chance(`between ${n} at`, millis), chance(`between ${n} gate`, gates)]
+    return { kind: "crash", at, gate, rule: "budgets.hold", when: "after", downMillis: 4_000 }
+  })
+  return [...topUps, ...troubles, ...between]
 }

@@ -1,12 +1,15 @@
 /** Callers: each follows its action, using only what the gates tell it. */
 
 import { Effect, Exit } from "effect"
+import type { RequestError } from "../../src/gatekeeper/Gatekeeper.ts"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import type { PushEvent } from "../../src/protocol/events.ts"
+import type { Offer, OfferKind } from "../../src/protocol/offers.ts"
 import { type Opened, PushChannel } from "../../src/push-channel/PushChannel.ts"
 import type { Gate } from "./gate.ts"
 import { Link } from "./link.ts"
 import type { Arrive } from "./plan.ts"
+import { CAMPAIGNS, type CampaignName } from "./settings.ts"
 import { tokenTextOf } from "./tokens.ts"
 import type { World } from "./world.ts"
 
@@ -30,7 +33,11 @@ export class Caller {
   private starts = 0
   private over = false
   private away = false
+  /** has taken something that was offered */
+  private hasTaken = false
   private readonly obeyed = new Set<string>()
+  /** tickets that had a connection */
+  private readonly connected = new Set<string>()
 
   constructor(world: World, plan: Arrive) {
     this.world = world
@@ -97,6 +104,7 @@ export class Caller {
         switch (error?._tag) {
           case "Queued":
             world.watch.ledger.queued(error.uniqueRequestId, request)
+            this.told(gate, error)
             return this.queued(error.uniqueRequestId)
           case "PlatformUnavailable":
             world.watch.ledger.refused(request)
@@ -107,10 +115,12 @@ export class Caller {
             world.watch.ledger.heardUnavailable(request, gate)
             return again()
           case "QueueFull":
+            return world.watch.offers?.refused(gate, plan.campaign, error._tag, error.offers)
           case "RateLimited":
           case undefined:
             return
           case "Closed":
+            world.watch.offers?.refused(gate, plan.campaign, error._tag, error.offers)
             if (!world.watch.mayRefuse(gate, plan.campaign))
               world.fail(`H3: caller ${request} is refused as closed, and the campaign is open`)
             return
@@ -181,7 +191,9 @@ export class Caller {
       this.later(RETRY_MILLIS, () => this.connect(preferred))
       return
     }
-    const link = new Link(ticket, gate)
+    const link = new Link(ticket, gate, !this.connected.has(ticket))
+    this.connected.add(ticket)
+    for (const other of this.links) if (other.ticket === ticket) other.isOnly = false
     const again = (): void => this.later(RETRY_MILLIS, () => this.connect(preferred + 1))
     const stop = gate.watched(() => {
       this.links.delete(link)
@@ -195,10 +207,13 @@ export class Caller {
       world.watch.ledger.sign(ticket)
     }
     const connection = {
-      send: (event: PushEvent) => {
-        if (event.type === "start_call") link.told.add(event.startBefore)
-        if (event.type === "position") link.place = event.position
-        this.later(1 + world.chance(`event ${ticket} ${world.millis()}`, 20), () => this.hear(link, event))
+      send: (sent: PushEvent) => {
+        for (const event of world.planted?.pushed?.(sent, link) ?? [sent]) {
+          if (event.type === "start_call") link.told.add(event.startBefore)
+          if (event.type === "position") link.place = event.position
+          world.watch.offers?.pushed(link, event)
+          this.later(1 + world.chance(`event ${ticket} ${world.millis()}`, 20), () => this.hear(link, event))
+        }
       },
       backlog: () => 0,
       ping: () => link.heard,
@@ -258,7 +273,9 @@ export class Caller {
 
   private hear(link: Link, event: PushEvent): void {
     if (!link.heard || !link.gate.process.alive) return
-    if (event.type === "ended") this.over = true
+    // what was left for an offer is not waited for any more
+    if (event.type === "ended" && link.ticket === this.ticket) this.over = true
+    if (event.type === "offer") this.take(link.ticket, event.offers)
     if (event.type === "warning" && event.endsAt !== null)
       this.world.watch.warned(link.ticket, Date.parse(event.endsAt))
     if (event.type !== "start_call" || this.obeyed.has(event.startBefore)) return
@@ -315,6 +332,88 @@ export class Caller {
     )
   }
 
+  /** A request was answered with a place in the queue. */
+  private told(gate: Gate, answer: Extract<RequestError, { readonly _tag: "Queued" }>): void {
+    this.world.watch.offers?.queued(gate, answer.uniqueRequestId, answer)
+    if (answer.offers !== undefined) this.take(answer.uniqueRequestId, answer.offers)
+  }
+
+  /** Takes one of the things that are offered to a ticket, the first time. */
+  private take(ticket: string, offers: ReadonlyArray<Offer>): void {
+    const { plan, world } = this
+    const offer = offers[world.chance(`takes which ${plan.id}`, Math.max(1, offers.length))]
+    if (offer === undefined || this.hasTaken || plan.takes === undefined || plan.takes < 0) return
+    this.hasTaken = true
+    this.later(plan.takes, () => {
+      if (this.over || this.away || this.ticket !== ticket) return
+      if (offer.kind !== "campaign") return this.leaveFor(ticket, offer.kind)
+      const target = CAMPAIGNS.find((name) => name === offer.target)
+      // a token leads to one ticket, and this page has one token
+      if (target !== undefined && world.plan.control.identity?.singleUse !== true) this.askInstead(ticket, target)
+    })
+  }
+
+  /** Leaves for something that was offered. */
+  private leaveFor(ticket: string, kind: OfferKind, tries = 0): void {
+    const { plan, world } = this
+    const gate = this.gate(plan.gate + tries)
+    const again = (): void => {
+      if (tries < 3) this.later(RETRY_MILLIS, () => this.leaveFor(ticket, kind, tries + 1))
+    }
+    if (gate === undefined) {
+      again()
+      return
+    }
+    world.note(`caller ${plan.id} leaves for a ${kind}`)
+    world.watch.ledger.leaves(ticket)
+    // the page goes on with another campaign
+    if (kind !== "campaign") world.platform.pageLeft(plan.id)
+    const asked = world.kernel.now
+    gate.ask(
+      `leave ${plan.id} for ${kind} ${tries}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.leave(ticket, kind)),
+      (exit) => (Exit.isFailure(exit) ? again() : world.watch.offers?.left(ticket, asked)),
+      again,
+    )
+  }
+
+  /** Asks another campaign, and gives up the place only for a place or a call there. */
+  private askInstead(former: string, campaign: CampaignName): void {
+    const { plan, world } = this
+    const gate = this.gate(plan.gate)
+    if (gate === undefined) return
+    const request = `${plan.id}.${this.requests++}`
+    world.note(`caller ${request} asks ${gate.name} for ${campaign} instead`)
+    const token = tokenTextOf(plan)
+    const body = {
+      campaignId: campaign,
+      clientIdentifier: `caller ${plan.id}`,
+      metadata: { request },
+      ...(token === undefined ? {} : { identity: token }),
+    }
+    gate.ask(
+      `request ${request}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
+      (exit) => {
+        const { ledger } = world.watch
+        if (Exit.isSuccess(exit)) {
+          ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, request)
+          this.talks(exit.value.uniqueRequestId)
+          return this.leaveFor(former, "campaign")
+        }
+        const error = errorOf(exit)
+        world.note(`caller ${request} hears ${error?._tag}`)
+        if (error?._tag === "PlatformUnavailable") ledger.refused(request)
+        if (error?._tag === "StoreUnavailable") ledger.heardUnavailable(request, gate)
+        if (error?._tag !== "Queued") return
+        ledger.queued(error.uniqueRequestId, request)
+        this.told(gate, error)
+        this.queued(error.uniqueRequestId)
+        this.leaveFor(former, "campaign")
+      },
+    )
+  }
+
   /** Its call is over: the page leaves. */
   callEnded(): void {
     if (!this.away) this.leave(0, true)
@@ -359,17 +458,25 @@ export class Caller {
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
       (exit) => {
         if (Exit.isSuccess(exit))
-          this.world.watch.ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
+          return this.world.watch.ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
+        const error = errorOf(exit)
+        if (error?._tag === "Queued" && !error.called) this.told(gate, error)
       },
     )
   }
 
   private poll(ticket: string, times: number): void {
     if (this.over || this.away || times > 5) return
-    this.gate(this.plan.gate + times)?.ask(
+    const gate = this.gate(this.plan.gate + times)
+    const asked = this.world.kernel.now
+    gate?.ask(
       `poll ${this.plan.id} ${times}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.status(ticket, this.plan.hidden)),
       (exit) => {
+        if (Exit.isSuccess(exit) && exit.value.state === "waiting") {
+          this.world.watch.offers?.polled(gate, ticket, asked, exit.value)
+          if (exit.value.offers !== undefined) this.take(ticket, exit.value.offers)
+        }
         if (errorOf(exit)?._tag === "TicketUnknown") this.world.fail(`I3: ${ticket} is not known any more`)
       },
     )

@@ -298,6 +298,11 @@ export class CampaignWatch {
     return this.hours?.mayRefuse(gate) === true
   }
 
+  /** Whether it is closed to newcomers at a gate; undefined where the gate may think either. */
+  isClosed(gate: Gate): boolean | undefined {
+    return this.hours === undefined ? false : this.hours.isClosed(gate)
+  }
+
   /** A rule of the event log was executed; false for the log of another campaign. */
   loggedEvents(rule: string, ask: AnyAsk, answer: unknown): boolean {
     if (ask.keys[0] !== this.events.keys[0]) return false

@@ -2,7 +2,17 @@
 import { keyed } from "../harness/chance.ts"
 import { budgetActions, budgetsOf } from "./budgets.ts"
 import { BEGIN } from "./kernel.ts"
-import type { Action, ControlPlan, HoursPlan, LengthsPlan, PlatformScript, TokenPlan, VendorPlan } from "./plan.ts"
+import type {
+  Action,
+  ControlPlan,
+  HoursPlan,
+  LengthsPlan,
+  OverflowPlan,
+  PlatformScript,
+  TokenPlan,
+  VendorPlan,
+} from "./plan.ts"
+import { CAMPAIGNS } from "./settings.ts"
 
 const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
 
@@ -48,6 +58,29 @@ const vendorOf = (seed: number): VendorPlan => ({
   ends: pickBy(keyed(seed, "ends"), ["confirmed", "confirmed", "silent", "unconfirmed"] as const),
 })
 
+/** In every sixth history something is offered; the name leaves most recorded histories as they were. */
+const hasOverflow = (seed: number): boolean => keyed(seed, "overflow 27833") % 6 === 0
+
+/** What is offered; other campaigns only where they have callers. */
+const overflowOf = (seed: number, hasAccount: boolean): OverflowPlan => {
+  const number = { kind: "number", label: "Call us", target: "tel:+49301234567" } as const
+  const link = { kind: "link", label: "Write to us", target: "https://host.example/contact" } as const
+  // the one that offers it is left out
+  const campaigns = CAMPAIGNS.map((target) => ({ kind: "campaign", label: `Ask ${target}`, target }) as const)
+  return {
+    afterSeconds: pickBy(keyed(seed, "offers after"), [2, 8, 8, 20]),
+    offers: hasAccount
+      ? pickBy(keyed(seed, "offers"), [campaigns, [number, ...campaigns]])
+      : pickBy(keyed(seed, "offers"), [[number, link], [link]]),
+  }
+}
+
+/** Of most callers, so that some go on waiting. */
+export const takesOf = (seed: number, id: number): number | undefined => {
+  if (!hasOverflow(seed)) return undefined
+  return keyed(seed, `takes ${id}`) % 3 === 0 ? -1 : keyed(seed, `takes after ${id}`) % 4_000
+}
+
 /** In every fourth history calls have budgets. */
 const hasBudgets = (seed: number): boolean => isControlled(seed) && keyed(seed, "budgeted") % 4 > 0
 
@@ -57,6 +90,7 @@ export const controlOf = (seed: number, hasAccount: boolean): ControlPlan => ({
   ...(has(seed, "events") ? { events: pickBy(keyed(seed, "receiver"), ["well", "badly"] as const) } : {}),
   ...(has(seed, "hours") ? { hours: hoursOf(seed) } : {}),
   ...(has(seed, "lengths") ? { lengths: lengthsOf(seed) } : {}),
+  ...(hasOverflow(seed) ? { overflow: overflowOf(seed, hasAccount) } : {}),
   ...(has(seed, "identity") ? { identity: { singleUse: keyed(seed, "single use") % 2 === 0 } } : {}),
 })
 

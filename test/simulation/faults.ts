@@ -12,6 +12,7 @@ import { heldFaults } from "./faults/held.ts"
 import { hoursFaults } from "./faults/hours.ts"
 import { lengthFaults } from "./faults/lengths.ts"
 import { networkFaults } from "./faults/networks.ts"
+import { offerFaults } from "./faults/offers.ts"
 import { outageFaults } from "./faults/outages.ts"
 import { sessionFaults } from "./faults/sessions.ts"
 import { settlementFaults } from "./faults/settlements.ts"
@@ -33,6 +34,7 @@ export const faults: ReadonlyArray<Planted> = [
   ...lengthFaults,
   ...budgetFaults,
   ...hoursFaults,
+  ...offerFaults,
   ...eventFaults,
   ...tokenFaults,
 ]

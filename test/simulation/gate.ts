@@ -54,8 +54,14 @@ const intel = Layer.succeed(IpIntel, {
 
 /** The gate with tokens that need no cryptography, and with a way to the host's server where events are sent. */
 const gateLayer = (world: World, gate: Gate, settings: SettingsTree) => {
+  // limits and queue are two steps all the same
+  const stepping = Layer.effect(
+    Store,
+    Effect.map(Store, (store) => ({ ...store, crossSlot: world.plan.control.budgets?.oneStep === true })),
+  )
   const queued = layerOverTokens.pipe(
     Layer.provide(Tokens.layer),
+    Layer.provide(stepping),
     Layer.provideMerge(Admission.layerAtomic),
     Layer.provideMerge(RateLimiter.layer),
     Layer.provideMerge(FifoQueue.layer),
@@ -126,7 +132,10 @@ export class Gate {
     const scope = Scope.makeUnsafe()
     Effect.runForkWith(context)(Layer.buildWithScope(layer, scope)).addObserver((exit) => {
       if (Exit.isSuccess(exit)) {
-        this.services = Context.merge(context, exit.value)
+        const gatekeeper = Context.get(exit.value, Gatekeeper)
+        this.services = Context.merge(context, exit.value).pipe(
+          Context.add(Gatekeeper, world.planted?.gatekeeper?.(gatekeeper) ?? gatekeeper),
+        )
         this.cleanSince = Math.max(world.kernel.now, this.troubled)
         world.note(`${this.name} is up`)
         return

@@ -1,6 +1,6 @@
 /** Generates histories: `planOf(seed)` always gives the same one. */
 import { Chance, keyed } from "../harness/chance.ts"
-import { controlActions, controlOf, talkOf, tokenOf } from "./control.ts"
+import { controlActions, controlOf, takesOf, talkOf, tokenOf } from "./control.ts"
 import {
   type AccountPlan,
   type Action,
@@ -138,13 +138,13 @@ const arrival = (
   hidden: id % 5 === 4,
   rejoin: sometimes(chance, 12, 0, 20_000),
   retries: chance.below(3),
-  ...tokenIn(seed, id),
+  ...controlledIn(seed, id),
   platform: platformScripts(chance, id, rough, seed),
 })
 
-const tokenIn = (seed: number, id: number): Pick<Arrive, "token"> => {
-  const token = tokenOf(seed, id)
-  return token === undefined ? {} : { token }
+const controlledIn = (seed: number, id: number): Pick<Arrive, "takes" | "token"> => {
+  const [takes, token] = [takesOf(seed, id), tokenOf(seed, id)]
+  return { ...(takes === undefined ? {} : { takes }), ...(token === undefined ? {} : { token }) }
 }
 
 /** Generates a history. */

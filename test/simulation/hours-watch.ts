@@ -66,6 +66,16 @@ export class HoursWatch {
     return hasHours && (millis < opensAt + UNDER_WAY_MILLIS || closesAt > millis)
   }
 
+  /** Whether a gate must know that the campaign is closed to newcomers, or that it is open; undefined where it may think either. */
+  isClosed(gate: Gate): boolean | undefined {
+    const { now } = this.world.kernel
+    if (!gate.hasHours) return false
+    // its clock may be behind, or what it said is under way
+    if (gate.process.behind.wall > 0 || gate.cleanSince > now - UNDER_WAY_MILLIS) return undefined
+    if (!this.mayRefuse(gate)) return false
+    return this.isOpen(now) || this.isOpen(now - UNDER_WAY_MILLIS) ? undefined : true
+  }
+
   /** @param waitsSince since when a ticket waits; @param isLate whether a gate that nothing has stalled should have acted on a moment */
   check({ waiting }: QueueState, waitsSince: (id: string) => number, isLate: (moment: number) => boolean): void {
     if (this.isOpen(this.world.kernel.now) || this.world.gates.some((gate) => gate?.up === true && !gate.hasHours))

@@ -14,8 +14,16 @@ export class Link {
   readonly told = new Set<string>()
   /** the place that was sent on it last */
   place: number | undefined
-  constructor(ticket: string, gate: Gate) {
+  /** the wait that it was told last to expect (s), and since when that is so long that something is offered (ms) */
+  expected: number | null = null
+  expectedSince: number | undefined
+  /** how often something was offered on it */
+  offered = 0
+  /** no other connection of its ticket was opened */
+  isOnly: boolean
+  constructor(ticket: string, gate: Gate, isOnly: boolean) {
     this.ticket = ticket
     this.gate = gate
+    this.isOnly = isOnly
   }
 }

@@ -1,5 +1,6 @@
 /** A history before it runs: the settings and a list of actions, each of which can be removed without affecting the others. */
 import type { LengthControl } from "../../src/platform-api/model.ts"
+import type { Offer } from "../../src/protocol/offers.ts"
 import type { Budget } from "../../src/settings/groups/budgets.ts"
 import type { CampaignName } from "./settings.ts"
 
@@ -69,6 +70,8 @@ export interface Arrive {
   readonly rejoin: number
   /** repeats the request without a ticket when the gate failed */
   readonly retries: number
+  /** takes one of the things that are offered, this long after the offer; absent where nothing is offered */
+  readonly takes?: number
   /** signed by the host: who calls; absent where callers have no tokens */
   readonly token?: TokenPlan
   /** the platform's answers to this caller's starts; the last one for all further starts */
@@ -182,9 +185,17 @@ export interface HoursPlan {
   readonly added: boolean
 }
 
+/** What the campaigns with callers offer to those who would wait long, or are not taken. */
+export interface OverflowPlan {
+  readonly afterSeconds: number
+  readonly offers: ReadonlyArray<Offer>
+}
+
 /** What all campaigns with callers have in common. */
 export interface BudgetsPlan {
   readonly budgets: ReadonlyArray<Budget>
+  /** time is held in the books of caller and campaign in one step, as on a single Redis; else in one after the other, as on a Cluster */
+  readonly oneStep: boolean
   /** so that an hour or a day ends in the course of some histories */
   readonly zone: string
   readonly blockSeconds: number
@@ -203,6 +214,7 @@ export interface ControlPlan {
   readonly events?: "well" | "badly"
   readonly hours?: HoursPlan
   readonly lengths?: LengthsPlan
+  readonly overflow?: OverflowPlan
   /** absent where the gate cannot end a call */
   readonly vendor?: VendorPlan
   readonly budgets?: BudgetsPlan

@@ -1,6 +1,7 @@
 /** The settings of the gates of a history. */
 import { Redacted } from "effect"
 import { campaignKeyOf } from "../../src/fifo-queue/keys.ts"
+import type { Offer } from "../../src/protocol/offers.ts"
 import type { Campaign, SettingsTree } from "../../src/settings/Settings.ts"
 import { DEFAULTS, SERVER } from "../harness/settings.ts"
 import type { BudgetsPlan, Plan } from "./plan.ts"
@@ -51,14 +52,24 @@ const budgetSettings = (plan: BudgetsPlan): Partial<Campaign> => ({
   Budgets: plan.budgets,
 })
 
+/** As it is written in settings. */
+const offerText = ({ kind, label, target }: Offer): string =>
+  `${label} ${kind === "campaign" ? "campaign:" : ""}${target}`
+
 /** What is controlled of the calls of the campaigns with callers. */
-const controlled = ({ control: { budgets, events, hours, lengths } }: Plan, hasHours: boolean): Partial<Campaign> => ({
+const controlled = (
+  { control: { budgets, events, hours, lengths, overflow } }: Plan,
+  hasHours: boolean,
+): Partial<Campaign> => ({
   // this gate's own loop only keeps them: it sends over HTTP
   ...(events === undefined ? {} : { Events: { ...EVENTS, Url: undefined } }),
   ...(hours === undefined || !hasHours
     ? {}
     : { Hours: { Zone: "UTC", Open: hours.open, Closed: [], AfterCloseMinutes: hours.afterCloseMinutes } }),
   ...(lengths?.callSeconds === undefined ? {} : { MaxCallSeconds: lengths.callSeconds }),
+  ...(overflow === undefined
+    ? {}
+    : { Overflow: { AfterSeconds: overflow.afterSeconds, Offers: overflow.offers.map(offerText) } }),
   ...(budgets === undefined ? {} : budgetSettings(budgets)),
 })
 

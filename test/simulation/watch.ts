@@ -6,12 +6,14 @@
 import type { HostEvent } from "../../src/protocol/host-events.ts"
 import type { Taken } from "../../src/rate-limiter/answers.ts"
 import type { Take } from "../../src/rate-limiter/rules/take.ts"
+import type { Record as TicketRecord } from "../model/queue-state.ts"
 import { AccountWatch } from "./account-watch.ts"
 import { BudgetWatch } from "./budget-watch.ts"
 import { CampaignWatch } from "./campaign-watch.ts"
 import { type AnyAsk, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import { Ledger } from "./ledger.ts"
+import { OfferWatch } from "./offer-watch.ts"
 import { type CampaignName, campaignsOf } from "./settings.ts"
 import type { World } from "./world.ts"
 
@@ -25,6 +27,8 @@ export class Watch {
   private readonly campaigns: ReadonlyArray<CampaignWatch>
   /** undefined where calls have no budgets */
   readonly budgets: BudgetWatch | undefined
+  /** undefined where nothing is offered */
+  readonly offers: OfferWatch | undefined
   private messages: Array<string> = []
 
   constructor(world: World) {
@@ -35,6 +39,7 @@ export class Watch {
     const saw = (what: string): void => void this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
     const { budgets } = plan.control
     this.budgets = budgets && new BudgetWatch(world, budgets, saw)
+    this.offers = plan.control.overflow && new OfferWatch(world, plan.control.overflow, saw)
     this.campaigns = campaignsOf(plan).map(
       (name) => new CampaignWatch(world, name, this.ledger, account, this.budgets, saw),
     )
@@ -86,13 +91,18 @@ export class Watch {
     else campaign.carriedOut(gate, rule, ask, answer, this.heard, done)
   }
 
-  /** The state of a ticket. */
-  stateOf(ticket: string): string | undefined {
-    for (const { state } of this.campaigns) {
+  /** What the store has of a ticket, and of which campaign it is. */
+  recordOf(ticket: string): (TicketRecord & { readonly campaign: CampaignName }) | undefined {
+    for (const { name, state } of this.campaigns) {
       const found = state.tickets.get(ticket)
-      if (found !== undefined) return found.state
+      if (found !== undefined) return { ...found, campaign: name }
     }
     return undefined
+  }
+
+  /** The state of a ticket. */
+  stateOf(ticket: string): string | undefined {
+    return this.recordOf(ticket)?.state
   }
 
   /** Whether a session holds a slot. */
@@ -115,6 +125,12 @@ export class Watch {
     return this.campaigns.some((campaign) => campaign.name === name && campaign.mayRefuse(gate))
   }
 
+  /** Whether a campaign is closed to newcomers at a gate; undefined where the gate may think either. */
+  isClosed(gate: Gate, name: string): boolean | undefined {
+    const campaign = this.campaigns.find((each) => each.name === name)
+    return campaign === undefined ? undefined : campaign.isClosed(gate)
+  }
+
   /** The host has taken an event. */
   received(event: HostEvent): void {
     for (const campaign of this.campaigns) if (campaign.name === event.campaign) campaign.received(event)
@@ -133,6 +149,7 @@ export class Watch {
   /** Checks what is due. */
   timePassed(): void {
     for (const campaign of this.campaigns) campaign.timePassed()
+    this.offers?.timePassed()
   }
 
   /** Nobody waits, and nothing is held or owed. */

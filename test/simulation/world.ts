@@ -1,5 +1,7 @@
 /** The scope of a history: its time, its parts, and what was seen of it. */
 
+import type { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
+import type { PushEvent } from "../../src/protocol/events.ts"
 import { keyed } from "../harness/chance.ts"
 import type { Base } from "./base.ts"
 import type { Caller } from "./callers.ts"
@@ -7,6 +9,7 @@ import type { CampaignWatch } from "./campaign-watch.ts"
 import type { AnyAsk, AnyRule } from "./did.ts"
 import { Gate } from "./gate.ts"
 import { BEGIN, type Kernel } from "./kernel.ts"
+import type { Link } from "./link.ts"
 import type { Plan } from "./plan.ts"
 import { Platform } from "./platform.ts"
 import { Watch } from "./watch.ts"
@@ -18,6 +21,10 @@ export interface Planted {
   readonly rule?: (rule: AnyRule) => AnyRule
   /** changes a rule's answer to a gate */
   readonly heard?: (rule: string, answer: unknown) => unknown
+  /** changes what a gate does for its callers, and answers them */
+  readonly gatekeeper?: (real: Gatekeeper["Service"]) => Gatekeeper["Service"]
+  /** what a gate pushes in place of an event */
+  readonly pushed?: (event: PushEvent, link: Link) => ReadonlyArray<PushEvent>
   /** a stopping gate does not wait for its starts */
   readonly hasty?: true
   /** a gate keeps the clock difference to the store that it measured first */

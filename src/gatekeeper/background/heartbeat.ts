@@ -106,7 +106,9 @@ export const layer = Layer.effectDiscard(
       Effect.gen(function* () {
         const due = offers.due(new Set(tickets), yield* store.now)
         const found = due.length === 0 ? undefined : overflow.offers(campaign)
+        // as long as all that is offered is closed, they are due
         if (found === undefined) return
+        offers.told(due)
         yield* sendAll(new Map(due.map((ticket) => [ticket, offerEvent(found)])))
         yield* Metric.update(metrics.offered(campaign.name, "waiting"), due.length)
       })

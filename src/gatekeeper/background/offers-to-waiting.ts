@@ -7,6 +7,8 @@ interface WaitingTicket {
   /** ms since 1970 */
   readonly accepted: number
   estimatedSeconds: number | null
+  /** false while it is called, or another gate holds it */
+  waits: boolean
   offered: boolean
 }
 
@@ -22,8 +24,11 @@ export class OffersToWaiting {
   /** What a heartbeat has learned of tickets, and what their pages are told. */
   answered(entries: ReadonlyArray<HeartbeatEntry>, events: ReadonlyMap<string, PushEvent>): void {
     for (const { accepted, elsewhere, state, ticket } of entries) {
-      if (state !== "waiting" || accepted === undefined || elsewhere === true) this.tickets.delete(ticket)
-      else if (!this.tickets.has(ticket)) this.tickets.set(ticket, { accepted, estimatedSeconds: null, offered: false })
+      const waits = state === "waiting" && accepted !== undefined && elsewhere !== true
+      const known = this.tickets.get(ticket)
+      // a caller whose start has failed waits again on the same page
+      if (known !== undefined) known.waits = waits
+      else if (waits) this.tickets.set(ticket, { accepted, estimatedSeconds: null, waits, offered: false })
     }
     for (const [ticket, event] of events) {
       const known = this.tickets.get(ticket)
@@ -36,11 +41,17 @@ export class OffersToWaiting {
     const due: Array<string> = []
     for (const [ticket, known] of this.tickets) {
       if (!connected.has(ticket)) this.tickets.delete(ticket)
-      else if (!known.offered && isLong(this.limit, known.estimatedSeconds, now - known.accepted)) {
-        known.offered = true
+      else if (known.waits && !known.offered && isLong(this.limit, known.estimatedSeconds, now - known.accepted))
         due.push(ticket)
-      }
     }
     return due
+  }
+
+  /** These were offered something. */
+  told(tickets: ReadonlyArray<string>): void {
+    for (const ticket of tickets) {
+      const known = this.tickets.get(ticket)
+      if (known !== undefined) known.offered = true
+    }
   }
 }

@@ -12,7 +12,7 @@ import * as redis from "../../../src/store/redis/layer.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { Store } from "../../../src/store/Store.ts"
 import type { Bench } from "../../harness/gate.ts"
-import { ask, field } from "../../harness/http.ts"
+import { type Answer, type Ask, ask, field } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
 import { startRedis } from "../../harness/redis.ts"
 import { startCluster, startSentinel } from "../../harness/redis-topologies.ts"
@@ -23,10 +23,13 @@ import { readHash } from "../../support/budget-kills.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario, Size } from "../support/scenario.ts"
 
-/** So many calls are asked for; the caps allow a share of them, so that the others are refused. At least `talks` callers must talk. */
+/**
+ * So many calls are asked for; the caps allow a share of them, so that the others are refused. At least `talks` callers must talk. Each tries for so
+ * long to get a call (ms).
+ */
 const SIZES = {
-  small: { calls: 80, share: 0.4, talks: 10, slots: 8, kills: 2, everyMillis: 60 },
-  full: { calls: 1_800, share: 0.65, talks: 1_000, slots: 30, kills: 20, everyMillis: 70 },
+  small: { calls: 80, share: 0.4, talks: 10, slots: 8, kills: 2, everyMillis: 60, longestTry: 90_000 },
+  full: { calls: 1_800, share: 0.62, talks: 1_000, slots: 30, kills: 20, everyMillis: 90, longestTry: 60_000 },
 }
 const CALLERS = 25
 /** What a call is billed at least (s): most of these calls are shorter, so most are billed exactly this. */
@@ -34,9 +37,6 @@ const MINIMUM = 6
 
 /** Before and after a failover, what was written may be lost (ms). */
 const LOST_MILLIS = 5_000
-
-/** How long a caller tries for a call. */
-const LONGEST_TRY_MILLIS = 90_000
 
 const addressOf = (n: number): string => `198.51.100.${(n % CALLERS) + 1}`
 
@@ -72,37 +72,54 @@ const settingsOf = (size: Size) => {
   }
 }
 
-/** One call after the other begins; those who would wait go. */
+const codeOf = (answer: Answer | undefined): string | undefined =>
+  answer === undefined ? undefined : field(answer, "code")
+
+/** One caller after the other asks for a call, waits for a turn where all lines are busy, and asks again after a refusal. */
 const play = async ({ chance, platform, seats }: Rig, size: Size) => {
-  const { calls, everyMillis } = SIZES[size]
-  const counts = { talked: 0, refused: 0, went: 0, broken: 0 }
+  const { calls, everyMillis, longestTry } = SIZES[size]
+  const counts = { talked: 0, refused: 0, waited: 0, broken: 0 }
+  const send = (method: string, path: string, body?: Ask): Promise<Answer | undefined> =>
+    ask(method, `${seats[chance.below(seats.length)]?.url}/api/session/${path}`, body).catch(() => undefined)
+  /** Starts when it is the ticket's turn; undefined if the ticket is over. */
+  const turn = async (ticket: string, until: number): Promise<Answer | undefined> => {
+    while (performance.now() < until) {
+      await sleep(chance.between(300, 700))
+      const standing = await send("GET", ticket)
+      if (standing === undefined || standing.status >= 500) continue
+      const state = field(standing, "state")
+      if (state === "called" || state === "live") {
+        const started = await send("POST", `${ticket}/start`)
+        if (started?.status === 200 || codeOf(started) === "budget_exhausted") return started
+      } else if (state !== "waiting" && state !== "starting") return undefined
+    }
+    await send("DELETE", ticket)
+    return undefined
+  }
   const one = async (n: number): Promise<void> => {
     let wasRefused = false
-    const until = performance.now() + LONGEST_TRY_MILLIS
+    const until = performance.now() + longestTry
     for (let tries = 0; performance.now() < until; tries++) {
-      const url = seats[chance.below(seats.length)]?.url ?? ""
-      const answer = await ask("POST", `${url}/api/session/request`, {
+      const asked = await send("POST", "request", {
         headers: { "x-forwarded-for": addressOf(n) },
         body: { clientIdentifier: `call-${n}-${tries}` },
-      }).catch(() => undefined)
+      })
+      if (asked?.status === 202) counts.waited++
+      const answer = asked?.status === 202 ? await turn(String(field(asked, "uniqueRequestId")), until) : asked
       if (answer?.status === 200) {
-        const talked = await platform.talk(String(field(answer, "sessionId")), chance.between(200, 2_500))
+        const talked = await platform.talk(String(field(answer, "sessionId")), chance.between(200, 1_000))
         counts[talked ? "talked" : "broken"]++
         return
       }
-      if (field(answer ?? { status: 0, headers: {}, text: "", json: {} }, "code") === "budget_exhausted") {
+      if (codeOf(answer) === "budget_exhausted") {
         // what others hold and do not use is free again
         if (!wasRefused) counts.refused++
         wasRefused = true
-        await sleep(chance.between(2_000, 5_000))
-        continue
+        await sleep(chance.between(3_000, 7_000))
+      } else {
+        counts.broken++
+        await sleep(chance.between(200, 800))
       }
-      if (answer?.status === 202) {
-        counts.went++
-        const ticket = String(field(answer, "uniqueRequestId"))
-        await ask("DELETE", `${url}/api/session/${ticket}`).catch(() => undefined)
-      } else counts.broken++
-      await sleep(chance.between(200, 800))
     }
   }
   const all: Array<Promise<void>> = []
@@ -111,6 +128,25 @@ const play = async ({ chance, platform, seats }: Rig, size: Size) => {
     await sleep(everyMillis)
   }
   return { counts, done: Promise.all(all) }
+}
+
+/** How often in a row a call must be refused before the budget counts as used up. */
+const REFUSALS = 5
+
+/** One call after the other, until the budget has no more: what calls held at the last is free again. Returns how many talked. */
+const useUp = async ({ platform, seats }: Rig, size: Size): Promise<number> => {
+  let [n, talked, refused] = [SIZES[size].calls, 0, 0]
+  while (refused < REFUSALS) {
+    const answer = await ask("POST", `${seats[0]?.url}/api/session/request`, {
+      headers: { "x-forwarded-for": addressOf(n) },
+      body: { clientIdentifier: `call-${n++}-0` },
+    }).catch(() => undefined)
+    const talks = answer?.status === 200 && (await platform.talk(String(field(answer, "sessionId")), 200))
+    if (talks) talked++
+    refused = talks ? 0 : refused + 1
+    await sleep(500)
+  }
+  return talked
 }
 
 /** Reads books beside the gates. */
@@ -193,22 +229,26 @@ const scenario = (
     const { counts, done } = await playing
     await Promise.all([done, killing])
     const began = performance.now()
-    let left = "nothing was read"
     // a lost end is found by the longest call or the audit; what nobody settles, a minute after
-    await eventually(
-      "everything is settled",
-      async () => {
-        const state = await view.look()
-        const { holds } = await books.book(campaignBook(KEY))
-        const open = holds.filter(({ settled }) => !settled).length
-        left = `${open} holds, ${state?.leases.size} leases, ${platform.running()} sessions, ${platform.untold()} untold`
-        if (state === undefined || !isDrained(state) || open + platform.running() + platform.untold() > 0)
-          throw new Error(left)
-        return true
-      },
-      300_000,
-    )
+    const rest = () =>
+      eventually(
+        "everything is settled",
+        async () => {
+          const state = await view.look()
+          const { holds } = await books.book(campaignBook(KEY))
+          const open = holds.filter(({ settled }) => !settled).length
+          if (state === undefined || !isDrained(state) || open + platform.running() + platform.untold() > 0)
+            throw new Error(
+              `${open} holds, ${state?.leases.size} leases, ${platform.running()} sessions, ${platform.untold()} untold`,
+            )
+          return true
+        },
+        300_000,
+      )
+    await rest()
     const took = performance.now() - began
+    counts.talked += await useUp(rig, size)
+    await rest()
     const wrongs: Array<string> = [...rig.wrongs]
     const { billed, holds, lines } = await books.book(campaignBook(KEY))
     wrongs.push(...ledgerViolations(lines, holds, new Map(), () => (kill === undefined ? caps.team : undefined)))
@@ -240,7 +280,7 @@ const scenario = (
         promised:
           "each call is charged once; the caps are kept, but for what a failover has lost, and that is counted as overrun",
         seen:
-          `${counts.talked} talked, ${counts.refused} were refused by a budget, ${counts.went} left the queue and came again, ${counts.broken} requests broke; ` +
+          `${counts.talked} talked, ${counts.refused} were refused by a budget, ${counts.waited} times somebody waited, ${counts.broken} requests broke; ` +
           `${started} sessions, ${had} with a caller, ${billed.length} charged: ${settled} s of ${caps.team} s (${over} s over), callers ${ofCallers} s`,
         back: `all settled after ${Math.round(took / 1000)} s`,
         wrongs,

@@ -75,6 +75,9 @@ describe("offers", () => {
     assert.deepStrictEqual(offers.due(new Set(["a"]), 2_000), [])
     offers.answered([], position(61))
     assert.deepStrictEqual(offers.due(new Set(["a"]), 2_000), ["a"])
+    // nothing could be offered
+    assert.deepStrictEqual(offers.due(new Set(["a"]), 2_000), ["a"])
+    offers.told(["a"])
     offers.answered([entry], position(90))
     assert.deepStrictEqual(offers.due(new Set(["a"]), 90_000), [])
     // another connection of the same ticket
@@ -83,6 +86,13 @@ describe("offers", () => {
     assert.deepStrictEqual(offers.due(new Set(["a"]), 90_000), ["a"])
     offers.answered([{ ...entry, state: "called" }], new Map())
     assert.deepStrictEqual(offers.due(new Set(["a"]), 90_000), [])
+    // its start has failed
+    offers.answered([entry], new Map())
+    assert.deepStrictEqual(offers.due(new Set(["a"]), 90_000), ["a"])
+    offers.told(["a"])
+    offers.answered([{ ...entry, state: "called" }], new Map())
+    offers.answered([entry], position(90))
+    assert.deepStrictEqual(offers.due(new Set(["a"]), 95_000), [])
   })
 
   gateTest(

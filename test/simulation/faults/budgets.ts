@@ -46,6 +46,14 @@ const reading = (change: (has: Has, db: Db, line: string) => ReadonlyArray<numbe
     })),
   )
 
+const idOf = (call: object): string => ("id" in call ? String(call.id) : "")
+
+/** Whether a step is one of a caller's book. */
+const isOfCaller = (keys: ReadonlyArray<string>): boolean => {
+  const [book] = booksOf(keys)
+  return book !== undefined && book.ledger === book.shared
+}
+
 /** A hold is known by its ticket alone, without the lease of its slot. */
 const withoutLease = (call: object): object =>
   "id" in call && typeof call.id === "string" ? { ...call, id: call.id.replace(/\..*/, "") } : call
@@ -168,16 +176,37 @@ export const budgetFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "the caller of a start in doubt is charged",
+    name: "what is held of a caller first is not given back when the campaign refuses",
+    rule: budgets("budgets.settle", (real) => (db, keys, now, context, calls) => {
+      if (!isOfCaller(keys)) return real(db, keys, now, context, calls)
+      return calls.map((call) =>
+        "seconds" in call && call.seconds === 0
+          ? { _tag: "settled", billed: 0, data: "" }
+          : real(db, keys, now, context, [call])[0],
+      )
+    }),
+  },
+  {
+    name: "what is held of a caller first is given back twice",
     rule: budgets("budgets.settle", (real) => (db, keys, now, context, calls) => {
       const [book] = booksOf(keys)
-      const isOfCaller = book !== undefined && book.ledger === book.shared
+      for (const call of isOfCaller(keys) ? calls : []) {
+        const hold = book && "seconds" in call && call.seconds === 0 ? loadHold(db, book, idOf(call)) : undefined
+        if (book === undefined || hold?.settled !== false) continue
+        for (const part of hold.parts) changeBudget(db, book, part, 0, -part.amount, noEffects())
+      }
+      return real(db, keys, now, context, calls)
+    }),
+  },
+  {
+    name: "the caller of a start in doubt is charged",
+    rule: budgets("budgets.settle", (real) => (db, keys, now, context, calls) => {
       return real(
         db,
         keys,
         now,
         context,
-        isOfCaller
+        isOfCaller(keys)
           ? calls.map((call) => ("seconds" in call && call.seconds === 0 ? { ...call, seconds: 7 } : call))
           : calls,
       )
