@@ -252,7 +252,7 @@ const push = Layer.effect(
       send: (ticket, event) => sending(() => channel.send(ticket, event)),
       ...(sendAll === undefined
         ? {}
-        : { sendAll: (events: Parameters<typeof sendAll>[0]) => sending(() => sendAll(events)) }),
+        : { sendAll: (...all: Parameters<typeof sendAll>) => sending(() => sendAll(...all)) }),
       tickets: withTimeLimit(
         "PushChannel.tickets",
         PUSH_MILLIS,

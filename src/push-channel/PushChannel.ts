@@ -44,9 +44,13 @@ export class PushChannel extends Context.Service<
     readonly send: (ticket: string, event: PushEvent) => Effect.Effect<void>
     /**
      * The same for the tickets of a heartbeat, which may be ten thousand, with the event of each. Other work is done between them, and a later
-     * `send` to one of the tickets replaces its event. Without `sendAll`, `send` is called for each.
+     * `send` to one of the tickets replaces its event. Places above `exactUpTo` are rounded up: a connection that was sent a lower one, as it
+     * opened, keeps that. Without `sendAll`, `send` is called for each.
      */
-    readonly sendAll?: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => Effect.Effect<void>
+    readonly sendAll?: (
+      events: Iterable<readonly [ticket: string, event: PushEvent]>,
+      exactUpTo?: number,
+    ) => Effect.Effect<void>
     /** The tickets with a connection here. They are kept present and sent their position. */
     readonly tickets: Effect.Effect<ReadonlyArray<string>>
     /** Adds a connection of a ticket. */

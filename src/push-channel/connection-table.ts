@@ -28,6 +28,8 @@ class Entry implements Opened, Pinged {
   private readonly remove: (entry: Entry) => void
   /** the last event, as JSON */
   private last = ""
+  /** the last place, or 0 */
+  private place = 0
 
   constructor(ticket: string, caller: string, connection: Connection, remove: (entry: Entry) => void) {
     this.ticket = ticket
@@ -40,12 +42,20 @@ class Entry implements Opened, Pinged {
     this.sendText(event, JSON.stringify(event))
   }
 
+  /** The same of a place that is rounded up: what the page shows does not rise. */
+  sendRounded(event: PushEvent, text: string): void {
+    if (event.type === "position" && this.place > 0 && event.position > this.place)
+      this.send({ ...event, position: this.place })
+    else this.sendText(event, text)
+  }
+
   /** @param text the event as JSON */
   sendText(event: PushEvent, text: string): void {
     if (event.type !== "session" && event.type !== "error" && event.type !== "warning") {
       if (this.last === text) return
       this.last = text
     }
+    if (event.type === "position") this.place = event.position
     if (this.connection.backlog() > BACKLOG_BYTES) {
       this.cut("lagging")
       return
@@ -95,8 +105,11 @@ export interface ConnectionTable {
   readonly tickets: () => ReadonlyArray<string>
   /** It replaces what `deliverAll` has not delivered to the ticket yet. */
   readonly deliver: (ticket: string, event: PushEvent) => void
-  /** The same for many; tickets in a row that have the same event share its text. */
-  readonly deliverAll: (events: Iterable<readonly [ticket: string, event: PushEvent]>) => Delivery
+  /** The same for many, with places rounded up above `exactUpTo`; tickets in a row that have the same event share its text. */
+  readonly deliverAll: (
+    events: Iterable<readonly [ticket: string, event: PushEvent]>,
+    exactUpTo: number | undefined,
+  ) => Delivery
   /** Undefined if the caller is at the limit. */
   readonly open: (ticket: string, caller: string, connection: Connection) => Opened | undefined
   /** Pings a share of the connections, and closes those that have not answered an earlier ping (`pings.ts`). */
@@ -147,7 +160,7 @@ export const makeConnectionTable = (): ConnectionTable => {
       const text = JSON.stringify(event)
       for (const entry of entries) entry.sendText(event, text)
     },
-    deliverAll: (events) => {
+    deliverAll: (events, exactUpTo = Number.POSITIVE_INFINITY) => {
       const rest = new Map(events)
       undelivered.add(rest)
       const stop = () => void undelivered.delete(rest)
@@ -161,7 +174,11 @@ export const makeConnectionTable = (): ConnectionTable => {
           if (event !== last) text = JSON.stringify(event)
           last = event
           const entries = byTicket.get(ticket) ?? NOBODY
-          for (const entry of entries) entry.sendText(event, text)
+          const isRounded = event.type === "position" && event.position > exactUpTo
+          for (const entry of entries) {
+            if (isRounded) entry.sendRounded(event, text)
+            else entry.sendText(event, text)
+          }
           sent += entries.length
         }
         stop()
@@ -171,6 +188,8 @@ export const makeConnectionTable = (): ConnectionTable => {
     },
     open: (ticket, caller, connection) => {
       if (!connectionsPerCaller.acquire(caller)) return undefined
+      // the page is told what is newer
+      for (const rest of undelivered) rest.delete(ticket)
       const [oldest, ...others] = byTicket.get(ticket) ?? []
       if (others.length + 1 >= CONNECTIONS_PER_TICKET) oldest?.cut("replaced")
       const entry = new Entry(ticket, caller, connection, remove)

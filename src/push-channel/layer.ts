@@ -66,9 +66,9 @@ const serve = (
     PushChannel.of({
       address,
       send: (ticket, event) => Effect.sync(() => table.deliver(ticket, event)),
-      sendAll: (events) =>
+      sendAll: (events, exactUpTo) =>
         Effect.suspend(() => {
-          const { next, stop, turns } = table.deliverAll(events)
+          const { next, stop, turns } = table.deliverAll(events, exactUpTo)
           const pause = Math.min(MAX_PAUSE_MILLIS, Math.floor(SPREAD_MILLIS / turns))
           const rest = Effect.gen(function* () {
             while (next()) yield* pause < 1 ? Effect.yieldNow : Effect.sleep(pause)

@@ -138,6 +138,44 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
+      "shows no place that is rounded up to a connection that was sent a lower one, and each place that is exact",
+      Effect.gen(function* () {
+        const [told, fresh] = [yield* open("told"), yield* open("fresh")]
+        told.opened.send(position(144))
+        const sendAll = (exactUpTo: number, ...places: ReadonlyArray<number>) =>
+          PushChannel.use(({ sendAll = () => Effect.die("it is a channel of this gate") }) =>
+            Effect.forEach(places, (place) =>
+              sendAll(
+                ["told", "fresh"].map((ticket) => [ticket, position(place)] as const),
+                exactUpTo,
+              ),
+            ),
+          )
+        yield* sendAll(100, 146, 143, 145, 99, 100)
+        const places = (peer: typeof told) => peer.got.map((event) => event.type === "position" && event.position)
+        expect(places(told)).toEqual([144, 144, 143, 143, 99, 100])
+        expect(places(fresh)).toEqual([146, 143, 143, 99, 100])
+        yield* sendAll(Number.POSITIVE_INFINITY, 150)
+        expect(told.got.at(-1)).toEqual(position(150))
+      }),
+    )
+
+    channelTest(
+      "sends nothing of a delivery to a connection that opens meanwhile, because that is told what is newer",
+      Effect.gen(function* () {
+        const names = ids(400)
+        yield* Effect.forEach(names, (ticket) => open(ticket, ticket))
+        const sent = yield* PushChannel.use(({ sendAll = () => Effect.die("it is a channel of this gate") }) =>
+          sendAll(names.map((ticket, n) => [ticket, position(n)] as const)),
+        ).pipe(Effect.forkChild({ startImmediately: true }))
+        const again = yield* open("ticket-399", "ticket-399")
+        yield* TestClock.adjust(500)
+        yield* Fiber.join(sent)
+        expect(again.got).toEqual([])
+      }),
+    )
+
+    channelTest(
       "sends nothing more of a delivery that was interrupted",
       Effect.gen(function* () {
         const names = ids(400)

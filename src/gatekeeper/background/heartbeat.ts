@@ -3,6 +3,7 @@
 import { Effect, Layer, Metric } from "effect"
 import { MAX_HELD_PER_STEP } from "../../fifo-queue/bounds.ts"
 import { FifoQueue, TICK_MILLIS } from "../../fifo-queue/FifoQueue.ts"
+import { FIRST_PLACES } from "../../fifo-queue/position.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { offerEvent, type PushEvent } from "../../protocol/events.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
@@ -67,7 +68,7 @@ export const layer = Layer.effectDiscard(
       connected.asks(tickets)
       const answer = yield* steps.step(at, queue.heartbeat(at, tickets, question))
       const { ask, events, more } = connected.answered(answer, question.closed ?? [])
-      yield* sendAll(events)
+      yield* sendAll(events, asksForAll ? undefined : FIRST_PLACES)
       offers?.answered(answer.tickets, events)
       return { ask, more, holds: answer.changes?.holds, held: answer.changes?.held.length ?? 0 }
     })
