@@ -1,4 +1,4 @@
-/** What a newcomer would find now, answered from memory: open with the expected wait, paused, full, draining, or closed. It costs the store nothing. */
+/** What a newcomer would find now, answered from memory: open with the expected wait, paused, full, draining, closed, or without a budget. It costs the store nothing. */
 import { Context, Effect, Layer } from "effect"
 import type { Availability as Found } from "../protocol/availability.ts"
 import { withOffers } from "../protocol/offers.ts"
@@ -11,6 +11,7 @@ import { unknownCampaign } from "./checks/Validate.ts"
 import { ExpectedWaits } from "./ExpectedWaits.ts"
 import { Hours } from "./Hours.ts"
 import { Overflow } from "./Overflow.ts"
+import { UsedUpBudgets } from "./UsedUpBudgets.ts"
 
 export class Availability extends Context.Service<
   Availability,
@@ -23,7 +24,7 @@ export class Availability extends Context.Service<
 export const layer: Layer.Layer<
   Availability,
   never,
-  Campaigns | ExpectedWaits | FullQueues | Hours | Overflow | Store
+  Campaigns | ExpectedWaits | FullQueues | Hours | Overflow | Store | UsedUpBudgets
 > = Layer.effect(
   Availability,
   Effect.gen(function* () {
@@ -32,7 +33,8 @@ export const layer: Layer.Layer<
     const fullQueues = yield* FullQueues
     const hours = yield* Hours
     const overflow = yield* Overflow
-    const { now } = yield* Store
+    const usedUp = yield* UsedUpBudgets
+    const { aheadMillis, now } = yield* Store
     return {
       of: Effect.fnUntraced(function* (campaignId) {
         const campaign = campaigns.find(campaignId)
@@ -43,6 +45,8 @@ export const layer: Layer.Layer<
         if (shut !== undefined) {
           return { state: "closed", ...(shut.opensAt === undefined ? {} : { opensAt: shut.opensAt }), ...offers }
         }
+        const resetsAt = usedUp.resetsAt(campaign, at + (aheadMillis?.() ?? 0))
+        if (resetsAt !== undefined) return { state: "budget_exhausted", resetsAt: isoTime(resetsAt) }
         const { draining, paused, pausedUntil, resumesAt = 0 } = waits.decided(campaign)
         if (draining) return { state: "draining", ...offers }
         if (fullQueues.refusal(campaign) !== undefined) return { state: "full", ...offers }

@@ -62,6 +62,7 @@ import * as Successor from "./Successor.ts"
 import { tracing } from "./spans.ts"
 import * as TicketLog from "./TicketLog.ts"
 import * as Traces from "./Traces.ts"
+import * as UsedUpBudgets from "./UsedUpBudgets.ts"
 
 /** The operations of the gate. Those of one ticket or session belong to its trace; those that may take a slot are tracked for a shutdown. */
 const gatekeeper = Layer.effect(
@@ -153,6 +154,7 @@ const shared = Layer.mergeAll(CallerWatch.layer, Overflow.layer, Steps.layer).pi
       Campaigns.layer,
       ClosedQueues.layer,
       ExpectedWaits.layer,
+      UsedUpBudgets.layer,
       FollowUps.layer,
       NotGivenBack.layer,
       Running.layer,

@@ -31,6 +31,14 @@ export const Availability = Schema.Union([
     offers: offersField,
   }),
   Schema.Struct({
+    state: Schema.Literal("budget_exhausted").annotate({
+      description: "Newcomers are refused, because a budget of the campaign or its account is used up.",
+    }),
+    resetsAt: Schema.String.annotate({
+      description: "When it begins anew, ISO 8601; an operator may add to it before.",
+    }),
+  }),
+  Schema.Struct({
     state: Schema.Literal("closed").annotate({
       description: "Closed by its hours, or before a newcomer's turn would come.",
     }),

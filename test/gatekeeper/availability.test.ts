@@ -83,6 +83,45 @@ describe("availability", () => {
     }),
   )
 
+  const budget = (more: object) => ({
+    VoiceAiPlatform: {
+      MaxConcurrency: 5,
+      Budgets: [{ Name: "team", Of: "campaign", Unit: "minutes", Per: "hour", Cap: 1, ...more }],
+    },
+  })
+  const usedUp = { state: "budget_exhausted", resetsAt: new Date(BEGIN + 3_600_000).toISOString() }
+
+  gateTest("says that a budget is used up, and until when, at once after a refusal", budget({}), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      expect((yield* ask(caller(1)))._tag).toBe("BudgetExhausted")
+      expect(yield* found()).toEqual(usedUp)
+      yield* hangUp("web-1")
+      yield* TestClock.adjust("16 seconds")
+      expect(yield* found()).toEqual({ state: "open", estimatedWaitSeconds: 0 })
+    }),
+  )
+
+  gateTest("says that a budget is used up before anybody is refused", budget({}), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      expect(yield* found()).toMatchObject({ state: "open" })
+      yield* TestClock.adjust("16 seconds")
+      expect(yield* found()).toEqual(usedUp)
+      yield* TestClock.adjust("1 hour")
+      expect(yield* found()).toMatchObject({ state: "open" })
+    }),
+  )
+
+  gateTest("says nothing of the budgets of callers", budget({ Of: "caller" }), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      expect(yield* ask()).toMatchObject({ _tag: "BudgetExhausted", own: true })
+      yield* TestClock.adjust("16 seconds")
+      expect(yield* found()).toMatchObject({ state: "open" })
+    }),
+  )
+
   gateTest("fails for a campaign that is not configured, naming the field", {}, () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Gatekeeper.use((gate) => gate.availability("none")))

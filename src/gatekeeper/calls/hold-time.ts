@@ -14,6 +14,7 @@ import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { runForEachCampaign } from "../background/run-every.ts"
 import { Steps } from "../Steps.ts"
+import { UsedUpBudgets } from "../UsedUpBudgets.ts"
 import { makeHoldDue } from "./hold-due.ts"
 
 export const HOLD_CHECK_MILLIS = 2_000
@@ -28,6 +29,7 @@ export const layer = Layer.effectDiscard(
     const queue = yield* FifoQueue
     const { at, step } = yield* Steps
     const { endAtBudget } = queue
+    const usedUp = yield* UsedUpBudgets
     const holdDue = yield* makeHoldDue
 
     /** @param since when the call began (ms) */
@@ -62,6 +64,7 @@ export const layer = Layer.effectDiscard(
     const showBalances = Effect.fnUntraced(function* (campaign: Campaign) {
       if (!budgets.has(campaign)) return
       const balances = yield* budgets.balances({ campaign, key: at(campaign).campaign })
+      usedUp.read(campaign, balances)
       for (const { adjusted, budget, held, settled } of balances) {
         yield* metrics.show("settled", campaign.name, budget.Name, settled)
         yield* metrics.show("held", campaign.name, budget.Name, held)

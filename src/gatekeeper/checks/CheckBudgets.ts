@@ -10,6 +10,7 @@ import type { Identity } from "../../protocol/identity.ts"
 import type { BudgetExhausted, StoreUnavailable } from "../../protocol/refusals.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Campaigns } from "../Campaigns.ts"
+import { UsedUpBudgets } from "../UsedUpBudgets.ts"
 import { callerOf } from "./caller-keys.ts"
 
 export class CheckBudgets extends Context.Service<
@@ -22,18 +23,22 @@ export class CheckBudgets extends Context.Service<
   ) => Effect.Effect<void, BudgetExhausted | StoreUnavailable> | undefined
 >()("voicegate/gatekeeper/CheckBudgets") {}
 
-export const layer: Layer.Layer<CheckBudgets, never, Budgets | CallerNames | Campaigns> = Layer.effect(
+export const layer: Layer.Layer<CheckBudgets, never, Budgets | CallerNames | Campaigns | UsedUpBudgets> = Layer.effect(
   CheckBudgets,
   Effect.gen(function* () {
     const budgets = yield* Budgets
     const names = yield* CallerNames
     const campaigns = yield* Campaigns
+    const usedUp = yield* UsedUpBudgets
     return (campaign, address, identity) =>
       budgets.has(campaign)
         ? Effect.tapErrorTag(
             budgets.check({ campaign, key: campaigns.key(campaign) }, callerOf(names, address, identity)),
             "BudgetExhausted",
-            ({ budget }) => metrics.refused(campaign.name, budget),
+            (refusal) => {
+              usedUp.refused(campaign, refusal)
+              return metrics.refused(campaign.name, refusal.budget)
+            },
           )
         : undefined
   }),

@@ -57,6 +57,8 @@ export const host = ({ check }: OpenApiCheck): void => {
         const typed = yield* adjust("team", "{}", { "content-type": "text/plain" })
         assert.deepStrictEqual(codeOf(typed), [415, "unsupported_media_type"])
         assert.deepInclude((yield* adjust("team", change(-3))).body, { adjusted: -3 })
+        const other = yield* adjust("team", { ...change(-3), by: -2 })
+        assert.deepStrictEqual(codeOf(other), [409, "other_amount"])
         assert.deepStrictEqual(codeOf(yield* start(ticket)), [503, "budget_exhausted"])
         assert.deepStrictEqual(codeOf(yield* request()), [503, "budget_exhausted"])
         assert.deepInclude(yield* adjust("team", change(5)), { status: 200 })
