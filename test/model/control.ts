@@ -7,7 +7,7 @@
 /** Each with the words of the document that state it. */
 export const CONTROL_PROMISES = {
   L1: "Whichever gate dies, a call ends within half a minute of its limit, if the vendor ends it when asked.",
-  L2: "No page is warned of an end that does not come.",
+  L2: "A page is warned only if the call will end.",
   L3: "One gate at a time ends a call, and none ends it before its limit.",
   T1: "With `Identity.SingleUse` a token leads to one ticket.",
   T2: "the limits count this customer at any address, and do not count others at the same address",
@@ -16,7 +16,7 @@ export const CONTROL_PROMISES = {
   H3: "**New callers** are refused with 503 `closed` while the campaign is closed",
   O1: "A wait is long when the expected or the past wait is above `AfterSeconds`.",
   O2: "Then the 202 and the ticket's state have the offers as `offers`, and a connected page gets the event `offer` once.",
-  O3: "Two offers are left out: a campaign that is closed, and the campaign itself.",
+  O3: "Two kinds of offers are left out: a campaign that is closed, and the campaign itself.",
   O4: "A caller who follows a link or calls a number keeps the place until they leave.",
   B1: "in each window of each budget, what is settled and what is held never exceed the cap together",
   B2: "The exceptions are counted as overrun",
