@@ -64,7 +64,7 @@ export class Campaigns extends Context.Service<
 export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns["Service"] => {
   const all = settings.Campaigns
   const keys = new Map(all.map((campaign) => [campaign, keyOfCampaign(campaign)]))
-  const key = (campaign: Campaign): string => keys.get(campaign) ?? ""
+  const key = (campaign: Campaign): string => keys.get(campaign) ?? keyOfCampaign(campaign)
   const names = new Map(all.map((campaign) => [key(campaign), campaign.name]))
   const byTag = new Map<string, Campaign>()
   const tags = new Map<string, string>()

@@ -107,8 +107,8 @@ export class Gatekeeper extends Context.Service<
     readonly queueProblem: Effect.Effect<string | undefined>
     /** Of each campaign whose platform serves nobody: why (`fifo-queue/rules/shared/platform-state.ts`). */
     readonly platformStates: Effect.Effect<Readonly<Record<string, PlatformState["state"]>>>
-    /** What an operator sees and acts through (`operator/`). */
-    readonly internals: Internals["Service"]
+    /** What an operator sees and acts through (`operator/`). A reload replaces it: only what is replaced with it may keep it. */
+    readonly internals: () => Internals["Service"]
     /**
      * Refuses new requests and starts with `Draining`, and waits at most `CLOSE_MILLIS` for starts in progress. A start that the
      * platform has not answered by then fails. Idempotent. The layer's finalizer does it too.
@@ -126,7 +126,7 @@ export const initiateWebSession = (
   caller: Caller,
 ): Effect.Effect<string, RequestError, Gatekeeper> =>
   Gatekeeper.use((gatekeeper) => {
-    const body = requestOf(config, gatekeeper.internals.campaigns)
+    const body = requestOf(config, gatekeeper.internals().campaigns)
     return Effect.flatMap(Effect.fromResult(body), (valid) =>
       gatekeeper.request(valid, caller).pipe(
         Effect.map(({ webSocketUrl = "" }) => webSocketUrl),

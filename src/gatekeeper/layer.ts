@@ -114,7 +114,7 @@ const gatekeeper = Layer.effect(
           }),
         ),
       ),
-      internals,
+      internals: () => internals,
       close: shutdown.close,
     })
   }),

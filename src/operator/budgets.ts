@@ -1,14 +1,14 @@
 /** The budgets of a campaign, as an operator sees them and changes them. */
 import { Effect } from "effect"
 import { budgetAnswerOf } from "../budgets/balance-answer.ts"
-import type { Gatekeeper } from "../gatekeeper/Gatekeeper.ts"
+import type { Internals as Of } from "../gatekeeper/Internals.ts"
 import { parseAddress } from "../lib/ip/address.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 import type { UsedUpBudget } from "./shapes.ts"
 
-type Internals = Pick<Gatekeeper["Service"]["internals"], "budgets" | "callerKey" | "names">
+type Internals = Pick<Of["Service"], "budgets" | "callerKey" | "names">
 
 /** The key of the caller who is meant; undefined for none, and null where that is nobody. */
 const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): string | undefined | null => {

@@ -92,7 +92,7 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Operator,
   Effect.gen(function* () {
-    const { internals } = yield* Gatekeeper
+    const internals = (yield* Gatekeeper).internals()
     const { campaigns, closedQueues, hours, instance, keys, names, peers, removed, slots, step, verify, watch } =
       internals
     const { operator: queue } = yield* FifoQueue

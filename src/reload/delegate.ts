@@ -47,9 +47,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     platformStates: using(({ gatekeeper }) => gatekeeper.platformStates),
     capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
     queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
-    get internals() {
-      return current().gatekeeper.internals
-    },
+    internals: () => current().gatekeeper.internals(),
     close,
   })
 }

@@ -98,8 +98,8 @@ const generationOf = (
     },
     retire: (next) =>
       Effect.gen(function* () {
-        const { handover } = gatekeeper.internals
-        yield* handover.stopBackground(next.gatekeeper.internals)
+        const { handover } = gatekeeper.internals()
+        yield* handover.stopBackground(next.gatekeeper.internals())
         yield* Effect.sleep(ASK_MILLIS).pipe(
           Effect.repeat({ while: () => users > 0 || handover.pending() > 0 }),
           Effect.timeoutOption(FINISH_MILLIS),
@@ -118,7 +118,7 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
     const scope = yield* Scope.fork(yield* Effect.scope)
     const close = Scope.close(scope, Exit.void)
     const { addresses, platform, queue } = parts
-    const moved = before?.gatekeeper.internals.handover.movedTickets() ?? []
+    const moved = before?.gatekeeper.internals().handover.movedTickets() ?? []
     const context = yield* Layer.buildWithMemoMap(
       Layer.provide(checksOf(parts, before?.parts).pipe(Layer.provideMerge(Gate.layerOverQueue)), [
         Layer.succeed(Settings, settings),

@@ -20,8 +20,9 @@ const settings = {
 }
 
 /** Settled seconds of campaign and caller, and cents. */
-const settled = Gatekeeper.use(({ internals }) =>
+const settled = Gatekeeper.use((gatekeeper) =>
   Effect.gen(function* () {
+    const internals = gatekeeper.internals()
     const [campaign] = internals.campaigns.all
     if (campaign === undefined) return undefined
     const balances = yield* internals.budgets.balances(campaign, internals.callerKey({ address: "203.0.113.1" }))

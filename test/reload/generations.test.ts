@@ -36,7 +36,7 @@ describe("generations", () => {
       Effect.gen(function* () {
         const old: Array<WeakRef<object>> = []
         for (const slots of [2, 3, 4]) {
-          old.push(new WeakRef(yield* Gatekeeper.useSync(({ internals }) => internals)))
+          old.push(new WeakRef(yield* Gatekeeper.useSync(({ internals }) => internals())))
           // a request that succeeds or waits, one that fails, and one that is interrupted during its start
           yield* request(slots)
           yield* Effect.flip(

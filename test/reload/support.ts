@@ -3,9 +3,11 @@ import { Effect, Layer, Ref } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
+import type { Operator } from "../../src/operator/Operator.ts"
 import { Reload } from "../../src/operator/Reload.ts"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
-import * as PushChannel from "../../src/push-channel/layer.ts"
+import * as PushChannels from "../../src/push-channel/layer.ts"
+import type { PushChannel } from "../../src/push-channel/PushChannel.ts"
 import * as ReloadLayer from "../../src/reload/layer.ts"
 import type { LoadedSettings } from "../../src/settings/reading/resolve.ts"
 import { Settings } from "../../src/settings/Settings.ts"
@@ -70,6 +72,9 @@ const http = (
   )
 }
 
+/** What listeners serve. */
+export type Served = Gatekeeper | Operator | PushChannel | Reload | Settings | Store
+
 /** A gate over a store that notes the rules that it runs. */
 export const withGate = (
   first: LoadedSettings,
@@ -85,7 +90,7 @@ export const withGate = (
     /** heartbeats of the console: how long each takes, and how many starts they have reported */
     readonly heartbeats: { millis: number; started: number }
     readonly next: (settings: LoadedSettings) => Effect.Effect<void>
-  }) => Effect.Effect<void, unknown, Gatekeeper | Reload>,
+  }) => Effect.Effect<void, unknown, Served>,
 ) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(BEGIN)
@@ -116,9 +121,10 @@ export const withGate = (
       return Effect.delay(Ref.get(file), reading.millis)
     })
     const layer = ReloadLayer.layer(read).pipe(
-      Layer.provide(PushChannel.layerShared),
-      Layer.provide(store),
-      Layer.provide([Layer.succeed(Settings, first.tree), http(starts, lookups, checks)]),
+      Layer.provideMerge(PushChannels.layerShared),
+      Layer.provideMerge(store),
+      Layer.provideMerge(Layer.succeed(Settings, first.tree)),
+      Layer.provide(http(starts, lookups, checks)),
     )
     const next = (settings: LoadedSettings) => Ref.set(file, settings)
     yield* test({ rules, state, starts, lookups, checks, reading, heartbeats, next }).pipe(Effect.provide(layer))

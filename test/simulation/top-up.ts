@@ -31,7 +31,7 @@ export const topUp = (world: World, { at, budget: index, caller, gate: preferred
     gate.ask(
       `${id} ${tries}`,
       Effect.gen(function* () {
-        const { internals } = yield* Gatekeeper
+        const internals = (yield* Gatekeeper).internals()
         const campaign = internals.campaigns.find(CAMPAIGN)
         if (campaign === undefined) return undefined
         const of = budget.Of === "caller" ? { caller: internals.callerKey(who) } : {}

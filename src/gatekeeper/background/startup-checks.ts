@@ -27,7 +27,7 @@ const CHECK_DELAY_MILLIS = 1_000
 /** Checks the platform once, in the background. */
 export const layerPlatform: Layer.Layer<never, never, Gatekeeper | Settings> = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { verify } = (yield* Gatekeeper).internals
+    const { verify } = (yield* Gatekeeper).internals()
     const { Campaigns } = yield* Settings
     yield* Effect.forkScoped(
       Effect.forEach(

@@ -1,10 +1,9 @@
 /** Answers with the balance of a budget, and adjusts it, for whoever has the campaign's token. */
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { budgetAnswerOf } from "../../budgets/balance-answer.ts"
-import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { equalsAny } from "../../lib/equal.ts"
-import { parseAddress } from "../../lib/ip/address.ts"
+import { Operator } from "../../operator/Operator.ts"
+import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { currentSettings } from "../../settings/current.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Routed } from "../Api.ts"
@@ -33,60 +32,44 @@ const wrongCaller = refuse(
 
 const tokensOf = ({ Budget }: Campaign): ReadonlyArray<string> => (Budget?.Token ?? []).map(Redacted.value)
 
+const orRefused = <A>(of: Effect.Effect<A, StoreUnavailable>) => Effect.catch(of, (error) => refuse(toProblem(error)))
+
 export const budgets = HttpApiBuilder.group(
   Routed,
   "Budgets",
   Effect.fnUntraced(function* (handlers) {
-    const { internals } = yield* Gatekeeper
+    const operator = yield* Operator
     const settings = yield* currentSettings
 
     const campaignOf = (name: string | undefined) =>
       name === undefined ? settings().Campaigns[0] : settings().Campaigns.find((each) => each.name === name)
     const isOff = (): boolean => !settings().Campaigns.some((each) => tokensOf(each).length > 0)
-    /** A name must not be that of last week. */
-    const namesReady = Effect.catch(internals.names.ready ?? Effect.void, (error) => refuse(toProblem(error)))
-    /** The key of the caller who is meant; null if that is nobody. */
-    const keyOf = ({ caller, subject }: { readonly caller?: string; readonly subject?: string }) => {
-      if (subject !== undefined) return caller === undefined ? internals.callerKey({ subject }) : null
-      if (caller === undefined) return undefined
-      return parseAddress(caller) === undefined ? null : internals.callerKey({ address: caller })
-    }
 
     return handlers
-      .handle("balance", ({ params, query }) =>
+      .handle("balance", ({ params, query: { campaign: name, ...whose } }) =>
         Effect.gen(function* () {
           if (isOff()) return yield* respond(refusals.notFound)
-          const campaign = campaignOf(query.campaign)
+          const campaign = campaignOf(name)
           const token = bearerOf(yield* incoming) ?? ""
           if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
-          yield* namesReady
-          const caller = keyOf(query)
-          if (caller === null) return yield* wrongCaller
-          const balances = yield* Effect.catch(internals.budgets.balances(campaign, caller), (error) =>
-            refuse(toProblem(error)),
-          )
-          const found = balances.find(({ budget }) => budget.Name === params.name)
-          return yield* found === undefined ? unknown : answered("budget", budgetAnswerOf(campaign, found))
+          const view = yield* orRefused(operator.budgets(campaign.name, whose))
+          if (view === "no_caller") return yield* wrongCaller
+          const found = view?.budgets.find(({ budget }) => budget === params.name)
+          return yield* found === undefined ? unknown : answered("budget", found)
         }),
       )
-      .handle("adjust", ({ params, payload }) =>
+      .handle("adjust", ({ params, payload: { campaign: name, ...order } }) =>
         Effect.gen(function* () {
           if (isOff()) return yield* respond(refusals.notFound)
-          const campaign = campaignOf(payload.campaign)
+          const campaign = campaignOf(name)
           const token = bearerOf(yield* incoming) ?? ""
           if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
-          yield* namesReady
-          const caller = keyOf(payload)
-          if (caller === null) return yield* wrongCaller
-          const { by, id, reason } = payload
-          const adjusted = yield* Effect.catch(
-            internals.budgets.adjust(campaign, params.name, { caller, by, id }, { operator: "budget token", reason }),
-            (error) => refuse(toProblem(error)),
+          const outcome = yield* orRefused(
+            operator.adjustBudget(campaign.name, "budget token", { budget: params.name, ...order }),
           )
-          if (adjusted?.result === "other") return yield* otherAmount
-          return yield* adjusted === undefined
-            ? unknown
-            : answered("budget_adjust", budgetAnswerOf(campaign, adjusted.balance))
+          if (outcome === "no_caller") return yield* wrongCaller
+          if (outcome?.result === "other_amount") return yield* otherAmount
+          return yield* outcome?.result === "done" ? answered("budget_adjust", outcome.balance) : unknown
         }),
       )
   }),

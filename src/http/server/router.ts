@@ -6,6 +6,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import * as EventLog from "../../events/EventLog.ts"
 import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
+import type { Operator } from "../../operator/Operator.ts"
 import { drainBody } from "../../serving/compact-body.ts"
 import type { Settings } from "../../settings/Settings.ts"
 import type { Store } from "../../store/Store.ts"
@@ -66,7 +67,11 @@ const fallback = HttpRouter.add(
 )
 
 /** All routes of the router but the console's. */
-export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Gatekeeper | Readiness | Settings | Store> =
+export const routes: Layer.Layer<
+  never,
+  never,
+  HttpRouter.HttpRouter | Gatekeeper | Operator | Readiness | Settings | Store
+> =
   Layer.mergeAll(
     HttpApiBuilder.layer(Routed).pipe(
       Layer.provide([

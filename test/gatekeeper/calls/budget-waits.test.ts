@@ -26,7 +26,8 @@ const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
 const availability = Gatekeeper.use((gate) => gate.availability())
 /** An operator adds so many minutes. */
 const topUp = (by: number) =>
-  Gatekeeper.use(({ internals: { budgets, campaigns } }) => {
+  Gatekeeper.use(({ internals }) => {
+    const { budgets, campaigns } = internals()
     const campaign = campaigns.find(undefined)
     if (campaign === undefined) return Effect.die("no campaign")
     return budgets.adjust(campaign, "team", { by, id: `by-${by}` }, { operator: "op", reason: "" })
