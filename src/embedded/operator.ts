@@ -149,8 +149,8 @@ const check = <T extends object>(
   if (problems.length > 0) throw new TypeError(problems.join("\n"))
 }
 
-/** Without further fields, which rules may read. */
-const decodeAction = Schema.decodeUnknownOption(Action)
+/** A misspelt `until` must not pause for good. */
+const decodeAction = Schema.decodeUnknownOption(Action, { onExcessProperty: "error" })
 const isForgetRequest = Schema.is(ForgetRequest)
 const isHistoryRange = Schema.is(HistoryRange)
 const isAuditFilter = Schema.is(AuditFilter)
@@ -206,7 +206,7 @@ export const makeOperator = (
       const { campaign, who } = request
       if (typeof who !== "string") throw new TypeError("request.who: expected a string")
       const action = Option.getOrUndefined(decodeAction(request.action))
-      if (action === undefined) throw new TypeError("request.action: expected an action with its fields")
+      if (action === undefined) throw new TypeError("request.action: expected an action with its fields, and no others")
       return await run<ActResult>(
         orRefused(operator.act(campaign, who, action), (outcome) => ({ status: "done" as const, outcome })),
       )

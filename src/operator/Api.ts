@@ -6,10 +6,12 @@
 import { Context, Schema, SchemaTransformation } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 import { Action, ActionOutcome } from "../fifo-queue/operator/actions.ts"
+import { refuseUnknown } from "../lib/refuse-unknown.ts"
 import { refusals, succeeds } from "../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../protocol/endpoint-input.ts"
 import { type Problem, plain, problems, unauthenticated } from "../protocol/problems.ts"
-import { BudgetOrder, BudgetOutcome, BudgetsView, budgetCaller } from "./budget-shapes.ts"
+import { BudgetOrder, budgetCaller } from "./budget-orders.ts"
+import { BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 import { Deliveries, DeliveryFilter, Redelivered, Redelivery, TestedEvent } from "./delivery-shapes.ts"
 import { ForgetRequest, Forgotten } from "./forgotten.ts"
 import {
@@ -253,8 +255,6 @@ const group = HttpApiGroup.make("Console")
     })
       .middleware(Input)
       .annotate(Takes, order("forget: Expected a subject or an address, and perhaps dryRun and from."))
-      // a misspelt `dryRun` must not remove anything
-      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
       .annotate(
         OpenApi.Description,
         "Forgets a caller in all campaigns, or with `dryRun` counts what is known of them. An answer with `next` is incomplete: ask again with it as `from`. Written to the audit log, without the caller's name.",
@@ -293,6 +293,8 @@ const group = HttpApiGroup.make("Console")
     ),
   )
   .middleware(ConsoleToken)
+  // a misspelt `until` must not lift a block, and a misspelt `campaign` must not mean the default one
+  .annotateMerge(refuseUnknown)
 
 export const ConsoleApi = HttpApi.make("voicegate console")
   .add(group)

@@ -5,7 +5,8 @@ import type { Internals as Of } from "../gatekeeper/Internals.ts"
 import { parseAddress } from "../lib/ip/address.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
-import type { BudgetCaller, BudgetOrder, BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
+import type { BudgetCaller, BudgetOrder } from "./budget-orders.ts"
+import type { BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 import type { UsedUpBudget } from "./shapes.ts"
 
 type Internals = Pick<Of["Service"], "budgets" | "callerKey" | "names">

@@ -8,7 +8,7 @@ export class Takes extends Context.Service<
   {
     /** the type of its body; undefined for none */
     readonly body: "application/json" | "application/sdp" | undefined
-    /** of a query or a body that the endpoint's schemas do not decode */
+    /** of a query or a body that the endpoint's schemas do not decode; unknown fields are named in its place */
     readonly otherwise: ProblemDetails
   }
 >()("voicegate/protocol/Takes") {}

@@ -33,8 +33,11 @@ it("a host sees a queue, finds a ticket and acts on it, with a line in the audit
 
 it("a host reads lines of one kind, goes on with a search, and acts only by the fields of an action", async () => {
   const on = await gates.create()
-  const action = JSON.parse('{ "type": "pause", "untilText": { "until": "tomorrow" } }')
-  assert.equal((await on.operator.act({ who: "Kim", action })).status, "done")
+  for (const further of ['"untilText": { "until": "tomorrow" }', '"untill": 1']) {
+    const action = JSON.parse(`{ "type": "pause", ${further} }`)
+    assert.match((await rejection(on.operator.act({ who: "Kim", action }))).message, /^request\.action: .*no others$/)
+  }
+  assert.equal((await on.operator.act({ who: "Kim", action: { type: "pause" } })).status, "done")
   const lines = async (only: "settings" | "actions") => {
     const found = await on.operator.auditLog({ only })
     return found.status === "found" ? found.auditLog.lines.map(({ target }) => target) : assert.fail(found.code)

@@ -2,6 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MAX_EVENTS_PER_PAGE } from "../../events/EventLog.ts"
+import { refuseUnknown } from "../../lib/refuse-unknown.ts"
 import { refusals, succeeds } from "../../protocol/endpoint-answers.ts"
 import { Input, Takes } from "../../protocol/endpoint-input.ts"
 import { HostEvent } from "../../protocol/host-events.ts"
@@ -44,37 +45,40 @@ const EventPage = Schema.Struct({
   more: Schema.Boolean.annotate({ description: "Whether there are more events now." }),
 })
 
-export const HostEvents = HttpApiGroup.make("HostEvents").add(
-  HttpApiEndpoint.get("events", "/api/events", {
-    headers: {
-      authorization: Schema.optionalKey(
-        Schema.String.annotate({ description: "`Bearer` and a token of the campaign's `Events.Token`." }),
+export const HostEvents = HttpApiGroup.make("HostEvents")
+  .add(
+    HttpApiEndpoint.get("events", "/api/events", {
+      headers: {
+        authorization: Schema.optionalKey(
+          Schema.String.annotate({ description: "`Bearer` and a token of the campaign's `Events.Token`." }),
+        ),
+      },
+      query: {
+        campaign: Schema.optionalKey(
+          Schema.String.annotate({ description: "The campaign's name; the default campaign when absent." }),
+        ),
+        after: wholeNumber("The `next` of the answer before; from the oldest event when absent."),
+        limit: wholeNumber(`How many events; 100 when absent, at most ${MAX_EVENTS_PER_PAGE}.`),
+      },
+      success: succeeds(200, EventPage),
+      error: refusals(
+        invalid,
+        unauthorized,
+        problems.notFound,
+        expired,
+        problems.internalError,
+        ...failures.StoreUnavailable.problems,
       ),
-    },
-    query: {
-      campaign: Schema.optionalKey(
-        Schema.String.annotate({ description: "The campaign's name; the default campaign when absent." }),
-      ),
-      after: wholeNumber("The `next` of the answer before; from the oldest event when absent."),
-      limit: wholeNumber(`How many events; 100 when absent, at most ${MAX_EVENTS_PER_PAGE}.`),
-    },
-    success: succeeds(200, EventPage),
-    error: refusals(
-      invalid,
-      unauthorized,
-      problems.notFound,
-      expired,
-      problems.internalError,
-      ...failures.StoreUnavailable.problems,
-    ),
-  })
-    .middleware(Input)
-    .annotate(Takes, {
-      body: undefined,
-      otherwise: invalid.make("query: Expected whole numbers as after and limit."),
     })
-    .annotate(
-      OpenApi.Description,
-      "The events of a campaign after a cursor, oldest first. 404 where no campaign has `Events.Token`.",
-    ),
-)
+      .middleware(Input)
+      .annotate(Takes, {
+        body: undefined,
+        otherwise: invalid.make("query: Expected whole numbers as after and limit."),
+      })
+      .annotate(
+        OpenApi.Description,
+        "The events of a campaign after a cursor, oldest first. 404 where no campaign has `Events.Token`.",
+      ),
+  )
+  // a misspelt `after` must not begin with the oldest event again
+  .annotateMerge(refuseUnknown)

@@ -1,11 +1,12 @@
 /**
  * Reads the body of an endpoint before its schema decodes it: with the gate's bounds, also where a host's body parser ran first. What an
- * endpoint does not take is refused with the problem that it declares (`Takes`).
+ * endpoint does not take is refused with the problem that it declares (`Takes`), which names unknown fields.
  */
 import type { IncomingMessage } from "node:http"
 import { Context, Effect, Layer, Result } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
+import { unknownFieldsOf } from "../../lib/form-errors.ts"
 import { Input, Takes } from "../../protocol/endpoint-input.ts"
 import { type Answer, refusals, refused } from "../answers/answer.ts"
 import { respond } from "../answers/respond.ts"
@@ -49,11 +50,13 @@ export const input: Layer.Layer<Input> = Layer.succeed(
       }
       return yield* handler.pipe(
         Effect.provideService(HttpServerRequest.HttpServerRequest, request),
-        Effect.catch((error) =>
-          HttpApiError.HttpApiSchemaError.is(error) && (error.kind === "Payload" || error.kind === "Query")
-            ? respond(refused(otherwise))
-            : Effect.fail(error),
-        ),
+        Effect.catch((error) => {
+          if (!HttpApiError.HttpApiSchemaError.is(error) || (error.kind !== "Payload" && error.kind !== "Query")) {
+            return Effect.fail(error)
+          }
+          const unknown = unknownFieldsOf(error)
+          return respond(refused(unknown === "" ? otherwise : { ...otherwise, detail: unknown }))
+        }),
       )
     }),
   ),

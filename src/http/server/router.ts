@@ -71,18 +71,17 @@ export const routes: Layer.Layer<
   never,
   never,
   HttpRouter.HttpRouter | Gatekeeper | Operator | Readiness | Settings | Store
-> =
-  Layer.mergeAll(
-    HttpApiBuilder.layer(Routed).pipe(
-      Layer.provide([
-        availability,
-        tickets,
-        webhooks,
-        hostEvents.pipe(Layer.provide(EventLog.layer)),
-        budgets,
-        operations,
-      ]),
-      Layer.provide(input),
-    ),
-    fallback,
-  ).pipe(Layer.provide(answering.layer), Layer.provide(NodeHttpServer.layerHttpServices))
+> = Layer.mergeAll(
+  HttpApiBuilder.layer(Routed).pipe(
+    Layer.provide([
+      availability,
+      tickets,
+      webhooks,
+      hostEvents.pipe(Layer.provide(EventLog.layer)),
+      budgets,
+      operations,
+    ]),
+    Layer.provide(input),
+  ),
+  fallback,
+).pipe(Layer.provide(answering.layer), Layer.provide(NodeHttpServer.layerHttpServices))

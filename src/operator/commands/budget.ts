@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
 import type { BudgetAnswer } from "../../protocol/budget-answers.ts"
-import type { BudgetCaller, BudgetOrder } from "../budget-shapes.ts"
+import type { BudgetCaller, BudgetOrder } from "../budget-orders.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
 import { columns, type Printed } from "./run.ts"
 

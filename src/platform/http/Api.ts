@@ -4,12 +4,12 @@
  * webhooks, which it does not have, are named in the same style.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
+import { refuseUnknown } from "../../lib/refuse-unknown.ts"
 import { Authorization, FormErrors } from "./Authorization.ts"
 import { Businesses, Keys, NewBusinesses } from "./api/businesses.ts"
 import { Calls, Conversations, Sessions } from "./api/sessions.ts"
 import { Users } from "./api/users.ts"
 import { listChallenge } from "./challenge.ts"
-import { refuseUnknown } from "./unknown-fields.ts"
 
 export const Api = HttpApi.make("platform")
   .add(Keys, NewBusinesses, Businesses, Sessions, Calls, Conversations, Users)

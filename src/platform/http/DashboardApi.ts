@@ -7,6 +7,7 @@
  */
 import { Context, Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
+import { refuseUnknown } from "../../lib/refuse-unknown.ts"
 import { ApiKey, CreatedApiKey, KeyChange, KeyRotation, NewApiKey } from "../keys/ApiKey.ts"
 import { Text } from "../text.ts"
 import {
@@ -46,7 +47,6 @@ import {
   SignInEntry,
   Transcript,
 } from "./dashboard/shapes.ts"
-import { refuseUnknown } from "./unknown-fields.ts"
 
 export const DASHBOARD_API_PATH = "/dashboard/api"
 

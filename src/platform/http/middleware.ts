@@ -2,6 +2,7 @@
 import { Cause, Context, Effect, Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
+import { fieldsOf } from "../../lib/form-errors.ts"
 import { Access } from "../keys/Access.ts"
 import type { BudgetName } from "../keys/Budgets.ts"
 import {
@@ -20,7 +21,6 @@ import { businessPath } from "./api/shapes.ts"
 import { API_CHALLENGE, DASHBOARD_CHALLENGE } from "./challenge.ts"
 import { callerOf } from "./credential.ts"
 import { BadRequest, failure, toFailure } from "./envelope.ts"
-import { fieldsOf } from "./form-errors.ts"
 import { asJson, bodyKind, MEDIA_TYPE_EXPECTED } from "./media-type.ts"
 
 const BusinessPath = Schema.Struct(businessPath)

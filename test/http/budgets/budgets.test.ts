@@ -69,6 +69,38 @@ describe("the budgets over HTTP", () => {
     }),
   )
 
+  servedTest("name a field that they do not know, and change nothing", given, ({ url }) =>
+    Effect.gen(function* () {
+      const team = `${url}/api/budgets/team`
+      const adjustment = { by: 5, id: "misspelt-1", reason: "a test", campain: "sales" }
+      expect(yield* post(team, adjustment, { authorization })).toMatchObject({
+        status: 400,
+        body: { code: "invalid_request", detail: "campain: unknown field, did you mean campaign?" },
+      })
+      expect(yield* send(`${team}?campain=sales`, { headers: { authorization } })).toMatchObject({
+        status: 400,
+        body: { detail: "campain: unknown field, did you mean campaign?" },
+      })
+      expect(yield* send(team, { headers: { authorization } })).toMatchObject({ body: { adjusted: 0 } })
+    }),
+  )
+
+  servedTest("refuse a subject that no token can have", given, ({ url }) =>
+    Effect.gen(function* () {
+      const adjustment = { by: 5, id: "subject-1", reason: "a test" }
+      for (const subject of ["\ud800", "a\u0000", "", "a".repeat(256)]) {
+        const refused = yield* post(`${url}/api/budgets/own`, { ...adjustment, subject }, { authorization })
+        expect(refused, JSON.stringify(subject)).toMatchObject({ status: 400, body: { code: "invalid_request" } })
+      }
+      expect(yield* post(`${url}/api/budgets/own`, { ...adjustment, subject: "Zoë" }, { authorization })).toMatchObject(
+        {
+          status: 200,
+          body: { adjusted: 5 },
+        },
+      )
+    }),
+  )
+
   servedTest("are no path where no campaign has a token", {}, ({ url }) =>
     Effect.gen(function* () {
       expect((yield* send(`${url}/api/budgets/team`)).body).toMatchObject({ code: "not_found" })

@@ -1,7 +1,7 @@
 /** The commands about budgets: what they ask of the gate, and what they print. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { BudgetOrder } from "../../../src/operator/budget-shapes.ts"
+import type { BudgetOrder } from "../../../src/operator/budget-orders.ts"
 import { adjustBudget, changeOf, showBudgets } from "../../../src/operator/commands/budget.ts"
 import { ConsoleFailed } from "../../../src/operator/commands/console-client.ts"
 import { Operator } from "../../../src/operator/Operator.ts"

@@ -2,8 +2,8 @@
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
+import { fieldsOf } from "../../../lib/form-errors.ts"
 import { Forms, SameOrigin } from "../DashboardApi.ts"
-import { fieldsOf } from "../form-errors.ts"
 import { Forbidden, Invalid } from "./failures.ts"
 
 const CHANGES_NOTHING: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])

@@ -21,6 +21,8 @@ export const host = ({ check }: OpenApiCheck): void => {
         for (const [query, status, code] of [
           ["?after=9", 410, "cursor_expired"],
           ["?limit=x", 400, "invalid_request"],
+          // a misspelt cursor would read the same events for ever
+          ["?aftr=1", 400, "invalid_request"],
           ["?campaign=moon", 401, "events_unauthorized"],
         ] as const) {
           assert.deepStrictEqual(codeOf(yield* readEvents(ask, query)), [status, code])

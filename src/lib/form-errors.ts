@@ -2,7 +2,7 @@
 import { SchemaAST, SchemaIssue } from "effect"
 import type { HttpApiError } from "effect/http-api"
 import { closestMatch } from "leven"
-import { plainExpectation } from "../../lib/plain-expectation.ts"
+import { plainExpectation } from "./plain-expectation.ts"
 
 /** Limit of fields in a message, so that a hostile body does not cause a long answer. */
 const MAX_FIELDS = 10
@@ -27,20 +27,37 @@ const suggestion = (name: string, { ast }: SchemaIssue.UnexpectedKey): string =>
   return fields.length === 0 ? "" : `; the fields here are ${fields.join(", ")}`
 }
 
-/** Such as `name: Expected string; scope.businessIds: Missing key`. */
-export const fieldsOf = (error: HttpApiError.HttpApiSchemaError): string => {
+interface Issue {
+  readonly isUnknown: boolean
+  readonly text: string
+}
+
+const issuesOf = (error: HttpApiError.HttpApiSchemaError): ReadonlyArray<Issue> => {
   const unexpected: Array<SchemaIssue.UnexpectedKey> = []
   const format = SchemaIssue.makeFormatterStandardSchemaV1({
     leafHook: (issue) =>
       issue._tag === "UnexpectedKey" ? `${unexpected.push(issue) - 1}` : SchemaIssue.defaultLeafHook(issue),
   })
-  return format(error.cause.issue)
-    .issues.slice(0, MAX_FIELDS)
-    .map(({ message, path = [] }) => {
-      const field = path.map(nameOf).join(".") || error.kind.toLowerCase()
-      const unknown = unexpected[Number(message)]
-      if (unknown !== undefined) return `${field}: unknown field${suggestion(nameOf(path.at(-1)), unknown)}`
-      return `${field}: ${message === "Expected never" ? "unknown field" : plainExpectation(message)}`
-    })
-    .join("; ")
+  return format(error.cause.issue).issues.map(({ message, path = [] }) => {
+    const field = path.map(nameOf).join(".") || error.kind.toLowerCase()
+    const unknown = unexpected[Number(message)]
+    if (unknown !== undefined) {
+      return { isUnknown: true, text: `${field}: unknown field${suggestion(nameOf(path.at(-1)), unknown)}` }
+    }
+    const isUnknown = message === "Expected never"
+    return { isUnknown, text: `${field}: ${isUnknown ? "unknown field" : plainExpectation(message)}` }
+  })
 }
+
+const textOf = (issues: ReadonlyArray<Issue>): string =>
+  issues
+    .slice(0, MAX_FIELDS)
+    .map(({ text }) => text)
+    .join("; ")
+
+/** Such as `name: Expected string; scope.businessIds: Missing key`. */
+export const fieldsOf = (error: HttpApiError.HttpApiSchemaError): string => textOf(issuesOf(error))
+
+/** Such as `campain: unknown field, did you mean campaign?`; empty if only known fields are wrong. */
+export const unknownFieldsOf = (error: HttpApiError.HttpApiSchemaError): string =>
+  textOf(issuesOf(error).filter(({ isUnknown }) => isUnknown))

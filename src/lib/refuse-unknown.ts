@@ -1,7 +1,7 @@
 /**
  * Refuses unknown fields in every body, filter and query, since a misspelt filter that is silently ignored would return everything,
  * and reports all problems of a request at once.
- * Annotates a whole API, so that no endpoint can forget it; answers are not affected.
+ * Annotates a whole API or group, so that no endpoint can forget it; answers are not affected.
  */
 import { Context } from "effect"
 import { HttpApi } from "effect/http-api"
