@@ -16,7 +16,7 @@ export const budgetApiProblems = {
     "BudgetsUnauthorized",
     "budgets_unauthorized",
     'Bearer realm="voicegate budgets"',
-    "the token is missing, or not that of the campaign",
+    "the token is missing, or not that of the campaign and of all that share the budget",
   ),
   unknown: plain("BudgetUnknown", 404, "unknown_budget"),
   otherAmount: plain(

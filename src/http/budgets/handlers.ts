@@ -16,6 +16,11 @@ import { budgetApiProblems } from "./api.ts"
 const unauthorized = refuse(
   budgetApiProblems.unauthorized.make("authorization: Expected Bearer and a token of the campaign's Budget.Token."),
 )
+const shared = refuse(
+  budgetApiProblems.unauthorized.make(
+    "authorization: Expected a token that every campaign with this budget has, because they share it.",
+  ),
+)
 const unknown = refuse(
   budgetApiProblems.unknown.make(
     "name: Expected a budget of the campaign; of a caller's budget, caller or subject is needed too.",
@@ -32,6 +37,15 @@ const wrongCaller = refuse(
 
 const tokensOf = ({ Budget }: Campaign): ReadonlyArray<string> => (Budget?.Token ?? []).map(Redacted.value)
 
+/** The campaigns whose calls count in a budget of this campaign. */
+const sharersOf = (campaign: Campaign, name: string, all: ReadonlyArray<Campaign>): ReadonlyArray<Campaign> => {
+  const kindIn = ({ Budgets = [] }: Campaign) => Budgets.find(({ Name }) => Name === name)?.Of
+  const kind = kindIn(campaign)
+  const isShared = (each: Campaign): boolean =>
+    kind === "caller" || (kind === "account" && each.Account?.Name === campaign.Account?.Name)
+  return all.filter((each) => kindIn(each) === kind && isShared(each))
+}
+
 const orRefused = <A>(of: Effect.Effect<A, StoreUnavailable>) => Effect.catch(of, (error) => refuse(toProblem(error)))
 
 export const budgets = HttpApiBuilder.group(
@@ -41,18 +55,24 @@ export const budgets = HttpApiBuilder.group(
     const operator = yield* Operator
     const settings = yield* currentSettings
 
-    const campaignOf = (name: string | undefined) =>
-      name === undefined ? settings().Campaigns[0] : settings().Campaigns.find((each) => each.name === name)
+    /** The campaign with this name, if the token is its own, and that of all that share its budget. */
+    const allowed = Effect.fnUntraced(function* (name: string | undefined, budget: string) {
+      const { Campaigns } = settings()
+      const token = bearerOf(yield* incoming) ?? ""
+      const fits = (each: Campaign): boolean => equalsAny(token, tokensOf(each))
+      const campaign = name === undefined ? Campaigns[0] : Campaigns.find((each) => each.name === name)
+      // without a right token nobody learns which campaigns there are
+      if (campaign === undefined || !fits(campaign)) return yield* unauthorized
+      return sharersOf(campaign, budget, Campaigns).every(fits) ? campaign.name : yield* shared
+    })
     const isOff = (): boolean => !settings().Campaigns.some((each) => tokensOf(each).length > 0)
 
     return handlers
       .handle("balance", ({ params, query: { campaign: name, ...whose } }) =>
         Effect.gen(function* () {
           if (isOff()) return yield* respond(refusals.notFound)
-          const campaign = campaignOf(name)
-          const token = bearerOf(yield* incoming) ?? ""
-          if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
-          const view = yield* orRefused(operator.budgets(campaign.name, whose))
+          const campaign = yield* allowed(name, params.name)
+          const view = yield* orRefused(operator.budgets(campaign, whose))
           if (view === "no_caller") return yield* wrongCaller
           const found = view?.budgets.find(({ budget }) => budget === params.name)
           return yield* found === undefined ? unknown : answered("budget", found)
@@ -61,11 +81,9 @@ export const budgets = HttpApiBuilder.group(
       .handle("adjust", ({ params, payload: { campaign: name, ...order } }) =>
         Effect.gen(function* () {
           if (isOff()) return yield* respond(refusals.notFound)
-          const campaign = campaignOf(name)
-          const token = bearerOf(yield* incoming) ?? ""
-          if (campaign === undefined || !equalsAny(token, tokensOf(campaign))) return yield* unauthorized
+          const campaign = yield* allowed(name, params.name)
           const outcome = yield* orRefused(
-            operator.adjustBudget(campaign.name, "budget token", { budget: params.name, ...order }),
+            operator.adjustBudget(campaign, "budget token", { budget: params.name, ...order }),
           )
           if (outcome === "no_caller") return yield* wrongCaller
           if (outcome?.result === "other_amount") return yield* otherAmount

@@ -49,7 +49,8 @@ export const PriceSettings = Schema.Struct({
 
 export const BudgetSettings = Schema.Struct({
   Token: listWithDefault(list(budgetToken), [], "none: budgets cannot be read and adjusted over HTTP", {
-    description: "who has this token may read and adjust the budgets at `/api/budgets/{name}`",
+    description:
+      "who has this token may read and adjust the budgets at `/api/budgets/{name}`; those that campaigns share need a token that all of them have",
   }),
   Zone: withDefault(zone, "UTC", {
     shared: true,
