@@ -97,6 +97,24 @@ const unusableKey = (key: string, field?: string): StoreUnavailable => {
   return new StoreUnavailable({ message: "The shared store cannot be used.", cause: what, refusal: "WRONGTYPE" })
 }
 
+type Given = Omit<CampaignContext, "awaited" | "campaign" | "withdrawals">
+
+/** The fields of `Given`: the type asks for each one, so that none is forgotten when contexts are compared. */
+const GIVEN = Struct.keys({
+  account: true,
+  charges: true,
+  events: true,
+  instance: true,
+  slots: true,
+  tellsAccepted: true,
+} satisfies Record<keyof Given, true>)
+
+/** Hot path: each step of a campaign asks. */
+const isSame = (one: Given, other: Given): boolean => {
+  for (const field of GIVEN) if (one[field] !== other[field]) return false
+  return true
+}
+
 /** The queue over any store; reads `Queue.*`. */
 export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> = Layer.effectContext(
   Effect.gen(function* () {
@@ -107,7 +125,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
     /** of a gate that reaches every connection itself, and so has no name */
     const ownHolder = randomBytes(6).readUIntBE(0, 6)
 
-    /** the input of every step of a campaign; replaced when its slots change */
+    /** the input of every step of a campaign; replaced when what it is made of changes */
     const known = new Map<
       string,
       {
@@ -116,40 +134,20 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         /** those of the step: with ledgers, where callers wait for budgets */
         readonly keys: ReadonlyArray<string>
         readonly context: QueueContext
-        readonly capacity: AccountCapacity | undefined
+        readonly given: Given
       }
     >()
-    const stepInput = (
-      {
-        account: capacity,
-        awaited: awaitedAt,
-        campaign,
-        charges,
-        events,
-        instance,
-        slots: requestedSlots,
-        tellsAccepted = false,
-      }: CampaignContext,
-      now: number,
-    ) => {
-      const found = awaitedAt?.(now)
+    const stepInput = (at: CampaignContext, now: number) => {
+      const found = at.awaited?.(now)
       const awaited = found === undefined || found.length === 0 ? undefined : found
-      // JSON has no infinity
-      const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
-      const last = known.get(campaign)
-      if (
-        last?.context.slots === slots &&
-        last.context.instance === instance &&
-        last.capacity === capacity &&
-        last.context.awaited === awaited &&
-        last.context.events === events &&
-        last.context.charges === charges
-      ) {
-        return last
-      }
-      const account = accountOf(campaign, capacity)
+      const last = known.get(at.campaign)
+      if (last !== undefined && last.context.awaited === awaited && isSame(last.given, at)) return last
+      const { awaited: _, campaign, withdrawals: __, ...given } = at
+      const { charges, events, instance, slots, tellsAccepted = false } = given
+      const account = accountOf(campaign, given.account)
       const context: QueueContext = {
-        slots,
+        // JSON has no infinity
+        slots: slots > 0 ? Math.min(slots, Number.MAX_SAFE_INTEGER) : 0,
         share: settings.NetworkShare,
         maxLength: settings.MaxLength,
         instance,
@@ -170,7 +168,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       }
       const own = last?.own ?? keysOf(campaign)
       const keys = awaited === undefined ? own : [...own, ...ledgersOf(campaign)]
-      const created = { own, keys, context, capacity }
+      const created = { own, keys, context, given }
       known.set(campaign, created)
       return created
     }
