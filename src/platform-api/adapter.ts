@@ -50,11 +50,13 @@ export type WebhookMeaning =
       readonly sessions: ReadonlyArray<ReadonlyArray<string>>
       /** Until then (ms since 1970) the credential may open the session again, so its slot stays held. */
       readonly notBefore?: number
-      /** how long the call was and what it cost, as far as the vendor says it */
+      /** how long the call was and what it cost, as far as the vendor says it; with `meeting`, only of this meeting */
       readonly used?: CallUse
+      /** names the meeting, where the caller may leave a session and open it again */
+      readonly meeting?: string
     }
-  /** This session has begun, perhaps again after its end; its ids. */
-  | { readonly _tag: "began"; readonly session: ReadonlyArray<string> }
+  /** This session has begun, perhaps again after its end; its ids, and its `meeting`. */
+  | { readonly _tag: "began"; readonly session: ReadonlyArray<string>; readonly meeting?: string }
   /** Somebody begins to speak in this running session, or has stopped; its ids. */
   | { readonly _tag: "spoke"; readonly session: ReadonlyArray<string>; readonly speech: Speech }
   /** Something else, or about a session that the gate did not start. */

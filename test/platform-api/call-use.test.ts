@@ -127,3 +127,26 @@ for (const { cents, make, platform, says } of VENDORS) {
     )
   })
 }
+
+describe("a call in a room of Daily", () => {
+  vendorTest(
+    "is charged by the gate's measure where the caller left the room and came back",
+    subjectOf("daily", makeFakeDaily),
+    (world) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        for (const minutes of [0.25, 1]) {
+          const id = yield* joined(world, started)
+          yield* world.pass(minutes)
+          const body: Body = JSON.parse(world.fake.hangUp(id)?.rawBody ?? "{}")
+          const report = within(body, "payload", { start_ts: 1_800_000_000, end_ts: 1_800_000_000 + minutes * 60 })
+          yield* Gatekeeper.use((gate) => gate.vendorWebhook("daily", world.fake.webhook(report)))
+        }
+        yield* world.pass(2)
+        const [seconds = 0, cents = 0] = (yield* settled) ?? []
+        assert.isAtLeast(seconds, 75)
+        assert.isAbove(cents, 10)
+      }),
+    settings,
+  )
+})

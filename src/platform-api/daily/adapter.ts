@@ -67,6 +67,7 @@ const decodeWebhook = Schema.decodeUnknownOption(
     payload: Schema.optionalKey(
       Schema.Struct({
         room: Schema.optionalKey(Schema.String),
+        meeting_id: hint(Schema.String),
         /** when the meeting began and ended (s since 1970) */
         start_ts: hint(Schema.Finite),
         end_ts: hint(Schema.Finite),
@@ -160,11 +161,13 @@ export const daily = (
         const room = webhook.payload?.room ?? ""
         const notBefore = opensUntil(room)
         if (notBefore === undefined) return { _tag: "ignored" }
-        if (webhook.type === "meeting.started") return { _tag: "began", session: [room] }
+        const { end_ts, meeting_id, start_ts } = webhook.payload ?? {}
+        // whoever comes back while the token is valid has another meeting in the same room
+        const meeting = { meeting: meeting_id ?? String(start_ts ?? "") }
+        if (webhook.type === "meeting.started") return { _tag: "began", session: [room], ...meeting }
         if (webhook.type !== "meeting.ended") return { _tag: "ignored" }
-        const { end_ts, start_ts } = webhook.payload ?? {}
         const used = usedOf(typeof start_ts === "number" && typeof end_ts === "number" ? end_ts - start_ts : undefined)
-        return { _tag: "ended", sessions: [[room]], notBefore, ...used }
+        return { _tag: "ended", sessions: [[room]], notBefore, ...used, ...meeting }
       },
     },
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: "v1/" }), {

@@ -13,6 +13,8 @@ interface Room {
   readonly expiry: number
   /** Daily's user ids of the callers in the room */
   readonly present: Set<string>
+  /** how many meetings it had: one begins when somebody enters the empty room */
+  meetings: number
 }
 
 /** @param now the time in ms since 1970, of the test's clock */
@@ -48,7 +50,7 @@ export const makeFakeDaily = (now: () => number): FakeVendor => {
         if (roomOf(named) !== undefined) return refusal(400, "invalid-request-error", "a room of this name exists")
         if (field(body, "privacy") !== "private")
           return refusal(400, "invalid-request-error", "expected a private room")
-        rooms.set(named, { expiry: Number(field(body, "properties", "exp")) * 1000, present: new Set() })
+        rooms.set(named, { expiry: Number(field(body, "properties", "exp")) * 1000, present: new Set(), meetings: 0 })
         return { status: 200, body: { name: named, url: `https://fake.daily.example/${named}` } }
       }
       case "POST /v1/meeting-tokens": {
@@ -100,16 +102,21 @@ export const makeFakeDaily = (now: () => number): FakeVendor => {
       const token = credential.shape === "url+token" ? tokens.get(credential.token) : undefined
       const room = token && roomOf(token.room)
       if (token === undefined || room === undefined || token.expiry <= now()) return undefined
+      if (room.present.size === 0) room.meetings++
       room.present.add(token.user)
       return token.room
     },
-    open: (id) => void rooms.set(id, { expiry: now() + 3_600_000, present: new Set(["somebody"]) }),
+    open: (id) => void rooms.set(id, { expiry: now() + 3_600_000, present: new Set(["somebody"]), meetings: 1 }),
     isRunning: (id) => (roomOf(id)?.present.size ?? 0) > 0,
     hangUp: (id) => {
       const room = roomOf(id)
       if (room === undefined || room.present.size === 0) return undefined
       room.present.clear()
-      return webhook({ version: "1.0.0", type: "meeting.ended", payload: { room: id, meeting_id: "meeting-1" } })
+      return webhook({
+        version: "1.0.0",
+        type: "meeting.ended",
+        payload: { room: id, meeting_id: `${id}-${room.meetings}` },
+      })
     },
     webhook,
   }

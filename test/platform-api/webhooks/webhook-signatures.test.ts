@@ -73,7 +73,7 @@ const CASES: ReadonlyArray<{
       "x-webhook-signature": "WYZqFvjiMBCgmBcwvAQ+4euatdFMdNadkBL1NDMfA8k=",
     },
     session: "voicegate-1800000000-AAAAAAAAAAAAAAAAAAAAA1-agent",
-    meaning: { notBefore: 1_800_000_000_000 },
+    meaning: { notBefore: 1_800_000_000_000, meeting: "m-1" },
   },
 ]
 
