@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Metric } from "effect"
 import { Budgets } from "../../budgets/Budgets.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
 import type { EndAttempt } from "../../fifo-queue/inputs.ts"
+import { campaignIdOf } from "../../fifo-queue/keys.ts"
 import type { CampaignContext } from "../../fifo-queue/step.ts"
 import type { CallUse } from "../../platform-api/adapter.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
@@ -71,12 +72,14 @@ export const layer: Layer.Layer<
         { concurrency: "unbounded" },
       )
 
-    /** The removed campaigns that may have the session; a campaign's key begins with its platform if that is a vendor. */
+    /** The removed campaigns that may have the session: what names a campaign, also within its account, begins with its platform if that is a vendor. */
     const goneOf = (by: EndSource | undefined): Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable> =>
       by !== undefined && by.platform === undefined
         ? Effect.succeed([])
         : Effect.map(removed.queues, (queues) =>
-            queues.filter(({ campaign }) => by === undefined || campaign.startsWith(`${by.platform}/`)),
+            queues.filter(
+              ({ campaign }) => by === undefined || campaignIdOf(campaign).campaign.startsWith(`${by.platform}/`),
+            ),
           )
 
     return {

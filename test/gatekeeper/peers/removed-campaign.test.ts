@@ -9,6 +9,7 @@ import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { UNSERVED_MILLIS } from "../../../src/gatekeeper/peers/drain-removed.ts"
 import { MEMBERSHIP_MILLIS } from "../../../src/gatekeeper/peers/Membership.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
+import { makeFakeRetell } from "../../../src/platform-api/retell/fake.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Store } from "../../../src/store/Store.ts"
@@ -132,6 +133,25 @@ describe("a removed campaign", () => {
       expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("live")
       expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
     }))
+
+  for (const [where, account] of [
+    ["of an account", { Account: { Name: "agency" } }],
+    ["without an account", {}],
+  ] as const) {
+    test(`of a vendor, ${where}, accepts the vendor's webhooks, which free its slots`, (bench) =>
+      Effect.gen(function* () {
+        const { settings } = makeFakeRetell(() => BEGIN)
+        const { call, gate } = yield* removedUnder(bench, 0, {
+          VoiceAiPlatform: { Campaigns: { sales: { ...settings, ...account } } },
+        })
+        bench.world.webhook = { _tag: "ended", sessions: [[call.sessionId]], campaigns: ["default"] }
+        const reported = (platform: string) =>
+          gate.on(Gatekeeper.use((each) => each.vendorWebhook(platform, { headers: {}, rawBody: "{}" })))
+        expect(yield* reported("vapi")).toEqual({ _tag: "accepted", released: false })
+        expect(yield* reported("retell")).toEqual({ _tag: "accepted", released: true })
+        expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("ended")
+      }))
+  }
 
   test("reclaims the slot of a call that reaches the maximum length", (bench) =>
     Effect.gen(function* () {

@@ -35,9 +35,9 @@ export const test = (name: string, body: (bench: Bench) => Effect.Effect<void, u
 }
 
 /** One call runs in the campaign and two callers wait; then only a gate runs that has never served it. */
-export const removedUnder = ({ start }: Bench, waiting = 2) =>
+export const removedUnder = ({ start }: Bench, waiting = 2, given = withSales) =>
   Effect.gen(function* () {
-    const old = yield* start(withSales)
+    const old = yield* start(given)
     const call = yield* old.on(begin(caller(1), SALES))
     const line: Array<string> = []
     for (let n = 0; n < waiting; n++) line.push(yield* old.on(enqueue(caller(2 + n), SALES)))
