@@ -207,8 +207,8 @@ const furnish = async ({ browser, platform: { email, origin, password } }: Progr
     ]) await send("POST", "/businesses/" + clinic.id + "/campaigns", { name, webhook })
     await send("POST", "/businesses", { name: "Empty" })
     for (const key of [
-      { name: "Gate of the clinic", scope: { type: "Restricted", businessIds: [clinic.id] }, permissions: ["Start"], expiresAt: Date.now() + 9 * DAY },
-      { name: "Reports", permissions: ["Read"], scope: { type: "Unrestricted" }, allowedAddresses: ["198.51.100.0/24", "2001:db8::/48"] },
+      { name: "Gate of the clinic", scope: { type: "Restricted", businessIds: [clinic.id] }, permissions: ["start"], expiresAt: Date.now() + 9 * DAY },
+      { name: "Reports", permissions: ["read"], scope: { type: "Unrestricted" }, allowedAddresses: ["198.51.100.0/24", "2001:db8::/48"] },
       { name: "Terraform", scope: { type: "Unrestricted" }, userManagement: true, expiresAt: Date.now() + 200 * DAY },
       { name: "Old", scope: { type: "Unrestricted" } },
     ]) {
