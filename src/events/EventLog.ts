@@ -13,6 +13,7 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import type { Campaign } from "../settings/Settings.ts"
 import { NO_CONTEXT } from "../store/rule.ts"
 import { type Rule, Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import type { DeliveryRow, ForgottenEvents, SettledEvent, Ticked } from "./answers.ts"
 import { firstsBySeq, hostEventOf } from "./host-event.ts"
 import { eventKeysOf } from "./keys.ts"
@@ -109,7 +110,7 @@ export const layer: Layer.Layer<EventLog, never, Store> = Layer.effect(
   EventLog,
   Effect.gen(function* () {
     const store = yield* Store
-    const ahead = (): number => store.aheadMillis?.() ?? 0
+    const ahead = (): number => aheadOf(store)
 
     const known = new Map<string, ReadonlyArray<string>>()
     const keysOf = (campaign: Campaign): ReadonlyArray<string> => {

@@ -9,6 +9,7 @@ import { StoreUnavailable } from "../protocol/refusals.ts"
 import { INSTANCE_CHANNEL } from "../protocol/signals.ts"
 import { Settings } from "../settings/Settings.ts"
 import { type Ask, type Rule, Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import type { StepAnswer, QueueChanges as StoredChanges, TicketHeartbeat } from "./answers.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "./bounds.ts"
 import { makeClosedCampaigns } from "./closed.ts"
@@ -347,7 +348,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           ...(changes === undefined
             ? {}
             : { changes: changesOf(changes, known?.places === true && settings.NetworkShare >= 1) }),
-          tickets: ids.map((id, i) => movedBy(heartbeatEntryOf(id, tickets[i] ?? {}), aheadMillis?.() ?? 0)),
+          tickets: ids.map((id, i) => movedBy(heartbeatEntryOf(id, tickets[i] ?? {}), aheadOf(store))),
         })),
       sweep: (at, heartbeatAt, learned = {}, hours) => {
         const swept = reportAnd(at, (now) =>
@@ -443,7 +444,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
           },
           identity,
         ),
-      operator: makeOperatorQueue(step, () => aheadMillis?.() ?? 0),
+      operator: makeOperatorQueue(step, () => aheadOf(store)),
     })
     const queueStep = QueueStep.of({
       queue,

@@ -5,6 +5,7 @@ import { withOffers } from "../protocol/offers.ts"
 import type { InvalidRequest } from "../protocol/refusals.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { FullQueues } from "./checks/FullQueues.ts"
 import { unknownCampaign } from "./checks/Validate.ts"
@@ -34,27 +35,28 @@ export const layer: Layer.Layer<
     const hours = yield* Hours
     const overflow = yield* Overflow
     const usedUp = yield* UsedUpBudgets
-    const { aheadMillis, now } = yield* Store
+    const store = yield* Store
     return {
       of: Effect.fnUntraced(function* (campaignId) {
         const campaign = campaigns.find(campaignId)
         if (campaign === undefined) return yield* Effect.fail(unknownCampaign())
-        const at = yield* now
+        const at = yield* store.now
         const shut = hours.refusal(campaign, at)
-        const offers = withOffers(overflow.offers(campaign))
+        const offers = withOffers(overflow.offers(campaign, at))
         if (shut !== undefined) {
           return { state: "closed", ...(shut.opensAt === undefined ? {} : { opensAt: shut.opensAt }), ...offers }
         }
-        const resetsAt = usedUp.resetsAt(campaign, at + (aheadMillis?.() ?? 0))
+        const now = at + aheadOf(store)
+        const resetsAt = usedUp.resetsAt(campaign, now)
         if (resetsAt !== undefined) return { state: "budget_exhausted", resetsAt: isoTime(resetsAt) }
         const { draining, paused, pausedUntil, resumesAt = 0 } = waits.decided(campaign)
         if (draining) return { state: "draining", ...offers }
         if (fullQueues.refusal(campaign) !== undefined) return { state: "full", ...offers }
-        const isPaused = paused === true && (pausedUntil ?? at) >= at
+        const isPaused = paused === true && (pausedUntil === undefined || pausedUntil >= now)
         if (isPaused && pausedUntil === undefined) return { state: "paused" }
         // a budget for which callers wait is a pause too
         const until = Math.max(isPaused ? (pausedUntil ?? 0) : 0, resumesAt)
-        if (until >= at) return { state: "paused", pausedUntil: isoTime(until) }
+        if (until >= now) return { state: "paused", pausedUntil: isoTime(until) }
         return { state: "open", estimatedWaitSeconds: waits.secondsOf(campaign) }
       }),
     }

@@ -1,6 +1,9 @@
 /**
  * The hours of each campaign: whether it is open, when that changes, the refusal of newcomers while it is closed or would be before their
  * turn, and what a sweep is told. A campaign without hours costs nothing.
+ *
+ * Whoever asks says the store's time; the hours go by the time of day, and so does what they answer, except to a sweep, whose rule compares
+ * it with the store's time.
  */
 import { Context, type DateTime, Effect, Layer } from "effect"
 import type { Swept } from "../fifo-queue/FifoQueue.ts"
@@ -12,6 +15,8 @@ import { type Closed, closed } from "../protocol/refusals.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import { openingHoursOf } from "../settings/groups/hours.ts"
 import type { Campaign } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { ExpectedWaits } from "./ExpectedWaits.ts"
 import * as metrics from "./metrics.ts"
@@ -28,7 +33,7 @@ export type HoursState =
 export class Hours extends Context.Service<
   Hours,
   {
-    /** Undefined for a campaign that is always open. */
+    /** Undefined for a campaign that is always open. `now` is the store's time, here and below (ms since 1970). */
     readonly stateOf: (campaign: Campaign, now: number) => HoursState | undefined
     /** Why a newcomer is refused; undefined for one who may come in. */
     readonly refusal: (
@@ -36,7 +41,7 @@ export class Hours extends Context.Service<
       now: number,
       offers?: () => ReadonlyArray<Offer> | undefined,
     ) => Closed | undefined
-    /** What a sweep is told. */
+    /** What a sweep is told: in the store's time. */
     readonly told: (campaign: Campaign, now: number) => HoursNow
     /** After each sweep, of what it has found: shows the state, and logs a change. */
     readonly swept: (campaign: Campaign, found: Pick<Swept, "servedUntil">, now: number) => Effect.Effect<void>
@@ -112,11 +117,12 @@ const lineOf = (name: string, state: HoursState, { zone }: Known): string => {
   }
 }
 
-export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits> = Layer.effect(
+export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits | Store> = Layer.effect(
   Hours,
   Effect.gen(function* () {
     const campaigns = yield* Campaigns
     const waits = yield* ExpectedWaits
+    const store = yield* Store
     const known = new Map<Campaign, Known>()
     for (const campaign of campaigns.all) {
       if (campaign.Hours === undefined) continue
@@ -135,13 +141,14 @@ export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits> = Layer
 
     const stateOf: Hours["Service"]["stateOf"] = (campaign, now) => {
       const hours = known.get(campaign)
-      return hours && stateIn(hours, now)
+      return hours && stateIn(hours, now + aheadOf(store))
     }
     return {
       stateOf,
-      refusal: (campaign, now, offers) => {
+      refusal: (campaign, at, offers) => {
         const hours = known.get(campaign)
         if (hours === undefined) return undefined
+        const now = at + aheadOf(store)
         const { isOpen, until } = hours.openingAt(now)
         const isInTime = until === undefined || now + (waits.secondsOf(campaign) ?? 0) * 1000 <= until
         return isOpen && isInTime ? undefined : refusalAt(isOpen, nextOpening(hours, now), now, hours.zone, offers?.())
@@ -149,14 +156,16 @@ export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits> = Layer
       told: (campaign, now) => {
         const hours = known.get(campaign)
         if (hours === undefined) return NONE
-        const { isOpen, since = 0 } = hours.openingAt(now)
-        return isOpen ? { _tag: "open" } : { _tag: "closed", since, servedMillis: hours.servedMillis }
+        const ahead = aheadOf(store)
+        const { isOpen, since = 0 } = hours.openingAt(now + ahead)
+        return isOpen ? { _tag: "open" } : { _tag: "closed", since: since - ahead, servedMillis: hours.servedMillis }
       },
-      swept: (campaign, { servedUntil = 0 }, now) => {
+      swept: (campaign, { servedUntil }, now) => {
         const hours = known.get(campaign)
         if (hours === undefined) return Effect.void
-        hours.servedUntil = servedUntil
-        const state = stateIn(hours, now)
+        const ahead = aheadOf(store)
+        hours.servedUntil = servedUntil === undefined ? 0 : servedUntil + ahead
+        const state = stateIn(hours, now + ahead)
         const shown = metrics.setHours(
           campaign.name,
           state.state,

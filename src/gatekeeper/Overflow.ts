@@ -2,7 +2,7 @@
  * What a campaign offers to callers who would wait long, or who are not taken because its queue is full or it is closed. A campaign that
  * offers nothing costs nothing.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Offer } from "../protocol/offers.ts"
 import { offersOf } from "../settings/groups/overflow.ts"
 import type { Campaign } from "../settings/Settings.ts"
@@ -13,15 +13,27 @@ import * as metrics from "./metrics.ts"
 export class Overflow extends Context.Service<
   Overflow,
   {
-    /** What is offered now; undefined for nothing. Another campaign that is closed is not. */
-    readonly offers: (campaign: Campaign) => ReadonlyArray<Offer> | undefined
-    /** The same for a caller who is refused, which is counted. */
-    readonly atRefusal: (campaign: Campaign, at: "queue_full" | "closed") => ReadonlyArray<Offer> | undefined
     /**
-     * Adds the offers to what a waiting caller is told, if the wait is long: as expected, or since the ticket was accepted (ms since 1970).
+     * What is offered now; undefined for nothing. Another campaign that is closed is not. `now` is the store's time, here and below (ms since
+     * 1970).
+     */
+    readonly offers: (campaign: Campaign, now: number) => ReadonlyArray<Offer> | undefined
+    /** The same for a caller who is refused, which is counted. */
+    readonly atRefusal: (
+      campaign: Campaign,
+      at: "queue_full" | "closed",
+      now: number,
+    ) => ReadonlyArray<Offer> | undefined
+    /**
+     * Adds the offers to what a waiting caller is told, if the wait is long: as expected, or since the ticket was accepted (the store's time).
      * Returns the value itself otherwise.
      */
-    readonly added: <A extends Expected>(campaign: Campaign | undefined, told: A, acceptedAt?: number) => A | (A & Told)
+    readonly added: <A extends Expected>(
+      campaign: Campaign | undefined,
+      told: A,
+      now: number,
+      acceptedAt?: number,
+    ) => A | (A & Told)
     /** The caller has left for one of the offers. */
     readonly taken: (campaign: Campaign, kind: Offer["kind"]) => Effect.Effect<void>
   }
@@ -44,7 +56,6 @@ export const layer: Layer.Layer<Overflow, never, Campaigns | Hours> = Layer.effe
   Effect.gen(function* () {
     const campaigns = yield* Campaigns
     const hours = yield* Hours
-    const clock = yield* Clock.Clock
     const context = yield* Effect.context<never>()
     const known = new Map(
       campaigns.all.flatMap((campaign) =>
@@ -57,25 +68,24 @@ export const layer: Layer.Layer<Overflow, never, Campaigns | Hours> = Layer.effe
       const campaign = campaigns.find(target)
       return campaign?.Hours !== undefined && hours.refusal(campaign, now) !== undefined
     }
-    const offers: Overflow["Service"]["offers"] = (campaign) => {
+    const offers: Overflow["Service"]["offers"] = (campaign, now) => {
       const all = known.get(campaign)
       if (all === undefined) return undefined
-      const now = clock.currentTimeMillisUnsafe()
       const open = all.filter(({ kind, target }) => kind !== "campaign" || !isClosed(target, now))
       return open.length === 0 ? undefined : open
     }
     return {
       offers,
-      atRefusal: (campaign, at) => {
-        const found = offers(campaign)
+      atRefusal: (campaign, at, now) => {
+        const found = offers(campaign, now)
         if (found !== undefined) metrics.offered(campaign.name, at).updateUnsafe(1, context)
         return found
       },
-      added: (campaign, told, acceptedAt) => {
+      added: (campaign, told, now, acceptedAt) => {
         if (campaign?.Overflow === undefined) return told
-        const waited = acceptedAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - acceptedAt
+        const waited = acceptedAt === undefined ? 0 : now - acceptedAt
         if (!isLong(campaign.Overflow.AfterSeconds, told.estimatedWaitSeconds, waited)) return told
-        const found = offers(campaign)
+        const found = offers(campaign, now)
         if (found === undefined) return told
         // of a newcomer; who asks again was told before
         if (acceptedAt === undefined) metrics.offered(campaign.name, "waiting").updateUnsafe(1, context)

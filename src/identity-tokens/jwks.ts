@@ -15,6 +15,7 @@ import { boundedText, withoutClientSpan, withoutRedirects } from "../lib/http-cl
 import { inSpan } from "../lib/spans.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import type { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import type { KeysState } from "./IdentityTokens.ts"
 import * as metrics from "./metrics.ts"
 import { type PublicKey, readKeys } from "./public-keys.ts"
@@ -127,7 +128,7 @@ export const makeJwks = Effect.fnUntraced(function* (
       const meanwhile =
         found === undefined
           ? "No key is known, so callers with a token are answered 503."
-          : `The ${found.keys.length} known keys are used until ${isoTime(found.at + staleMillis)}.`
+          : `The ${found.keys.length} known keys are used until ${isoTime(found.at + staleMillis + aheadOf(store))}.`
       yield* Effect.logWarning(
         `${problem}. ${meanwhile} Further failures are counted in voicegate_identity_key_reads_total.`,
       )

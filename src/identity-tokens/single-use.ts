@@ -5,6 +5,7 @@ import { identityRefused } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import type { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import { CLOCK_TOLERANCE_MILLIS, type IdentityTokens, type TokenUse, type VerifiedToken } from "./IdentityTokens.ts"
 import { retakeToken, unuseToken, useToken } from "./rules/token-use.ts"
 
@@ -26,7 +27,8 @@ export const singleUse = (store: Store["Service"]): Pick<IdentityTokens["Service
     token.use === undefined
       ? Effect.fail(identityRefused("malformed"))
       : Effect.flatMap(store.now, (now) => {
-          const call = { use: textOf(now, ticket), lifetime: Math.max(1, token.until + CLOCK_TOLERANCE_MILLIS - now) }
+          const left = token.until + CLOCK_TOLERANCE_MILLIS - (now + aheadOf(store))
+          const call = { use: textOf(now, ticket), lifetime: Math.max(1, left) }
           const ask = { keys: [keyOf(token)], now, context: NO_CONTEXT }
           const stored =
             lost === undefined

@@ -13,6 +13,7 @@ import {
   identityUnavailable,
 } from "../protocol/refusals.ts"
 import type { Store } from "../store/Store.ts"
+import { timeOfDay } from "../store/time-of-day.ts"
 import { tokenOf } from "./claims.ts"
 import { CLOCK_TOLERANCE_MILLIS, type IdentityTokens, type VerifiedToken } from "./IdentityTokens.ts"
 import type { Jwks } from "./jwks.ts"
@@ -131,7 +132,7 @@ export const verifierOf = (
         const header = headerOf(jose, token)
         if (header === undefined) return yield* refuse("malformed")
         const keys = yield* keysFor(header.alg, header.kid)
-        const now = yield* store.now
+        const now = yield* timeOfDay(store)
         const [first, ...others] = keys
         if (first === undefined) return yield* refuse("unknown_key")
         // while a secret is rotated, either may have signed it

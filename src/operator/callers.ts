@@ -5,6 +5,7 @@ import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import type { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import {
   type BlockOrder,
   type CallersReport,
@@ -74,6 +75,14 @@ const sumsOf = (pairs: ReadonlyArray<string> = []): ReadonlyMap<string, number> 
   return sums
 }
 
+/** As a time of day. */
+const blockMovedBy = (block: Block, millis: number): Block => ({
+  ...block,
+  at: block.at + millis,
+  until: block.until === 0 ? 0 : block.until + millis,
+})
+
+/** Blocks as the store knows them: in the store's time. */
 export interface KnownBlocks {
   readonly version: number
   readonly blocks?: ReadonlyArray<Block>
@@ -89,8 +98,9 @@ export interface CallersStore {
   readonly report: (seen: SeenCallers) => Effect.Effect<KnownBlocks, StoreUnavailable>
   /** The latest refusals of a campaign, and of requests that name none, newest first. */
   readonly latest: (campaign: string) => Effect.Effect<ReadonlyArray<RefusedRequest>, StoreUnavailable>
-  /** The addresses that have asked most in the last hour, most first, and the blocks, newest first. */
+  /** The addresses that have asked most in the last hour, most first, and the blocks by the time of day, newest first. */
   readonly asking: Effect.Effect<Asking, StoreUnavailable>
+  /** `until` is a time of day, as in the blocks of `asking`. */
   readonly order: (
     order: BlockOrder,
   ) => Effect.Effect<KnownBlocks & { readonly result: "done" | "already" | "full" }, StoreUnavailable>
@@ -148,7 +158,7 @@ export const makeCallers = (store: Store["Service"]): CallersStore => {
               .toSorted(([, a], [, b]) => b - a)
               .slice(0, SHOWN)
               .map(([address, requests]) => ({ address, requests, refused: refusals.get(address) ?? 0 })),
-            blocks: blocks.toSorted((a, b) => b.at - a.at),
+            blocks: blocks.toSorted((a, b) => b.at - a.at).map((block) => blockMovedBy(block, aheadOf(store))),
           }
         },
       ),
@@ -163,6 +173,12 @@ export const makeCallers = (store: Store["Service"]): CallersStore => {
           call: { addresses, lists: lists.length, ...(remove ? { remove: true as const } : {}) },
         })
       }),
-    order: (call) => at((now) => store.run(orderRule, { keys: [blocksKey], now, context: NO_CONTEXT, call })),
+    order: ({ until, ...order }) =>
+      at((now) => {
+        // the rule compares it with the store's time; 0 is no end
+        const end = until === undefined || until === 0 ? until : until - aheadOf(store)
+        const call = { ...order, ...(end === undefined ? {} : { until: end }) }
+        return store.run(orderRule, { keys: [blocksKey], now, context: NO_CONTEXT, call })
+      }),
   }
 }

@@ -34,8 +34,13 @@ const summaryOf = (findings: ReadonlyArray<Finding>): Result => {
   return { state: failed.length > 0 ? "failed" : "ok", detail, facts }
 }
 
-/** What is known of the public keys of `Identity.JwksUrl`; nothing without it. Each instance reads them itself. */
-export const healthOfKeys = (state: KeysState | undefined, now: number): ReadonlyArray<Health> => {
+/**
+ * What is known of the public keys of `Identity.JwksUrl`; nothing without it. Each instance reads them itself.
+ *
+ * @param now the store's time (ms since 1970), as in `state`
+ * @param ahead how far the time of day is ahead of it (ms)
+ */
+export const healthOfKeys = (state: KeysState | undefined, now: number, ahead = 0): ReadonlyArray<Health> => {
   if (state === undefined) return []
   const { keys, nextAt, problem, readAt, usedUntil } = state
   const name = "Identity keys"
@@ -47,10 +52,10 @@ export const healthOfKeys = (state: KeysState | undefined, now: number): Readonl
     ...(problem === "" ? [] : [{ subject: "error", detail: problem }]),
     {
       subject: "known",
-      detail: problem === "" || keys === 0 ? known : `${known}, used until ${isoTime(usedUntil)}`,
+      detail: problem === "" || keys === 0 ? known : `${known}, used until ${isoTime(usedUntil + ahead)}`,
     },
-    { subject: "last read", detail: readAt === 0 ? "never" : isoTime(readAt) },
-    { subject: "next read", detail: isoTime(Math.max(now, nextAt)) },
+    { subject: "last read", detail: readAt === 0 ? "never" : isoTime(readAt + ahead) },
+    { subject: "next read", detail: isoTime(Math.max(now, nextAt) + ahead) },
   ]
   if (problem === "") {
     const detail = facts.map((fact) => `${fact.subject}: ${fact.detail}`).join(". ")

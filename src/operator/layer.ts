@@ -23,6 +23,7 @@ import { isoTime } from "../protocol/session-answers.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import { instancesOf, learnBlocks, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { blockedName } from "./blocks.ts"
@@ -166,7 +167,7 @@ export const layer: Layer.Layer<
             ? []
             : [{ name: "Store memory", state: "failed" as const, detail: `${problem}.`, at: now }]),
           ...(yield* health),
-          ...healthOfKeys(keys?.(), now),
+          ...healthOfKeys(keys?.(), now, aheadOf(store)),
           ...healthOfGates(peers(), removed()),
         ],
         queue: stored.queue ?? null,

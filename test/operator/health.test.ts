@@ -21,6 +21,13 @@ describe("the health of the public keys", () => {
     })
   })
 
+  it("says so by the time of day, where the store's time is another one", () => {
+    const state = { keys: 2, readAt: NOW - MINUTE, nextAt: NOW + 4 * MINUTE, usedUntil: NOW + MINUTE, problem: "" }
+    assert.deepInclude(healthOfKeys(state, NOW, 60 * MINUTE)[0], {
+      detail: "known: 2 keys. last read: 2026-11-27T12:59:00.000Z. next read: 2026-11-27T13:04:00.000Z",
+    })
+  })
+
   it("says why they cannot be read, and until when the known ones are used", () => {
     const problem = "Identity.JwksUrl (https://keys.example/) answers with HTTP 500"
     const known = { keys: 1, readAt: NOW - MINUTE, nextAt: NOW - 1, usedUntil: NOW + 60 * MINUTE, problem }

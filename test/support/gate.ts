@@ -159,6 +159,8 @@ export interface World {
   reportsEnds: boolean
   /** ends a session for a caller who has left; undefined on a platform that cannot */
   end: ((session: WebSession) => Effect.Effect<boolean | "unsupported", PlatformError>) | undefined
+  /** from when on a page's report that its call is over is trusted (ms since 1970); undefined where the platform can tell */
+  pageEnds: number | undefined
   /** the platform itself ends calls at the longest length */
   limitsCalls: boolean
   /** how far the gate can limit a call's length */
@@ -194,6 +196,7 @@ export const makeWorld = (): World => ({
   reportsEnds: false,
   end: undefined,
   endings: [],
+  pageEnds: undefined,
   limitsCalls: false,
   lengthControl: "endable",
   webhook: { _tag: "unexpected" },
@@ -229,6 +232,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         world.endings.push(session.sessionIds[0] ?? "")
         return world.end?.(session) ?? Effect.succeed("unsupported" as const)
       }),
+    pageEnds: () => Effect.sync(() => world.pageEnds),
     reportsEnds: () => world.reportsEnds,
     limitsCalls: () => world.limitsCalls,
     lengthControl: () => world.lengthControl,

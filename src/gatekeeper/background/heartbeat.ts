@@ -105,8 +105,9 @@ export const layer = Layer.effectDiscard(
     /** Offers something else to those who wait for long. */
     const offerTo = (campaign: Campaign, offers: OffersToWaiting, tickets: ReadonlyArray<string>) =>
       Effect.gen(function* () {
-        const due = offers.due(new Set(tickets), yield* store.now)
-        const found = due.length === 0 ? undefined : overflow.offers(campaign)
+        const now = yield* store.now
+        const due = offers.due(new Set(tickets), now)
+        const found = due.length === 0 ? undefined : overflow.offers(campaign, now)
         // as long as all that is offered is closed, they are due
         if (found === undefined) return
         offers.told(due)

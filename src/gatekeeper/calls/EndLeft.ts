@@ -19,6 +19,7 @@ import type { WebSession } from "../../platform-api/model.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Store } from "../../store/Store.ts"
+import { aheadOf } from "../../store/time-of-day.ts"
 import { boundSessionOf } from "../outcomes.ts"
 import { Steps } from "../Steps.ts"
 import { endOrFindOver } from "./end-session.ts"
@@ -48,7 +49,7 @@ export const layer: Layer.Layer<EndLeft, never, FifoQueue | PlatformApi | Steps 
     /** ids of the sessions that end when their credential opens nothing more */
     const closing = new Set<string>()
 
-    /** From when on the caller's report is trusted (ms since 1970); undefined if the platform can tell that the session is over. */
+    /** The time of day from which on the caller's report is trusted (ms since 1970); undefined if the platform can tell that the session is over. */
     const takenFrom = (campaign: string, session: WebSession): Effect.Effect<number | undefined> =>
       Effect.orElseSucceed(platform.pageEnds?.(campaign, session) ?? Effect.undefined, () => undefined)
 
@@ -80,8 +81,9 @@ export const layer: Layer.Layer<EndLeft, never, FifoQueue | PlatformApi | Steps 
       asked.set(ticket, now)
       const session = boundSessionOf(found.data)
       const from = yield* takenFrom(campaign, session)
-      if (from !== undefined && from > now) {
-        yield* endAfter(where, session.sessionIds, from - now)
+      const left = from === undefined ? 0 : from - (now + aheadOf(store))
+      if (left > 0) {
+        yield* endAfter(where, session.sessionIds, left)
         return undefined
       }
       if (from === undefined) {

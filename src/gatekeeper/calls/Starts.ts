@@ -21,6 +21,7 @@ import type { Started } from "../../protocol/session-answers.ts"
 import * as texts from "../../protocol/texts.ts"
 import { type Campaign, Settings } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
+import { aheadOf } from "../../store/time-of-day.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { FollowUps } from "../FollowUps.ts"
 import * as metrics from "../metrics.ts"
@@ -183,7 +184,7 @@ export const layer: Layer.Layer<
                   campaigns.ofTicket(ticket),
                   limit === undefined
                     ? undefined
-                    : Math.min(limit.endsAt, limit.paidUntil ?? limit.endsAt) + (store.aheadMillis?.() ?? 0),
+                    : Math.min(limit.endsAt, limit.paidUntil ?? limit.endsAt) + aheadOf(store),
                 ),
               ),
             )

@@ -1,6 +1,6 @@
 /** A ticket after its admission: what its holder can do with it. */
 
-import { Clock, Context, Effect, Layer, Metric, Result, Schedule } from "effect"
+import { Context, Effect, Layer, Metric, Result, Schedule } from "effect"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Start, TicketSnapshot } from "../../fifo-queue/answers.ts"
 import { FifoQueue } from "../../fifo-queue/FifoQueue.ts"
@@ -16,6 +16,7 @@ import * as texts from "../../protocol/texts.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../../protocol/ticket.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
+import { aheadOf } from "../../store/time-of-day.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { callerKeys } from "../checks/caller-keys.ts"
 import * as metrics from "../metrics.ts"
@@ -229,8 +230,15 @@ export const layer: Layer.Layer<
             case "live":
               return Effect.succeed(outcomes.startedOf(ticket, found, campaigns.ofTicket(ticket)))
             case "waiting":
-              return Effect.fail(
-                overflow.added(campaigns.ofTicket(ticket), outcomes.queued(ticket, found, slots), found.accepted),
+              return Effect.flatMapEager(store.now, (now) =>
+                Effect.fail(
+                  overflow.added(
+                    campaigns.ofTicket(ticket),
+                    outcomes.queued(ticket, found, slots),
+                    now,
+                    found.accepted,
+                  ),
+                ),
               )
             case "called":
             case "starting":
@@ -289,10 +297,10 @@ export const layer: Layer.Layer<
       },
       status: (ticket, hidden) =>
         Effect.flatMap(standing(ticket, false, hidden), ({ found, slots }) =>
-          Effect.map(Clock.currentTimeMillis, (now) => {
+          Effect.map(store.now, (now) => {
             const campaign = campaigns.ofTicket(ticket)
-            const status = statusOf(ticket, found, slots, campaign, now)
-            return found._tag === "waiting" ? overflow.added(campaign, status, found.accepted) : status
+            const status = statusOf(ticket, found, slots, campaign, now + aheadOf(store))
+            return found._tag === "waiting" ? overflow.added(campaign, status, now, found.accepted) : status
           }),
         ),
       attach: (ticket, hidden) =>

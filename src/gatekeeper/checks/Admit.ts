@@ -24,6 +24,7 @@ import type { SessionConfig } from "../../protocol/request.ts"
 import type { Queued, Started } from "../../protocol/session-answers.ts"
 import { RateLimiter } from "../../rate-limiter/RateLimiter.ts"
 import type { Campaign } from "../../settings/Settings.ts"
+import { Store } from "../../store/Store.ts"
 import { Campaigns, Secrets } from "../Campaigns.ts"
 import { GiveBack } from "../calls/GiveBack.ts"
 import { Starts } from "../calls/Starts.ts"
@@ -96,6 +97,7 @@ export const layer: Layer.Layer<
   | Shadow
   | Starts
   | Steps
+  | Store
 > = Layer.effect(
   Admit,
   Effect.gen(function* () {
@@ -112,6 +114,7 @@ export const layer: Layer.Layer<
     const budgets = yield* Budgets
     const admission = yield* Admission
     const secret = yield* Secrets
+    const store = yield* Store
 
     const steps: Admit["Service"] = {
       newcomer: ({ campaign, config, identity, newTicket }, address, trace) => {
@@ -138,16 +141,19 @@ export const layer: Layer.Layer<
             case "starting":
               return Effect.succeed(admitted.lease)
             case "waiting":
-              return Effect.fail(overflow.added(campaign, queued(newcomer.id, admitted, where.slots)))
-            case "full": {
-              const refusal = queueFull(
-                admitted.averageMillis,
-                where.slots,
-                campaign.Overflow && overflow.atRefusal(campaign, "queue_full"),
+              return Effect.flatMapEager(store.now, (now) =>
+                Effect.fail(overflow.added(campaign, queued(newcomer.id, admitted, where.slots), now)),
               )
-              fullQueues.refused(campaign, refusal, admitted.length)
-              return thenFail(giveBack.quota(campaign, newcomer), refusal)
-            }
+            case "full":
+              return Effect.flatMapEager(store.now, (now) => {
+                const refusal = queueFull(
+                  admitted.averageMillis,
+                  where.slots,
+                  campaign.Overflow && overflow.atRefusal(campaign, "queue_full", now),
+                )
+                fullQueues.refused(campaign, refusal, admitted.length)
+                return thenFail(giveBack.quota(campaign, newcomer), refusal)
+              })
             case "rejected":
               return thenFail(giveBack.quota(campaign, newcomer), platformRejected())
             case "draining":

@@ -21,7 +21,7 @@ export const layer: Layer.Layer<CheckHours, never, Hours | Overflow | Store> = L
     const traced = yield* tracing
     return traced("Gatekeeper.checkHours", (campaign) =>
       Effect.flatMap(now, (at) => {
-        const refusal = hours.refusal(campaign, at, () => overflow.atRefusal(campaign, "closed"))
+        const refusal = hours.refusal(campaign, at, () => overflow.atRefusal(campaign, "closed", at))
         return refusal === undefined ? Effect.void : Effect.fail(refusal)
       }),
     )

@@ -13,6 +13,7 @@ import { problems } from "../../protocol/problems.ts"
 import { header } from "../../serving/repeated-headers.ts"
 import { currentSettings } from "../../settings/current.ts"
 import { Store } from "../../store/Store.ts"
+import { timeOfDay } from "../../store/time-of-day.ts"
 import { Routed } from "../Api.ts"
 import { type Answer, MAX_WEBHOOK_BYTES, refusals, refused, unread } from "../answers/answer.ts"
 import { toProblem } from "../answers/failures.ts"
@@ -68,7 +69,7 @@ export const webhooks = HttpApiBuilder.group(
               forwarded: isForwarded(request),
             },
             // a signature has the time of day
-            (yield* store.now) + (store.aheadMillis?.() ?? 0),
+            yield* timeOfDay(store),
             hasDefaultPlatform(tree),
           )
           if (refusal !== undefined) {

@@ -1,0 +1,230 @@
+/** A gate with the memory store whose wall clock is set while it runs: what hours, tokens and operators say of a time is the time of day. */
+import { assert, describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import { IdentityTokens, type VerifiedToken } from "../../../src/identity-tokens/IdentityTokens.ts"
+import { layer as tokensLayer } from "../../../src/identity-tokens/layer.ts"
+import { Operator } from "../../../src/operator/Operator.ts"
+import * as memory from "../../../src/store/memory/layer.ts"
+import { settingsWith } from "../../harness/settings.ts"
+import {
+  ask,
+  BEGIN,
+  begin,
+  caller,
+  enqueue,
+  type GateServices,
+  type Given,
+  gateLayer,
+  makeWorld,
+  stateOf,
+  type World,
+} from "../../support/gate.ts"
+import { withSteppedClock } from "../../support/stepped-clock.ts"
+import { claimsOf, SECRET, token } from "../../support/tokens.ts"
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+type Step = (millis: number) => void
+
+/** A gate that begins on a Friday at 08:00. */
+const test = (
+  name: string,
+  given: Given,
+  body: (world: World, step: Step) => Effect.Effect<void, unknown, GateServices>,
+): void => {
+  it.effect(name, () =>
+    Effect.andThen(
+      TestClock.setTime(BEGIN),
+      withSteppedClock((step) => {
+        const world = makeWorld()
+        return Effect.provide(body(world, step), gateLayer(world, given))
+      }),
+    ),
+  )
+}
+
+const open = (Open: string, more: object = {}): Given => ({
+  VoiceAiPlatform: { MaxConcurrency: 1, Hours: { Zone: "UTC", Open, ...more } },
+  Queue: { MaxCallMinutes: 60 },
+})
+const availability = Gatekeeper.use((gate) => Effect.orDie(gate.availability()))
+const viewed = Operator.use((operator) =>
+  operator.view("default", { firstSlot: 0, slots: 10, firstPlace: 0, places: 10 }, 0),
+)
+
+describe("hours", () => {
+  test("close at the time of day when the machine has slept", open("Fri 08:00-09:00"), (_world, step) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* ask(caller(1)))._tag, "Started")
+      step(2 * HOUR)
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* ask(caller(2)))._tag, "Closed")
+      assert.strictEqual((yield* availability).state, "closed")
+      assert.strictEqual((yield* viewed)?.hours?.state, "closed")
+    }),
+  )
+
+  test("open at the time of day when the clock is set back", open("Fri 06:00-07:30"), (_world, step) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* ask(caller(1)))._tag, "Closed")
+      step(-HOUR)
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* availability).state, "open")
+      assert.strictEqual((yield* ask(caller(1)))._tag, "Started")
+    }),
+  )
+
+  test(
+    "serve those who wait for as long as the settings say, from when the gate finds that it is closed",
+    open("Fri 08:00-09:00", { AfterCloseMinutes: 30 }),
+    (world, step) =>
+      Effect.gen(function* () {
+        yield* begin()
+        const ticket = yield* enqueue(caller(1))
+        world.connected.add(ticket)
+        yield* TestClock.adjust("3 seconds")
+        step(2 * HOUR)
+        yield* TestClock.adjust("20 minutes")
+        assert.strictEqual(yield* stateOf(ticket), "waiting")
+        const { servedUntil = 0, state } = (yield* viewed)?.hours ?? { state: "none" }
+        assert.strictEqual(state, "closing")
+        assert.approximately(servedUntil, BEGIN + 2 * HOUR + 30 * MINUTE, 10_000)
+        yield* TestClock.adjust("11 minutes")
+        assert.strictEqual(yield* stateOf(ticket), "closed")
+      }),
+  )
+})
+
+describe("a token", () => {
+  const verdictOn = (given: string) =>
+    IdentityTokens.use(({ verify }) => Effect.result(verify?.(given) ?? Effect.die("no key")))
+  const used = (found: VerifiedToken, ticket: string) =>
+    IdentityTokens.use((tokens) => Effect.map(tokens.use(found, ticket), (use) => use.ticket))
+  const given = tokensLayer.pipe(
+    Layer.provide(Layer.merge(memory.layer, settingsWith({ Identity: { Secrets: [SECRET], SingleUse: true } }))),
+  )
+  const withTokens = (name: string, body: (step: Step) => Effect.Effect<void, unknown, IdentityTokens>): void => {
+    it.effect(name, () =>
+      Effect.andThen(
+        TestClock.setTime(BEGIN),
+        withSteppedClock((step) => Effect.provide(body(step), given)),
+      ),
+    )
+  }
+
+  for (const [name, by, at, wanted] of [
+    ["that has expired while the machine slept is refused", 2 * HOUR, BEGIN, "expired"],
+    ["is accepted that was made when the machine woke", 2 * HOUR, BEGIN + 2 * HOUR, "accepted"],
+    ["is accepted that was made after the clock was set back", -HOUR, BEGIN - HOUR, "accepted"],
+    ["of an hour ahead is not valid yet when the clock was set back", -HOUR, BEGIN, "not_yet_valid"],
+  ] as const) {
+    withTokens(name, (step) =>
+      Effect.gen(function* () {
+        yield* verdictOn("")
+        step(by)
+        const verdict = yield* verdictOn(token(claimsOf("ada", {}, at)))
+        const found = Result.isSuccess(verdict) ? "accepted" : Reflect.get(verdict.failure, "reason")
+        assert.strictEqual(found, wanted)
+      }),
+    )
+  }
+
+  withTokens("is used once for as long as it is accepted, also when the clock was set back", (step) =>
+    Effect.gen(function* () {
+      yield* verdictOn("")
+      step(-HOUR)
+      const verdict = yield* verdictOn(token(claimsOf("ada", { jti: "1" }, BEGIN - HOUR)))
+      assert.isTrue(Result.isSuccess(verdict))
+      if (Result.isFailure(verdict)) return
+      assert.strictEqual(yield* used(verdict.success, "first"), "first")
+      yield* TestClock.adjust("9 minutes")
+      assert.strictEqual(yield* used(verdict.success, "second"), "first")
+    }),
+  )
+})
+
+describe("an operator", () => {
+  const given: Given = {
+    VoiceAiPlatform: { MaxConcurrency: 5 },
+    Security: { ConsoleToken: "a-console-token-of-the-tests", RateLimitHourly: 0, RateLimitDaily: 0 },
+  }
+  for (const [way, millis] of [
+    ["set back an hour", -HOUR],
+    ["set ahead two hours", 2 * HOUR],
+  ] as const) {
+    test(`blocks an address until the time of day that is chosen, when the clock is ${way}`, given, (_world, step) =>
+      Effect.gen(function* () {
+        const operator = yield* Operator
+        yield* TestClock.adjust("3 seconds")
+        step(millis)
+        const until = BEGIN + millis + 30 * MINUTE
+        assert.strictEqual(yield* operator.block("me", caller(1), until), "done")
+        yield* TestClock.adjust("20 minutes")
+        assert.strictEqual((yield* ask(caller(1)))._tag, "Blocked")
+        const [block] = (yield* operator.asking).blocks
+        assert.strictEqual(block?.until, until)
+        assert.approximately(block?.at ?? 0, BEGIN + millis, 10_000)
+        yield* TestClock.adjust("11 minutes")
+        assert.strictEqual((yield* ask(caller(1)))._tag, "Started")
+      }),
+    )
+
+    test(`blocks an address for good, when the clock is ${way}`, given, (_world, step) =>
+      Effect.gen(function* () {
+        const operator = yield* Operator
+        step(millis)
+        yield* operator.block("me", caller(1), 0)
+        yield* TestClock.adjust("3 hours")
+        assert.strictEqual((yield* ask(caller(1)))._tag, "Blocked")
+        assert.strictEqual((yield* operator.asking).blocks[0]?.until, 0)
+      }),
+    )
+  }
+
+  test("pauses until the time of day, as newcomers are told, when the clock is set back", given, (_world, step) =>
+    Effect.gen(function* () {
+      const operator = yield* Operator
+      step(-HOUR)
+      const until = BEGIN - HOUR + 30 * MINUTE
+      yield* operator.act("default", "me", { type: "pause", until })
+      yield* TestClock.adjust("20 minutes")
+      expect(yield* availability).toEqual({ state: "paused", pausedUntil: new Date(until).toISOString() })
+    }),
+  )
+})
+
+const offering: Given = { VoiceAiPlatform: { Overflow: { AfterSeconds: 60, Offers: ["Call us tel:+4930123456"] } } }
+test("the time that a caller has waited is none in which the machine slept", offering, (world, step) =>
+  Effect.gen(function* () {
+    yield* begin()
+    const ticket = yield* enqueue(caller(1))
+    world.connected.add(ticket)
+    step(2 * HOUR)
+    yield* TestClock.adjust("30 seconds")
+    const state = Gatekeeper.use((gate) => gate.status(ticket))
+    assert.notProperty(yield* state, "offers")
+    yield* TestClock.adjust("31 seconds")
+    assert.property(yield* state, "offers")
+  }),
+)
+
+for (const [way, millis] of [
+  ["set back an hour", -HOUR],
+  ["set ahead two hours", 2 * HOUR],
+] as const) {
+  test(`a page's report counts once its credential has expired, when the clock is ${way}`, {}, (world, step) =>
+    Effect.gen(function* () {
+      step(millis)
+      world.pageEnds = BEGIN + millis + MINUTE
+      const { uniqueRequestId } = yield* begin()
+      yield* Gatekeeper.use((gate) => gate.leave(uniqueRequestId))
+      yield* TestClock.adjust("50 seconds")
+      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
+      yield* TestClock.adjust("11 seconds")
+      assert.strictEqual(yield* stateOf(uniqueRequestId), "ended")
+    }),
+  )
+}
