@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { oneForm } from "../../lib/visible-text.ts"
 import type { Role } from "../model.ts"
-import { AT_ONCE, containing, SEARCHED_TURNS } from "./search.ts"
+import { AT_ONCE, contains, SEARCHED_TURNS } from "./search.ts"
 
 /** A turn of a conversation, and the part of it around what was searched for: `text` is what was found, as it was said. */
 export interface Excerpt {
@@ -66,14 +66,13 @@ export const excerptsOf = Effect.fnUntraced(function* (
   search: string,
   now: number,
 ) {
-  const pattern = containing(search)
   const excerpts = new Map<string, Excerpt>()
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     // for each the first such turn
     const rows = yield* sql<{ conversation_id: string; role: Role; text: string; said_at: number }>`
       SELECT turns.conversation_id, role, text, said_at FROM turns JOIN (
         SELECT conversations.id AS found_id, (SELECT position FROM turns WHERE conversation_id = conversations.id
-          AND position < ${SEARCHED_TURNS} AND said_at <= ${now} AND lower(text) LIKE lower(${pattern}) ESCAPE '!'
+          AND position < ${SEARCHED_TURNS} AND said_at <= ${now} AND ${contains(sql, "text", search)}
           ORDER BY position LIMIT 1) AS first
         FROM conversations WHERE ${sql.in("id", ids.slice(at, at + AT_ONCE))}) AS found
       ON turns.conversation_id = found_id AND turns.position = first`

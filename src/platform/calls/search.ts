@@ -11,8 +11,8 @@ import type { PartOfList } from "../data/page.ts"
 /** How many conversations a search looks into, and how many turns of each. */
 export const SEARCHED = 2_000
 export const SEARCHED_TURNS = 50
-/** Conversations of one statement: at most 4 million characters of turns. */
-export const AT_ONCE = 20
+/** Conversations of one statement: at most 2 million characters of turns, which take 20 ms. */
+export const AT_ONCE = 10
 
 /** A conversation as it is stored. */
 export interface ConversationRow {
@@ -28,8 +28,17 @@ export interface ConversationRow {
 
 type Key = Pick<ConversationRow, "id" | "started_at">
 
-/** A pattern of LIKE that finds a text anywhere, with `!` before what LIKE would read as a wildcard. */
-export const containing = (text: string): string => `%${oneForm(text).replaceAll(/[!%_]/g, "!$&")}%`
+/**
+ * Whether a column has a text anywhere. No pattern of LIKE: it is tried anew at every letter, and takes seconds for one letter that is said
+ * and searched for many times.
+ */
+export const contains = (sql: SqlClient.SqlClient, column: string, text: string): Statement.Fragment => {
+  const sought = oneForm(text)
+  return sql.onDialectOrElse({
+    pg: () => sql`strpos(lower(${sql(column)}), lower(${sought})) > 0`,
+    orElse: () => sql`instr(lower(${sql(column)}), lower(${sought})) > 0`,
+  })
+}
 
 /** Those behind the cursor, in the direction of the page; `newest` are in the order of the list. */
 const behind = (newest: ReadonlyArray<Key>, { backwards, from }: PartOfList): ReadonlyArray<Key> => {
@@ -51,7 +60,6 @@ export const makeSearch =
     part: PartOfList,
   ): Effect.Effect<ReadonlyArray<ConversationRow>, SqlError.SqlError> =>
     Effect.gen(function* () {
-      const pattern = containing(search)
       const direction = part.backwards ? sql`ASC` : sql`DESC`
       const newest = yield* sql<Key>`SELECT id, started_at FROM conversations WHERE ${where}
         ORDER BY started_at DESC, id DESC LIMIT ${SEARCHED}`
@@ -60,9 +68,9 @@ export const makeSearch =
       for (let at = 0; at < left.length && found.length < part.count; at += AT_ONCE) {
         const ids = left.slice(at, at + AT_ONCE).map(({ id }) => id)
         const rows = yield* sql<ConversationRow>`SELECT * FROM conversations WHERE ${sql.in("id", ids)}
-          AND (lower(client_identifier) LIKE lower(${pattern}) ESCAPE '!' OR lower(id) LIKE lower(${pattern}) ESCAPE '!'
+          AND (${contains(sql, "client_identifier", search)} OR ${contains(sql, "id", search)}
             OR EXISTS (SELECT 1 FROM turns WHERE conversation_id = conversations.id AND position < ${SEARCHED_TURNS}
-              AND said_at <= ${now} AND lower(text) LIKE lower(${pattern}) ESCAPE '!'))
+              AND said_at <= ${now} AND ${contains(sql, "text", search)}))
           ORDER BY started_at ${direction}, id ${direction}`
         found.push(...rows)
         yield* Effect.yieldNow

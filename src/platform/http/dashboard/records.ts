@@ -1,6 +1,7 @@
 /** Handlers of records: conversations, live sessions, deliveries, the audit log. */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { makeOneAtATime } from "../../../lib/one-at-a-time.ts"
 import { Audit } from "../../Audit.ts"
 import { Businesses } from "../../businesses/Businesses.ts"
 import { SetupChecks } from "../../businesses/SetupChecks.ts"
@@ -30,6 +31,7 @@ export const conversations = HttpApiBuilder.group(
     const conversations = yield* Conversations
     const running = yield* Running
     const deliveries = yield* Deliveries
+    const searchOf = makeOneAtATime()
     return handlers.handleAll({
       overview: ({ query }) =>
         Effect.gen(function* () {
@@ -48,21 +50,25 @@ export const conversations = HttpApiBuilder.group(
         Effect.gen(function* () {
           const user = yield* userId
           const [request, filter] = [pageRequest(place), { kind, search }] as const
-          const page =
-            businessId === undefined
-              ? yield* conversations.usage(user, request, filter)
-              : yield* conversations.list((yield* businesses.find(user, businessId)).id, request, filter)
-          const excerpts =
-            search === undefined
-              ? undefined
-              : yield* conversations.excerpts(
-                  page.items.map(({ id }) => id),
-                  search,
-                )
-          return mapPage(page, (conversation) => {
-            const found = excerpts?.get(conversation.id)
-            return { ...showConversation(conversation), ...(found && { found }) }
+          const read = Effect.gen(function* () {
+            const page =
+              businessId === undefined
+                ? yield* conversations.usage(user, request, filter)
+                : yield* conversations.list((yield* businesses.find(user, businessId)).id, request, filter)
+            const excerpts =
+              search === undefined
+                ? undefined
+                : yield* conversations.excerpts(
+                    page.items.map(({ id }) => id),
+                    search,
+                  )
+            return mapPage(page, (conversation) => {
+              const found = excerpts?.get(conversation.id)
+              return { ...showConversation(conversation), ...(found && { found }) }
+            })
           })
+          // searches take turns with everything else that the process does, and many of one user would take them all
+          return yield* search === undefined ? read : searchOf(user)(read)
         }).pipe(orFail("invalid", "not_found")),
 
       read: ({ params }) =>
