@@ -2,8 +2,10 @@
  * The name of a caller in everything that is stored, logged and shown: the plain address or the signed subject, or with `Privacy.Addresses:
  * hashed` a keyed hash of it (HMAC-SHA-256 of the limit key or the subject, truncated to 96 bits).
  *
- * All instances share the key. The first instance that needs it creates it in the store, which deletes it after its week. From
- * then on old hashes cannot be traced to an address. Rate limits start again with each new key, once a week.
+ * All instances share the keys. The first instance that needs one creates it in the store. That of addresses is deleted after its week. From
+ * then on old hashes cannot be traced to an address. Rate limits of addresses start again with each new key, once a week.
+ *
+ * A subject is the host's own id, and has budgets of up to a month: its key stays for as long as gates use it.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Schedule, Schema } from "effect"
@@ -14,6 +16,7 @@ import { Settings } from "../settings/Settings.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import { Store } from "../store/Store.ts"
+import { timeOfDay } from "../store/time-of-day.ts"
 import { agreeOnSecret } from "./rules/agree-on-secret.ts"
 import { SUBJECT_PREFIX } from "./rules/subject-name.ts"
 
@@ -21,6 +24,10 @@ const DAY_MILLIS = 86_400_000
 export const KEY_MILLIS = 7 * DAY_MILLIS
 /** 1 January 1970 was a Thursday: weeks begin on Monday, 00:00 UTC. */
 const FIRST_MONDAY_MILLIS = 4 * DAY_MILLIS
+/** Where the store has the key of subjects. */
+const SUBJECTS_KEY = "vg:privacy:subjects"
+/** How long the store keeps it after the last gate has used it (ms): longer than it keeps a budget of the month. */
+const SUBJECT_KEY_MILLIS = 40 * DAY_MILLIS
 /** How long the store keeps a key after its week (ms), for operations in progress. */
 const KEY_GRACE_MILLIS = 60_000
 /** How often the key is written again (ms), in case the store has lost it. */
@@ -39,7 +46,7 @@ export class CallerNames extends Context.Service<
   CallerNames,
   {
     /**
-     * Makes sure that the key of this week is known. Must have succeeded before a name is stored. Undefined if addresses are
+     * Makes sure that the key of this week and that of subjects are known. Must have succeeded before a name is stored. Undefined if addresses are
      * plain: they need no key.
      */
     readonly ready: Effect.Effect<void, StoreUnavailable> | undefined
@@ -70,9 +77,11 @@ export class CallerNames extends Context.Service<
       /** starts as a key of this process only; names derived from it are never stored */
       let current = { week: Number.NaN, key: newKey() }
       const names = boundedCache<string>(MAX_CACHED_NAMES)
+      let ofSubjects = { isAgreed: false, key: newKey() }
+      const subjects = boundedCache<string>(MAX_CACHED_NAMES)
 
       const weekAt = (now: number): number => Math.floor((now - FIRST_MONDAY_MILLIS) / KEY_MILLIS)
-      const agreeOn = Effect.fnUntraced(function* (now: number): Effect.fn.Return<void, StoreUnavailable> {
+      const agreeOnWeek = Effect.fnUntraced(function* (now: number): Effect.fn.Return<void, StoreUnavailable> {
         const week = weekAt(now)
         const lifetime = FIRST_MONDAY_MILLIS + (week + 1) * KEY_MILLIS + KEY_GRACE_MILLIS - now
         const secret = current.week === week ? current.key : newKey()
@@ -82,23 +91,38 @@ export class CallerNames extends Context.Service<
         current = { week, key }
         names.clear()
       })
+      const agreeOnSubjects = Effect.fnUntraced(function* (now: number): Effect.fn.Return<void, StoreUnavailable> {
+        const call = { secret: ofSubjects.key, lifetime: SUBJECT_KEY_MILLIS }
+        const key = yield* store.run(agree, { keys: [SUBJECTS_KEY], now, context: NO_CONTEXT, call })
+        // its lifetime begins anew
+        yield* store.set(SUBJECTS_KEY, key, SUBJECT_KEY_MILLIS)
+        if (ofSubjects.key !== key) subjects.clear()
+        ofSubjects = { isAgreed: true, key }
+      })
+      const agreeOn = (now: number): Effect.Effect<void, StoreUnavailable> =>
+        Effect.all([agreeOnWeek(now), agreeOnSubjects(now)], { concurrency: "unbounded", discard: true })
 
-      const of = (key: string): string => {
-        const known = names.get(key)
+      const hashOf = (text: string, key: string, cache: typeof names): string => {
+        const known = cache.get(text)
         if (known !== undefined) return known
-        const name = `h${createHmac("sha256", current.key).update(key).digest("base64url").slice(0, NAME_LENGTH)}`
-        names.set(key, name)
+        const name = `h${createHmac("sha256", key).update(text).digest("base64url").slice(0, NAME_LENGTH)}`
+        cache.set(text, name)
         return name
       }
+      const of = (key: string): string => hashOf(key, current.key, names)
 
-      const renew = Effect.ignore(Effect.flatMap(store.now, agreeOn))
+      // weeks begin by the time of day
+      const now = timeOfDay(store)
+      const renew = Effect.ignore(Effect.flatMap(now, agreeOn))
       yield* renew
       yield* renew.pipe(Effect.schedule(Schedule.spaced(RENEW_MILLIS)), Effect.forkScoped)
       return {
-        ready: Effect.flatMap(store.now, (now) => (current.week === weekAt(now) ? Effect.void : agreeOn(now))),
+        ready: Effect.flatMap(now, (at) =>
+          ofSubjects.isAgreed && current.week === weekAt(at) ? Effect.void : agreeOn(at),
+        ),
         of,
         // the name of an address is never hashed with this prefix
-        subject: (subject) => SUBJECT_PREFIX + of(SUBJECT_PREFIX + subject),
+        subject: (subject) => SUBJECT_PREFIX + hashOf(SUBJECT_PREFIX + subject, ofSubjects.key, subjects),
         shown: (address) => (address === "" ? "" : of(limitKey(address))),
       }
     }),

@@ -18,7 +18,7 @@ const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): str
   return parseAddress(caller) === undefined ? null : callerKey({ address: caller })
 }
 
-/** With the names of callers of this week. */
+/** With the names that callers have now. */
 const named = <A>(
   { names }: Internals,
   work: () => Effect.Effect<A, StoreUnavailable>,

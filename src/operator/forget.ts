@@ -49,7 +49,9 @@ const unreachedOf = (
     ...(settings.Identity.SingleUse
       ? ["which tokens were used: a hash of subject and token, for as long as the token is accepted"]
       : []),
-    ...(settings.Privacy.Addresses === "hashed" ? ["names hashed with keys of past weeks, which are gone"] : []),
+    ...(settings.Privacy.Addresses === "hashed"
+      ? ["addresses under their names of past weeks, whose keys are gone"]
+      : []),
     "campaigns that no gate knows any more",
     MINUTES_TEXT,
     ...(owns.queue ? [] : ["the queue of the host application"]),

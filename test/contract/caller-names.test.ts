@@ -1,8 +1,9 @@
 /** The names of callers: plain addresses, or hashes whose key all instances share and that changes every week. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { CallerNames, KEY_MILLIS } from "../../src/caller-names/CallerNames.ts"
+import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import { Store } from "../../src/store/Store.ts"
 import { settingsWith } from "../harness/settings.ts"
 import { onEveryStore } from "../harness/stores.ts"
@@ -59,6 +60,39 @@ describe("a caller's name", () => {
         }
         // the first two are in the same week
         assert.strictEqual(seen.size, 3)
+      }).pipe(Effect.provide(store)),
+    )
+
+    it.effect("stays the same for a subject, on every instance, also on one that starts weeks later", () =>
+      Effect.gen(function* () {
+        const one = yield* instance("hashed")
+        const nameOf = (names: CallerNames["Service"]) =>
+          Effect.map(names.ready ?? Effect.void, () => names.subject("customer-7"))
+        const name = yield* nameOf(one)
+        assert.match(name, /^sub:h[A-Za-z0-9_-]{16}$/)
+        assert.notStrictEqual(name, `sub:${yield* nameAt(one, "sub:customer-7")}`)
+        for (let week = 0; week < 5; week++) {
+          yield* TestClock.adjust(KEY_MILLIS)
+          assert.strictEqual(yield* nameOf(one), name)
+        }
+        assert.strictEqual(yield* nameOf(yield* instance("hashed")), name)
+      }).pipe(Effect.provide(store)),
+    )
+
+    it.effect("of a subject is never hashed with a key that only one instance knows", () =>
+      Effect.gen(function* () {
+        const shared = yield* Store
+        let isAway = true
+        const failing = Layer.succeed(Store, {
+          ...shared,
+          run: (rule, ask) => (isAway ? Effect.fail(new StoreUnavailable({ message: "away" })) : shared.run(rule, ask)),
+        })
+        const late = yield* Effect.provide(instance("hashed"), failing)
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(late.ready ?? Effect.void)))
+        isAway = false
+        yield* late.ready ?? Effect.void
+        const other = yield* instance("hashed")
+        assert.strictEqual(late.subject("customer-7"), other.subject("customer-7"))
       }).pipe(Effect.provide(store)),
     )
   })
