@@ -1,10 +1,12 @@
 /** What budgets have now, and an operator's adjustments of their caps. */
 import { Effect } from "effect"
+import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { type Budget, millionths } from "../settings/groups/budgets.ts"
 import type { Balance } from "./answers.ts"
 import type { BudgetBalance, BudgetedCampaign, Budgets } from "./Budgets.ts"
 import { callerBook, campaignBook } from "./keys.ts"
 import type { Known } from "./known.ts"
+import { MAX_FORGOTTEN } from "./rules/book.ts"
 import { rules } from "./rules.ts"
 import { capOf, isAwaited, isOwn, shown } from "./terms.ts"
 
@@ -59,6 +61,27 @@ export const makeBalancesOf = ({ aheadMillis, budgetsOf, run, store, window }: K
   return balancesOf
 }
 export type BalancesOf = ReturnType<typeof makeBalancesOf>
+
+/** How many pages of old holds of a caller are given back at once. */
+const MAX_PAGES = 10
+
+/**
+ * Gives back what is held for calls of a caller whose campaigns have lost them, once those holds have expired. `hold` does so too, but a
+ * caller whose budget they fill is refused before. Returns whether anything may have changed.
+ */
+export const makeGiveBack =
+  ({ run, store }: Known) =>
+  (caller: string): Effect.Effect<boolean, StoreUnavailable> =>
+    Effect.gen(function* () {
+      let pages = 0
+      let found = 0
+      do {
+        found = yield* run(rules.giveBackLost, callerBook(caller), yield* store.now, {})
+        pages++
+      } while (found === MAX_FORGOTTEN && pages < MAX_PAGES)
+      return pages > 1 || found > 0
+    })
+export type GiveBack = ReturnType<typeof makeGiveBack>
 
 /** @param forgetRefusals callers who were refused may have something left now */
 export const makeAdjustments = (

@@ -4,7 +4,7 @@ import type { Settings } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
 import { makeAwaited } from "./awaited.ts"
 import { Budgets } from "./Budgets.ts"
-import { makeAdjustments, makeBalancesOf } from "./balances.ts"
+import { makeAdjustments, makeBalancesOf, makeGiveBack } from "./balances.ts"
 import { makeHolds } from "./holds.ts"
 import { makeKnown } from "./known.ts"
 import { makeNote } from "./note.ts"
@@ -16,14 +16,19 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
   Effect.map(makeKnown, (known) => {
     const note = makeNote(known)
     const balancesOf = makeBalancesOf(known)
-    const { check, forget, refuse } = makeRefusals(known, note, balancesOf)
+    const giveBack = makeGiveBack(known)
+    const { check, forget, refuse } = makeRefusals(known, note, balancesOf, giveBack)
     return {
       has: ({ name }) => known.budgetsOf(name) !== undefined,
       check,
       awaited: makeAwaited(known),
       ...makeHolds(known, note, refuse),
       ...makeSettlement(known, note),
-      balances: (at, caller) => balancesOf(at, caller, () => true),
+      balances: (at, caller) =>
+        Effect.andThen(
+          caller === undefined ? Effect.void : giveBack(caller),
+          balancesOf(at, caller, () => true),
+        ),
       ...makeAdjustments(known, balancesOf, forget),
     }
   }),

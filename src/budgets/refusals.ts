@@ -7,8 +7,8 @@ import { ageOf, isOpen } from "../lib/age.ts"
 import { boundedCache } from "../lib/bounded-cache.ts"
 import { type BudgetExhausted, budgetExhausted } from "../protocol/refusals.ts"
 import { type Budget, millionths } from "../settings/groups/budgets.ts"
-import type { BudgetedCampaign, Budgets } from "./Budgets.ts"
-import type { BalancesOf } from "./balances.ts"
+import type { BudgetBalance, BudgetedCampaign, Budgets } from "./Budgets.ts"
+import type { BalancesOf, GiveBack } from "./balances.ts"
 import { campaignBook } from "./keys.ts"
 import type { Known } from "./known.ts"
 import type { Note } from "./note.ts"
@@ -24,7 +24,7 @@ const MAX_REMEMBERED_REFUSALS = 10_000
 const TOLD_MILLIS = 60_000
 const MAX_TOLD = 10_000
 
-export const makeRefusals = (known: Known, note: Note, balancesOf: BalancesOf) => {
+export const makeRefusals = (known: Known, note: Note, balancesOf: BalancesOf, giveBack: GiveBack) => {
   const { aheadMillis, budgetsOf, run, store, told } = known
   const refusals = boundedCache<{ readonly until: number; readonly error: BudgetExhausted }>(MAX_REMEMBERED_REFUSALS)
   /** Until when a caller is not looked up again who had something left: `hold` decides anyway. */
@@ -73,6 +73,12 @@ export const makeRefusals = (known: Known, note: Note, balancesOf: BalancesOf) =
     if (isFirst) yield* note(key, { exhausted: [budget.Name] })
   })
 
+  /** Too little is left for a call. */
+  const isShort = ({ budget, left }: BudgetBalance, budgets: Compiled): boolean => {
+    const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)
+    return secondsFor(amount, budget.Unit === "money" ? budgets.perMinute : undefined, budgets) < budgets.least
+  }
+
   const check: Budgets["Service"]["check"] = Effect.fnUntraced(function* (at, caller) {
     const budgets = budgetsOf(at.campaign.name)
     if (budgets === undefined) return
@@ -81,15 +87,16 @@ export const makeRefusals = (known: Known, note: Note, balancesOf: BalancesOf) =
     if (before !== undefined) return yield* Effect.fail(before)
     const who = `${caller} ${at.campaign.name}`
     if (isOpen(passes.get(who) ?? 0, REPEAT_MILLIS, now)) return
-    const balances = yield* balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
-    for (const { budget, from, left, until, waits } of balances) {
-      const amount = budget.Unit === "money" ? millionths(left) : Math.round(left * 60)
-      const seconds = secondsFor(amount, budget.Unit === "money" ? budgets.perMinute : undefined, budgets)
-      if (seconds < budgets.least) {
-        if (!isOwn(budget)) yield* tellUsedUp(at, budgets, budget, { from, until }, now)
-        if (waits === true) continue
-        return yield* Effect.fail(refuse(at, budgets, caller, budget.Name, until, now))
-      }
+    const read = balancesOf(at, caller, ({ OnLimit }) => OnLimit !== "count")
+    let balances = yield* read
+    const isOwnShort = balances.some((each) => isOwn(each.budget) && isShort(each, budgets))
+    // perhaps only because of calls that their campaign has lost
+    if (isOwnShort && (yield* giveBack(caller))) balances = yield* read
+    for (const balance of balances.filter((each) => isShort(each, budgets))) {
+      const { budget, from, until, waits } = balance
+      if (!isOwn(budget)) yield* tellUsedUp(at, budgets, budget, { from, until }, now)
+      if (waits === true) continue
+      return yield* Effect.fail(refuse(at, budgets, caller, budget.Name, until, now))
     }
     passes.set(who, now + REPEAT_MILLIS)
   })

@@ -16,7 +16,7 @@ import {
 } from "./answers.ts"
 import { runAdjust, runMade } from "./rules/adjust.ts"
 import { runBalance, runExhaust } from "./rules/balance.ts"
-import { runDue, runMissing, runPostpone } from "./rules/due.ts"
+import { runDue, runGiveBackLost, runMissing, runPostpone } from "./rules/due.ts"
 import { runForgetBook, runForgetCalls } from "./rules/forget.ts"
 import { runHold } from "./rules/hold.ts"
 import { runCorrect, runSettle } from "./rules/settle.ts"
@@ -26,6 +26,7 @@ export const rules = {
   settle: ruleOf("budgets.settle", runSettle, Settled),
   correct: ruleOf("budgets.correct", runCorrect, Corrected),
   due: ruleOf("budgets.due", runDue, DueHolds),
+  giveBackLost: ruleOf("budgets.giveBackLost", runGiveBackLost, Schema.Finite),
   postpone: ruleOf("budgets.postpone", runPostpone, Schema.Boolean),
   missing: ruleOf("budgets.missing", runMissing, Missing),
   exhaust: ruleOf("budgets.exhaust", runExhaust, Exhausted),

@@ -45,7 +45,7 @@ interface Rig {
 const rigTest = (
   title: string,
   use: (rig: Rig) => Effect.Effect<unknown, unknown>,
-  caps: { readonly team: number; readonly own: number } = { team: 10, own: 10 },
+  caps: { readonly team: number; readonly own: number; readonly per?: "day" } = { team: 10, own: 10 },
 ) =>
   it.effect(title, () => {
     let failing: string | undefined
@@ -61,7 +61,7 @@ const rigTest = (
       VoiceAiPlatform: {
         Budgets: [
           { Name: "team", Of: "campaign", Unit: "minutes", Per: "hour", Cap: caps.team },
-          { Name: "own", Of: "caller", Unit: "minutes", Per: "hour", Cap: caps.own },
+          { Name: "own", Of: "caller", Unit: "minutes", Per: caps.per ?? "hour", Cap: caps.own },
         ],
       },
     }
@@ -218,6 +218,42 @@ describe("a call's two books", () => {
       for (const _ of [1, 2]) yield* budgets.settle(KEY, charge)
       expect(yield* amounts).toEqual({ team: "2 settled, 0 held", own: "2 settled, 0 held" })
     }),
+  )
+
+  const OWN = { team: 100, own: 30, per: "day" } as const
+  rigTest(
+    "give back when they expire what is held for a caller whose campaign has lost it, however many calls that were",
+    (rig) =>
+      Effect.gen(function* () {
+        const { at, budgets } = rig
+        for (let n = 0; n < 30; n++) yield* budgets.hold(at, { ...call, lease: String(n) })
+        const check = Effect.match(budgets.check(at, CALLER), {
+          onFailure: ({ _tag }): string => _tag,
+          onSuccess: () => "may call",
+        })
+        expect(yield* check).toBe("BudgetExhausted")
+        // a failover of the campaign's node
+        yield* rig.lose(campaignBook(KEY))
+        yield* TestClock.adjust("1 hour")
+        expect(yield* check).toBe("BudgetExhausted")
+        yield* TestClock.adjust("5 hours")
+        expect(yield* check).toBe("may call")
+      }),
+    OWN,
+  )
+
+  rigTest(
+    "show no time as held that has been lost and has expired",
+    (rig) =>
+      Effect.gen(function* () {
+        const { amounts, at, budgets } = rig
+        yield* budgets.hold(at, call)
+        yield* rig.lose(campaignBook(KEY))
+        expect(yield* amounts).toEqual({ team: "0 settled, 0 held", own: "0 settled, 1 held" })
+        yield* TestClock.adjust("6 hours")
+        expect(yield* amounts).toEqual({ team: "0 settled, 0 held", own: "0 settled, 0 held" })
+      }),
+    OWN,
   )
 
   rigTest("keep a bounded number of reports of calls that are not the gate's, and the newest", (rig) =>

@@ -38,7 +38,7 @@ export const REMEMBERED_MILLIS: number = 48 * 3_600_000
 /** How long a book is kept after its last step (ms): longer than any call. */
 export const KEPT_MILLIS: number = 4 * 24 * 3_600_000
 /** Old holds that one step forgets in passing. */
-const MAX_FORGOTTEN = 20
+export const MAX_FORGOTTEN = 20
 
 export interface BookKeys {
   readonly ledger: string
@@ -304,11 +304,13 @@ export const settleHold = (
   saveHold(db, book, id, hold, now + REMEMBERED_MILLIS)
 }
 
-/** In a caller's book: forgets settled holds, and gives back those whose campaign has lost them. */
-export const dropOldHolds = (db: Db, book: BookKeys, now: number, effects: BookEffects): void => {
-  for (const id of db.zrangebyscore(book.holds, LOWEST, now, MAX_FORGOTTEN)) {
+/** In a caller's book: forgets settled holds, and gives back those whose campaign has lost them. Returns how many, at most `MAX_FORGOTTEN`. */
+export const dropOldHolds = (db: Db, book: BookKeys, now: number, effects: BookEffects): number => {
+  const ids = db.zrangebyscore(book.holds, LOWEST, now, MAX_FORGOTTEN)
+  for (const id of ids) {
     const hold = loadHold(db, book, id)
     if (hold === undefined || hold.settled) forgetHold(db, book, id)
     else settleHold(db, book, id, hold, 0, now, () => 0, effects)
   }
+  return ids.length
 }

@@ -5,7 +5,7 @@
 import { LOWEST } from "../../store/rules/native.ts"
 import type { Run } from "../../store/rules/run.ts"
 import type { DueHold, DueHolds, Missing } from "../answers.ts"
-import { type BookKeys, booksOf, forgetHold, loadHold } from "./book.ts"
+import { type BookKeys, booksOf, dropOldHolds, forgetHold, loadHold, noEffects } from "./book.ts"
 
 /** Holds that one step returns. */
 const MAX_DUE = 100
@@ -53,6 +53,14 @@ export const runPostpone: Run<object, Postpone, boolean> = (db, keys, _now, _con
     if (isRunning) db.zadd(book.holds, due, id)
     answers.push(isRunning)
   }
+  return answers
+}
+
+/** Gives back what a caller's campaigns have lost, a page of it; returns how many holds were looked at. Keys: those of the caller's book. */
+export const runGiveBackLost: Run<object, object, number> = (db, keys, now, _context, calls) => {
+  const answers: Array<number> = []
+  const book = booksOf(keys)[0] as BookKeys
+  for (const _ of calls) answers.push(dropOldHolds(db, book, now, noEffects()))
   return answers
 }
 
