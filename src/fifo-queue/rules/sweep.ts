@@ -133,7 +133,8 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   if (call.heard !== undefined && hearPlatform(s, call.heard)) markPlatformReachable(s)
   const moreCalls = callNext(s)
   const owed = overdueSettlements(s)
-  const uncharged = s.context.charges === true ? overdueCharges(s) : []
+  // also where the campaign has lost its budgets since, as by a reload
+  const uncharged = db.zcard(keys.charges) === 0 ? [] : overdueCharges(s)
   const junk = lastQuarantined(s)
   const waiting = db.zcard(keys.waiting)
   const leases = db.zcard(keys.leases)
