@@ -112,6 +112,7 @@ const DRAWN = 700
 const takeAll = async (program: Program, name: string, setting: Setting): Promise<void> => {
   const { floating = false, forcedColors = false, height, lang = "en", theme = "light", width } = setting
   let found: object | undefined
+  let count = 0
   const page = await program.openShop({
     theme,
     width,
@@ -149,12 +150,17 @@ const takeAll = async (program: Program, name: string, setting: Setting): Promis
     await page.evaluate(`tell(${JSON.stringify({ attributes, state: sample })})`)
     if (floating) await inFrame(page, ".launcher").click()
     await page.waitForTimeout(DRAWN)
-    await STEPS[state]?.step(page)
+    await STEPS[state]?.step(page).catch((cause: unknown) => {
+      throw new Error(`The step to “${state}” on the page “${name}” failed.`, { cause })
+    })
+    // what the pointer is over looks different
+    await page.mouse.move(0, 0)
     if (state in STEPS) await page.waitForTimeout(DRAWN)
     await page.screenshot({ path: join(folder, `${state}-${name}.png`) })
+    count++
   }
   await page.context().close()
-  console.log(`${name}: ${names.length || ALL.length} pictures`)
+  console.log(`${name}: ${count} pictures`)
 }
 
 await using program = await startProgram()

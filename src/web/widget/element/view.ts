@@ -23,7 +23,9 @@ export interface ViewTools {
 }
 
 export interface View {
-  /** Takes the screens of a visit, once; a visit's states are shown after it. */
+  /**
+   * Takes the screens of a visit, which are shown after it: others than before where the page has switched something on meanwhile.
+   */
   readonly use: (part: ScreensPart) => void
   /** In the page, or floating: opened or closed. */
   readonly place: (floating: boolean, open: boolean) => void
@@ -66,6 +68,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
   const dock = createDock(panel, tools)
   root.replaceChildren(dock.element, status, alert)
   let state: VoiceAgentState = { name: "idle", notice: undefined }
+  let part: ScreensPart | undefined
   let screens: Screens | undefined
   let screen: Screen | undefined
   /** shown instead of the screen of the state `shown` */
@@ -86,13 +89,16 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
     const hadFocus = root.activeElement !== null
     panel.ariaLabel = lookOf(tools).name || tools.say("label")
     dock.look(lookOf(tools).avatar, tools.accent())
-    const style = `block-size:${content.offsetHeight}px`
+    const { offsetHeight, scrollTop } = content
     const old = h("div", { class: "screen old", inert: true }, ...content.childNodes)
-    old.style.cssText = style
+    old.style.blockSize = `${offsetHeight}px`
     content.replaceChildren(...next.nodes)
+    // a new screen is read from its top; one in another language goes on where it was
+    if (fades) content.scrollTop = 0
     // The old screen fades where it was, while the new one appears; nothing of either moves.
     if (fades && old.hasChildNodes() && !still.matches) {
       content.after(old)
+      old.scrollTop = scrollTop
       window.setTimeout(() => old.remove(), FADE)
     }
     if (hadFocus) content.querySelector<HTMLElement>("h2")?.focus()
@@ -139,9 +145,11 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
 
   const ticking = window.setInterval(tick, TICK)
   return {
-    use: ({ createScreens }) => {
-      if (screens !== undefined) return
-      screens = createScreens(tools)
+    use: (loaded) => {
+      // a visit goes on with the screens that it began with
+      if (loaded === part || /waiting|turn|call/.test(state.name)) return
+      part = loaded
+      screens = part.createScreens(tools)
       root.adoptedStyleSheets.push(sheetOf(screens.css))
     },
     show: (next) => {

@@ -55,6 +55,24 @@ describe("consent", () => {
     expect(seen.length).toBe(1)
   })
 
+  it("is asked where the page switches it on after the visitor has come near the button, which loads the screens", async () => {
+    const tab = await open("<voice-agent></voice-agent>")
+    await screen(tab, "Talk to us")
+    const loaded = tab.waitForResponse(/widget\/screens\.js/)
+    await tab.getByRole("button", { name: "Start a call" }).hover()
+    await loaded
+    // what the page has loaded is there as soon as it has asked for it once more
+    await click(tab, "Check your microphone")
+    await click(tab, "Done")
+    await tab.evaluate(`document.querySelector("voice-agent").setAttribute("consent", "The call is recorded.")`)
+    await click(tab, "Start a call")
+    await screen(tab, "Before we start")
+    await click(tab, "Agree and continue")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    await screen(tab, "Call ended")
+  })
+
   it("is remembered if the page says so, until its text changes", async () => {
     const tab = await open(`<voice-agent ${CONSENT} consent-remember mode="floating"></voice-agent>`)
     const again = async (title: string): Promise<void> => {
