@@ -20,7 +20,7 @@ export const createSwitcher = (element: Element, changed: () => void): Switcher 
     // Storage is disabled: the choice holds for this page only.
   }
   const select = document.createElement("select")
-  select.className = "languages"
+  select.className = "small languages"
   /** whether the list has the focus, which it loses while the panel is redrawn */
   let focused = false
   select.addEventListener("change", () => {

@@ -10,10 +10,10 @@ export type State<Name extends VoiceAgentState["name"]> = Extract<VoiceAgentStat
 /** A running clock: `0:07`, `1:02:03`. */
 export const clock = (millis: number): string => {
   const seconds = Math.max(0, Math.floor(millis / 1_000))
-  const parts = [Math.floor(seconds / 60) % 60, seconds % 60]
   const hours = Math.floor(seconds / 3_600)
-  if (hours > 0) parts.unshift(hours)
-  return parts.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, "0"))).join(":")
+  return [...(hours > 0 ? [hours] : []), Math.floor(seconds / 60) % 60, seconds % 60]
+    .map((part, index) => (index === 0 ? part : String(part).padStart(2, "0")))
+    .join(":")
 }
 
 /** Like `clock`, but rounded up and never below 0, so that 0:00 means now. */

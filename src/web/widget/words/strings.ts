@@ -108,9 +108,9 @@ export const createSay =
   (strings: () => Strings, language: () => Language): Say =>
   (keys, values = {}) => {
     const { locale, texts } = language()
-    const known = [strings(), texts, defaultStrings].flatMap(Object.entries<unknown>)
+    const known = [strings(), texts, defaultStrings]
     const [text = ""] = [keys]
       .flat()
-      .flatMap((key) => known.flatMap(([name, each]) => (name === key && isText(each) ? [each] : [])))
+      .flatMap((key) => known.map((each): unknown => Reflect.get(each, key)).filter(isText))
     return fill(text, locale, values)
   }

@@ -34,12 +34,13 @@ export const refused = (
   language: string,
   now: number,
 ): readonly [title: string, text: string] => {
-  const title =
-    code === "closed" && retryAt !== undefined
-      ? say("refused.closed.until", { time: timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now) })
-      : say(`refused.${code}.title`)
-  // a title of its own may say it all
-  const text = say(title === "" ? [`refused.${code}`, "refused.other"] : `refused.${code}`, { message })
+  const opens = code === "closed" && retryAt !== undefined
+  const title = opens
+    ? say("refused.closed.until", { time: timeOfDay(Math.round(retryAt / MINUTE) * MINUTE, language, now) })
+    : say(`refused.${code}.title`)
+  // a title of its own may say it all; at the opening, the first screen follows by itself
+  const next = opens ? "idle.shut" : title === "" ? "refused.other" : ""
+  const text = say([`refused.${code}`, next], { message })
   return [title || say("refused.other.title"), text]
 }
 
