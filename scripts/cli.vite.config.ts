@@ -4,13 +4,21 @@
  */
 import { builtinModules } from "node:module"
 import { fileURLToPath } from "node:url"
-import { defineConfig } from "vite"
+import { defineConfig, type Plugin } from "vite"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
+
+/** The rules' Lua is imported from the library, so that the package has it once. */
+const sharesLua: Plugin = {
+  name: "shares-lua",
+  enforce: "pre",
+  resolveId: (id) => (id.endsWith("/lua.generated.ts") ? { id: "../library/lua.js", external: true } : undefined),
+}
 
 export default defineConfig({
   root,
   publicDir: false,
+  plugins: [sharesLua],
   ssr: {
     noExternal: true,
     // optional dependencies of ws and pg; and jose, which is loaded only where tokens are checked or signed

@@ -24,7 +24,11 @@ export default defineConfig({
     emptyOutDir: false,
     target: "node22",
     rolldownOptions: {
-      input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
+      input: {
+        ...Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
+        // the command line imports it by this name
+        "library/lua": "src/store/rules/lua.generated.ts",
+      },
       output: {
         entryFileNames: "[name].js",
         // one directory below `dist`: see `src/serving/package-files.ts`
