@@ -31,7 +31,7 @@ import { type Book, EMPTY, readBook } from "./books.ts"
 import { BudgetLines } from "./budget-lines.ts"
 import type { AnyAsk, Did } from "./did.ts"
 import type { BudgetsPlan } from "./plan.ts"
-import { type CampaignName, campaignsOf, keyOf } from "./settings.ts"
+import { CAMPAIGN, type CampaignName, campaignsOf, keyOf } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** How late a loop may be (ms). */
@@ -196,7 +196,9 @@ export class BudgetWatch {
         this.lines.balanced(ledger, call as BalanceCall, answer as never, after)
     }
     this.lines.effects(ledger, answer as BudgetEffects, after, windowsOf(call, after, own), why)
-    if (name === "settle" || name === "correct") this.lines.raised(ledger, before, after)
+    // a gate that does not serve the campaign any more does not know at which shares it alerts
+    const knows = world.serves && world.gates.every((gate) => gate?.servesCampaign(CAMPAIGN) !== false)
+    if (knows && (name === "settle" || name === "correct")) this.lines.raised(ledger, before, after)
     if (name === "hold") this.lines.limited(ledger, call as HoldCall, answer as Held, after)
     for (const other of changedOthers(before.records, after.records, own))
       world.fail(`B5: ${name} has changed what is held of ${other}, which it does not concern`)

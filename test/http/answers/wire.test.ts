@@ -137,7 +137,8 @@ describe("the answers of each endpoint", () => {
         yield* asked(problem(400), "GET", "/console/api/find?hash=abcd&from=x", operator)
         const acting = { ...json, ...operator }
         const act = (body: unknown) => ["POST", "/console/api/actions", acting, JSON.stringify(body)] as const
-        yield* asked(ok("result ticket"), ...act({ action: { type: "pause" }, more: 1 }))
+        yield* asked(ok("result ticket"), ...act({ action: { type: "pause" } }))
+        yield* asked(problem(400), ...act({ action: { type: "pause" }, more: 1 }))
         const until = Date.UTC(2099, 0, 1)
         yield* asked(ok("result ticket pausedUntil"), ...act({ action: { type: "pause", until } }))
         yield* asked(problem(400), ...act({ action: { type: "dance" } }))
