@@ -102,5 +102,10 @@ export const budgetActions = (seed: number, millis: number, gates: number, calle
     const [at, gate] = [chance(`between ${n} at`, millis), chance(`between ${n} gate`, gates)]
     return { kind: "crash", at, gate, rule: "budgets.hold", when: "after", downMillis: 4_000 }
   })
-  return [...topUps, ...troubles, ...between]
+  // … and when it has taken over to extend what a call holds
+  const extending = Array.from({ length: keyed(seed, "kills extending") % 3 === 0 ? 2 : 0 }, (_, n): Action => {
+    const [at, gate] = [chance(`extending ${n} at`, millis), chance(`extending ${n} gate`, gates)]
+    return { kind: "crash", at, gate, rule: "budgets.due", when: "after", downMillis: 30_000 }
+  })
+  return [...topUps, ...troubles, ...between, ...extending]
 }

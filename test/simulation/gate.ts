@@ -240,9 +240,10 @@ export class Gate {
     this.crash = { when, downMillis, rule }
   }
 
-  /** Whether it dies now, at the point chosen for it. */
-  dies(where: "before" | "after" | "platform", rule = ""): boolean {
+  /** Whether it dies now, at the point chosen for it. One that is to die as it looks for what is due dies when it has found something. */
+  dies(where: "before" | "after" | "platform", rule = "", found = rule !== "budgets.due"): boolean {
     if (this.crash?.when !== where || (this.crash.rule ?? rule) !== rule) return false
+    if (where === "after" && this.crash.rule !== undefined && !found) return false
     this.kill(this.crash.downMillis)
     return true
   }

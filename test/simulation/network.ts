@@ -105,6 +105,7 @@ export const makeStore = Effect.fnUntraced(function* (
       arrived = kernel.now + there
       kernel.after(there, () =>
         carryOut((answer) => {
+          if (Object.hasOwn(Object(answer), "holds") && gate.dies("after", name, true)) return
           if (outcome === "done") kernel.after(back, () => resume(Effect.succeed(answer)), gate.process)
         }),
       )
