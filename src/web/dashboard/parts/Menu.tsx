@@ -1,6 +1,6 @@
 /**
- * What can be done with a row, behind one button. The first thing has the focus when it opens; arrows move it, and Escape or a tap
- * elsewhere closes it, both by the browser's popover.
+ * What can be done with a row, behind one button. The first thing has the focus when it opens. Arrows move it, and open the menu from
+ * its button: down at the first thing, up at the last. Escape or a tap elsewhere closes it, both by the browser's popover.
  */
 import type { JSX } from "preact"
 import { useId, useRef } from "preact/hooks"
@@ -17,6 +17,9 @@ export interface MenuItem {
 
 /** Between button and menu, and to the window's edges, in pixels. */
 const GAP = 4
+
+/** How far each key moves the focus. */
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
 export const Menu = ({ of, items }: { readonly of: string; readonly items: ReadonlyArray<MenuItem> }): JSX.Element => {
   const id = useId()
@@ -40,6 +43,14 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
     const now = all.findIndex((each) => each.matches(":focus"))
     all.at((now + steps + all.length) % all.length)?.focus()
   }
+  /** An arrow on the button. It may come after Enter and before the browser says that the menu is open. */
+  const openAt = (steps: number): void => {
+    menu.current?.showPopover()
+    place()
+    choices()
+      .at(steps > 0 ? 0 : -1)
+      ?.focus()
+  }
   return (
     <span class="menu">
       <button
@@ -49,6 +60,12 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
         aria-label={`Actions for ${of}`}
         aria-haspopup="menu"
         popovertarget={id}
+        onKeyDown={(event) => {
+          const steps = STEPS[event.key]
+          if (steps === undefined) return
+          event.preventDefault()
+          openAt(steps)
+        }}
       >
         <span aria-hidden="true">•••</span>
       </button>
@@ -61,13 +78,14 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
         onToggle={({ newState }) => {
           if (newState !== "open") return
           place()
-          choices()[0]?.focus()
+          // an arrow has been quicker
+          if (!menu.current?.matches(":focus-within")) choices()[0]?.focus()
           // it would stay where the row was
           addEventListener("scroll", close, { capture: true, once: true })
         }}
         onKeyDown={(event) => {
           if (event.key === "Tab") close()
-          const steps = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+          const steps = STEPS[event.key]
           if (steps === undefined) return
           event.preventDefault()
           move(steps)
