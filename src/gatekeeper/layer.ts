@@ -97,7 +97,7 @@ const gatekeeper = Layer.effect(
       withdraw: traced("Gatekeeper.withdraw", (ticket, { address }) => tickets.withdraw(ticket, address)),
       status: inTicketTrace("Gatekeeper.status", tickets.status),
       attach: inTicketTrace("Gatekeeper.attach", tickets.attach),
-      sessionEnded: (sessionIds) => sessionEnded(sessionIds),
+      sessionEnded: (sessionIds) => Effect.map(sessionEnded(sessionIds), (result) => result === "released"),
       vendorWebhook: traced("Gatekeeper.vendorWebhook", receiveWebhook),
       vendorWebhookRefusal: (platform, headers) => webhookRefusal?.(platform, headers) ?? Effect.undefined,
       traceOf: ofTicket,

@@ -42,6 +42,9 @@ export interface CallUse {
   readonly dollars?: number
 }
 
+/** Why a webhook is ignored: it reports something else than an end, or the gate has not started its session. */
+export type IgnoredBecause = "other_event" | "other_session"
+
 /** What an authentic webhook reports. */
 export type WebhookMeaning =
   /** These sessions are over; each by its ids. */
@@ -60,7 +63,7 @@ export type WebhookMeaning =
   /** Somebody begins to speak in this running session, or has stopped; its ids. */
   | { readonly _tag: "spoke"; readonly session: ReadonlyArray<string>; readonly speech: Speech }
   /** Something else, or about a session that the gate did not start. */
-  | { readonly _tag: "ignored" }
+  | { readonly _tag: "ignored"; readonly because: IgnoredBecause }
   /** It does not have the vendor's documented shape. */
   | { readonly _tag: "malformed" }
 

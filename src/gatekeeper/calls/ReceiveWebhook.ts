@@ -4,7 +4,7 @@
  * own campaigns: ids of different vendors may be equal, and one vendor must not end the calls of another.
  */
 import { Clock, Context, Effect, Layer, Metric } from "effect"
-import type { CallUse, VendorWebhook } from "../../platform-api/adapter.ts"
+import type { CallUse, IgnoredBecause, VendorWebhook } from "../../platform-api/adapter.ts"
 import { PlatformApi } from "../../platform-api/PlatformApi.ts"
 import type { StoreUnavailable } from "../../protocol/refusals.ts"
 import { Store } from "../../store/Store.ts"
@@ -14,13 +14,23 @@ import { makeIsOnlyMeeting } from "./meetings.ts"
 import { NoteSpeech } from "./NoteSpeech.ts"
 import { type EndSource, SessionEnds } from "./SessionEnds.ts"
 
+/**
+ * Why an authentic webhook has freed no slot. The end of its call was reported before (`repeat`), no ticket has its session
+ * (`unknown_session`), its credential can still open the session again (`not_yet`), it says that a call has begun or who speaks, it does not
+ * have the documented shape, or it is ignored.
+ */
+export type NotReleased = IgnoredBecause | "repeat" | "unknown_session" | "not_yet" | "began" | "speech" | "malformed"
+
 export type WebhookOutcome =
-  /** `released` when it freed a slot */
-  | { readonly _tag: "accepted"; readonly released: boolean }
+  /** It has freed a slot, or has not. */
+  | { readonly _tag: "accepted"; readonly released: true }
+  | { readonly _tag: "accepted"; readonly released: false; readonly because: NotReleased }
   /** It is not authentic; `reason` says what to change. */
   | { readonly _tag: "refused"; readonly reason: string }
   /** No campaign has this platform, or the platform sends no webhooks. */
   | { readonly _tag: "unexpected" }
+
+const notReleased = (because: NotReleased): WebhookOutcome => ({ _tag: "accepted", released: false, because })
 
 /** The outcome of a webhook whose body is not needed. */
 export type UnreadOutcome = Exclude<WebhookOutcome, { readonly _tag: "accepted" }>
@@ -67,7 +77,7 @@ export const layer: Layer.Layer<ReceiveWebhook, never, FollowUps | NoteSpeech | 
           closing.add(id)
           return Effect.sleep(millis).pipe(
             Effect.andThen(platforms.sessionStatus(campaign, id)),
-            Effect.flatMap(({ status }) => (status === "over" ? end(ids, by, used) : Effect.succeed(false))),
+            Effect.flatMap(({ status }) => (status === "over" ? Effect.asVoid(end(ids, by, used)) : Effect.void)),
             Effect.ignore,
             Effect.ensuring(Effect.sync(() => void closing.delete(id))),
             followUps.run,
@@ -102,8 +112,9 @@ export const layer: Layer.Layer<ReceiveWebhook, never, FollowUps | NoteSpeech | 
           case "ignored":
           case "malformed": {
             yield* Metric.update(metrics.webhooks(verdict._tag), 1)
-            if (verdict._tag === "malformed") yield* warnOfShape(platform)
-            return { _tag: "accepted", released: false }
+            if (verdict._tag === "ignored") return notReleased(verdict.because)
+            yield* warnOfShape(platform)
+            return notReleased("malformed")
           }
           case "began": {
             const { campaigns, session } = verdict
@@ -112,13 +123,13 @@ export const layer: Layer.Layer<ReceiveWebhook, never, FollowUps | NoteSpeech | 
             const [campaign = ""] = campaigns
             if (verdict.meeting !== undefined) yield* isOnlyMeeting(platform, id, verdict.meeting)
             if (yield* hasEnded(id, { campaigns })) yield* endAgain(campaign, session)
-            return { _tag: "accepted", released: false }
+            return notReleased("began")
           }
           case "spoke": {
             const { campaigns, session, speech } = verdict
             yield* Metric.update(metrics.webhooks("ignored"), 1)
             yield* Effect.forEach(campaigns, (campaign) => noteSpeech(campaign, session, speech), { discard: true })
-            return { _tag: "accepted", released: false }
+            return notReleased("speech")
           }
           case "ended": {
             const { campaigns, meeting, used } = verdict
@@ -134,10 +145,11 @@ export const layer: Layer.Layer<ReceiveWebhook, never, FollowUps | NoteSpeech | 
                 yield* usedBy(ids)
                 yield* endLater(ids, millis, by, usedBy(ids))
               }
-              return { _tag: "accepted", released: false }
+              return notReleased("not_yet")
             }
-            const released = yield* Effect.forEach(verdict.sessions, (ids) => end(ids, by, usedBy(ids)))
-            return { _tag: "accepted", released: released.includes(true) }
+            const results = yield* Effect.forEach(verdict.sessions, (ids) => end(ids, by, usedBy(ids)))
+            if (results.includes("released")) return { _tag: "accepted", released: true }
+            return notReleased(results.includes("repeat") ? "repeat" : "unknown_session")
           }
         }
       })

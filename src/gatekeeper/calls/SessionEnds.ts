@@ -28,14 +28,14 @@ export class SessionEnds extends Context.Service<
   SessionEnds,
   {
     /**
-     * Handles a session's end that the platform has reported, under any of its ids. True if that freed a slot. Ids are unique only within a vendor, so `by` names
-     * the vendor if it is known. `used` is charged to budgets, in place of what the gate has measured or has charged before.
+     * Handles a session's end that the platform has reported, under any of its ids, and returns what that did: `released` if it freed a slot.
+     * Ids are unique only within a vendor, so `by` names the vendor if it is known. `used` is charged to budgets, in place of what the gate has measured or has charged before.
      */
     readonly sessionEnded: (
       sessionIds: ReadonlyArray<string>,
       by?: EndSource,
       used?: CallUse,
-    ) => Effect.Effect<boolean, StoreUnavailable>
+    ) => Effect.Effect<EndResult, StoreUnavailable>
     /** Whether the end of this session is known, and no ticket has it. */
     readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
   }
@@ -116,7 +116,7 @@ export const layer: Layer.Layer<
                 { discard: true },
               )
             }
-            return result === "released"
+            return result
           }),
       ),
     }

@@ -23,7 +23,9 @@ import { currentAddressOf } from "../incoming/client-address.ts"
 import { makeWebhookLimits } from "./limits.ts"
 import { makeRefusedWebhooks } from "./refused.ts"
 
-const ended = (released: boolean) => answered(released ? "released" : "not_released", { released })
+/** @param because why it has freed no slot: the outcome in the log and in traces */
+const ended = (released: boolean, because = "not_released") =>
+  answered(released ? "released" : because, { released })
 
 export const webhooks = HttpApiBuilder.group(
   Routed,
@@ -90,7 +92,7 @@ export const webhooks = HttpApiBuilder.group(
           }
           return yield* Effect.matchEffect(gatekeeper.sessionEnded(ids), {
             onFailure: (error) => refuse(toProblem(error)),
-            onSuccess: ended,
+            onSuccess: (released) => ended(released),
           })
         }),
       )
@@ -111,8 +113,9 @@ export const webhooks = HttpApiBuilder.group(
             (error) => refuse(toProblem(error)),
           )
           if (outcome._tag !== "accepted") return yield* notAccepted(address, outcome)
-          if (outcome.released) limits.countProven(address)
-          return yield* ended(outcome.released)
+          if (!outcome.released) return yield* ended(false, outcome.because)
+          limits.countProven(address)
+          return yield* ended(true)
         }),
       )
   }),

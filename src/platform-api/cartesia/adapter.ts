@@ -127,9 +127,10 @@ export const cartesia = (
         if (webhook === undefined) return { _tag: "malformed" }
         const { agent_id, call, request_id, type } = webhook
         const id = [call?.stream_id, call?.id, request_id].find((each) => expiryOf(each ?? "") !== undefined)
-        return ENDS.has(type) && (agent_id ?? call?.agent_id ?? AgentId) === AgentId && id
+        if (!ENDS.has(type)) return { _tag: "ignored", because: "other_event" }
+        return (agent_id ?? call?.agent_id ?? AgentId) === AgentId && id
           ? { _tag: "ended", sessions: [[id]] }
-          : { _tag: "ignored" }
+          : { _tag: "ignored", because: "other_session" }
       },
     },
     check: checkAgent(send(endpoint, Schema.Unknown, { kind: "read", method: "GET", path: `agents/${agent}` }), {

@@ -155,17 +155,17 @@ export const daily = (
     webhooks: {
       ...dailyAuthentication(Redacted.value(WebhookSecret)),
       ended: (body) => {
-        if (JSON.stringify(body) === TEST) return { _tag: "ignored" }
+        if (JSON.stringify(body) === TEST) return { _tag: "ignored", because: "other_event" }
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const room = webhook.payload?.room ?? ""
         const notBefore = opensUntil(room)
-        if (notBefore === undefined) return { _tag: "ignored" }
+        if (notBefore === undefined) return { _tag: "ignored", because: room === "" ? "other_event" : "other_session" }
         const { end_ts, meeting_id, start_ts } = webhook.payload ?? {}
         // whoever comes back while the token is valid has another meeting in the same room
         const meeting = { meeting: meeting_id ?? String(start_ts ?? "") }
         if (webhook.type === "meeting.started") return { _tag: "began", session: [room], ...meeting }
-        if (webhook.type !== "meeting.ended") return { _tag: "ignored" }
+        if (webhook.type !== "meeting.ended") return { _tag: "ignored", because: "other_event" }
         const used = usedOf(typeof start_ts === "number" && typeof end_ts === "number" ? end_ts - start_ts : undefined)
         return { _tag: "ended", sessions: [[room]], notBefore, ...used, ...meeting }
       },

@@ -192,9 +192,11 @@ export const elevenlabs = (
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const { agent_id, conversation_id, metadata } = webhook.data ?? {}
-        return ENDS.has(webhook.type) && conversation_id !== undefined && agent_id === AgentId
+        if (!ENDS.has(webhook.type) || conversation_id === undefined)
+          return { _tag: "ignored", because: "other_event" }
+        return agent_id === AgentId
           ? { _tag: "ended", sessions: [[conversation_id]], ...usedOf(metadata?.call_duration_secs) }
-          : { _tag: "ignored" }
+          : { _tag: "ignored", because: "other_session" }
       },
     },
     check: checkAgent(read(Schema.Unknown, agentCall), {

@@ -45,7 +45,7 @@ const webhooksOf = (settings: GenericSettings, secret: string): Webhooks => ({
     if (typeof body !== "object" || body === null) return { _tag: "malformed" }
     const event = WebhookEventField === undefined ? undefined : textAt(body, WebhookEventField)
     if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
-    if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
+    if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored", because: "other_event" }
     const id = textAt(body, WebhookIdField)
     return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
   },

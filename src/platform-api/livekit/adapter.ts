@@ -177,12 +177,12 @@ export const livekit = (settings: LiveKitSettings, { campaign, lifetimeSeconds, 
         if (webhook === undefined) return { _tag: "malformed" }
         const room = webhook.room?.name ?? ""
         const notBefore = opensUntil(room)
-        if (notBefore === undefined) return { _tag: "ignored" }
+        if (notBefore === undefined) return { _tag: "ignored", because: room === "" ? "other_event" : "other_session" }
         // the server gives a page that has joined further tokens, so it could open the room again after its end
         if (webhook.event === "room_started") return { _tag: "began", session: [room] }
         return webhook.event === "room_finished"
           ? { _tag: "ended", sessions: [[room]], notBefore }
-          : { _tag: "ignored" }
+          : { _tag: "ignored", because: "other_event" }
       },
     },
     check,

@@ -197,12 +197,13 @@ export const retell = (
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const { call, event } = webhook
-        if (!ENDS.has(event) || correlationIn(call.metadata) === undefined) return { _tag: "ignored" }
+        if (!ENDS.has(event)) return { _tag: "ignored", because: "other_event" }
+        if (correlationIn(call.metadata) === undefined) return { _tag: "ignored", because: "other_session" }
         const { call_cost, duration_ms } = call
         const used = usedOf(duration_ms && duration_ms / 1000, call_cost && call_cost.combined_cost / 100)
         // the cost may be known only after the call was analysed
         return event === "call_analyzed" && used.used === undefined
-          ? { _tag: "ignored" }
+          ? { _tag: "ignored", because: "other_event" }
           : { _tag: "ended", sessions: [[call.call_id]], ...used }
       },
     },

@@ -180,9 +180,10 @@ export const ultravox = (
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const { call, event } = webhook
-        return event === "call.ended" && correlationIn(call.metadata) !== undefined
-          ? { _tag: "ended", sessions: [[call.callId]], ...usedOf(secondsBetween(call.joined, call.ended)) }
-          : { _tag: "ignored" }
+        if (event !== "call.ended") return { _tag: "ignored", because: "other_event" }
+        return correlationIn(call.metadata) === undefined
+          ? { _tag: "ignored", because: "other_session" }
+          : { _tag: "ended", sessions: [[call.callId]], ...usedOf(secondsBetween(call.joined, call.ended)) }
       },
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `api/agents/${agent}` }), {

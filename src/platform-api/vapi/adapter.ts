@@ -223,12 +223,15 @@ export const vapi = (
         const message = Option.getOrUndefined(decodeWebhook(body))?.message
         if (message === undefined) return { _tag: "malformed" }
         const { call, status, type } = message
-        if (!call || correlationOf(call) === undefined) return { _tag: "ignored" }
+        if (!call) return { _tag: "ignored", because: "other_event" }
+        if (correlationOf(call) === undefined) return { _tag: "ignored", because: "other_session" }
         const speech = speechIn(message)
         if (speech !== undefined) return { _tag: "spoke", session: [call.id], speech }
         const seconds = secondsBetween(message.startedAt, message.endedAt) ?? message.durationSeconds
         const isOver = type === "end-of-call-report" || (type === "status-update" && status === "ended")
-        return isOver ? { _tag: "ended", sessions: [[call.id]], ...usedOf(seconds, message.cost) } : { _tag: "ignored" }
+        return isOver
+          ? { _tag: "ended", sessions: [[call.id]], ...usedOf(seconds, message.cost) }
+          : { _tag: "ignored", because: "other_event" }
       },
     },
     check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {

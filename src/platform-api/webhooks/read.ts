@@ -88,5 +88,8 @@ export const readWebhook = (
   if (begun[0] !== undefined) return { ...begun[0].meaning, campaigns: begun.map(({ campaign }) => campaign) }
   const spoken = meanings.flatMap(({ campaign, meaning }) => (meaning._tag === "spoke" ? [{ campaign, meaning }] : []))
   if (spoken[0] !== undefined) return { ...spoken[0].meaning, campaigns: spoken.map(({ campaign }) => campaign) }
-  return meanings.some(({ meaning }) => meaning._tag === "ignored") ? { _tag: "ignored" } : { _tag: "malformed" }
+  const ignored = meanings.flatMap(({ meaning }) => (meaning._tag === "ignored" ? [meaning.because] : []))
+  if (ignored.length === 0) return { _tag: "malformed" }
+  // a session of one campaign is another's for the others
+  return { _tag: "ignored", because: ignored.includes("other_event") ? "other_event" : "other_session" }
 }

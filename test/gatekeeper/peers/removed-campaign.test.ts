@@ -147,7 +147,7 @@ describe("a removed campaign", () => {
         bench.world.webhook = { _tag: "ended", sessions: [[call.sessionId]], campaigns: ["default"] }
         const reported = (platform: string) =>
           gate.on(Gatekeeper.use((each) => each.vendorWebhook(platform, { headers: {}, rawBody: "{}" })))
-        expect(yield* reported("vapi")).toEqual({ _tag: "accepted", released: false })
+        expect(yield* reported("vapi")).toEqual({ _tag: "accepted", released: false, because: "unknown_session" })
         expect(yield* reported("retell")).toEqual({ _tag: "accepted", released: true })
         expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("ended")
       }))

@@ -60,6 +60,36 @@ describe("a vendor's webhook", () => {
       }),
   )
 
+  servedTest("the line of its request says why it has freed no slot", shop, ({ log, url, world }) =>
+    Effect.gen(function* () {
+      const send = call(url + VENDOR_WEBHOOK, { method: "POST", body: "{}" })
+      yield* post(url + REQUEST, {})
+      const ends = (id: string): typeof world.webhook => ({ _tag: "ended", sessions: [[id]], campaigns: ["default"] })
+      const sent: ReadonlyArray<readonly [verdict: typeof world.webhook, outcome: string]> = [
+        [{ _tag: "ignored", because: "other_event" }, "other_event"],
+        [{ _tag: "ignored", because: "other_session" }, "other_session"],
+        [{ _tag: "malformed" }, "malformed"],
+        [{ _tag: "began", session: ["web-1"], campaigns: ["default"] }, "began"],
+        [{ ...ends("web-1"), notBefore: Date.now() + 60_000 }, "not_yet"],
+        [ends("nobody's"), "unknown_session"],
+        [ends("web-1"), "released"],
+        [ends("web-1"), "repeat"],
+        [WRONG, "webhook_unauthorized"],
+      ]
+      for (const [verdict] of sent) {
+        world.webhook = verdict
+        yield* send
+      }
+      const outcomes = () =>
+        [...log().matchAll(/"path":"\/api\/webhook\/[^"]*","status":\d+,"outcome":"([^"]*)"/g)].map(([, outcome]) => outcome)
+      yield* Effect.promise(() => eventually("all are logged", () => outcomes().length === sent.length))
+      assert.deepStrictEqual(
+        outcomes(),
+        sent.map(([, outcome]) => outcome),
+      )
+    }),
+  )
+
   servedTest(
     "a vendor's webhook that its headers disprove is refused without reading its body",
     shop,
@@ -89,7 +119,7 @@ describe("a vendor's webhook", () => {
           assert.strictEqual((yield* send("203.0.113.1")).status, 401)
         }
         world.webhookRefusal = undefined
-        world.webhook = { _tag: "ignored" }
+        world.webhook = { _tag: "ignored", because: "other_event" }
         const limited = yield* send("203.0.113.1")
         assert.deepInclude(limited, { status: 429, code: "rate_limited" })
         assert.isAbove(limited.after, 0)
@@ -131,7 +161,7 @@ describe("a vendor's webhook", () => {
     shop,
     ({ port, url, world }) =>
       Effect.gen(function* () {
-        world.webhook = { _tag: "ignored" }
+        world.webhook = { _tag: "ignored", because: "other_event" }
         const slow = Array.from({ length: LARGE_AT_ONCE }, () => {
           const headers = { "content-length": MAX_WEBHOOK_BYTES }
           const sent = nodeRequest({

@@ -104,6 +104,7 @@ describe("the speech that Vapi reports", () => {
         assert.deepStrictEqual(yield* speechUpdate(world, "assistant", "started"), {
           _tag: "accepted",
           released: false,
+          because: "speech",
         })
         yield* world.pass(0.5)
         assert.strictEqual(yield* stateOf(uniqueRequestId), "live")

@@ -126,7 +126,7 @@ describe("Cartesia's webhook about the end of a call", () => {
       const { sessionId } = yield* ask(1)
       const body = { type: "call_completed", call: { id: sessionId, agent_id: "agent_other" } }
       const outcome = yield* Gatekeeper.use((gate) => gate.vendorWebhook("cartesia", world.fake.webhook(body)))
-      assert.deepStrictEqual(outcome, { _tag: "accepted", released: false })
+      assert.deepStrictEqual(outcome, { _tag: "accepted", released: false, because: "other_session" })
     }),
   )
 })

@@ -219,8 +219,12 @@ describe("the signature of a webhook", () => {
     assert.isDefined(verify({ rawBody, headers: { "x-webhook-secret": "secret_cartesia_01234" } }, NOW))
     assert.isDefined(verify({ rawBody, headers: {} }, NOW))
     assert.deepStrictEqual(ended(JSON.parse(rawBody)), { _tag: "ended", sessions: [[id]] })
-    for (const change of [{ type: "call_started" }, { agent_id: "another" }, { request_id: "MZ01" }]) {
-      assert.deepStrictEqual(ended({ ...JSON.parse(rawBody), ...change }), { _tag: "ignored" }, JSON.stringify(change))
+    for (const [change, because] of [
+      [{ type: "call_started" }, "other_event"],
+      [{ agent_id: "another" }, "other_session"],
+      [{ request_id: "MZ01" }, "other_session"],
+    ] as const) {
+      assert.deepStrictEqual(ended({ ...JSON.parse(rawBody), ...change }), { _tag: "ignored", because }, because)
     }
   })
 
@@ -228,11 +232,12 @@ describe("the signature of a webhook", () => {
     const { ended, verify } = webhooksOf("daily", caseOf("daily").settings)
     const { session } = caseOf("daily")
     for (const room of [`${session}s`, session.replace(/agent$/, "other"), "room-agent", `x${session}`]) {
-      assert.deepStrictEqual(ended({ type: "meeting.ended", payload: { room } }), { _tag: "ignored" }, room)
+      const read = ended({ type: "meeting.ended", payload: { room } })
+      assert.deepStrictEqual(read, { _tag: "ignored", because: "other_session" }, room)
     }
     const test = '{"test":"test"}'
     assert.isUndefined(verify({ rawBody: test, headers: {} }, NOW))
-    assert.deepStrictEqual(ended(JSON.parse(test)), { _tag: "ignored" })
+    assert.deepStrictEqual(ended(JSON.parse(test)), { _tag: "ignored", because: "other_event" })
     assert.isDefined(verify({ rawBody: '{"test":"test","type":"meeting.ended"}', headers: {} }, NOW))
     const signature = hmacSha256(Buffer.from("daily secret 0123456789abcdef"), `1800000000.${test} `, "base64")
     const headers = { "x-webhook-timestamp": "1800000000", "x-webhook-signature": signature }
