@@ -11,7 +11,7 @@ import { Effect, Fiber, Option, Schema, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
 import type { JWK } from "jose"
 import { ageOf } from "../lib/age.ts"
-import { boundedText, withoutClientSpan, withoutRedirects } from "../lib/http-client.ts"
+import { boundedText, codeOf, explained, withoutClientSpan, withoutRedirects } from "../lib/http-client.ts"
 import { inSpan } from "../lib/spans.ts"
 import { isoTime } from "../protocol/session-answers.ts"
 import type { Store } from "../store/Store.ts"
@@ -64,7 +64,7 @@ export const fetchKeys = (
   url: string,
 ): Effect.Effect<ReadonlyArray<PublicKey>, string> =>
   client.get(url, { headers: { accept: "application/json" } }).pipe(
-    Effect.mapError(() => "cannot be reached"),
+    Effect.mapError(({ reason }) => `cannot be reached${explained(codeOf(reason.cause).code)}`),
     Effect.flatMap((response) =>
       response.status === 200
         ? Effect.mapError(

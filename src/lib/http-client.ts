@@ -68,3 +68,25 @@ export const codeOf = (error: unknown): { readonly code: string; readonly connec
 
 /** Whether a code says that a server which was asked in TLS does not speak it. */
 export const speaksNoTls = (code: string): boolean => /^(?:ERR_SSL_|EPROTO$)/.test(code)
+
+/** Whether a code says that the certificate of a server was rejected. */
+export const hasBadCertificate = (code: string): boolean =>
+  /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
+
+/** What such a code means, and what to check; undefined where the code says nothing about the address. */
+const meaningOf = (code: string): string | undefined => {
+  if (hasBadCertificate(code)) return "its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA"
+  if (code === "ENOTFOUND") return "DNS does not know its name: check the spelling"
+  if (code === "EAI_AGAIN") return "its name could not be looked up: check this machine's DNS"
+  if (code === "ECONNREFUSED") return "nothing listens there: check name and port"
+  return /^(?:EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
+    ? "no connection comes about: check the address, the network and its firewalls"
+    : undefined
+}
+
+/** The code of a failed connection and its meaning, to follow the words that say what failed; empty without a code. */
+export const explained = (code: string): string => {
+  const meaning = meaningOf(code)
+  if (code === "") return ""
+  return meaning === undefined ? ` (${code})` : ` (${code}); ${meaning}`
+}

@@ -15,6 +15,7 @@ import type { SettingProblem } from "../../settings/problems.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import * as StoreLayer from "../../store/layer.ts"
 import * as memory from "../../store/memory/layer.ts"
+import { controlFindings } from "./control.ts"
 import { checkEvents } from "./events.ts"
 import { hoursText, isEverOpen } from "./hours.ts"
 import { checkLive } from "./live.ts"
@@ -22,7 +23,10 @@ import { checkStore } from "./store.ts"
 
 /** One check, as `--json` shows it. */
 interface Finding {
-  /** settings, store, hours, platform, web campaign, region, credential, slots, live, addresses, identity, events, callers, webhook */
+  /**
+   * settings, store, hours, call length, price, budget, overflow, platform, web campaign, region, credential, slots, live, addresses,
+   * identity, events, callers, webhook
+   */
   readonly name: string
   /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
@@ -195,8 +199,8 @@ const callersFinding = ({ Security: { ClientAddressHeader, TrustedProxies } }: S
   const finding = (message: string): Finding => ({ name: "callers", status: "ok", message })
   if (first === undefined) {
     return finding(
-      "a caller's address is that of the connection, and no header counts; behind a proxy or CDN all callers would be one address: " +
-        "set Security.TrustedProxies then",
+      "a caller's address is that of the connection, and no header is read. Behind a proxy or a CDN this is the proxy's address, so all " +
+        "callers share one limit: name the proxy in Security.TrustedProxies",
     )
   }
   const proxy = first.split("/", 1)[0] ?? ""
@@ -208,8 +212,9 @@ const callersFinding = ({ Security: { ClientAddressHeader, TrustedProxies } }: S
     trusted: trustedProxies(TrustedProxies),
   })
   return finding(
-    `a connection from ${proxy} with the header ${ClientAddressHeader}: ${value} is the caller ${seen}; ` +
-      `of connections that are not from ${TrustedProxies.join(", ")} (Security.TrustedProxies), the header does not count`,
+    `your proxies are the addresses in ${TrustedProxies.join(", ")} (Security.TrustedProxies). When one of them sends the header ` +
+      `"${ClientAddressHeader}: ${value}", the caller's address is ${seen}. From all other addresses the header is ignored, and the ` +
+      "caller's address is that of the connection",
   )
 }
 
@@ -262,7 +267,7 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
     const campaigns = tree.Campaigns.length === 1 ? "1 campaign" : `${tree.Campaigns.length} campaigns`
     const valid: Finding = { name: "settings", status: "ok", message: `valid, with ${campaigns}` }
     const now = yield* Clock.currentTimeMillis
-    const all = [valid, ...hoursFindings(tree, now), ...found, callersFinding(tree), webhookFinding(tree)]
+    const all = [valid, ...hoursFindings(tree, now), ...tree.Campaigns.flatMap(controlFindings), ...found, callersFinding(tree), webhookFinding(tree)]
     return {
       ok: all.every(({ status }) => status !== "failed"),
       checks: all,

@@ -1,7 +1,7 @@
 /** Whether the receivers of events can be reached. No event is sent: a request without one shows that name, port and certificate are right. */
 import { Effect } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { codeOf, speaksNoTls, withoutClientSpan, withoutRedirects } from "../../lib/http-client.ts"
+import { codeOf, explained, speaksNoTls, withoutClientSpan, withoutRedirects } from "../../lib/http-client.ts"
 import { settingPath } from "../../platform-api/faults.ts"
 import type { SettingsTree } from "../../settings/Settings.ts"
 
@@ -25,10 +25,10 @@ const reach = (url: string): Effect.Effect<Reached, never, HttpClient.HttpClient
     Effect.scoped,
     Effect.map(({ status }): Reached => {
       if (status >= 300 && status < 400) {
-        const message = `answers HTTP ${status} to a request without an event; if it redirects events too, they are not delivered`
+        const message = `answers a request without an event with a redirect (HTTP ${status}). If it redirects events too, they are not delivered, because redirects are not followed`
         return { status: "not_checked", message }
       }
-      return { status: "ok", message: `answers, HTTP ${status} to a request without an event` }
+      return { status: "ok", message: `can be reached: it answers a request without an event with HTTP ${status}` }
     }),
     Effect.timeoutOrElse({
       duration: ANSWER_MILLIS,
@@ -37,11 +37,8 @@ const reach = (url: string): Effect.Effect<Reached, never, HttpClient.HttpClient
     }),
     Effect.catch((error) => {
       const { code } = codeOf(error)
-      const tls = speaksNoTls(code) ? ": it does not answer in TLS" : ""
-      return Effect.succeed<Reached>({
-        status: "failed",
-        message: `cannot be reached${code === "" ? "" : ` (${code})`}${tls}`,
-      })
+      const tls = speaksNoTls(code) ? "; it does not answer in TLS" : ""
+      return Effect.succeed<Reached>({ status: "failed", message: `cannot be reached${explained(code)}${tls}` })
     }),
     withoutRedirects,
     withoutClientSpan,
@@ -62,14 +59,14 @@ export const checkEvents = ({
       const answer = Events?.Url === undefined ? undefined : reached.get(Events.Url)
       if (Events === undefined || answer === undefined) return []
       // the settings refuse secrets of less than 24 bytes
-      const secrets = `${Events.Secrets.length} of ${settingPath(name, "Events.Secrets")}`
-      const whether = "whether the receiver has one of them, voicegate events test shows"
+      const secrets = `${Events.Secrets.length} ${Events.Secrets.length === 1 ? "secret" : "secrets"} (${settingPath(name, "Events.Secrets")})`
+      const whether = `To see whether the receiver knows it, run: voicegate events test ${name}`
       return [
         {
           name: "events",
           campaign: name,
           status: answer.status,
-          message: `${settingPath(name, "Events.Url")} ${answer.message}; events are signed by ${secrets}, ${whether}`,
+          message: `the receiver at ${settingPath(name, "Events.Url")} ${answer.message}. Each event is signed with ${secrets}. ${whether}`,
         },
       ]
     })

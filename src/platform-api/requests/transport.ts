@@ -4,7 +4,15 @@
  */
 import { Clock, Effect } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
-import { boundedText, codeOf, MAX_ANSWER_BYTES, withoutRedirects } from "../../lib/http-client.ts"
+import {
+  boundedText,
+  codeOf,
+  explained,
+  hasBadCertificate,
+  MAX_ANSWER_BYTES,
+  speaksNoTls,
+  withoutRedirects,
+} from "../../lib/http-client.ts"
 import { retryAfterSeconds } from "../../lib/retry-after.ts"
 import { type PlatformError, unavailable } from "../errors.ts"
 import type { Answered, CallKind } from "./answer.ts"
@@ -59,20 +67,10 @@ const NEVER_CONNECTED = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ])
-/** Node's codes for a rejected certificate: the handshake failed, so nothing was sent. */
-const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 
-/** OpenSSL's codes for a server that does not answer in TLS: the handshake failed, so nothing was sent. */
-const NOT_TLS = /^(?:ERR_SSL_|EPROTO$)/
-
-/** What of the address is probably wrong. */
-const hintOf = (baseUrl: string, code: string): string => {
-  if (NOT_TLS.test(code)) return `; it does not answer in TLS: if it speaks plain HTTP, its address begins with http://`
-  if (BAD_CERTIFICATE.test(code))
-    return "; its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA"
-  if (code === "ENOTFOUND") return "; nobody knows this name: check its spelling"
-  if (code === "EAI_AGAIN") return "; the name could not be looked up: check this machine's DNS"
-  if (code === "ECONNREFUSED") return "; nothing listens there: check name and port"
+/** What of the scheme of the address is probably wrong. */
+const schemeHint = (baseUrl: string, code: string): string => {
+  if (speaksNoTls(code)) return `; it does not answer in TLS: if it speaks plain HTTP, its address begins with http://`
   return baseUrl.startsWith("http://") &&
     (code === "ECONNRESET" || code === "UND_ERR_SOCKET" || code.startsWith("HPE_"))
     ? "; if it speaks TLS, its address begins with https://"
@@ -82,7 +80,7 @@ const hintOf = (baseUrl: string, code: string): string => {
 const transportFailure = (call: Call, baseUrl: string, error: HttpClientError.HttpClientError): PlatformError => {
   const host = hostOf(baseUrl)
   const { code, connecting } = codeOf(error.reason.cause)
-  const detail = code === "" ? "" : ` (${code})${hintOf(baseUrl, code)}`
+  const detail = explained(code) + schemeHint(baseUrl, code)
   if (error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError") {
     return unavailable(
       "malformed",
@@ -93,7 +91,8 @@ const transportFailure = (call: Call, baseUrl: string, error: HttpClientError.Ht
   if (error.reason._tag !== "TransportError") {
     return unavailable("malformed", call.kind === "start", `the answer of ${host} could not be read${detail}`)
   }
-  const unsent = connecting || NEVER_CONNECTED.has(code) || BAD_CERTIFICATE.test(code) || NOT_TLS.test(code)
+  // where the handshake of TLS has failed, nothing was sent
+  const unsent = connecting || NEVER_CONNECTED.has(code) || hasBadCertificate(code) || speaksNoTls(code)
   return unsent
     ? unavailable("unreachable", false, `cannot connect to ${host}${detail}`)
     : unavailable("unreachable", call.kind === "start", `the connection to ${host} broke${detail}`)

@@ -89,7 +89,11 @@ export const checkOffers = (
     const path = read.has(`${base}.Overflow.Offers`) ? item : undefined
     if (path === undefined) continue
     if (!names.includes(found.target)) {
-      read.reportInvalid(path, `campaign: and one of the campaigns ${names.join(", ")}`)
+      const known = names.length === 1 ? "they have only default" : `they have ${names.join(", ")}`
+      read.reportInvalid(
+        path,
+        `a campaign of these settings; ${known}. Add ${found.target} below VoiceAiPlatform.Campaigns, or leave this offer out`,
+      )
     } else if (found.target === campaign.name) {
       read.reportInvalid(path, "another campaign than the one that offers it")
     }

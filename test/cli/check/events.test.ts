@@ -51,7 +51,7 @@ describe("voicegate check of receivers of events", () => {
         found.map(({ campaign, status }) => `${campaign} ${status}`),
         ["default ok", "sales ok"],
       )
-      assert.match(found[0]?.message ?? "", /^VoiceAiPlatform.Events.Url answers, HTTP 405 .* signed by 1 of /)
+      assert.match(found[0]?.message ?? "", /^the receiver at VoiceAiPlatform.Events.Url can be reached: it .* with HTTP 405\. .* signed with 1 secret .*voicegate events test default$/)
       assert.notInclude(JSON.stringify(found), SIGNING_SECRET)
     }).pipe(Effect.scoped),
   )
@@ -64,7 +64,7 @@ describe("voicegate check of receivers of events", () => {
       const port = yield* Effect.promise(() => freePort())
       const [away] = yield* check({ Events: { Url: `http://127.0.0.1:${port}/`, Secrets: [SIGNING_SECRET] } })
       assert.strictEqual(away?.status, "failed")
-      assert.include(away?.message, "cannot be reached (ECONNREFUSED)")
+      assert.include(away?.message, "cannot be reached (ECONNREFUSED); nothing listens there: check name and port.")
       assert.deepStrictEqual(yield* check({}), [])
     }).pipe(Effect.scoped),
   )

@@ -1,0 +1,72 @@
+/** What `voicegate check` says of call length, price, budgets and offers. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { controlFindings } from "../../../src/cli/check/control.ts"
+import { Settings } from "../../../src/settings/Settings.ts"
+import { settingsLayer } from "../../support/gate.ts"
+
+const said = (VoiceAiPlatform: Readonly<Record<string, unknown>>) =>
+  Effect.gen(function* () {
+    const { Campaigns } = yield* Settings
+    return Campaigns.flatMap(controlFindings).map(({ campaign, message, name }) => `${name}, ${campaign}: ${message}`)
+  }).pipe(Effect.provide(settingsLayer({ VoiceAiPlatform })))
+
+const Euro = { PerMinute: 0.12, Currency: "EUR", RoundUpSeconds: 6 }
+
+describe("voicegate check of what controls calls", () => {
+  it.effect("says nothing where nothing is set", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* said({}), [])
+    }),
+  )
+
+  it.effect("says the price and each budget in words", () =>
+    Effect.gen(function* () {
+      const found = yield* said({
+        Price: Euro,
+        Budget: { Zone: "Europe/Berlin", WaitMinutes: 45 },
+        Budgets: [
+          { Name: "month", Of: "campaign", Unit: "money", Per: "month", Cap: 300, AlertAt: [0.5, 0.8] },
+          { Name: "customer", Of: "caller", Unit: "minutes", Per: "day", Cap: 20, OnLimit: "refuse" },
+          { Name: "all", Of: "account", Unit: "minutes", Per: "hour", Cap: 90, OnLimit: "wait" },
+          { Name: "watched", Of: "campaign", Unit: "minutes", Per: "day", Cap: 1, OnLimit: "count" },
+        ],
+        Account: { Name: "agency" },
+      })
+      assert.deepStrictEqual(found, [
+        "price, default: a minute costs 0.12 EUR, and a call is billed in steps of 6 s. What a vendor's webhook says that a call has cost is in USD, so it is not charged",
+        "budget, default: month: at most 300 EUR (about 2500 minutes) each month, by the clock of Europe/Berlin, for all calls of this campaign together. When it is used up, new callers are refused, and running calls are warned and ended. The log says when 50 % and 80 % of it are used",
+        "budget, default: customer: at most 20 minutes each day, by the clock of Europe/Berlin, for each caller. When it is used up, new callers are refused, and running calls go on",
+        "budget, default: all: at most 90 minutes each hour, by the clock of Europe/Berlin, for all calls of the account agency together. When it is used up, running calls go on, and new callers wait in the queue if the next hour begins within 45 minutes; otherwise they are refused",
+        "budget, default: watched: at most 1 minute each day, by the clock of Europe/Berlin, for all calls of this campaign together. When it is used up, nothing happens: it only counts",
+      ])
+    }),
+  )
+
+  it.effect("says that no budget uses a price, and that a vendor's cost in USD is charged", () =>
+    Effect.gen(function* () {
+      const [price] = yield* said({
+        Price: { PerMinute: 0.1, Currency: "USD", MinimumSeconds: 30 },
+        Budgets: [{ Name: "day", Of: "campaign", Unit: "minutes", Per: "day", Cap: 60 }],
+      })
+      assert.match(price ?? "", /steps of 1 s, and as at least 30 s\. .* is charged instead\. No budget of money uses it$/)
+    }),
+  )
+
+  it.effect("says what is offered to whom, without an offer that leads to the campaign itself, and how long a call may last", () =>
+    Effect.gen(function* () {
+      const Offers = ["Call the shop tel:+49301234567", "Ask the sales agent campaign:sales"]
+      const found = yield* said({
+        MaxCallSeconds: 600,
+        Overflow: { AfterSeconds: 90, Offers },
+        Campaigns: { sales: { WebCampaignId: "sales", MaxCallSeconds: 60 } },
+      })
+      assert.deepStrictEqual(found, [
+        "call length, default: a call may last 10 minutes (MaxCallSeconds); its page is warned before",
+        'overflow, default: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567), "Ask the sales agent" (the campaign sales)',
+        "call length, sales: a call may last 1 minute (MaxCallSeconds); its page is warned before",
+        'overflow, sales: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567)',
+      ])
+    }),
+  )
+})
