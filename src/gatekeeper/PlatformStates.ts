@@ -37,7 +37,7 @@ const NOTHING: Learned = {}
 const seconds = (millis: number): string => `${Math.max(0, Math.round(millis / 1000))} s`
 
 const MEND_WEBHOOKS =
-  "Check the webhook's address and secret at the platform, and Security.WebhookApiToken or the vendor's secret here. Until then slots come free up to 4 minutes late."
+  "Check the webhook's address and secret at the platform, and Security.WebhookApiToken or the vendor's secret here. Until then slots come free up to 5 minutes late."
 
 const KEEP = "Callers keep their places; one at a time is called to test it."
 

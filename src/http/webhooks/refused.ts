@@ -12,7 +12,7 @@ export const makeRefusedWebhooks = (): ((refusal: string) => Effect.Effect<void>
   const warn = onceAMinute<string>((refusal, omitted) => {
     const more = omitted === 0 ? "" : ` ${omitted} more were refused since the last warning.`
     return Effect.logWarning(
-      `A session-ended webhook was refused. ${refusal} If the platform sent it, the slots of ended calls stay held until the gate asks the platform, for up to 4 minutes.${more}`,
+      `A session-ended webhook was refused. ${refusal} If the platform sent it, the slots of ended calls stay held until the gate asks the platform, for up to 5 minutes.${more}`,
     )
   })
   return (refusal) => Effect.andThen(Metric.update(webhooks("unauthorized"), 1), warn(refusal))

@@ -129,7 +129,7 @@ const stateOfQueue = (
     return {
       limited: true,
       title: "Webhooks missing",
-      meaning: `Calls are taken, but the platform hasn’t reported the end of one for ${duration(now - platform.since)}, so slots come free up to 4 minutes late. Check the webhook’s address and secret at the platform.${again}`,
+      meaning: `Calls are taken, but the platform hasn’t reported the end of one for ${duration(now - platform.since)}, so slots come free up to 5 minutes late. Check the webhook’s address and secret at the platform.${again}`,
     }
   }
   if (platform !== undefined && now - platform.since >= LASTING_MILLIS) {

@@ -77,7 +77,7 @@ describe("a webhook", () => {
       const refused = warnings.filter((warning) => warning.includes("webhook was refused"))
       expect(refused).toEqual([
         expect.stringMatching(
-          /refused\. x-api-token: Expected the token of Security\.WebhookApiToken\. If .* up to 4 minutes\.$/,
+          /refused\. x-api-token: Expected the token of Security\.WebhookApiToken\. If .* up to 5 minutes\.$/,
         ),
       ])
     }).pipe(Effect.scoped, Effect.provide(Logger.layer([logger])))

@@ -97,7 +97,7 @@ describe("the state of a campaign", () => {
 
   it("says that calls are taken although the platform reports no ends of them, with what to check", () => {
     expect(headline({ platform: { ...platform, state: "webhooks_missing", code: "", setting: "" } })).toBe(
-      "Webhooks missing: Calls are taken, but the platform hasn’t reported the end of one for 1:05, so slots come free up to 4 minutes late. Check the webhook’s address and secret at the platform.",
+      "Webhooks missing: Calls are taken, but the platform hasn’t reported the end of one for 1:05, so slots come free up to 5 minutes late. Check the webhook’s address and secret at the platform.",
     )
   })
 
