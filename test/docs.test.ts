@@ -2,15 +2,18 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
+import { Predicate, Result } from "effect"
 import { OpenApi } from "effect/http-api"
 import { DOCUMENTS, readDocument } from "../scripts/docs/documents.ts"
 import { makeSlugs } from "../scripts/docs/markdown.ts"
 import { renderPage } from "../scripts/docs/page.ts"
 import { withSettingsTables } from "../scripts/settings-table.ts"
 import { Documented } from "../src/http/Api.ts"
+import { EndState, TicketState } from "../src/protocol/ticket.ts"
 import { NO_VARIABLES } from "../src/settings/given.ts"
 import { resolveSettings } from "../src/settings/reading/resolve.ts"
+import { SettingsFile } from "../src/settings/Settings.ts"
+import { variablesOf } from "../src/settings/sources/variables.ts"
 import { settingRows } from "../src/settings/showing/table.ts"
 
 const root = join(import.meta.dirname, "..")
@@ -102,6 +105,13 @@ describe("wire.md", () => {
     }
   })
 
+  it("lists every state of a ticket, and says which of them are over", () => {
+    const [live = "", over = ""] = section(readDocument("wire"), "Tickets").split("| over as |")
+    const statesIn = (text: string) => [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, state]) => state)
+    assert.sameMembers([...statesIn(live), ...statesIn(over)], [...TicketState.literals])
+    assert.sameMembers(statesIn(over), [...EndState.literals])
+  })
+
   it("lists every path of the OpenAPI document", () => {
     const endpoints = section(readDocument("wire"), "Endpoints").replaceAll("{uniqueRequestId}", "{id}")
     for (const path of Object.keys(OpenApi.fromApi(Documented).paths)) assert.include(endpoints, `\`${path}\``)
@@ -167,6 +177,71 @@ describe("the README", () => {
     const [, written = ""] = /```json\n([\s\S]*?)```/.exec(readme) ?? []
     const resolved = resolveSettings(JSON.parse(written), NO_VARIABLES)
     assert.isTrue(Result.isSuccess(resolved), String(resolved))
+  })
+})
+
+describe("the samples of README and documents", () => {
+  const groups = Object.keys(SettingsFile.fields)
+  /** A file to which a sample is added that is a part of one. */
+  const file = {
+    VoiceAiPlatform: { Platform: "vapi", Vapi: { ApiKey: "key", AssistantId: "one", WebhookSecret: "0123456789abcdef" } },
+    Security: { AllowedOrigins: ["https://shop.example"] },
+  }
+  const isGroup = Predicate.isObject
+  const added = (to: unknown, more: unknown): unknown =>
+    isGroup(to) && isGroup(more) && !Array.isArray(more)
+      ? { ...to, ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, added(Object(to)[name], value)])) }
+      : more
+  const problemsOf = (settings: unknown): string => {
+    const resolved = resolveSettings(Object(settings), NO_VARIABLES)
+    return Result.isFailure(resolved) ? resolved.failure.message : ""
+  }
+
+  it("are JSON with its braces, and what is a part of the settings file is accepted in one", () => {
+    let parts = 0
+    for (const { markdown, name } of documents) {
+      for (const [, written = ""] of markdown.matchAll(/^```json\n([\s\S]*?)^```/gm)) {
+        // `…` stands for a value that is long enough for each secret
+        const sample: unknown = JSON.parse(written.replaceAll("…", "0123456789abcdef0123456789abcdef"))
+        const names = Object.keys(Object(sample))
+        if (!names.some((each) => groups.includes(each))) continue
+        parts++
+        const alone = problemsOf(sample)
+        const problems = alone === "" ? "" : problemsOf(added(file, sample))
+        assert.strictEqual(problems, "", `${name}: ${written}`)
+      }
+    }
+    assert.isAtLeast(parts, 12)
+  })
+})
+
+describe("the samples of scripts/deploy", () => {
+  const VARIABLE = /^[ #]*(?:Environment=)?(\w+__\w+?)(?:: |=)"?([^"]*)"?$/gm
+  /** The variables between two comments; a file of a secret counts as a secret. */
+  const variables = (text: string, from: string, until: string): ReadonlyArray<readonly [string, string]> =>
+    [...(text.split(from)[1]?.split(until)[0] ?? "").matchAll(VARIABLE)].map(([, name = "", value = ""]) =>
+      name.endsWith("__File") ? [name.slice(0, -"__File".length), "0123456789abcdef0123456789abcdef"] : [name, value],
+    )
+
+  it.each([
+    ["compose.yaml", {}],
+    ["kubernetes.yaml", {}],
+    // what the settings file has beside the unit
+    ["voicegate.service", { Platform: "vapi", Vapi: { AssistantId: "one" } }],
+  ] as const)("have in %s the lines of Vapi beside those of IqraAI, and both are accepted", (file, own) => {
+    const text = readFileSync(join(root, "scripts/deploy", file), "utf8")
+    const Iqra = { BaseUrl: "https://platform.example", BusinessId: "1", WebCampaignId: "1", DefaultRegionId: "eu" }
+    const iqra = variables(text, "# IqraAI:", "# Vapi, in place of")
+    const vapi = variables(text, "# Vapi, in place of", file === "voicegate.service" ? "# more variables" : "# all:")
+    assert.include(Object.fromEntries(iqra), { VoiceAiPlatform__ApiSecretToken: "0123456789abcdef0123456789abcdef" })
+    assert.property(Object.fromEntries(vapi), "VoiceAiPlatform__Vapi__WebhookSecret")
+    for (const [VoiceAiPlatform, given] of [
+      [file === "voicegate.service" ? Iqra : {}, iqra],
+      [own, vapi],
+    ] as const) {
+      const resolved = resolveSettings({ VoiceAiPlatform }, variablesOf(Object.fromEntries(given)))
+      assert.strictEqual(Result.isFailure(resolved) ? resolved.failure.message : "", "", file)
+    }
   })
 })
 

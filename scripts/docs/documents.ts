@@ -13,6 +13,7 @@ export const DOCUMENTS = [
   "embedding",
   "control",
   "operating",
+  "backup",
   "promises",
   "platform",
   "vendors",

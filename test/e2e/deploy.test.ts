@@ -58,10 +58,11 @@ describe("the unit for systemd", () => {
   )
 })
 
-/** The configuration of nginx as it is; the only differences: the port, the directory of its logs, and no TLS. */
-const served = (directory: string, port: number): string =>
+/** The configuration of nginx as it is; the only differences: the ports, the directory of its logs, and no TLS. */
+const served = (directory: string, port: number, redirecting: number): string =>
   text("nginx.conf")
-    .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
+    .replace("listen 443 ssl http2", `listen 127.0.0.1:${port}`)
+    .replace("listen 80", `listen 127.0.0.1:${redirecting}`)
     .replaceAll(/^ *ssl_.*$/gm, "")
     .replaceAll("/var/log/nginx", directory)
 
@@ -76,10 +77,16 @@ describe("the configuration of nginx", () => {
         Security__TrustedProxies__0: "loopback",
         Security__RateLimitHourly: "3",
       })
-      const port = await freePort()
-      own(await startNginx((directory) => served(directory, port).replace("127.0.0.1:8080", new URL(gateUrl).host)))
+      const [port, redirecting] = [await freePort(), await freePort()]
+      own(
+        await startNginx((directory) =>
+          served(directory, port, redirecting).replace("127.0.0.1:8080", new URL(gateUrl).host),
+        ),
+      )
       const url = `http://127.0.0.1:${port}`
       await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
+      const plain = await fetch(`http://127.0.0.1:${redirecting}/widget.js?1`, { redirect: "manual" })
+      assert.deepStrictEqual([plain.status, plain.headers.get("location")], [301, "https://127.0.0.1/widget.js?1"])
       const request = async (claimed: string) => {
         const headers = { "content-type": "application/json", "x-forwarded-for": claimed }
         const response = await fetch(`${url}/api/session/request`, { method: "POST", headers, body: "{}" })
@@ -115,10 +122,10 @@ describe("the configuration of nginx, before two instances that restart one afte
           Security__TrustedProxies__0: "loopback",
         })
       const running = await Promise.all(ports.map(startInstance))
-      const port = await freePort()
+      const [port, redirecting] = [await freePort(), await freePort()]
       const { directory } = own(
         await startNginx((directory) =>
-          served(directory, port).replace(/server 127\.0\.0\.1:8080(.*;)/, (_, rest) =>
+          served(directory, port, redirecting).replace(/server 127\.0\.0\.1:8080(.*;)/, (_, rest) =>
             ports.map((each) => `server 127.0.0.1:${each}${rest}`).join("\n"),
           ),
         ),
