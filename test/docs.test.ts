@@ -53,9 +53,9 @@ const declaredMetrics = (): ReadonlyArray<string> =>
     ])
     .flatMap(([, name]) => name ?? [])
 
-describe("the metrics in operating.md", () => {
+describe("the metrics in monitoring.md", () => {
   it("are all that there are", () => {
-    const named = section(readDocument("operating"), "Metrics")
+    const named = section(readDocument("monitoring"), "Metrics")
       .split("\n")
       .filter((line) => line.startsWith("| `voicegate_"))
       .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(voicegate_\w+)`/g)])

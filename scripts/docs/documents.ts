@@ -4,21 +4,18 @@ import { join } from "node:path"
 
 export const folder: string = join(import.meta.dirname, "../../src/docs")
 
-/** `start` is also the page at `/docs`. */
-export const DOCUMENTS = [
-  "start",
-  "guides",
-  "configuration",
-  "wire",
-  "embedding",
-  "control",
-  "operating",
-  "backup",
-  "promises",
-  "platform",
-  "vendors",
+/** The documents in groups, as pages list them. `start` is also the page at `/docs`. */
+export const GROUPS = [
+  { label: "Begin", names: ["start", "guides", "vendors", "configuration"] },
+  { label: "Build in", names: ["embedding", "application", "effect", "control"] },
+  {
+    label: "Run",
+    names: ["deploying", "redis", "upgrading", "backup", "operating", "monitoring", "failures", "privacy"],
+  },
+  { label: "Look up", names: ["promises", "wire", "platform"] },
 ] as const
-export type DocumentName = (typeof DOCUMENTS)[number]
+export type DocumentName = (typeof GROUPS)[number]["names"][number]
+export const DOCUMENTS: ReadonlyArray<DocumentName> = GROUPS.flatMap(({ names }): ReadonlyArray<DocumentName> => names)
 
 export const readDocument = (name: DocumentName): string => readFileSync(join(folder, `${name}.md`), "utf8")
 

@@ -1,5 +1,5 @@
 /** The HTML page of a document. Its links are relative, so that they work wherever a host mounts the gate. */
-import { DOCUMENTS, type DocumentName, readDocument, titleOf } from "./documents.ts"
+import { type DocumentName, GROUPS, readDocument, titleOf } from "./documents.ts"
 import { escaped, render } from "./markdown.ts"
 
 /** @param base the way from the page's address to `/docs/` */
@@ -10,9 +10,14 @@ export const renderPage = (
 ): string => {
   const markdown = read(name)
   const { html, sections } = render(markdown)
-  const pages = DOCUMENTS.map((each) => {
+  const linkOf = (each: DocumentName): string => {
     const current = each === name ? ' aria-current="page"' : ""
     return `<li><a href="${base}${each}"${current}>${escaped(titleOf(read(each)))}</a></li>`
+  }
+  const groups = GROUPS.map(({ label, names }, index) => {
+    const links = names.map(linkOf)
+    if (index === GROUPS.length - 1) links.push(`<li><a href="${base}api">API reference</a></li>`)
+    return `<li><span id="group-${index + 1}">${label}</span><ul aria-labelledby="group-${index + 1}">\n${links.join("\n")}\n</ul></li>`
   })
   const contents = sections.map(
     ({ depth, html, slug }) => `<li class="level-${depth}"><a href="#${slug}">${html}</a></li>`,
@@ -34,8 +39,7 @@ export const renderPage = (
 <p class="wordmark">voicegate</p>
 <search></search>
 <nav aria-label="Documents"><ul>
-${pages.join("\n")}
-<li><a href="${base}api">API reference</a></li>
+${groups.join("\n")}
 </ul></nav>
 </header>
 <div class="page">

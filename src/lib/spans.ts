@@ -1,5 +1,5 @@
 /**
- * Spans of what the gate does, for a host that provides a tracer. `src/docs/operating.md` lists their names.
+ * Spans of what the gate does, for a host that provides a tracer. `src/docs/monitoring.md` lists their names.
  *
  * No span holds a secret, a ticket, a session's URL or a caller's address. That is why a span of the gate does not end with the
  * effect's own exit: a result has a URL, `Queued` has a ticket, and the message of an error or a defect may quote anything.

@@ -27,7 +27,7 @@ export const SettingsFile = Schema.Struct({
     description:
       "`redis://`, `rediss://`, `redis+sentinel://h1:p1,h2:p2/master`, `redis+cluster://h1:p1,h2:p2`, `host:port,password=…` as .NET writes it, or `memory:`",
     documentation:
-      "`rediss://` and `rediss+…` use TLS, also to the Sentinels. Several hosts in the .NET form are a primary with its replicas, or a Cluster: the gate asks the servers which, and writes to the primary only. In a URL, percent-encode `/ ? # @` in the password. A password with a comma needs a URL. `?keyPrefix=app:` in a URL, or `,keyPrefix=app:`, begins all [keys and channels](operating.md#redis) of the gate",
+      "`rediss://` and `rediss+…` use TLS, also to the Sentinels. Several hosts in the .NET form are a primary with its replicas, or a Cluster: the gate asks the servers which, and writes to the primary only. In a URL, percent-encode `/ ? # @` in the password. A password with a comma needs a URL. `?keyPrefix=app:` in a URL, or `,keyPrefix=app:`, begins all [keys and channels](redis.md#redis) of the gate",
   }),
   VoiceAiPlatform: Schema.Struct({ ...CampaignSettings.fields, Campaigns: FurtherCampaigns }),
   IpIntel: IpIntelSettings,
@@ -39,7 +39,7 @@ export const SettingsFile = Schema.Struct({
       shared: true,
       description:
         "how callers' addresses are stored, logged and shown: `plain`, or `hashed` with a key that changes every week",
-      documentation: "See [Personal data](operating.md#personal-data)",
+      documentation: "See [Personal data](privacy.md#personal-data)",
     }),
   }),
   Server: ServerSettings,

@@ -200,7 +200,7 @@ describe("the rules for Prometheus", () => {
   })
 
   it("are explained in the documentation, one row each", () => {
-    const documented = readFileSync(join(import.meta.dirname, "../../src/docs/operating.md"), "utf8")
+    const documented = readFileSync(join(import.meta.dirname, "../../src/docs/monitoring.md"), "utf8")
     assert.deepStrictEqual(
       [...documented.matchAll(/^\| `(Voicegate\w+)` \|/gm)].map(([, name]) => name),
       alerts,

@@ -284,7 +284,7 @@ describe("every span", () => {
 
   it.live("is in the list for operators", () =>
     Effect.promise(async () => {
-      const pages = readFileSync(new URL("../../src/docs/operating.md", import.meta.url), "utf8")
+      const pages = readFileSync(new URL("../../src/docs/monitoring.md", import.meta.url), "utf8")
       const names = new Set<string>()
       for await (const file of glob("src/**/*.ts", { cwd: new URL("../..", import.meta.url) })) {
         const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8")

@@ -51,7 +51,7 @@ export const isNodeOfCluster: RedisProblem = refused(
 export const oneSided = (fault: string, tls: boolean): RedisProblem =>
   tls ? temporary("TLS", fault) : refused("TLS", fault)
 
-/** What a user of the gate needs, as Redis's ACL SETUSER takes it; `src/docs/operating.md` has the shortest list of commands. */
+/** What a user of the gate needs, as Redis's ACL SETUSER takes it; `src/docs/redis.md` has the shortest list of commands. */
 export const aclLine = (prefix = ""): string => `~${prefix}vg:* &${prefix}vg:* +@all -@dangerous +info +role`
 
 /** Known error replies of servers, by a pattern of their text. The first match counts. Some name the prefix of the keys. */

@@ -45,7 +45,7 @@ const refuses = (what: string, url: string, words: RegExp) =>
 
 const command = (server: RedisServer, ...args: ReadonlyArray<string>) => Effect.promise(() => server.command(...args))
 
-/** The shortest list of commands for a user of the gate, as `src/docs/operating.md` has it. */
+/** The shortest list of commands for a user of the gate, as `src/docs/redis.md` has it. */
 const MINIMAL = [
   ...new Set(TRIED.map(([name]) => name.toLowerCase())),
   ...["publish", "subscribe", "unsubscribe", "eval", "evalsha", "script|load", "script|exists", "select", "ping"],

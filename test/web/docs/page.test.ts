@@ -49,7 +49,7 @@ it("leads by / and a few letters to a section of another document, with the keyb
   expect(await field.getAttribute("aria-activedescendant")).toBe("result-1")
   await page.keyboard.press("ArrowUp")
   await page.keyboard.press("Enter")
-  await page.waitForURL(`${origin}/docs/operating#circuit-breaker`)
+  await page.waitForURL(`${origin}/docs/failures#circuit-breaker`)
   await page.goto(`${origin}/docs`)
 })
 
