@@ -21,7 +21,7 @@ describe("the search of the documents", () => {
   it("finds a section by its heading before others that mention it", () => {
     for (const [query, href] of [
       ["shopify", "guides#shopify"],
-      ["circuit breaker", "operating#circuit-breaker"],
+      ["circuit breaker", "failures#circuit-breaker"],
       ["content security policy", "embedding#content-security-policy"],
       ["errors", "wire#errors"],
     ] as const)
