@@ -13,8 +13,8 @@ import { EndState, TicketState } from "../src/protocol/ticket.ts"
 import { NO_VARIABLES } from "../src/settings/given.ts"
 import { resolveSettings } from "../src/settings/reading/resolve.ts"
 import { SettingsFile } from "../src/settings/Settings.ts"
-import { variablesOf } from "../src/settings/sources/variables.ts"
 import { settingRows } from "../src/settings/showing/table.ts"
+import { variablesOf } from "../src/settings/sources/variables.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = readFileSync(join(root, "README.md"), "utf8")
@@ -184,13 +184,19 @@ describe("the samples of README and documents", () => {
   const groups = Object.keys(SettingsFile.fields)
   /** A file to which a sample is added that is a part of one. */
   const file = {
-    VoiceAiPlatform: { Platform: "vapi", Vapi: { ApiKey: "key", AssistantId: "one", WebhookSecret: "0123456789abcdef" } },
+    VoiceAiPlatform: {
+      Platform: "vapi",
+      Vapi: { ApiKey: "key", AssistantId: "one", WebhookSecret: "0123456789abcdef" },
+    },
     Security: { AllowedOrigins: ["https://shop.example"] },
   }
   const isGroup = Predicate.isObject
   const added = (to: unknown, more: unknown): unknown =>
     isGroup(to) && isGroup(more) && !Array.isArray(more)
-      ? { ...to, ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, added(Object(to)[name], value)])) }
+      ? {
+          ...to,
+          ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, added(Object(to)[name], value)])),
+        }
       : more
   const problemsOf = (settings: unknown): string => {
     const resolved = resolveSettings(Object(settings), NO_VARIABLES)
@@ -216,7 +222,7 @@ describe("the samples of README and documents", () => {
 })
 
 describe("the samples of scripts/deploy", () => {
-  const VARIABLE = /^[ #]*(?:Environment=)?(\w+__\w+?)(?:: |=)"?([^"]*)"?$/gm
+  const VARIABLE = /^[ #]*(?:Environment=)?(\w+__\w+?)(?:: |=)"?([^"\n]*)"?$/gm
   /** The variables between two comments; a file of a secret counts as a secret. */
   const variables = (text: string, from: string, until: string): ReadonlyArray<readonly [string, string]> =>
     [...(text.split(from)[1]?.split(until)[0] ?? "").matchAll(VARIABLE)].map(([, name = "", value = ""]) =>

@@ -79,7 +79,11 @@ describe("voicegate check", () => {
 
   it.concurrent("reports for a gate on loopback who may send webhooks, and that addresses are not looked up", async () => {
     const { Security__WebhookApiToken: _, IpIntel__BaseUrl: __, IpIntel__ApiKey: ___, ...rest } = good
-    const { code, output } = await check({ ...rest, Server__Host: "127.0.0.1", Security__TrustedProxies__0: "loopback" })
+    const { code, output } = await check({
+      ...rest,
+      Server__Host: "127.0.0.1",
+      Security__TrustedProxies__0: "loopback",
+    })
     assert.strictEqual(code, 0, output)
     assert.match(
       output,

@@ -6,7 +6,10 @@ describe("a failed connection", () => {
   it.each([
     ["ENOTFOUND", " (ENOTFOUND); DNS does not know its name: check the spelling"],
     ["EAI_AGAIN", " (EAI_AGAIN); its name could not be looked up: check this machine's DNS"],
-    ["CERT_HAS_EXPIRED", " (CERT_HAS_EXPIRED); its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA"],
+    [
+      "CERT_HAS_EXPIRED",
+      " (CERT_HAS_EXPIRED); its certificate is not accepted: NODE_EXTRA_CA_CERTS may name a file with its CA",
+    ],
     ["ETIMEDOUT", " (ETIMEDOUT); no connection comes about: check the address, the network and its firewalls"],
     ["ECONNRESET", " (ECONNRESET)"],
     ["", ""],

@@ -106,7 +106,10 @@ describe("offers", () => {
     ["Call us tel:12", "a telephone number"],
     ["tel:+4930123456", "a label"],
     ["Call the shop", "a label and where it leads"],
-    ["Sales campaign:elsewhere", "a campaign of these settings; they have default, sales. Add elsewhere below VoiceAiPlatform.Campaigns"],
+    [
+      "Sales campaign:elsewhere",
+      "a campaign of these settings; they have default, sales. Add elsewhere below VoiceAiPlatform.Campaigns",
+    ],
     ["Here campaign:default", "another campaign"],
   ])("that are wrong name the item and what was expected: %s", (offer, expected) => {
     const [problem, ...others] = problemsOf(

@@ -267,7 +267,14 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
     const campaigns = tree.Campaigns.length === 1 ? "1 campaign" : `${tree.Campaigns.length} campaigns`
     const valid: Finding = { name: "settings", status: "ok", message: `valid, with ${campaigns}` }
     const now = yield* Clock.currentTimeMillis
-    const all = [valid, ...hoursFindings(tree, now), ...tree.Campaigns.flatMap(controlFindings), ...found, callersFinding(tree), webhookFinding(tree)]
+    const all = [
+      valid,
+      ...hoursFindings(tree, now),
+      ...tree.Campaigns.flatMap(controlFindings),
+      ...found,
+      callersFinding(tree),
+      webhookFinding(tree),
+    ]
     return {
       ok: all.every(({ status }) => status !== "failed"),
       checks: all,

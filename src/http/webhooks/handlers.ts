@@ -24,8 +24,7 @@ import { makeWebhookLimits } from "./limits.ts"
 import { makeRefusedWebhooks } from "./refused.ts"
 
 /** @param because why it has freed no slot: the outcome in the log and in traces */
-const ended = (released: boolean, because = "not_released") =>
-  answered(released ? "released" : because, { released })
+const ended = (released: boolean, because = "not_released") => answered(released ? "released" : because, { released })
 
 export const webhooks = HttpApiBuilder.group(
   Routed,

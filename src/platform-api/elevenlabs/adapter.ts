@@ -192,8 +192,7 @@ export const elevenlabs = (
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const { agent_id, conversation_id, metadata } = webhook.data ?? {}
-        if (!ENDS.has(webhook.type) || conversation_id === undefined)
-          return { _tag: "ignored", because: "other_event" }
+        if (!ENDS.has(webhook.type) || conversation_id === undefined) return { _tag: "ignored", because: "other_event" }
         return agent_id === AgentId
           ? { _tag: "ended", sessions: [[conversation_id]], ...usedOf(metadata?.call_duration_secs) }
           : { _tag: "ignored", because: "other_session" }

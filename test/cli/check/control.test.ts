@@ -49,24 +49,29 @@ describe("voicegate check of what controls calls", () => {
         Price: { PerMinute: 0.1, Currency: "USD", MinimumSeconds: 30 },
         Budgets: [{ Name: "day", Of: "campaign", Unit: "minutes", Per: "day", Cap: 60 }],
       })
-      assert.match(price ?? "", /steps of 1 s, and as at least 30 s\. .* is charged instead\. No budget of money uses it$/)
+      assert.match(
+        price ?? "",
+        /steps of 1 s, and as at least 30 s\. .* is charged instead\. No budget of money uses it$/,
+      )
     }),
   )
 
-  it.effect("says what is offered to whom, without an offer that leads to the campaign itself, and how long a call may last", () =>
-    Effect.gen(function* () {
-      const Offers = ["Call the shop tel:+49301234567", "Ask the sales agent campaign:sales"]
-      const found = yield* said({
-        MaxCallSeconds: 600,
-        Overflow: { AfterSeconds: 90, Offers },
-        Campaigns: { sales: { WebCampaignId: "sales", MaxCallSeconds: 60 } },
-      })
-      assert.deepStrictEqual(found, [
-        "call length, default: a call may last 10 minutes (MaxCallSeconds); its page is warned before",
-        'overflow, default: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567), "Ask the sales agent" (the campaign sales)',
-        "call length, sales: a call may last 1 minute (MaxCallSeconds); its page is warned before",
-        'overflow, sales: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567)',
-      ])
-    }),
+  it.effect(
+    "says what is offered to whom, without an offer that leads to the campaign itself, and how long a call may last",
+    () =>
+      Effect.gen(function* () {
+        const Offers = ["Call the shop tel:+49301234567", "Ask the sales agent campaign:sales"]
+        const found = yield* said({
+          MaxCallSeconds: 600,
+          Overflow: { AfterSeconds: 90, Offers },
+          Campaigns: { sales: { WebCampaignId: "sales", MaxCallSeconds: 60 } },
+        })
+        assert.deepStrictEqual(found, [
+          "call length, default: a call may last 10 minutes (MaxCallSeconds); its page is warned before",
+          'overflow, default: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567), "Ask the sales agent" (the campaign sales)',
+          "call length, sales: a call may last 1 minute (MaxCallSeconds); its page is warned before",
+          'overflow, sales: callers who would wait longer than 90 s, or who find the queue full or the campaign closed, are offered: "Call the shop" (tel:+49301234567)',
+        ])
+      }),
   )
 })

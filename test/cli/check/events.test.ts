@@ -51,7 +51,10 @@ describe("voicegate check of receivers of events", () => {
         found.map(({ campaign, status }) => `${campaign} ${status}`),
         ["default ok", "sales ok"],
       )
-      assert.match(found[0]?.message ?? "", /^the receiver at VoiceAiPlatform.Events.Url can be reached: it .* with HTTP 405\. .* signed with 1 secret .*voicegate events test default$/)
+      assert.match(
+        found[0]?.message ?? "",
+        /^the receiver at VoiceAiPlatform.Events.Url can be reached: it .* with HTTP 405\. .* signed with 1 secret .*voicegate events test default$/,
+      )
       assert.notInclude(JSON.stringify(found), SIGNING_SECRET)
     }).pipe(Effect.scoped),
   )

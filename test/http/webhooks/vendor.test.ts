@@ -64,7 +64,7 @@ describe("a vendor's webhook", () => {
     Effect.gen(function* () {
       const send = call(url + VENDOR_WEBHOOK, { method: "POST", body: "{}" })
       yield* post(url + REQUEST, {})
-      const ends = (id: string): typeof world.webhook => ({ _tag: "ended", sessions: [[id]], campaigns: ["default"] })
+      const ends = (id: string) => ({ _tag: "ended", sessions: [[id]], campaigns: ["default"] }) as const
       const sent: ReadonlyArray<readonly [verdict: typeof world.webhook, outcome: string]> = [
         [{ _tag: "ignored", because: "other_event" }, "other_event"],
         [{ _tag: "ignored", because: "other_session" }, "other_session"],
@@ -81,7 +81,9 @@ describe("a vendor's webhook", () => {
         yield* send
       }
       const outcomes = () =>
-        [...log().matchAll(/"path":"\/api\/webhook\/[^"]*","status":\d+,"outcome":"([^"]*)"/g)].map(([, outcome]) => outcome)
+        [...log().matchAll(/"path":"\/api\/webhook\/[^"]*","status":\d+,"outcome":"([^"]*)"/g)].map(
+          ([, outcome]) => outcome,
+        )
       yield* Effect.promise(() => eventually("all are logged", () => outcomes().length === sent.length))
       assert.deepStrictEqual(
         outcomes(),

@@ -50,7 +50,11 @@ describe("the key of one campaign", () => {
         const gate = yield* Gatekeeper
         const time = Number(world.fake.webhook({}).headers["x-time"]) * 1000
         const receive = (id: string) => gate.vendorWebhook("generic", endOf(id, time))
-        assert.deepStrictEqual(yield* receive("session-1"), { _tag: "accepted", released: false, because: "unknown_session" })
+        assert.deepStrictEqual(yield* receive("session-1"), {
+          _tag: "accepted",
+          released: false,
+          because: "unknown_session",
+        })
         const started = yield* ask(1)
         assert.strictEqual(started.sessionId, "session-1")
         assert.deepStrictEqual(yield* receive("session-1"), { _tag: "accepted", released: false, because: "repeat" })
@@ -93,7 +97,11 @@ describe("a LiveKit room", () => {
         assert.isDefined(webhook)
         if (webhook === undefined) return
         for (let n = 0; n < 2; n++) {
-          assert.deepStrictEqual(yield* gate.vendorWebhook("livekit", webhook), { _tag: "accepted", released: false, because: "not_yet" })
+          assert.deepStrictEqual(yield* gate.vendorWebhook("livekit", webhook), {
+            _tag: "accepted",
+            released: false,
+            because: "not_yet",
+          })
         }
         // the caller comes back with the same token
         assert.strictEqual(started.credential && world.fake.join(started.credential), id)
@@ -139,7 +147,11 @@ describe("a LiveKit room that opens", () => {
       Effect.gen(function* () {
         const started = yield* ask(1)
         const id = yield* joined(world, started)
-        assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false, because: "began" })
+        assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), {
+          _tag: "accepted",
+          released: false,
+          because: "began",
+        })
         assert.isTrue(world.fake.isRunning(id))
         yield* world.pass(2)
         assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
@@ -147,7 +159,11 @@ describe("a LiveKit room that opens", () => {
         const othersRoom = yield* joined(world, other)
         yield* Effect.sync(() => world.fake.open?.(id))
         assert.isTrue(world.fake.isRunning(id))
-        assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false, because: "began" })
+        assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), {
+          _tag: "accepted",
+          released: false,
+          because: "began",
+        })
         assert.isFalse(world.fake.isRunning(id))
         yield* receive(world.fake.webhook(begun(othersRoom)))
         assert.isTrue(world.fake.isRunning(othersRoom))
@@ -199,7 +215,11 @@ describe("a Daily room", () => {
         yield* world.pass(1)
         const room = id.replace(/agent-fake$/, "agent-2")
         const webhook = world.fake.webhook({ type: "meeting.ended", payload: { room } })
-        assert.deepStrictEqual(yield* gate.vendorWebhook("daily", webhook), { _tag: "accepted", released: false, because: "unknown_session" })
+        assert.deepStrictEqual(yield* gate.vendorWebhook("daily", webhook), {
+          _tag: "accepted",
+          released: false,
+          because: "unknown_session",
+        })
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
       }),
     { Campaigns: { other: { Platform: "daily", MaxConcurrency: 1, Daily: { AgentId: "agent-2" } } } },
@@ -237,7 +257,11 @@ describe("the word of a page", () => {
       const next = yield* ask(2)
       yield* world.pass(0.5)
       assert.strictEqual(yield* stateOf(next.uniqueRequestId), "live")
-      assert.deepStrictEqual(yield* gate.vendorWebhook("cartesia", webhook), { _tag: "accepted", released: false, because: "repeat" })
+      assert.deepStrictEqual(yield* gate.vendorWebhook("cartesia", webhook), {
+        _tag: "accepted",
+        released: false,
+        because: "repeat",
+      })
     }),
   )
 })

@@ -21,7 +21,10 @@ export const webhooks = ({ check }: OpenApiCheck): void => {
       const refused = yield* receive({ _tag: "refused", reason: "The signature is wrong." })
       assert.deepStrictEqual(codeOf(refused), [401, "webhook_unauthorized"])
       assert.include(refused.body.message, "The signature is wrong.")
-      assert.deepInclude(yield* receive({ _tag: "ignored", because: "other_event" }), { status: 200, body: { released: false } })
+      assert.deepInclude(yield* receive({ _tag: "ignored", because: "other_event" }), {
+        status: 200,
+        body: { released: false },
+      })
       const ended = { _tag: "ended", sessions: [session(1).sessionIds] } as const
       assert.deepInclude(yield* receive(ended), { status: 200, body: { released: true } })
       assert.deepInclude(yield* receive(ended), { status: 200, body: { released: false } })
