@@ -269,11 +269,8 @@ export const webhooks = (subject: ContractFacts): void => {
         for (const [body, because] of webhooks) {
           const outcome = yield* Effect.provide(gate.vendorWebhook(platform, world.fake.webhook(body)), noting)
           assert.deepInclude(outcome, { _tag: "accepted", released: false }, JSON.stringify(body))
-          assert.oneOf(
-            outcome._tag === "accepted" && !outcome.released ? outcome.because : "",
-            because,
-            JSON.stringify(body),
-          )
+          const said = outcome._tag === "accepted" && !outcome.released ? outcome.because : ""
+          assert.include(because, said, JSON.stringify(body))
         }
         assert.strictEqual((yield* counted) - before, webhooks.length)
         assert.lengthOf(warnings, 1)
