@@ -1,6 +1,7 @@
 /**
  * The search field of a page, as a combobox with a list (WAI-ARIA Authoring Practices, “Editable Combobox With List Autocomplete”): arrows
- * choose, Enter opens, Escape closes, and `/` leads to the field from anywhere.
+ * choose, Enter opens, Escape closes, and `/` leads to the field from anywhere. A key that is pressed while the search is under way is done
+ * when it has found something.
  */
 import type { Found } from "./find.ts"
 
@@ -59,13 +60,16 @@ export const makeSearchField = (place: HTMLElement): void => {
       option.scrollIntoView({ block: "nearest" })
     }
   }
+  let asked = 0
   const show = (open: boolean): void => {
     panel.hidden = !open
     input.setAttribute("aria-expanded", String(open && list.childElementCount > 0))
-    if (!open) choose(-1)
+    if (open) return
+    choose(-1)
+    // a search that is under way shows nothing any more
+    asked++
   }
 
-  let asked = 0
   const find = async (): Promise<void> => {
     const query = input.value.trim()
     const request = ++asked
@@ -87,24 +91,40 @@ export const makeSearchField = (place: HTMLElement): void => {
     show(true)
     choose(found !== undefined && found.length > 0 ? 0 : -1)
   }
+  let finding = Promise.resolve()
+  const findNow = (): void => {
+    finding = find()
+  }
+  /** Does this with what the search that is under way finds, unless the reader types on. */
+  const whenFound = async (does: () => void): Promise<void> => {
+    const request = asked
+    await finding
+    if (request === asked) does()
+  }
+  const move = (key: string): void => {
+    const count = options().length
+    if (count > 0) choose((chosen() + (key === "ArrowDown" ? 1 : count - 1)) % count)
+  }
 
-  input.addEventListener("input", () => void find())
+  input.addEventListener("input", findNow)
   input.addEventListener("focus", () => {
     // so that the first letter finds at once
     import("./search.ts").then(({ search }) => search("")).catch(() => undefined)
-    if (input.value.trim() !== "") void find()
+    if (input.value.trim() !== "") findNow()
   })
   input.addEventListener("keydown", (event) => {
-    const count = options().length
-    if (event.key === "Escape") {
+    const { isComposing, key } = event
+    if (isComposing) return
+    if (key === "Escape") {
       if (panel.hidden) input.blur()
       show(false)
       event.preventDefault()
-    } else if (!panel.hidden && count > 0 && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    } else if (key === "ArrowDown" || key === "ArrowUp") {
       event.preventDefault()
-      choose((chosen() + (event.key === "ArrowDown" ? 1 : count - 1)) % count)
-    } else if (event.key === "Enter") {
-      options()[chosen()]?.click()
+      // a list that was closed opens again
+      void whenFound(() => (panel.hidden ? findNow() : move(key)))
+    } else if (key === "Enter") {
+      void whenFound(() => options()[chosen()]?.click())
     }
   })
   // a section of this page is shown without loading it again

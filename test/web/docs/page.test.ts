@@ -53,6 +53,29 @@ it("leads by / and a few letters to a section of another document, with the keyb
   await page.goto(`${origin}/docs`)
 })
 
+it("loses no key that is pressed while it searches, and forgets them after Escape", async () => {
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route("**/docs/vendors", async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.reload()
+  await page.getByRole("combobox").waitFor()
+  await page.keyboard.press("/")
+  await page.keyboard.insertText("webhook")
+  for (const key of ["Enter", "Escape", "/"]) await page.keyboard.press(key)
+  await page.keyboard.insertText("circuit")
+  for (const key of ["ArrowDown", "ArrowUp", "Enter"]) await page.keyboard.press(key)
+  expect(await page.locator(".results").isVisible()).toBe(false)
+  release()
+  await page.waitForURL(`${origin}/docs/failures#circuit-breaker`)
+  await page.unroute("**/docs/vendors")
+  await page.goto(`${origin}/docs`)
+})
+
 it("says that nothing was found, and closes what it shows with Escape", async () => {
   await page.getByRole("combobox").waitFor()
   await page.keyboard.press("/")
