@@ -1,4 +1,7 @@
-/** Asks for confirmation of an irreversible action. */
+/**
+ * Asks for confirmation of an irreversible action. Cancel has the focus, because the Enter that chose the action in a menu may still be
+ * down.
+ */
 import type { ComponentChildren, JSX } from "preact"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import type { Call } from "../client.ts"
@@ -32,7 +35,8 @@ export const Confirm = <A,>({
         <button type="button" class="danger" aria-disabled={busy} onClick={() => void run(request(), onDone)}>
           {busy ? doing : action}
         </button>
-        <button type="button" onClick={onClose}>
+        {/* biome-ignore lint/a11y/noAutofocus: it is in a dialog */}
+        <button type="button" autoFocus onClick={onClose}>
           Cancel
         </button>
       </div>

@@ -1,6 +1,6 @@
 /**
- * What can be done with a row, behind one button. The first thing has the focus when it opens. Arrows move it, and open the menu from
- * its button: down at the first thing, up at the last. Escape or a tap elsewhere closes it, both by the browser's popover.
+ * What can be done with a row, behind one button. The first thing has the focus when it opens. Arrows, Home and End move it, and arrows open
+ * the menu from its button: down at the first thing, up at the last. Escape or a tap elsewhere closes it, both by the browser's popover.
  */
 import type { JSX } from "preact"
 import { useId, useRef } from "preact/hooks"
@@ -18,8 +18,13 @@ export interface MenuItem {
 /** Between button and menu, and to the window's edges, in pixels. */
 const GAP = 4
 
-/** How far each key moves the focus. */
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
+/** Where each key moves the focus, from the thing that has it (-1 for none). The last is -1, as `at` counts. */
+const MOVES: Readonly<Record<string, (from: number, count: number) => number>> = {
+  ArrowDown: (from, count) => (from + 1) % count,
+  ArrowUp: (from) => Math.max(from, 0) - 1,
+  Home: () => 0,
+  End: () => -1,
+}
 
 export const Menu = ({ of, items }: { readonly of: string; readonly items: ReadonlyArray<MenuItem> }): JSX.Element => {
   const id = useId()
@@ -38,18 +43,13 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
     box.style.left = `${Math.max(GAP, at.right - box.offsetWidth)}px`
   }
   const close = (): void => menu.current?.hidePopover()
-  const move = (steps: number): void => {
-    const all = choices()
-    const now = all.findIndex((each) => each.matches(":focus"))
-    all.at((now + steps + all.length) % all.length)?.focus()
-  }
-  /** An arrow on the button. It may come after Enter and before the browser says that the menu is open. */
-  const openAt = (steps: number): void => {
+  /** Opens it with the focus on a thing, at once: a key that is pressed next must not come before the focus. */
+  const openAt = (index: number): void => {
     menu.current?.showPopover()
     place()
-    choices()
-      .at(steps > 0 ? 0 : -1)
-      ?.focus()
+    choices().at(index)?.focus()
+    // it would stay where the row was
+    addEventListener("scroll", close, { capture: true, once: true })
   }
   return (
     <span class="menu">
@@ -60,11 +60,16 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
         aria-label={`Actions for ${of}`}
         aria-haspopup="menu"
         popovertarget={id}
-        onKeyDown={(event) => {
-          const steps = STEPS[event.key]
-          if (steps === undefined) return
+        onClick={(event) => {
+          // the browser would open it too, and tell only later
           event.preventDefault()
-          openAt(steps)
+          if (menu.current?.matches(":popover-open")) close()
+          else openAt(0)
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return
+          event.preventDefault()
+          openAt(event.key === "ArrowDown" ? 0 : -1)
         }}
       >
         <span aria-hidden="true">•••</span>
@@ -75,20 +80,14 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
         popover="auto"
         role="menu"
         aria-label={`Actions for ${of}`}
-        onToggle={({ newState }) => {
-          if (newState !== "open") return
-          place()
-          // an arrow has been quicker
-          if (!menu.current?.matches(":focus-within")) choices()[0]?.focus()
-          // it would stay where the row was
-          addEventListener("scroll", close, { capture: true, once: true })
-        }}
         onKeyDown={(event) => {
           if (event.key === "Tab") close()
-          const steps = STEPS[event.key]
-          if (steps === undefined) return
+          const move = MOVES[event.key]
+          if (move === undefined) return
           event.preventDefault()
-          move(steps)
+          const all = choices()
+          const now = all.findIndex((each) => each.matches(":focus"))
+          all.at(move(now, all.length))?.focus()
         }}
       >
         {items.map(({ danger = false, disabled = false, label, name, run }) =>

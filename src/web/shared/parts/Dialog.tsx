@@ -1,9 +1,9 @@
 /**
  * A modal dialog. The browser keeps focus inside and restores it afterwards. Escape closes it, unless its content must not get
- * lost.
+ * lost. It is open before the layout effects of its content, so that a form in it can set the focus before a key is pressed.
  */
 import type { ComponentChildren, JSX } from "preact"
-import { useId, useLayoutEffect, useRef } from "preact/hooks"
+import { useCallback, useId } from "preact/hooks"
 
 export const Dialog = ({
   title,
@@ -17,17 +17,15 @@ export const Dialog = ({
   readonly keep?: boolean
   readonly children: ComponentChildren
 }): JSX.Element => {
-  const element = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  useLayoutEffect(() => {
-    const dialog = element.current
+  const modal = useCallback((dialog: HTMLDialogElement | null) => {
     dialog?.showModal()
     // Closed before it is removed, because removing alone does not restore focus.
     return () => dialog?.close()
   }, [])
   return (
     <dialog
-      ref={element}
+      ref={modal}
       aria-labelledby={heading}
       closedby={keep ? "none" : "closerequest"}
       onCancel={(event) => {

@@ -106,16 +106,10 @@ export const Form = ({
   readonly children: ComponentChildren
 }): JSX.Element => {
   const form = useRef<HTMLFormElement>(null)
-  const started = useRef(start === undefined)
-  const begin = (): void => {
-    if (started.current || start === undefined) return
-    const control = form.current?.querySelector<HTMLElement>(start)
-    control?.focus()
-    started.current = document.activeElement === control
-  }
-  // In the layout effect, so that no key press is lost; and again later, because a surrounding dialog may open only then.
-  useLayoutEffect(begin, [])
-  useEffect(begin, [])
+  // In the layout effect, so that no key press is lost. A dialog around the form is open by then.
+  useLayoutEffect(() => {
+    if (start !== undefined) form.current?.querySelector<HTMLElement>(start)?.focus()
+  }, [])
   useEffect(() => {
     const first = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
     const control = first?.matches("fieldset") === true ? first.querySelector<HTMLElement>("input") : first

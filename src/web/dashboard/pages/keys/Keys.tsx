@@ -44,7 +44,7 @@ export const Keys = (): JSX.Element => {
           return (
             <>
               {working.length === 0 ? (
-                <Empty title="No API keys yet.">
+                <Empty title={ended.length === 0 ? "No API keys yet." : "No API key works any more."}>
                   <p>A gate needs a key restricted to its business, with only the Start permission.</p>
                   <a class="button" href={href("setup")}>
                     Set up a gate
