@@ -137,6 +137,27 @@ describe("conversations and sessions", () => {
     await holds(tab.getByLabel("Business"), "business-2")
   })
 
+  it("show what is said while they run, and are not asked for any more when they have ended", async () => {
+    const { state } = dashboard.platform
+    const running = { ...conversation(0), endedAt: null }
+    state.conversations.push(running)
+    const tab = await dashboard.signIn("#/conversations/conversation-0?business=business-1")
+    await tab.getByText("Hello 0.").waitFor()
+    await tab.getByText("In progress").waitFor()
+    const turns = [...running.turns, { role: "caller", text: "Where is my bread?", at: started + 2_000 }] as const
+    state.conversations[0] = { ...running, turns }
+    await later(tab)
+    await tab.getByText("Where is my bread?").waitFor()
+    state.conversations[0] = { ...running, endedAt: started + 30_000, turns }
+    await later(tab)
+    await tab.getByText("In progress").waitFor({ state: "detached" })
+    let asked = 0
+    tab.on("request", () => asked++)
+    await later(tab)
+    await later(tab)
+    expect(asked).toBe(0)
+  })
+
   it("are found by their caller and by what was said, and the search is in the address", async () => {
     dashboard.platform.state.conversations.push(...Array.from({ length: 25 }, (_, number) => conversation(number)))
     const tab = await dashboard.signIn("#/conversations")

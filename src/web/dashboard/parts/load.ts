@@ -20,9 +20,13 @@ export interface Loaded<A> {
 
 /**
  * @param key identifies the value: a new key loads another value
- * @param everyMillis interval at which it is reloaded while the page is visible; only on request if absent
+ * @param everyMillis interval at which it is reloaded while the page is visible, or what it is for a value; only on request if undefined
  */
-export const useLoad = <A>(request: () => Call<A>, key: string, everyMillis?: number): Loaded<A> => {
+export const useLoad = <A>(
+  request: () => Call<A>,
+  key: string,
+  everyMillis?: number | ((value: A) => number | undefined),
+): Loaded<A> => {
   const [shown, setShown] = useState<{ readonly key: string; readonly value: A; readonly at: number }>()
   const [failure, setFailure] = useState<Failure>()
   const [loading, setLoading] = useState(true)
@@ -48,7 +52,8 @@ export const useLoad = <A>(request: () => Call<A>, key: string, everyMillis?: nu
       if (Result.isSuccess(result)) {
         setShown({ key, value: result.success, at: Date.now() })
         setFailure(undefined)
-        if (everyMillis !== undefined) soon(everyMillis)
+        const pause = typeof everyMillis === "function" ? everyMillis(result.success) : everyMillis
+        if (pause !== undefined) soon(pause)
       } else {
         setFailure(result.failure)
         if (result.failure.kind === "unreachable") soon(RETRY_MILLIS)

@@ -11,20 +11,21 @@ import * as words from "../../words.ts"
 import { useNames } from "../names.ts"
 import { kindOf } from "./Conversations.tsx"
 
+const EVERY_MILLIS = 5_000
+
 export const Transcript = ({ businessId, id }: { readonly businessId: string; readonly id: string }): JSX.Element => {
-  const loaded = useLoad(() => api.conversations.read({ params: { businessId, id } }), id)
+  const loaded = useLoad(
+    () => api.conversations.read({ params: { businessId, id } }),
+    id,
+    ({ endedAt }) => (endedAt === null ? EVERY_MILLIS : undefined),
+  )
   const names = useNames()
   return (
     <>
       <p>
         <a href={href("conversations")}>All conversations</a>
       </p>
-      <div class="head">
-        <h1 tabIndex={-1}>Conversation</h1>
-        <button type="button" onClick={loaded.reload} aria-disabled={loaded.loading}>
-          Refresh
-        </button>
-      </div>
+      <h1 tabIndex={-1}>Conversation</h1>
       <Show of={loaded} what="the conversation">
         {({ clientIdentifier, endedAt, kind, startedAt, turns }) => (
           <>
@@ -38,7 +39,9 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
               <Pair name="Started">
                 <At of={startedAt} />
               </Pair>
-              <Pair name="Duration">{endedAt === null ? "In progress" : words.span(endedAt - startedAt)}</Pair>
+              <Pair name="Duration">
+                {endedAt === null ? <span class="mark on">In progress</span> : words.span(endedAt - startedAt)}
+              </Pair>
             </Pairs>
             <h2>Transcript</h2>
             {turns.length === 0 && <p class="small">No messages.</p>}
