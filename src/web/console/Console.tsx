@@ -11,9 +11,10 @@ import type { BudgetsView } from "../../operator/budget-shapes.ts"
 import type { Campaigns as CampaignsView, FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
-import { type Client, messageOf } from "./client.ts"
+import type { Client } from "./client.ts"
 import { Frame } from "./Frame.tsx"
 import { headlineOf, titleOf } from "./headline.ts"
+import { order } from "./order.ts"
 import { blockText, OUTCOME_MILLIS, outcomeText, reloadText } from "./outcomes.ts"
 import { BlockedAddresses, FrequentAddresses, useAsking } from "./panels/Addresses.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
@@ -71,31 +72,23 @@ export const Console = ({
   const isShown = shown !== undefined
 
   const move = (to: Partial<Position>): void => setPosition((before) => ({ ...before, ...to }))
-  /** Orders something, and says what became of it. */
-  const order = async <A,>(
-    ordered: Promise<A>,
-    textOf: (answer: A) => string,
-    failed = "Action failed",
-  ): Promise<void> => {
-    try {
-      announce(textOf(await ordered), OUTCOME_MILLIS)
-    } catch (error) {
-      announce(`${failed}: ${messageOf(error)}`, OUTCOME_MILLIS)
-    }
+  /** Orders something, says what became of it, and asks for everything anew. */
+  const orderAndRefresh: typeof order = async (...given) => {
+    await order(...given)
     setRefresh((before) => before + 1)
   }
   /** Closes the question, and performs the action if there is one. */
   const answer = (action?: Action): void => {
     setAsking(undefined)
-    if (action !== undefined) void order(client.act(campaign, action), (outcome) => outcomeText(action, outcome))
+    if (action !== undefined) void orderAndRefresh(client.act(campaign, action), (outcome) => outcomeText(action, outcome))
   }
   const answerReload = (confirmed: boolean): void => {
     setAsked(undefined)
-    if (confirmed) void order(client.reload(), reloadText, "Reload failed")
+    if (confirmed) void orderAndRefresh(client.reload(), reloadText, "Reload failed")
   }
   const block = (address: string, until: number | undefined): void => {
     setAsked(undefined)
-    void order(client.block(address, until), ({ result }) => blockText(address, until, result), "Block failed")
+    void orderAndRefresh(client.block(address, until), ({ result }) => blockText(address, until, result), "Block failed")
   }
 
   const addresses = useAsking(client, refresh)

@@ -11,6 +11,7 @@ import { signIn } from "./session.ts"
 export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Element => {
   const [token, setToken] = useState("")
   const [wrong, setWrong] = useState(before)
+  const [busy, setBusy] = useState(false)
   const errors = useErrors<{ readonly token?: string }>(
     token.trim() === "" ? { token: "Enter the console token." } : {},
   )
@@ -19,8 +20,8 @@ export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Eleme
   }, [])
   const submit = async (): Promise<void> => {
     const given = token.trim()
-    if (!errors.check()) return
-    setToken("")
+    if (busy || !errors.check()) return
+    setBusy(true)
     const client = createClient(given)
     const { campaign } = readAddress(location.search)
     const view = (of: string) => client.view({ ...START, campaign: of, since: 0, rows: ROWS })
@@ -31,8 +32,10 @@ export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Eleme
       })
       signIn(given, client, first)
     } catch (error) {
+      if (isWrongToken(error)) setToken("")
       setWrong(isWrongToken(error) ? "Incorrect token." : `${messageOf(error)} Try again.`)
     }
+    setBusy(false)
   }
   return (
     <div class="sign-in">
@@ -58,8 +61,8 @@ export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Eleme
             {wrong}
           </p>
         )}
-        <button type="submit" class="primary">
-          Sign in
+        <button type="submit" class="primary" aria-disabled={busy}>
+          {busy ? "Signing in…" : "Sign in"}
         </button>
       </Form>
     </div>

@@ -78,6 +78,26 @@ describe.concurrent("the console", () => {
   )
 
   it(
+    "says that it waits for a gate that takes long to answer",
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      let release = (): void => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await tab.route(/api\/actions/, async (route) => {
+        await held
+        await route.continue()
+      })
+      await confirm(tab, "Pause calls", "Pause calls?", "Pause")
+      await said(tab, "Waiting for the gate…")
+      release()
+      await said(tab, "Calls paused.")
+      await heading(tab, "Paused")
+    }),
+  )
+
+  it(
     "says why settings were not reloaded",
     visiting(
       1,

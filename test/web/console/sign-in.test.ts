@@ -58,6 +58,29 @@ describe.concurrent("signing in to the console", () => {
   )
 
   it(
+    "says that it signs in, and keeps the token when the gate does not answer",
+    visiting(1, 0, async ({ openTab }) => {
+      const tab = await openTab()
+      let release = (): void => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await tab.route(/api\/view/, async (route) => {
+        await held
+        await route.abort()
+      })
+      await tab.getByLabel("Console token").fill(TOKEN)
+      await button(tab, "Sign in").click()
+      await button(tab, "Signing in…").waitFor()
+      release()
+      await tab.getByRole("alert").getByText("The gate isn’t responding. Try again.").waitFor()
+      await tab.unroute(/api\/view/)
+      await button(tab, "Sign in").click()
+      await heading(tab, "Taking calls")
+    }),
+  )
+
+  it(
     "says after a reload that the gate does not answer, and opens when it does",
     visiting(1, 0, async ({ signIn }) => {
       const tab = await signIn()

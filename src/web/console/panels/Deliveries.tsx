@@ -2,11 +2,9 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { DeliveryFilter, Deliveries as Page, Redelivery } from "../../../operator/delivery-shapes.ts"
-import { announce } from "../../shared/parts/announce.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { messageOf } from "../client.ts"
 import { answerOf, deliveryStates, redeliveredText, standingOf, testedText } from "../delivery-words.ts"
-import { OUTCOME_MILLIS } from "../outcomes.ts"
+import { order } from "../order.ts"
 import { Confirm } from "../parts/Confirm.tsx"
 import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
@@ -45,16 +43,12 @@ export const Deliveries = ({ campaign, client, refresh }: PanelProps): JSX.Eleme
   )
   if (page === undefined || page.campaign !== campaign || (!page.reports && page.stored === 0)) return null
 
-  const order = async (does: () => Promise<string>, failed: string): Promise<void> => {
-    try {
-      announce(await does(), OUTCOME_MILLIS)
-    } catch (error) {
-      announce(`${failed}: ${messageOf(error)}`, OUTCOME_MILLIS)
-    }
+  const orderAndRefresh: typeof order = async (...given) => {
+    await order(...given)
     setOrdered((times) => times + 1)
   }
   const again = (of: Redelivery): void =>
-    void order(async () => redeliveredText(of, await client.redeliver(campaign, of)), "Not sent again")
+    void orderAndRefresh(client.redeliver(campaign, of), (answer) => redeliveredText(of, answer), "Not sent again")
   const answerAll = (confirmed: boolean): void => {
     setAsking(false)
     if (confirmed) again({ type: "failed", from: 0, to: Date.now() })
@@ -68,7 +62,7 @@ export const Deliveries = ({ campaign, client, refresh }: PanelProps): JSX.Eleme
     <>
       <ListPanel
         title="Deliveries of events"
-        of="panel wide"
+        of="panel wide records"
         note={standingOf(page, Date.now())}
         pager={
           <div class="pager">
@@ -97,7 +91,7 @@ export const Deliveries = ({ campaign, client, refresh }: PanelProps): JSX.Eleme
             {page.sends && (
               <button
                 type="button"
-                onClick={() => void order(async () => testedText(await client.testEvent(campaign)), "Not sent")}
+                onClick={() => void orderAndRefresh(client.testEvent(campaign), testedText, "Not sent")}
               >
                 Send a test event
               </button>
