@@ -1,5 +1,5 @@
 /**
- * A gate with all of control on, and with callers: several campaigns, of which some are closed, paused, or without budget; identity with
+ * A gate with all of control on, and with callers: several campaigns, of which some are closed, paused, without budget, or waiting for one; identity with
  * public keys, events, overflow, and longest calls. `pages.ts` runs it, with the clock of `an-hour.ts`, and looks at its console. It says one line when it
  * listens: its address and the console's token.
  */
@@ -95,7 +95,7 @@ const gate = await createGate(
         sales: {
           ...further("sales", 2),
           Budgets: [
-            { Name: "sales-day", Of: "campaign", Unit: "money", Per: "day", Cap: 6, AlertAt: [0.8] },
+            { Name: "sales-day", Of: "campaign", Unit: "money", Per: "day", Cap: 2, AlertAt: [0.8], OnLimit: "wait" },
             { Name: "month", Of: "account", Unit: "money", Per: "month", Cap: 300 },
           ],
         },

@@ -21,9 +21,10 @@ interface Setting {
   readonly width: number
   readonly height: number
   readonly theme?: Theme
+  readonly forcedColors?: boolean
 }
 
-const WIDE = { width: 1_440, height: 900 }
+const WIDE = { width: 1_280, height: 800 }
 const PHONE = { width: 375, height: 812 }
 const SETTINGS: Readonly<Record<string, Setting>> = {
   wide: WIDE,
@@ -31,6 +32,9 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   phone: PHONE,
   "phone-dark": { ...PHONE, theme: "dark" },
   tablet: { width: 900, height: 1_100 },
+  // as a browser shows 1,280 by 800 at 200 %
+  doubled: { width: 640, height: 400 },
+  forced: { ...WIDE, theme: "dark", forcedColors: true },
 }
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { on: { type: "string" } } })
@@ -45,11 +49,20 @@ if (folder === undefined || unknown.length > 0 || !["console", "dashboard", unde
 }
 mkdirSync(folder, { recursive: true })
 
+/** A longer page is taken in pieces of this height, because a picture that is made smaller shows less. */
+const PIECE = 1_500
+
 /** Opens a page of the gate, and takes pictures of it: of its window, or of its whole length. */
-const open = async (browser: Browser, name: string, { height, theme = "light", width }: Setting, address: string) => {
+const open = async (
+  browser: Browser,
+  name: string,
+  { forcedColors = false, height, theme = "light", width }: Setting,
+  address: string,
+) => {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
+    forcedColors: forcedColors ? "active" : "none",
     reducedMotion: "reduce",
     bypassCSP: true,
     hasTouch: width < 500,
@@ -61,25 +74,41 @@ const open = async (browser: Browser, name: string, { height, theme = "light", w
   await letters()
   const shoot = async (what: string, fullPage = false): Promise<void> => {
     await page.waitForTimeout(800)
-    await page.screenshot({ path: join(folder, `${what}-${name}.png`), fullPage })
+    const whole = await page.evaluate<number>("document.documentElement.scrollHeight")
+    if (!fullPage || whole <= PIECE) {
+      await page.screenshot({ path: join(folder, `${what}-${name}.png`), fullPage })
+      return
+    }
+    for (let y = 0; y < whole; y += PIECE) {
+      const clip = { x: 0, y, width, height: Math.min(PIECE, whole - y) }
+      await page.screenshot({ path: join(folder, `${what}-${name}-${1 + y / PIECE}.png`), fullPage, clip })
+    }
   }
   return { context, letters, page, shoot }
 }
 type Opened = Awaited<ReturnType<typeof open>>
 
-/** Tabs through the page, and notes what has the focus: its name, and where it is. */
+/** What has the focus: its name, where it is, and whether it can be seen that it has it. */
 const walk = (page: Page) =>
-  page.evaluate(`(() => {
+  page.evaluate<string>(`(() => {
     const { activeElement: at } = document
+    if (at === document.body) return ""
     const { left, top, width, height } = at.getBoundingClientRect()
     const name = at.getAttribute("aria-label") ?? (at.labels?.[0] ?? at).textContent.trim().slice(0, 60)
-    return [at.localName, name, [left, top, width, height].map(Math.round).join(" ")].join(" | ")
+    const drawn = [at, at.parentElement].some((each) => getComputedStyle(each).outlineStyle !== "none")
+    const covered = !at.contains(document.elementFromPoint(left + width / 2, top + height / 2)) && at.type !== "range"
+    const seen = (drawn ? "" : " NOT DRAWN") + (covered ? " COVERED" : "")
+    return [at.localName, name, [left, top, width, height].map(Math.round).join(" ") + seen].join(" | ")
   })()`)
 
-const tabThrough = async ({ page }: Opened, steps: number): Promise<void> => {
-  for (let step = 0; step < steps; step++) {
+/** Tabs through the page to its end, or so many steps. */
+const tabThrough = async ({ page }: Pick<Opened, "page">, steps: number): Promise<void> => {
+  console.log(`${page.url()} by keyboard`)
+  for (let step = 1; step <= steps; step++) {
     await page.keyboard.press("Tab")
-    console.log(`  ${step + 1}: ${await walk(page)}`)
+    const at = await walk(page)
+    if (at === "") return
+    console.log(`  ${step}: ${at}`)
   }
 }
 
@@ -94,7 +123,7 @@ const consolePages = async (browser: Browser, name: string, gate: string, token:
   await page.waitForTimeout(4_000)
   await shoot("console")
   await shoot("console-all", true)
-  if (name === "wide") await tabThrough(opened, 70)
+  if (name === "wide") await tabThrough(opened, 120)
   const choose = async (campaign: string): Promise<void> => {
     await page.getByRole("link", { name: campaign }).click()
     await page.waitForTimeout(3_500)
@@ -132,7 +161,8 @@ const consolePages = async (browser: Browser, name: string, gate: string, token:
 
 const dashboardPages = async (program: Program, name: string): Promise<void> => {
   const { email, origin, password } = program.platform
-  const { context, letters, page, shoot } = await open(program.browser, name, SETTINGS[name] ?? WIDE, `${origin}/`)
+  const opened = await open(program.browser, name, SETTINGS[name] ?? WIDE, `${origin}/`)
+  const { context, letters, page, shoot } = opened
   await shoot("dashboard-sign-in")
   await page.getByLabel("Email address").fill(email)
   await page.getByLabel("Password").fill(password)
@@ -145,12 +175,14 @@ const dashboardPages = async (program: Program, name: string): Promise<void> => 
     await link.click()
     await page.waitForTimeout(1_000)
     await shoot(`dashboard-${of}`, true)
+    if (name === "wide") await tabThrough(opened, 80)
   }
   const to = async (hash: string, what: string, whole = true): Promise<void> => {
     await page.goto(`${origin}/#/${hash}`)
     await page.waitForTimeout(1_200)
     await shoot(what, whole)
   }
+  await to("conversations?search=nobody-said-this", "dashboard-nothing-found")
   await to("conversations?search=order", "dashboard-found")
   await page.locator("tbody a").first().click()
   await page.waitForTimeout(800)
@@ -161,6 +193,13 @@ const dashboardPages = async (program: Program, name: string): Promise<void> => 
     .nth(1)
     .click()
   await shoot("dashboard-menu")
+  await page.getByRole("menuitem", { name: /^Delete/ }).click()
+  await shoot("dashboard-delete")
+  await page.keyboard.press("Escape")
+  await page.getByRole("button", { name: "Add web campaign to Harbour" }).click()
+  await page.getByRole("checkbox", { name: /^Notify a server/ }).check()
+  await page.getByRole("button", { name: "Add web campaign", exact: true }).click()
+  await shoot("dashboard-campaign-errors")
   await page.keyboard.press("Escape")
   await page
     .getByRole("link", { name: /^Embed/ })
@@ -179,6 +218,9 @@ const dashboardPages = async (program: Program, name: string): Promise<void> => 
   await page.waitForTimeout(1_000)
   await shoot("dashboard-key", true)
   await to("webhooks", "dashboard-webhooks")
+  await page.getByRole("button", { name: "Resend failed…" }).click()
+  await shoot("dashboard-resend")
+  await page.keyboard.press("Escape")
   await page.locator("tbody a").first().click()
   await page.waitForTimeout(1_000)
   await shoot("dashboard-delivery", true)
