@@ -79,6 +79,11 @@ describe.concurrent("the console", () => {
           await tab.screenshot({ path: `${process.env.SHOTS}/console-campaigns.png`, fullPage: true })
         await tab.setViewportSize({ width: 360, height: 740 })
         expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0)
+        // nothing of what has many columns is out of sight there
+        const lists = tab.getByRole("group", { name: /^(Campaigns|Activity log|Instances)$/ })
+        expect(await lists.evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth))).toEqual([
+          0, 0, 0,
+        ])
         if (process.env.SHOTS !== undefined)
           await tab.screenshot({ path: `${process.env.SHOTS}/console-campaigns-360.png`, fullPage: true })
         await button(tab, "Shortcuts").click()

@@ -33,7 +33,7 @@ export const AuditLog = ({
 }): JSX.Element => (
   <ListPanel
     title="Activity log"
-    of="panel wide"
+    of="panel wide records"
     pager={
       <div class="pager">
         <select

@@ -13,7 +13,7 @@ export const Budgets = ({ view }: { readonly view: BudgetsView | undefined }): J
   return (
     <ListPanel
       title="Budgets"
-      of="panel wide"
+      of="panel wide records"
       note="In their present hour, day or month. Callers’ own budgets are shown by voicegate budget show."
       empty=""
       columns={COLUMNS}

@@ -23,7 +23,7 @@ export const Campaigns = ({
 }): JSX.Element => (
   <ListPanel
     title="Campaigns"
-    of="panel wide"
+    of="panel wide records"
     empty="Loading…"
     columns={columnsOf(
       view?.now ?? 0,

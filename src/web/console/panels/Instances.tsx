@@ -15,6 +15,7 @@ export const Instances = ({
 }): JSX.Element => (
   <ListPanel
     title="Instances"
+    of="panel records"
     pager={
       <button type="button" class="quiet" onClick={onReload}>
         Reload settings
