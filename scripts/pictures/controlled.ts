@@ -34,10 +34,11 @@ globalThis.fetch = (input, init) => {
   return vendor.fetch(url.replace(/\/assistant\/.*/, "/assistant/assistant-fake"), init)
 }
 
-/** Single sign-on, which fails after 40 minutes. */
+/** Single sign-on, which fails from minute 40 to 52. */
 const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
 const keys = await listen((_, response) => {
-  const works = Date.now() < started + 40 * MINUTE
+  const passed = Date.now() - started
+  const works = passed < 40 * MINUTE || passed > 52 * MINUTE
   response.writeHead(works ? 200 : 503, { "content-type": "application/json" })
   response.end(JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "sso-1", alg: "ES256" }] }))
 })
@@ -48,9 +49,9 @@ const crm = await listen((request, response) => {
   response.writeHead(Math.floor(Date.now() / MINUTE) % 9 < 2 ? 502 : 204).end()
 })
 
-const hours = (open: boolean): string => {
-  const now = new Date()
-  const day = new Date(now.getTime() + (open ? 0 : 48 * 60 * MINUTE)).toLocaleDateString("en", {
+/** All of the day that begins so many days from now. */
+const dayIn = (days: number): string => {
+  const day = new Date(started + days * 24 * 60 * MINUTE).toLocaleDateString("en", {
     weekday: "short",
     timeZone: "UTC",
   })
@@ -95,16 +96,16 @@ const gate = await createGate(
         sales: {
           ...further("sales", 2),
           Budgets: [
-            { Name: "sales-day", Of: "campaign", Unit: "money", Per: "day", Cap: 2, AlertAt: [0.8], OnLimit: "wait" },
+            { Name: "sales-hour", Of: "campaign", Unit: "money", Per: "hour", Cap: 1, AlertAt: [0.8], OnLimit: "wait" },
             { Name: "month", Of: "account", Unit: "money", Per: "month", Cap: 300 },
           ],
         },
         returns: further("returns", 2),
-        "night-desk": { ...further("night-desk", 1), Hours: { Zone: "UTC", Open: [hours(false)] } },
+        "night-desk": { ...further("night-desk", 1), Hours: { Zone: "UTC", Open: [dayIn(2)] } },
         "trial-of-the-spanish-agent": {
           ...further("trial", 1),
           IdentityRequired: true,
-          Hours: { Zone: "UTC", Open: [hours(true)] },
+          Hours: { Zone: "UTC", Open: [dayIn(0), dayIn(1)] },
           Budgets: [
             { Name: "trial-hour", Of: "campaign", Unit: "minutes", Per: "hour", Cap: 8, OnLimit: "refuse" },
             { Name: "month", Of: "account", Unit: "money", Per: "month", Cap: 300 },

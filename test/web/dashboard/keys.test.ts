@@ -262,8 +262,13 @@ describe("API keys", () => {
     const tab = await dashboard.signIn("#/keys")
     await makeKey(tab, "Gate")
     await click(tab, "I’ve saved it")
-    await visit(tab, "Gate")
-    await heading(tab, "Gate")
+    // on a narrow page nothing lies over the link
+    for (const width of [800, 360, 1200]) {
+      await tab.setViewportSize({ width, height: 800 })
+      await visit(tab, "API keys")
+      await visit(tab, "Gate")
+      await heading(tab, "Gate")
+    }
     await tab.getByText("No sessions or calls were started with this key in the last 30 days.").waitFor()
     const today = Date.UTC(2026, 5, 30)
     dashboard.platform.state.usage.set(

@@ -75,7 +75,7 @@ const columnsOf = (
         return (
           <>
             <Mark of={MARKS[levelOf(figures, now, terms)]}>{title}</Mark>
-            {until !== undefined && <span class="soft until">{` until ${chosenTime(until)}`}</span>}
+            {until !== undefined && <span class="soft">{` until ${chosenTime(until)}`}</span>}
           </>
         )
       },

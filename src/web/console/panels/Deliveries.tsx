@@ -149,8 +149,8 @@ const COLUMNS: ReadonlyArray<Column<Row>> = [
     ),
   },
   { title: "Delivery", cell: ({ state }) => <Mark of={deliveryStates[state].mark}>{deliveryStates[state].text}</Mark> },
-  { title: "Last attempt", cell: (row) => <span class="soft">{answerOf(row)}</span> },
   { title: "Ticket", cell: ({ event }) => <code>{event.ticketHash?.slice(0, 10) ?? "–"}</code> },
+  { title: "Last attempt", cell: (row) => <span class="soft">{answerOf(row)}</span> },
   { title: "Happened", cell: ({ event }) => dateTime(Date.parse(event.at)) },
 ]
 

@@ -8,6 +8,7 @@ import { Pager, pageOf } from "../parts/Pager.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
 import { At } from "../parts/Time.tsx"
 import { href, type Route } from "../router.ts"
+import * as words from "../words.ts"
 import { type Names, useNames } from "./names.ts"
 
 export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
@@ -52,6 +53,9 @@ const pageOfSubject = (action: string, id: string, names: Names): string | undef
   return action.startsWith("business.") || action.startsWith("web_campaign.") ? href("businesses") : undefined
 }
 
+/** As the platform writes times into the details. */
+const TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
+
 const columnsOf = (names: Names): ReadonlyArray<Column<AuditEntry>> => [
   { title: "When", cell: ({ at }) => <At of={at} /> },
   { title: "Event", cell: ({ action }) => <span class="phrase">{wordsOf(action)}</span> },
@@ -61,7 +65,7 @@ const columnsOf = (names: Names): ReadonlyArray<Column<AuditEntry>> => [
       const page = pageOfSubject(action, subjectId, names)
       const name = names.any(subjectId)
       // the name that it had then, unless the details begin with the one that it has now
-      const said = names.inText(detail)
+      const said = names.inText(detail).replaceAll(TIME, (time) => words.at(Date.parse(time)))
       const rest = said.startsWith(name) ? said.slice(name.length) : said === "" ? "" : `: ${said}`
       if (page === undefined) return <span title={subjectId}>{said}</span>
       return (

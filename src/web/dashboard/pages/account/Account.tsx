@@ -91,7 +91,7 @@ const columns: ReadonlyArray<Column<SignInEntry>> = [
       <>
         <strong class="name" title={userAgent}>
           {browserOf(userAgent)}
-        </strong>
+        </strong>{" "}
         {current && <span class="mark on">This browser</span>}
       </>
     ),

@@ -216,11 +216,10 @@ const CampaignRow = ({
 const Hook = ({ of }: { readonly of: Campaign["webhook"] }): JSX.Element => {
   if (of === null) return <span class="hook">No session-ended webhook</span>
   const how = of.signed ? "signed" : of.headerNames.length > 0 ? `with ${of.headerNames.join(", ")}` : "not signed"
-  const text = `${of.url}, ${how}`
   return (
-    <span class="hook" title={`Session-ended webhook: ${text}`}>
+    <span class="hook" title={`Session-ended webhook: ${of.url}, ${how}`}>
       <span class="unseen">Session-ended webhook: </span>
-      {text}
+      {`${URL.parse(of.url)?.host ?? of.url}, ${how}`}
     </span>
   )
 }
