@@ -95,6 +95,13 @@ describe("the overview", () => {
     await heading(tab, "Webhooks")
     expect(await tab.getByLabel("State").inputValue()).toBe("given_up")
     await tab.goBack()
+    // nothing runs out of its card on a phone
+    await tab.setViewportSize({ width: 360, height: 800 })
+    await card("Keys about to expire").getByText("1 of 2").waitFor()
+    const cards = tab.locator(".cards .card")
+    expect(await cards.evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth))).toEqual([
+      0, 0, 0, 0,
+    ])
     await card("Keys about to expire")
       .getByRole("link", { name: /^Gate:/ })
       .click()
