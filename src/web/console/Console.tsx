@@ -80,7 +80,8 @@ export const Console = ({
   /** Closes the question, and performs the action if there is one. */
   const answer = (action?: Action): void => {
     setAsking(undefined)
-    if (action !== undefined) void orderAndRefresh(client.act(campaign, action), (outcome) => outcomeText(action, outcome))
+    if (action !== undefined)
+      void orderAndRefresh(client.act(campaign, action), (outcome) => outcomeText(action, outcome))
   }
   const answerReload = (confirmed: boolean): void => {
     setAsked(undefined)
@@ -88,7 +89,11 @@ export const Console = ({
   }
   const block = (address: string, until: number | undefined): void => {
     setAsked(undefined)
-    void orderAndRefresh(client.block(address, until), ({ result }) => blockText(address, until, result), "Block failed")
+    void orderAndRefresh(
+      client.block(address, until),
+      ({ result }) => blockText(address, until, result),
+      "Block failed",
+    )
   }
 
   const addresses = useAsking(client, refresh)
