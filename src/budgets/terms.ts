@@ -1,7 +1,6 @@
 /** What a campaign's budgets come to: their caps in the units of the rules, how a call is held and billed, and the windows in which it counts. */
 import { DateTime, Schema } from "effect"
-import type { Period } from "../lib/periods.ts"
-import { type Budget, type Budgeted, budgetsOf, millionths } from "../settings/groups/budgets.ts"
+import { type Budget, type Budgeted, budgetsOf, millionths, type Period } from "../settings/groups/budgets.ts"
 import type { BudgetEntry } from "./rules/hold.ts"
 import { type WindowOf, windowOf } from "./windows.ts"
 

@@ -4,7 +4,7 @@
  * zone begins new ones.
  */
 import { DateTime } from "effect"
-import type { Period } from "../lib/periods.ts"
+import type { Period } from "../settings/groups/budgets.ts"
 
 /** Begins at `from` and ends before `until` (ms since 1970). */
 export interface WindowOf {

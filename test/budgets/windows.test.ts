@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
 import { windowOf } from "../../src/budgets/windows.ts"
-import type { Period } from "../../src/lib/periods.ts"
+import type { Period } from "../../src/settings/groups/budgets.ts"
 
 const at = (iso: string): number => Date.parse(iso)
 const iso = (millis: number): string => new Date(millis).toISOString().replace(":00.000Z", "Z")

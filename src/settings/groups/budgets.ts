@@ -1,6 +1,5 @@
 /** The settings of budgets of minutes and money: below a campaign `Price`, `Budget` and the list `Budgets`. */
 import { DateTime, Option, Schema } from "effect"
-import { PERIODS } from "../../lib/periods.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { budgetToken } from "../values/secret.ts"
 import { decimal, fraction, list, oneOf, parsed, pattern, type Text, wholeNumber } from "../values/values.ts"
@@ -8,6 +7,9 @@ import { decimal, fraction, list, oneOf, parsed, pattern, type Text, wholeNumber
 /** Who spends a budget: each caller one of his own, the campaign, or all campaigns of its account together. */
 export const SPENDERS = ["caller", "campaign", "account"] as const
 export const UNITS = ["minutes", "money"] as const
+/** The kinds of windows by which a budget is counted. */
+export const PERIODS = ["hour", "day", "month"] as const
+export type Period = (typeof PERIODS)[number]
 export const LIMIT_ACTIONS = ["count", "refuse", "wait", "end"] as const
 
 /** So large that no amount is rounded: its millionths, times 60, are whole numbers of a double. */
