@@ -7,6 +7,7 @@ import { runEvery } from "../gatekeeper/background/run-every.ts"
 import type { Internals } from "../gatekeeper/Internals.ts"
 import { PushChannel } from "../push-channel/PushChannel.ts"
 import { Store } from "../store/Store.ts"
+import { aheadOf } from "../store/time-of-day.ts"
 import type { CallersStore, KnownBlocks } from "./callers.ts"
 import { type Counts, makeCounts, splitCounts } from "./counts.ts"
 import type { History } from "./history.ts"
@@ -120,7 +121,7 @@ export const sendActivity = (
     })
     const count = Effect.gen(function* () {
       yield* history.sample(campaigns)
-      yield* history.close(yield* store.now, campaigns)
+      yield* history.close(yield* store.now, aheadOf(store), campaigns)
     })
     // the operator that this one replaces may send one too, and is closed at any moment
     const once = alone(Effect.uninterruptible(Effect.andThen(count, report)))

@@ -64,12 +64,12 @@ export const healthOfKeys = (state: KeysState | undefined, now: number, ahead = 
   const tokens =
     keys === 0
       ? "No key is known, so callers with a token are refused"
-      : `Until ${isoTime(usedUntil)} tokens are checked with what was read last, ${known}`
+      : `Until ${isoTime(usedUntil + ahead)} tokens are checked with what was read last, ${known}`
   return [
     {
       name,
       state: "failed",
-      detail: `${problem}. ${tokens}. It is read again at ${isoTime(Math.max(now, nextAt))}`,
+      detail: `${problem}. ${tokens}. It is read again at ${isoTime(Math.max(now, nextAt) + ahead)}`,
       facts,
       at: now,
     },

@@ -57,8 +57,8 @@ interface Sampled {
 export interface HistoryCounting {
   /** Notes how many wait and hold slots now, in these campaigns. */
   readonly sample: (campaigns: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Makes a report where one is due. */
-  readonly close: (now: number, campaigns: ReadonlyArray<string>) => Effect.Effect<void>
+  /** Makes a report where one is due. `ahead`: how far the time of day is ahead of `now` (ms). */
+  readonly close: (now: number, ahead: number, campaigns: ReadonlyArray<string>) => Effect.Effect<void>
   /** The parts that the store has not accepted yet, oldest first. */
   readonly parts: () => ReadonlyArray<HistoryPart>
   readonly accepted: (part: HistoryPart) => void
@@ -117,7 +117,7 @@ export const makeHistoryCounting: Effect.Effect<HistoryCounting> = Effect.map(to
           }),
         { discard: true },
       ),
-    close: (now, campaigns) =>
+    close: (now, ahead, campaigns) =>
       now - reportedAt < HISTORY_REPORT_MILLIS
         ? Effect.void
         : Effect.map(totalsOf, (totals) => {
@@ -136,7 +136,7 @@ export const makeHistoryCounting: Effect.Effect<HistoryCounting> = Effect.map(to
             sampled = new Map()
             for (let from = 0; from < reported.length; from += CAMPAIGNS_PER_STEP) {
               number++
-              waiting.push({ number, at: now, campaigns: reported.slice(from, from + CAMPAIGNS_PER_STEP) })
+              waiting.push({ number, at: now + ahead, campaigns: reported.slice(from, from + CAMPAIGNS_PER_STEP) })
             }
             waiting = waiting.slice(-PARTS_MAX)
           }),

@@ -1,9 +1,10 @@
-/** The history of the campaigns in the store: what all instances have counted, for the charts of the console. */
+/** The history of the campaigns in the store: what all instances have counted, by the time of day, for the charts of the console. */
 import { Effect, Option, Schema } from "effect"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 import { runPlain } from "../store/rules/run.ts"
 import type { Store } from "../store/Store.ts"
+import { timeOfDay } from "../store/time-of-day.ts"
 import { addHistory, HISTORY_RINGS, type HistoryCounts, historyOf, type Ring } from "./rules/history.ts"
 import type { HistoryRange } from "./shapes.ts"
 
@@ -38,6 +39,7 @@ export interface CampaignCounts {
 /** Part of what an instance has counted. It keeps its number when it is sent again. */
 export interface HistoryPart {
   readonly number: number
+  /** the time of day (ms since 1970) */
   readonly at: number
   /** at most `CAMPAIGNS_PER_STEP` */
   readonly campaigns: ReadonlyArray<CampaignCounts>
@@ -62,7 +64,7 @@ export interface History {
 
 export const makeHistory = (store: Store["Service"]): History => ({
   add: (instance, { at, campaigns, number }) =>
-    Effect.flatMap(store.now, (now) =>
+    Effect.flatMap(timeOfDay(store), (now) =>
       Effect.asVoid(
         store.run(addRule, {
           keys: [`vg:2:{console}:reported:${instance}`, ...campaigns.map(({ campaign }) => keyOf(campaign))],
@@ -74,7 +76,7 @@ export const makeHistory = (store: Store["Service"]): History => ({
     ),
   read: Effect.fnUntraced(function* (campaign, range) {
     const { millis, ring = { name: "", millis: HOUR_MILLIS, buckets: 0 } } = ranges[range]
-    const now = yield* store.now
+    const now = yield* timeOfDay(store)
     const { stored = [] } = yield* store.run(historyRule, {
       keys: [keyOf(campaign)],
       now,

@@ -23,7 +23,7 @@ import { isoTime } from "../protocol/session-answers.ts"
 import type { PushChannel } from "../push-channel/PushChannel.ts"
 import { type Campaign, Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
-import { aheadOf } from "../store/time-of-day.ts"
+import { aheadOf, timeOfDay } from "../store/time-of-day.ts"
 import { instancesOf, learnBlocks, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
 import { blockedName } from "./blocks.ts"
@@ -313,7 +313,7 @@ export const layer: Layer.Layer<
         withCampaign(name, (campaign) =>
           Effect.gen(function* () {
             const found = yield* history.read(campaign.name, range)
-            return { campaign: campaign.name, range, now: yield* store.now, ...found }
+            return { campaign: campaign.name, range, now: yield* timeOfDay(store), ...found }
           }),
         ),
       asking: callers.asking,

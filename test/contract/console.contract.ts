@@ -108,6 +108,28 @@ export const consoleContract = (store: Layer.Layer<Store>): void => {
       assert.isAbove(HISTORY_MILLIS, 7 * 24 * HOUR)
     }))
 
+  test("what was counted before a clock was set back does not keep what is counted since from being seen", ({
+    history,
+  }, now) =>
+    Effect.gen(function* () {
+      // buckets before 1970 have other places
+      yield* TestClock.adjust(4 * HOUR)
+      const at = yield* now
+      const add = (number: number, at: number, counts: Readonly<Record<string, number>>) =>
+        history.add("a", { number, at, campaigns: [{ campaign: "default", counts }] })
+      // the clock was two hours ahead, which is as long as the ring of the minutes
+      yield* add(1, at + 2 * HOUR, { "over.ended": 7 })
+      assert.deepStrictEqual(yield* counts(history, "hour"), [])
+      yield* add(2, at, { samples: 1 })
+      yield* add(3, at, { samples: 2 })
+      assert.deepStrictEqual(yield* counts(history, "hour"), [{ at, counts: { samples: 3 } }])
+      // another instance may be a moment ahead
+      yield* add(4, at + MINUTE, { samples: 4 })
+      yield* add(5, at - 2 * HOUR + MINUTE, { samples: 5 })
+      yield* TestClock.adjust(MINUTE)
+      assert.deepStrictEqual((yield* counts(history, "hour")).at(-1), { at: at + MINUTE, counts: { samples: 4 } })
+    }))
+
   test("a report that is late by a whole ring replaces nothing", ({ history }, now) =>
     Effect.gen(function* () {
       const at = yield* now

@@ -26,6 +26,10 @@ describe("the health of the public keys", () => {
     assert.deepInclude(healthOfKeys(state, NOW, 60 * MINUTE)[0], {
       detail: "known: 2 keys. last read: 2026-11-27T12:59:00.000Z. next read: 2026-11-27T13:04:00.000Z",
     })
+    assert.deepInclude(healthOfKeys({ ...state, problem: "No answer" }, NOW, 60 * MINUTE)[0], {
+      detail:
+        "No answer. Until 2026-11-27T13:01:00.000Z tokens are checked with what was read last, 2 keys. It is read again at 2026-11-27T13:04:00.000Z",
+    })
   })
 
   it("says why they cannot be read, and until when the known ones are used", () => {

@@ -48,7 +48,7 @@ export interface HistoryCounts {
 export interface HistoryReport {
   /** counts up, from 1 */
   readonly number: number
-  /** when it was counted (ms since 1970) */
+  /** when it was counted, by the time of day, as the step's `now` (ms since 1970) */
   readonly at: number
   /** of each campaign, in the order of the keys */
   readonly counts: ReadonlyArray<HistoryCounts>
@@ -70,7 +70,7 @@ const joined = (kept: HistoryCounts, counts: HistoryCounts): HistoryCounts => {
 export const addHistory = (
   db: Db,
   keys: ReadonlyArray<string>,
-  _now: number,
+  now: number,
   { at, counts, number }: HistoryReport,
 ): boolean => {
   const last = keys[0] ?? ""
@@ -86,8 +86,9 @@ export const addHistory = (
       const stored = decode(db.hget(key, field) ?? "")
       const keptBucket = isObject(stored) && isNumber(stored.bucket) ? stored.bucket : 0
       const kept = isObject(stored) && keptBucket === bucket ? numbersByName(stored.counts) : {}
-      // a report that is late by a whole ring does not replace what is newer
-      if (keptBucket <= bucket) db.hset(key, field, encode({ bucket, counts: joined(kept, each) }))
+      // a report that is late by a whole ring does not replace what is newer, unless that was counted before a clock was set back
+      const isAhead = keptBucket > Math.floor(now / ring.millis) + 1
+      if (keptBucket <= bucket || isAhead) db.hset(key, field, encode({ bucket, counts: joined(kept, each) }))
     }
     db.pexpire(key, HISTORY_MILLIS)
   }
