@@ -6,6 +6,7 @@ import type { Campaign } from "../settings/Settings.ts"
 import { Settings } from "../settings/Settings.ts"
 import { NO_CONTEXT } from "../store/rule.ts"
 import { type Rule, Store } from "../store/Store.ts"
+import type { BookContext } from "./rules/book.ts"
 import type { AlertsAt, TellsUsedUp } from "./rules/settle.ts"
 import { type Compiled, capOf, compile, isOwn, makeWindows } from "./terms.ts"
 
@@ -67,11 +68,15 @@ export const makeKnown = Effect.gen(function* () {
     },
     ...makeWindows(aheadMillis),
     run: <Call extends object, A>(
-      rule: Rule<object, Call, A>,
+      rule: Rule<BookContext, Call, A>,
       keys: ReadonlyArray<string>,
       now: number,
       call: Call,
-    ): Effect.Effect<A, StoreUnavailable> => store.run(rule, { keys, now, context: NO_CONTEXT, call }),
+    ): Effect.Effect<A, StoreUnavailable> => {
+      const ahead = aheadMillis()
+      const context: BookContext = ahead < 0 ? { behindMillis: -ahead } : NO_CONTEXT
+      return store.run(rule, { keys, now, context, call })
+    },
   }
 })
 

@@ -20,15 +20,22 @@ const keyOf = ({ identity, use = "" }: VerifiedToken): string =>
     .digest("base64url")
     .slice(0, 32)}`
 
+/**
+ * For how much longer a use is remembered where the store's time is not the time of day (ms): a clock that is set back, by up to so much,
+ * makes a token valid again.
+ */
+const SET_BACK_MILLIS = 86_400_000
+
 const textOf = (at: number, ticket: string): string => `${at} ${ticket}`
 
 export const singleUse = (store: Store["Service"]): Pick<IdentityTokens["Service"], "retake" | "unuse" | "use"> => {
+  const longer = store.aheadMillis === undefined ? 0 : SET_BACK_MILLIS
   const useFor = (token: VerifiedToken, ticket: string, lost: TokenUse | undefined) =>
     token.use === undefined
       ? Effect.fail(identityRefused("malformed"))
       : Effect.flatMap(store.now, (now) => {
           const left = token.until + CLOCK_TOLERANCE_MILLIS - (now + aheadOf(store))
-          const call = { use: textOf(now, ticket), lifetime: Math.max(1, left) }
+          const call = { use: textOf(now, ticket), lifetime: Math.max(1, left) + longer }
           const ask = { keys: [keyOf(token)], now, context: NO_CONTEXT }
           const stored =
             lost === undefined

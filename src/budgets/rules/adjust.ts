@@ -3,7 +3,16 @@ import type { Db } from "../../store/rules/db.ts"
 import { numberOf, textOf } from "../../store/rules/native.ts"
 import type { Run } from "../../store/rules/run.ts"
 import type { Adjusted, Made } from "../answers.ts"
-import { type BookKeys, type BudgetWindow, booksOf, ledgerField, ledgerOf, openWindow, standingOf } from "./book.ts"
+import {
+  type BookContext,
+  type BookKeys,
+  type BudgetWindow,
+  booksOf,
+  ledgerField,
+  ledgerOf,
+  openWindow,
+  standingOf,
+} from "./book.ts"
 
 export interface AdjustCall extends BudgetWindow {
   /** added to the cap of this window; negative to take from it */
@@ -39,11 +48,11 @@ const adjustWindow = (db: Db, book: BookKeys, { by, id, ...window }: AdjustCall)
 }
 
 /** Keys: those of one book. */
-export const runAdjust: Run<object, AdjustCall, Adjusted> = (db, keys, now, _context, calls) => {
+export const runAdjust: Run<BookContext, AdjustCall, Adjusted> = (db, keys, now, context, calls) => {
   const answers: Array<Adjusted> = []
   const book = booksOf(keys)[0] as BookKeys
   for (const call of calls) {
-    openWindow(db, book, call, now)
+    openWindow(db, book, call, now, context)
     const result = adjustWindow(db, book, call)
     answers.push({ result, ...standingOf(db, book, call) })
   }

@@ -2,6 +2,7 @@
 import type { Run } from "../../store/rules/run.ts"
 import type { Balance, Exhausted } from "../answers.ts"
 import {
+  type BookContext,
   type BookKeys,
   type BudgetStanding,
   type BudgetWindow,
@@ -40,12 +41,12 @@ export interface ExhaustCall extends BudgetWindow, UsedUp {
  * A caller was refused because too little is left of this budget: perhaps only because running calls hold it, perhaps because the cap was
  * lowered. Keys: those of a campaign's book.
  */
-export const runExhaust: Run<object, ExhaustCall, Exhausted> = (db, keys, now, _context, calls) => {
+export const runExhaust: Run<BookContext, ExhaustCall, Exhausted> = (db, keys, now, context, calls) => {
   const answers: Array<Exhausted> = []
   const book = booksOf(keys)[0] as BookKeys
   for (const call of calls) {
     const effects = noEffects()
-    openWindow(db, book, call, now)
+    openWindow(db, book, call, now, context)
     noteExhausted(db, book, call, call, { now, effects, events: call.events })
     answers.push({ told: effects.exhausted.length > 0 })
   }

@@ -69,6 +69,12 @@ export const booksOf = (keys: ReadonlyArray<string>): ReadonlyArray<BookKeys> =>
   return books
 }
 
+/** What steps are told besides their calls. */
+export interface BookContext {
+  /** how far the time of day, by which windows begin and end, is behind the time of the step, as after a clock was set back (ms) */
+  readonly behindMillis?: number
+}
+
 /** A budget in one window, as a step is told of it. */
 export interface BudgetWindow {
   readonly name: string
@@ -215,16 +221,17 @@ export const standingOf = (
 
 /**
  * Forgets windows that were over long ago, and has the store drop the ledger when the last one is.
+ * @param today the time of day where it is behind the time of the step, else the time of the step (ms since 1970)
  * @lazy
  */
-const forgetWindows = (db: Db, ledger: string, now: number): void => {
+const forgetWindows = (db: Db, ledger: string, today: number): void => {
   const all = db.hgetall(ledger)
   const over: { [window: string]: boolean } = {}
-  let last = now
+  let last = today
   for (let i = 0; i + 1 < all.length; i += 2) {
     const words = wordsOf(all[i] as string)
     const until = numberOf(all[i + 1] as string)
-    if (words[0] === "until" && until + REMEMBERED_MILLIS <= now) over[`${words[1]} ${words[2]}`] = true
+    if (words[0] === "until" && until + REMEMBERED_MILLIS <= today) over[`${words[1]} ${words[2]}`] = true
     else if (words[0] === "until" && until > last) last = until
   }
   for (let i = 0; i + 1 < all.length; i += 2) {
@@ -232,16 +239,22 @@ const forgetWindows = (db: Db, ledger: string, now: number): void => {
     const from = words[0] === "made" ? all[i + 1] : words[2]
     if (over[`${words[1]} ${from}`] === true) db.hdel(ledger, all[i] as string)
   }
-  db.pexpire(ledger, last - now + REMEMBERED_MILLIS)
+  db.pexpire(ledger, last - today + REMEMBERED_MILLIS)
 }
 
 /** Notes that a budget has this window. */
-export const openWindow = (db: Db, book: BookKeys, window: BudgetWindow, now: number): void => {
+export const openWindow = (
+  db: Db,
+  book: BookKeys,
+  window: BudgetWindow,
+  now: number,
+  { behindMillis = 0 }: BookContext,
+): void => {
   const ledger = ledgerOf(book, window)
   const name = ledgerField("until", window)
   if (db.hget(ledger, name) !== undefined) return
   db.hset(ledger, name, textOf(window.until))
-  forgetWindows(db, ledger, now)
+  forgetWindows(db, ledger, now - behindMillis)
 }
 
 /** What a step has changed of budgets, besides its result. */

@@ -11,6 +11,7 @@ import type { Db } from "../../store/rules/db.ts"
 import type { Run } from "../../store/rules/run.ts"
 import type { Held } from "../answers.ts"
 import {
+  type BookContext,
   type BookEffects,
   type BookKeys,
   type BudgetWindow,
@@ -109,6 +110,7 @@ const holdIn = (
   { data = "", due, dueIfShort, entries = [], events }: BookPart,
   known: HeldTime | undefined,
   now: number,
+  context: BookContext,
   effects: BookEffects,
 ): void => {
   const parts: Array<HoldPart> = []
@@ -117,7 +119,7 @@ const holdIn = (
     const cost = amountOf(seconds, entry.perMinute)
     // of a call that goes on beyond the cap, no more is held than is left
     const amount = entry.onLimit === "refuse" ? Math.max(had, Math.min(cost, leftFor(db, book, entry, had))) : cost
-    openWindow(db, book, entry, now)
+    openWindow(db, book, entry, now, context)
     changeBudget(db, book, entry, 0, amount - had, effects)
     noteAlerts(db, book, entry, entry.cap, entry.shares ?? [], { now, effects, events })
     parts.push(partFor(entry, amount))
@@ -150,7 +152,7 @@ const holdIn = (
   saveHold(db, book, call.id, hold, seconds < call.seconds ? (dueIfShort ?? due) : due)
 }
 
-const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: HoldCall): Held => {
+const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, context: BookContext, call: HoldCall): Held => {
   const effects = noEffects()
   const known: Array<HeldTime | undefined> = []
   let had = 0
@@ -190,7 +192,7 @@ const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: Hold
     }
   }
   for (let i = 0; i < books.length; i++) {
-    holdIn(db, books[i] as BookKeys, call, granted, call.books[i] as BookPart, known[i], now, effects)
+    holdIn(db, books[i] as BookKeys, call, granted, call.books[i] as BookPart, known[i], now, context, effects)
   }
   return {
     _tag: "held",
@@ -201,8 +203,8 @@ const holdOne = (db: Db, books: ReadonlyArray<BookKeys>, now: number, call: Hold
 }
 
 /** Keys: those of one book after the other. */
-export const runHold: Run<object, HoldCall, Held> = (db, keys, now, _context, calls) => {
+export const runHold: Run<BookContext, HoldCall, Held> = (db, keys, now, context, calls) => {
   const answers: Array<Held> = []
-  for (const call of calls) answers.push(holdOne(db, booksOf(keys), now, call))
+  for (const call of calls) answers.push(holdOne(db, booksOf(keys), now, context, call))
   return answers
 }

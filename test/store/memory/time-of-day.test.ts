@@ -2,10 +2,14 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
+import { Budgets } from "../../../src/budgets/Budgets.ts"
+import * as budgetsLayer from "../../../src/budgets/layer.ts"
+import { holdName } from "../../../src/fifo-queue/rules/shared/charges.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { IdentityTokens, type VerifiedToken } from "../../../src/identity-tokens/IdentityTokens.ts"
 import { layer as tokensLayer } from "../../../src/identity-tokens/layer.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
+import { Settings } from "../../../src/settings/Settings.ts"
 import * as memory from "../../../src/store/memory/layer.ts"
 import { settingsWith } from "../../harness/settings.ts"
 import {
@@ -17,7 +21,9 @@ import {
   type GateServices,
   type Given,
   gateLayer,
+  hangUp,
   makeWorld,
+  settingsLayer,
   stateOf,
   type World,
 } from "../../support/gate.ts"
@@ -144,6 +150,88 @@ describe("a token", () => {
       assert.strictEqual(yield* used(verdict.success, "second"), "first")
     }),
   )
+
+  for (const [name, passed, again] of [
+    ["before it has expired", "1 minute", "60 minutes"],
+    ["after it has expired", "60 minutes", "1 minute"],
+  ] as const) {
+    withTokens(`is not used again when the clock is set back an hour ${name}`, (step) =>
+      Effect.gen(function* () {
+        const given = token(claimsOf("ada", { jti: "1" }))
+        const verdict = yield* verdictOn(given)
+        assert.isTrue(Result.isSuccess(verdict))
+        if (Result.isFailure(verdict)) return
+        assert.strictEqual(yield* used(verdict.success, "first"), "first")
+        yield* TestClock.adjust(passed)
+        step(-HOUR)
+        // the token is valid again
+        yield* TestClock.adjust(again)
+        assert.isTrue(Result.isSuccess(yield* verdictOn(given)))
+        assert.strictEqual(yield* used(verdict.success, "second"), "first")
+      }),
+    )
+  }
+})
+
+describe("a budget", () => {
+  const KEY = "business/campaign"
+  const withBudget = (
+    name: string,
+    Per: "day" | "month",
+    body: (
+      step: Step,
+      /** the minutes that are settled after a call of one minute */
+      settledAfterCall: (lease: string) => Effect.Effect<number | undefined, unknown>,
+    ) => Effect.Effect<void, unknown>,
+  ): void => {
+    const budget = { Name: "team", Of: "campaign", Unit: "minutes", Per, Cap: 100 }
+    const given = budgetsLayer.layer.pipe(
+      Layer.provideMerge(memory.layer),
+      Layer.provideMerge(settingsLayer({ VoiceAiPlatform: { Budgets: [budget] } })),
+    )
+    it.effect(name, () =>
+      Effect.andThen(
+        TestClock.setTime(BEGIN),
+        withSteppedClock((step) =>
+          Effect.gen(function* () {
+            const budgets = yield* Budgets
+            const [campaign] = (yield* Settings).Campaigns
+            const at = { campaign, key: KEY }
+            yield* body(step, (lease) =>
+              Effect.gen(function* () {
+                yield* budgets.hold(at, { ticket: "ticket", lease, caller: "ada" })
+                yield* budgets.settle(KEY, { hold: holdName("ticket", lease), seconds: 60, caller: "ada" })
+                const [balance] = yield* budgets.balances(at, undefined)
+                return balance?.settled
+              }),
+            )
+          }).pipe(Effect.provide(given)),
+        ),
+      ),
+    )
+  }
+
+  withBudget("of a day goes on counting when the clock is set back three days", "day", (step, settledAfterCall) =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* settledAfterCall("1"), 1)
+      step(-72 * HOUR)
+      assert.strictEqual(yield* settledAfterCall("2"), 1)
+      assert.strictEqual(yield* settledAfterCall("3"), 2)
+    }),
+  )
+
+  withBudget(
+    "of a month is kept until its end when the clock is set back three days",
+    "month",
+    (step, settledAfterCall) =>
+      Effect.gen(function* () {
+        step(-72 * HOUR)
+        assert.strictEqual(yield* settledAfterCall("1"), 1)
+        // to the last day of January
+        yield* TestClock.adjust("19 days")
+        assert.strictEqual(yield* settledAfterCall("2"), 2)
+      }),
+  )
 })
 
 describe("an operator", () => {
@@ -181,6 +269,36 @@ describe("an operator", () => {
         assert.strictEqual((yield* ask(caller(1)))._tag, "Blocked")
         assert.strictEqual((yield* operator.asking).blocks[0]?.until, 0)
       }),
+    )
+  }
+
+  for (const [way, millis] of [
+    ["set back three hours", -3 * HOUR],
+    ["set ahead two hours", 2 * HOUR],
+  ] as const) {
+    test(
+      `sees in the history when calls have ended by the time of day, when the clock is ${way}`,
+      given,
+      (_world, step) =>
+        Effect.gen(function* () {
+          const operator = yield* Operator
+          const ends = Effect.gen(function* () {
+            const found = yield* operator.history("default", "hour")
+            const buckets = found?.buckets.filter(({ counts }) => (counts["over.ended"] ?? 0) > 0) ?? []
+            return { now: found?.now, at: buckets.map(({ at }) => at) }
+          })
+          const endCall = Effect.gen(function* () {
+            const { sessionId } = yield* begin()
+            yield* hangUp(sessionId)
+            // counts are reported every ten seconds
+            yield* TestClock.adjust("15 seconds")
+          })
+          yield* endCall
+          assert.deepStrictEqual((yield* ends).at, [BEGIN])
+          step(millis)
+          yield* endCall
+          assert.deepStrictEqual(yield* ends, { now: BEGIN + millis + 30_000, at: [BEGIN + millis] })
+        }),
     )
   }
 
