@@ -75,12 +75,13 @@ export interface Learned {
 }
 
 /**
- * What the campaign's hours say now, for a sweep; `none`: the gate has no hours for it, so it is always open there. `since`: when it closed by them, 0 when that is long ago; `servedMillis`: for how long
- * those who wait are served after the close.
+ * What the campaign's hours say now, for a sweep; `none`: the gate has no hours for it, so it is always open there. `since`: when it closed by
+ * them, 0 when that is long ago; `servedMillis`: for how long those who wait are served after the close; `openElsewhere`: a gate that cannot say
+ * so itself, of version 0.1, takes callers at any time.
  */
 export type HoursNow =
   | { readonly _tag: "none" | "open" }
-  | { readonly _tag: "closed"; readonly since: number; readonly servedMillis: number }
+  | { readonly _tag: "closed"; readonly since: number; readonly servedMillis: number; readonly openElsewhere?: true }
 
 /** Which rows of a campaign an operator sees. */
 export interface Pages {

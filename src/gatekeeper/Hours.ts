@@ -41,8 +41,8 @@ export class Hours extends Context.Service<
       now: number,
       offers?: () => ReadonlyArray<Offer> | undefined,
     ) => Closed | undefined
-    /** What a sweep is told: in the store's time. */
-    readonly told: (campaign: Campaign, now: number) => HoursNow
+    /** What a sweep is told: in the store's time. `openElsewhere`: a gate that knows no hours serves the campaign too. */
+    readonly told: (campaign: Campaign, now: number, openElsewhere: boolean) => HoursNow
     /** After each sweep, of what it has found: shows the state, and logs a change. */
     readonly swept: (campaign: Campaign, found: Pick<Swept, "servedUntil">, now: number) => Effect.Effect<void>
   }
@@ -153,12 +153,14 @@ export const layer: Layer.Layer<Hours, never, Campaigns | ExpectedWaits | Store>
         const isInTime = until === undefined || now + (waits.secondsOf(campaign) ?? 0) * 1000 <= until
         return isOpen && isInTime ? undefined : refusalAt(isOpen, nextOpening(hours, now), now, hours.zone, offers?.())
       },
-      told: (campaign, now) => {
+      told: (campaign, now, openElsewhere) => {
         const hours = known.get(campaign)
         if (hours === undefined) return NONE
         const ahead = aheadOf(store)
         const { isOpen, since = 0 } = hours.openingAt(now + ahead)
-        return isOpen ? { _tag: "open" } : { _tag: "closed", since: since - ahead, servedMillis: hours.servedMillis }
+        if (isOpen) return { _tag: "open" }
+        const closed = { _tag: "closed", since: since - ahead, servedMillis: hours.servedMillis } as const
+        return openElsewhere ? { ...closed, openElsewhere } : closed
       },
       swept: (campaign, { servedUntil }, now) => {
         const hours = known.get(campaign)

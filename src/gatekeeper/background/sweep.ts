@@ -11,6 +11,7 @@ import { ExpectedWaits } from "../ExpectedWaits.ts"
 import { Hours } from "../Hours.ts"
 import * as metrics from "../metrics.ts"
 import { PlatformStates } from "../PlatformStates.ts"
+import { Peers } from "../peers/Peers.ts"
 import { Running } from "../Running.ts"
 import { Steps } from "../Steps.ts"
 import { ClosedQueues } from "./ClosedQueues.ts"
@@ -50,6 +51,7 @@ export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const hours = yield* Hours
+    const { ignoresHours } = yield* Peers
     const steps = yield* Steps
     const waits = yield* ExpectedWaits
     const store = yield* Store
@@ -79,7 +81,10 @@ export const layer = Layer.effectDiscard(
         const learned = states.learned(campaign.name)
         const readAt = yield* store.now
         const shownAt = steps.heartbeatAt.get(campaign) ?? startedAt
-        const swept = yield* steps.step(at, queue.sweep(at, shownAt, learned, hours.told(campaign, readAt)))
+        const swept = yield* steps.step(
+          at,
+          queue.sweep(at, shownAt, learned, hours.told(campaign, readAt, ignoresHours(campaign))),
+        )
         states.told(campaign.name, learned)
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         if (swept.uncharged !== undefined && swept.uncharged.length > 0) yield* steps.charge(at, swept.uncharged)

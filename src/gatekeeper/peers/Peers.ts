@@ -1,16 +1,22 @@
 /**
  * The other gates on this store, and conflicts with them. Instances whose settings differ are logged, once, if the difference persists;
- * so are gates that serve the same campaign with another database.
+ * so are gates that serve the same campaign with another database, and gates of a version that knows no hours.
  */
 import { Context, Effect, Layer } from "effect"
-import { Settings } from "../../settings/Settings.ts"
+import { type Campaign, Settings } from "../../settings/Settings.ts"
 import { runEvery } from "../background/run-every.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { makeDebounce, type Observed } from "./debounce.ts"
 import { Instance, shown } from "./Instance.ts"
 import { MEMBERSHIP_MILLIS, Membership, type Renewed } from "./Membership.ts"
 import { OtherDatabases } from "./OtherDatabases.ts"
-import { differenceOf, readSharedSettings, sharedSettingsOf } from "./settings-diff.ts"
+import {
+  differenceOf,
+  ignoresHours,
+  readSharedSettings,
+  type SharedSettings,
+  sharedSettingsOf,
+} from "./settings-diff.ts"
 
 /** How many instances a log line names. */
 const MAX_NAMED = 5
@@ -29,10 +35,19 @@ export class Peers extends Context.Service<
   Peers,
   {
     readonly status: () => PeersStatus
+    /** Whether another gate serves the campaign that knows no hours, so that it takes callers at any time; false before the first renewal. */
+    readonly ignoresHours: (campaign: Campaign) => boolean
     /** Logs the conflicts that an answer to a renewal shows. */
     readonly report: (heard: Renewed) => Effect.Effect<void>
   }
 >()("voicegate/gatekeeper/Peers") {}
+
+/** A gate with other settings. */
+interface Other {
+  /** for logs */
+  readonly instance: string
+  readonly settings: SharedSettings
+}
 
 const listOf = (instances: ReadonlyArray<string>): string => {
   const more = instances.length - MAX_NAMED
@@ -48,16 +63,33 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
       const databases = yield* OtherDatabases
       const { latest } = yield* Membership
       const ownSettings = sharedSettingsOf(yield* Settings, campaigns)
-      const [settingsDiffer, elsewhere] = [makeDebounce(), makeDebounce()]
+      const withHours = campaigns.all.filter(({ Hours }) => Hours !== undefined)
+      const [settingsDiffer, elsewhere, noHours] = [makeDebounce(), makeDebounce(), makeDebounce()]
 
-      const settingsDifferences = ({ others }: Renewed): Observed => {
+      let readFrom: Renewed | undefined
+      let others: ReadonlyArray<Other> = []
+      /** The gates with other settings, as of the last renewal. Each answer is read once. */
+      const othersIn = (heard: Renewed | undefined): ReadonlyArray<Other> => {
+        if (heard === undefined || heard === readFrom) return others
+        readFrom = heard
+        others = heard.others.map(({ host, id, settings }) => ({
+          instance: shown({ id, host }),
+          settings: readSharedSettings(settings),
+        }))
+        return others
+      }
+
+      /** The instances by what is to be said of them; of which there is nothing to say where that is empty. */
+      const observed = (heard: Renewed, whatOf: (settings: SharedSettings) => string): Observed => {
         const seen = new Map<string, ReadonlyArray<string>>()
-        for (const { host, id, settings } of others) {
-          const difference = differenceOf(ownSettings, readSharedSettings(settings), campaigns)
-          if (difference !== "") seen.set(difference, [...(seen.get(difference) ?? []), shown({ id, host })])
+        for (const { instance, settings } of othersIn(heard)) {
+          const what = whatOf(settings)
+          if (what !== "") seen.set(what, [...(seen.get(what) ?? []), instance])
         }
         return seen
       }
+      const ignored = (settings: SharedSettings): string =>
+        withHours.flatMap((each) => (ignoresHours(settings, campaigns.key(each)) ? each.name : [])).join(", ")
 
       return {
         status: () => ({
@@ -66,10 +98,19 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
           trouble: [
             ...settingsDiffer.active().map((difference) => `Other instances have different settings: ${difference}.`),
             ...elsewhere.active().map((names) => `Gates on another database of the Redis server serve ${names} too.`),
+            ...noHours
+              .active()
+              .map(
+                (names) =>
+                  `Instances of a version without opening hours serve ${names}: they take callers at any time, and nobody’s wait ends at the close.`,
+              ),
           ],
         }),
+        ignoresHours: (campaign) =>
+          campaign.Hours !== undefined &&
+          othersIn(latest()).some(({ settings }) => ignoresHours(settings, campaigns.key(campaign))),
         report: Effect.fnUntraced(function* (heard) {
-          const settings = settingsDifferences(heard)
+          const settings = observed(heard, (there) => differenceOf(ownSettings, there, campaigns))
           const { raised, cleared } = settingsDiffer.update(heard.at, settings)
           for (const difference of raised) {
             yield* Effect.logWarning(
@@ -80,10 +121,17 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
           if (cleared > 0 && settingsDiffer.active().length === 0) {
             yield* Effect.logInfo("All instances on the store have the same settings again.")
           }
-          const others = databases.seen(heard.store, heard.at)
-          for (const names of elsewhere.update(heard.at, others).raised) {
+          const older = observed(heard, ignored)
+          for (const names of noHours.update(heard.at, older).raised) {
             yield* Effect.logWarning(
-              `This instance, ${shown(own)}, serves the same campaign as ${listOf(others.get(names) ?? [])} with another database of the same ` +
+              `The version of ${listOf(older.get(names) ?? [])} has no opening hours and takes callers of ${names} at any time. ` +
+                "Until it is upgraded, nobody's wait ends at the close.",
+            )
+          }
+          const there = databases.seen(heard.store, heard.at)
+          for (const names of elsewhere.update(heard.at, there).raised) {
+            yield* Effect.logWarning(
+              `This instance, ${shown(own)}, serves the same campaign as ${listOf(there.get(names) ?? [])} with another database of the same ` +
                 `Redis server: ${names}. Each counts its slots separately, so there may be more calls than slots. Use the same database ` +
                 "in StoreConnectionString.",
             )

@@ -4,7 +4,9 @@
  */
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
+import { BudgetSettings, PriceSettings } from "../../settings/groups/budgets.ts"
 import { CampaignSettings } from "../../settings/groups/campaign.ts"
+import { HoursSettings } from "../../settings/groups/hours.ts"
 import { type Campaign, GeneralSettings, type SettingsTree } from "../../settings/Settings.ts"
 import { sharedNames } from "../../settings/setting.ts"
 import { type Campaigns, settingOf } from "../Campaigns.ts"
@@ -37,6 +39,12 @@ const addressOf = (url: string): string => {
   return `${URL.parse(url)?.origin ?? ""}/… (${digest})`
 }
 
+/** The settings of a group that are declared as shared. */
+const groupOf = (fields: Schema.Struct.Fields, group: object): string =>
+  sharedNames(fields)
+    .map((name) => `${name} ${valueAt(group, name) ?? "not set"}`)
+    .join(", ")
+
 /** The text of a value. Gates of other versions compare it, and it is logged. */
 const format = (campaign: Campaign, setting: string): string => {
   switch (setting) {
@@ -60,6 +68,18 @@ const format = (campaign: Campaign, setting: string): string => {
     }
     case "BaseUrl":
       return addressOf(campaign.BaseUrl)
+    case "Hours":
+      return campaign.Hours === undefined ? "always open" : groupOf(HoursSettings.fields, campaign.Hours)
+    case "Price":
+      return campaign.Price === undefined ? "none" : groupOf(PriceSettings.fields, campaign.Price)
+    case "Budget":
+      return campaign.Budget === undefined ? "none" : groupOf(BudgetSettings.fields, campaign.Budget)
+    case "Budgets":
+      if (campaign.Budgets === undefined) return "none"
+      return campaign.Budgets.map(
+        ({ AlertAt, Cap, Name, Of, OnLimit, Per, Unit }) =>
+          `${Name} ${Cap} ${Unit} a ${Per} of the ${Of}, ${OnLimit}, alerts at ${AlertAt.join(", ") || "none"}`,
+      ).join("; ")
     default: {
       const value = valueAt(campaign, setting)
       return Array.isArray(value) ? value.join(", ") : String(value)
@@ -83,6 +103,10 @@ export const readSharedSettings = (json: string): SharedSettings => Option.getOr
 
 const campaignKeysIn = (values: SharedSettings): ReadonlyArray<string> =>
   Object.keys(values).flatMap((path) => (path.endsWith(" MaxConcurrency") ? [path.split(" ", 1)[0] ?? ""] : []))
+
+/** Whether these are of an instance that serves the campaign with this key and is of a version without opening hours (0.1). */
+export const ignoresHours = (values: SharedSettings, key: string): boolean =>
+  values[`${key} MaxConcurrency`] !== undefined && values[`${key} Hours`] === undefined
 
 /** Sanitises a value from another instance for the log. */
 const sanitise = (value: string): string =>

@@ -61,7 +61,7 @@ const commonFields = {
     description: "refuse requests for the campaign without a token that says who calls (401)",
     documentation: "See [Control](control.md#identity)",
   }),
-  Hours: HoursSettings,
+  Hours: HoursSettings.pipe(Schema.annotateKey({ voicegate: { shared: true } })),
   Overflow: OverflowSettings,
   MaxCallSeconds: optional(wholeNumber(20, 86_400), "`Queue.MaxCallMinutes` alone", {
     shared: true,

@@ -3,7 +3,9 @@ import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { Operator } from "../../../src/operator/Operator.ts"
 import { Closed } from "../../../src/protocol/refusals.ts"
+import type { Store } from "../../../src/store/Store.ts"
 import {
   ask,
   BEGIN,
@@ -161,6 +163,19 @@ const two = Effect.fnUntraced(function* (given: Given, other: Given = given) {
   return { world, store, here: yield* startGate(world, store, given), there: yield* startGate(world, store, other) }
 })
 
+/** The store as a gate of version 0.1 uses it: its sweeps tell no hours, and its settings have none. */
+const withoutHours = (store: Store["Service"]): Store["Service"] => ({
+  ...store,
+  run: (rule, ask) => {
+    if (rule.name === "queue.sweep") return store.run(rule, { ...ask, call: { ...ask.call, hours: undefined } })
+    const settings: unknown = rule.name === "gates.heartbeat" ? Reflect.get(ask.call, "settings") : undefined
+    if (typeof settings !== "string") return store.run(rule, ask)
+    const all: Readonly<Record<string, string>> = JSON.parse(settings)
+    const known = Object.entries(all).filter(([path]) => !path.endsWith(" Hours"))
+    return store.run(rule, { ...ask, call: { ...ask.call, settings: JSON.stringify(Object.fromEntries(known)) } })
+  },
+})
+
 const endedEvents = (world: ReturnType<typeof makeWorld>) =>
   world.pushed.filter(([, event]) => event.type === "ended").map(([ticket]) => ticket)
 
@@ -255,6 +270,47 @@ describe("two gates", () => {
         yield* TestClock.adjust("20 seconds")
         assert.deepStrictEqual(yield* again.on(present([ticket, late])), ["closed", "closed"])
         assert.deepStrictEqual(yield* again.on(Effect.forEach([1, 3], (n) => remaining(caller(n)))), [20, 20])
+      }),
+  )
+
+  it.effect(
+    "of which one is of version 0.1, which knows no hours, end nobody; the other one says so, and serves for AfterCloseMinutes after the last word of the older one",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(BEGIN)
+        const world = makeWorld()
+        const store = yield* makeStore
+        const older = yield* startGate(world, withoutHours(store), { IpIntel: {} })
+        yield* older.on(begin())
+        // it closed an hour ago
+        const here = yield* startGate(world, store, {
+          ...open("Fri 06:00-07:00", { AfterCloseMinutes: 1 }),
+          IpIntel: {},
+        })
+        const ticket = yield* older.on(enqueue(caller(1)))
+        world.connected.add(ticket)
+        yield* TestClock.adjust("3 minutes")
+        assert.strictEqual((yield* here.on(ask(caller(2))))._tag, "Closed")
+        assert.strictEqual(yield* here.on(stateOf(ticket)), "waiting")
+        const view = yield* here.on(
+          Operator.use((operator) => operator.view("default", { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)),
+        )
+        assert.strictEqual(view?.hours?.state, "closing")
+        expect(view?.health.find(({ name }) => name === "Instances")).toMatchObject({
+          state: "failed",
+          detail: expect.stringContaining("Instances of a version without opening hours serve default:"),
+        })
+        const said = here.warnings.filter((line) => line.includes("has no opening hours and takes callers of default"))
+        assert.strictEqual(said.length, 1)
+        yield* older.stop
+        yield* TestClock.adjust("80 seconds")
+        assert.strictEqual(yield* here.on(stateOf(ticket)), "waiting")
+        yield* TestClock.adjust("20 seconds")
+        assert.strictEqual(yield* here.on(stateOf(ticket)), "closed")
+        const after = yield* here.on(
+          Operator.use((operator) => operator.view("default", { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)),
+        )
+        assert.strictEqual(after?.health.find(({ name }) => name === "Instances")?.state, "ok")
       }),
   )
 

@@ -108,6 +108,34 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
+    "are logged when their hours, prices or budgets differ",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const given = (Open: string, Cap: number, PerMinute: number) =>
+        slots(3, {
+          Hours: { Zone: "UTC", Open },
+          Price: { PerMinute, Currency: "EUR" },
+          Budgets: [{ Name: "team", Of: "campaign", Unit: "money", Per: "month", Cap, AlertAt: "0.8" }],
+        })
+      const gate = yield* open(store, given("Daily 00:00-24:00", 5, 0.1))
+      const other = yield* open(store, given("Daily 00:00-24:00", 5, 0.1))
+      yield* TestClock.adjust(UNTIL_SAID)
+      expect([...gate.warnings, ...other.warnings]).toEqual([])
+      yield* other.stop
+      yield* open(store, given("Daily 00:00-23:00", 6, 0.2))
+      yield* TestClock.adjust(UNTIL_SAID)
+      const [line = ""] = gate.warnings
+      for (const difference of [
+        "VoiceAiPlatform.Hours is Zone UTC, Open Daily 00:00-24:00, Closed , AfterCloseMinutes 0 here and Zone UTC, Open Daily 00:00-23:00, ",
+        "VoiceAiPlatform.Price is PerMinute 0.1, Currency EUR, RoundUpSeconds 1, MinimumSeconds 0 here and PerMinute 0.2, ",
+        "VoiceAiPlatform.Budgets is team 5 money a month of the campaign, end, alerts at 0.8 here and team 6 money ",
+      ]) {
+        expect(line).toContain(difference)
+      }
+    }),
+  )
+
+  test(
     "are logged when their campaigns differ, whichever has more",
     Effect.gen(function* () {
       const store = yield* makeStore

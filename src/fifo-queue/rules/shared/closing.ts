@@ -4,7 +4,7 @@
  *
  * Each gate judges by its own settings, and gates reload at different times. So nobody is ended while a gate says that the campaign is open,
  * and what has been closed by a reload counts as closed from then on. A gate without hours takes calls at any time, so it says open too: where
- * other gates have hours, and for no cost where none has. With the first hours of a campaign the close counts from when a gate first told them.
+ * other gates have hours, and for no cost where none has. For a gate of version 0.1, which knows no hours, the others say so. With the first hours of a campaign the close counts from when a gate first told them.
  */
 import type { HoursNow } from "../../inputs.ts"
 import { dequeue, endTicket } from "./line.ts"
@@ -34,7 +34,8 @@ export interface Closing {
 /** @lazy */
 const noteHours = (s: Step, hours: HoursNow, toldAt: number): void => {
   s.db.hset(s.keys.meta, "hoursAt", `${s.now}`)
-  if (hours._tag === "open" || !hasKnownHours(s, toldAt)) s.db.hset(s.keys.meta, "openAt", `${s.now}`)
+  const isOpen = hours._tag === "open" || (hours._tag === "closed" && hours.openElsewhere === true)
+  if (isOpen || !hasKnownHours(s, toldAt)) s.db.hset(s.keys.meta, "openAt", `${s.now}`)
 }
 
 /** @lazy */
