@@ -51,12 +51,14 @@ export const startReceiver = async (port = 0): Promise<Receiver> => {
     const { id, seq, ticketHash, type } = JSON.parse(body)
     const event: Received = { id, seq, ticketHash, type, body, headers: request.headers }
     received.push(event)
-    const ofTicket = (underWay.get(ticketHash) ?? 0) + 1
-    underWay.set(ticketHash, ofTicket)
+    // an event without a ticket is one by itself
+    const of = ticketHash ?? id
+    const ofTicket = (underWay.get(of) ?? 0) + 1
+    underWay.set(of, ofTicket)
     most = Math.max(most, ofTicket)
     mostAtOnce = Math.max(mostAtOnce, ++atOnce)
     response.once("close", () => {
-      underWay.set(ticketHash, (underWay.get(ticketHash) ?? 1) - 1)
+      underWay.set(of, (underWay.get(of) ?? 1) - 1)
       atOnce--
     })
     if (await receiver.script(event, response)) taken.push(event)
