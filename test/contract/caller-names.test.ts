@@ -83,9 +83,13 @@ describe("a caller's name", () => {
       Effect.gen(function* () {
         const shared = yield* Store
         let isAway = true
+        // the key of addresses is agreed on
         const failing = Layer.succeed(Store, {
           ...shared,
-          run: (rule, ask) => (isAway ? Effect.fail(new StoreUnavailable({ message: "away" })) : shared.run(rule, ask)),
+          run: (rule, ask) =>
+            isAway && ask.keys.includes("vg:privacy:subjects")
+              ? Effect.fail(new StoreUnavailable({ message: "away" }))
+              : shared.run(rule, ask),
         })
         const late = yield* Effect.provide(instance("hashed"), failing)
         assert.isTrue(Exit.isFailure(yield* Effect.exit(late.ready ?? Effect.void)))

@@ -21,11 +21,14 @@ it.effect("of one key's effects one runs at a time, and another key's do not wai
     const fiber = yield* Effect.forkChild(alone("a")(work("second", second)), { startImmediately: true })
     yield* Effect.forkChild(alone("b")(work("other", other)), { startImmediately: true })
     assert.deepStrictEqual(begun, ["first", "other"])
-    // one that waits may leave
+    // one that waits may leave; who comes then waits too
     yield* Fiber.interrupt(waits)
+    const last = yield* Effect.forkChild(alone("a")(work("last", second)), { startImmediately: true })
+    assert.deepStrictEqual(begun, ["first", "other"])
     yield* Deferred.succeed(first, undefined)
     yield* Deferred.succeed(second, undefined)
     yield* Fiber.join(fiber)
-    assert.deepStrictEqual(begun, ["first", "other", "second"])
+    yield* Fiber.join(last)
+    assert.deepStrictEqual(begun, ["first", "other", "second", "last"])
   }),
 )
