@@ -82,6 +82,8 @@ export class Gatekeeper extends Context.Service<
      * extended.
      */
     readonly status: (ticket: string, hidden?: boolean) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+    /** Whether the ticket is called now. Costs at most one read a second of its campaign, however many ask. */
+    readonly isCalled: (ticket: string) => Effect.Effect<boolean>
     /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
     /**

@@ -16,6 +16,7 @@ import * as Availability from "./Availability.ts"
 import * as ClosedQueues from "./background/ClosedQueues.ts"
 import * as CallerWatch from "./CallerWatch.ts"
 import * as Campaigns from "./Campaigns.ts"
+import * as CalledTickets from "./calls/CalledTickets.ts"
 import * as EndLeft from "./calls/EndLeft.ts"
 import * as GiveBack from "./calls/GiveBack.ts"
 import * as Leave from "./calls/Leave.ts"
@@ -81,6 +82,7 @@ const gatekeeper = Layer.effect(
     const states = yield* PlatformStates.PlatformStates
     const availability = yield* Availability.Availability
     const tickets = yield* Tickets.Tickets
+    const isCalled = yield* CalledTickets.CalledTickets
     const { inTicketTrace, ofTicket } = yield* Traces.Traces
     const traced = yield* tracing
     yield* metrics.register(campaigns.all.map(({ name }) => name))
@@ -97,6 +99,7 @@ const gatekeeper = Layer.effect(
       withdraw: traced("Gatekeeper.withdraw", (ticket, { address }) => tickets.withdraw(ticket, address)),
       status: inTicketTrace("Gatekeeper.status", tickets.status),
       attach: inTicketTrace("Gatekeeper.attach", tickets.attach),
+      isCalled,
       sessionEnded: (sessionIds) => Effect.map(sessionEnded(sessionIds), (result) => result === "released"),
       vendorWebhook: traced("Gatekeeper.vendorWebhook", receiveWebhook),
       vendorWebhookRefusal: (platform, headers) => webhookRefusal?.(platform, headers) ?? Effect.undefined,
@@ -129,7 +132,7 @@ const checks = Layer.mergeAll(
   Admit.layer,
 ).pipe(Layer.provideMerge(Layer.mergeAll(FullQueues.layer, Shadow.layer, Unchecked.layer)))
 
-const calls = Layer.mergeAll(Tickets.layer, Relay.layer, ReceiveWebhook.layer).pipe(
+const calls = Layer.mergeAll(CalledTickets.layer, Tickets.layer, Relay.layer, ReceiveWebhook.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Leave.layer, SessionEnds.layer, Starts.layer, WatchCall.layer)),
   Layer.provideMerge(
     Layer.mergeAll(EndLeft.layer, GiveBack.layer, LostEnds.layer, NoteSpeech.layer, SessionIds.layer, Traces.layer),

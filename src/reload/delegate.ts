@@ -40,6 +40,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     withdraw: (...given) => using(({ gatekeeper }) => gatekeeper.withdraw(...given)),
     status: (...given) => using(({ gatekeeper }) => gatekeeper.status(...given)),
     attach: (...given) => using(({ gatekeeper }) => gatekeeper.attach(...given)),
+    isCalled: (...given) => using(({ gatekeeper }) => gatekeeper.isCalled(...given)),
     sessionEnded: (...given) => using(({ gatekeeper }) => gatekeeper.sessionEnded(...given)),
     vendorWebhook: (...given) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(...given)),
     traceOf: (...given) => using(({ gatekeeper }) => gatekeeper.traceOf(...given)),

@@ -4,15 +4,13 @@
  * and networks are for tickets that this instance does not know, which may be guesses.
  *
  * When those of a network are used up, each of its addresses may still ask a few times, and a called ticket can always be
- * started: the called tickets are read at most once a second, however many requests ask for it.
+ * started.
  */
 
 import { Clock, Context, Effect, Layer } from "effect"
-import { shortHash } from "../../fifo-queue/short-hash.ts"
-import { cachedFor } from "../../lib/cached-for.ts"
+import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { RecentSet } from "../../lib/recent-set.ts"
 import { makeWindows } from "../../lib/windows.ts"
-import { Operator } from "../../operator/Operator.ts"
 import { currentSettings } from "../../settings/current.ts"
 import type { Settings } from "../../settings/Settings.ts"
 import { type Answer, askedTooOften } from "../answers/answer.ts"
@@ -33,9 +31,6 @@ const RESERVED_NETWORK_FACTOR = 256
 const HUB_NETWORK_FACTOR = 50
 /** How many tickets are known at least: those that were used last. */
 const KNOWN = 50_000
-/** Slots whose tickets are read to find the called ones: those with the earliest deadlines. */
-const SLOTS_READ = 100
-const CALLED_FOR_MILLIS = 1_000
 const MINUTE = 60_000
 
 /** Takes a unit of an address, and returns its refusal when it has none left. An unknown address is refused elsewhere. */
@@ -76,13 +71,13 @@ export const existsBy = (answer: Answer | undefined): boolean | undefined => {
 }
 
 /** The limits of this process. */
-export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Layer.effect(
+export const layer: Layer.Layer<TicketLimits, never, Gatekeeper | Settings> = Layer.effect(
   TicketLimits,
   Effect.gen(function* () {
     const settings = yield* currentSettings
     const perMinute = (): number => settings().Security.StatusPerMinute
     const clock = yield* Clock.Clock
-    const operator = yield* Operator
+    const { isCalled } = yield* Gatekeeper
     const known = new RecentSet(KNOWN)
     /** the uses of known tickets, counted apart by use */
     const newUses = () => makeWindows(MINUTE, KNOWN)
@@ -114,20 +109,6 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
       return isOwnUsedUp || reserve.take(address, now) > 0 ? refusal(seconds) : undefined
     }
 
-    /** The hashes of the called tickets, for a second. */
-    const called = yield* cachedFor(
-      Effect.gen(function* () {
-        const pages = { firstSlot: 0, slots: SLOTS_READ, firstPlace: 0, places: 0 }
-        const now = clock.currentTimeMillisUnsafe()
-        const views = yield* Effect.forEach(settings().Campaigns, ({ name }) => operator.view(name, pages, now), {
-          concurrency: 8,
-        })
-        const slots = views.flatMap((view) => view?.queue?.slotPage ?? [])
-        return new Set(slots.flatMap(({ state, ticket }) => (state === "called" ? [ticket] : [])))
-      }),
-      CALLED_FOR_MILLIS,
-    )
-
     return TicketLimits.of({
       use: (ticket, use, address) => {
         const now = clock.currentTimeMillisUnsafe()
@@ -146,7 +127,7 @@ export const layer: Layer.Layer<TicketLimits, never, Operator | Settings> = Laye
       },
       learn: (ticket) => known.add(ticket),
       isKnown: (ticket) => known.has(ticket),
-      isCalled: (ticket) => Effect.map(called, (tickets) => tickets.has(shortHash(ticket))),
+      isCalled,
       negotiation: yield* makeLimit,
       hubConnection: yield* makeLimit,
     })
