@@ -10,8 +10,8 @@ import type { Duplex } from "node:stream"
 import { Context, Effect, Layer } from "effect"
 import { WebSocketServer } from "ws"
 import type { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
-import { makeHeld } from "../../lib/held.ts"
-import { limitKey } from "../../lib/ip/address.ts"
+import { makeHeldByNetwork } from "../../lib/held.ts"
+import { limitKey, networkKey } from "../../lib/ip/address.ts"
 import * as texts from "../../protocol/texts.ts"
 import { CONNECTIONS_PER_CALLER } from "../../push-channel/connection-table.ts"
 import { type PushChannel, TooManyConnections } from "../../push-channel/PushChannel.ts"
@@ -84,8 +84,8 @@ export const layer: Layer.Layer<Hub, never, GateLog | Gatekeeper | PushChannel |
   Effect.gen(function* () {
     const memory = yield* HubMemory.HubMemory
     const connections = yield* HubConnections.HubConnections
-    /** Counts all open connections of a caller; the push channel counts only registered ones. */
-    const connectionsPerCaller = makeHeld(CONNECTIONS_PER_CALLER)
+    /** Counts all open connections of a caller and of a network; the push channel counts only registered ones. */
+    const openConnections = makeHeldByNetwork(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
 
     const open = (
@@ -97,11 +97,12 @@ export const layer: Layer.Layer<Hub, never, GateLog | Gatekeeper | PushChannel |
     ): Answer | undefined => {
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
-      if (!connectionsPerCaller.acquire(caller)) {
+      const network = networkKey(address)
+      if (!openConnections.acquire(caller, network)) {
         return failed(new TooManyConnections({ message: texts.tooManyConnections }))
       }
       // the socket's close also covers a handshake that ws refuses, for which the callback is never called
-      socket.once("close", () => connectionsPerCaller.release(caller))
+      socket.once("close", () => openConnections.release(caller, network))
       server.handleUpgrade(request, socket, head, (ws) => {
         connections.accept(ws, {
           caller,
@@ -123,7 +124,10 @@ export const layer: Layer.Layer<Hub, never, GateLog | Gatekeeper | PushChannel |
           const isIssued = given !== undefined && (yield* memory.isIssued(given))
           const browser = isIssued ? given : newId()
           const cookie = `${secure ? HOST_COOKIE : COOKIE}=${browser}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure; Partitioned" : "SameSite=Lax"}`
-          yield* memory.negotiated(token, browser)
+          yield* Effect.all([memory.negotiated(token, browser), isIssued ? Effect.void : memory.issue(browser)], {
+            concurrency: 2,
+            discard: true,
+          })
           return json(
             200,
             {

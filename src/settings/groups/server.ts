@@ -27,7 +27,7 @@ export const ServerSettings = Schema.Struct({
     },
   ),
   MaxConnectionsPerAddress: withDefault(wholeNumber(0, 1_000_000), 256, {
-    description: `open connections of one address (IPv6: of one /${CALLER_BITS}) in each process, trusted proxies excepted, counted on the private port apart; 0 is no limit`,
+    description: `open connections of one address (IPv6: of one /${CALLER_BITS}) in each process, trusted proxies excepted, counted on the private port apart; 0 is no limit. A network (IPv4 /24, IPv6 /48) may have 16 times as many`,
     documentation:
       "A browser opens up to 7, so an office behind one address with more than 40 callers at once needs a higher limit",
   }),

@@ -4,6 +4,8 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
 import { MAX_MESSAGES } from "../../../src/http/signalr/HubConnections.ts"
+import { NETWORK_FACTOR } from "../../../src/lib/held.ts"
+import { CONNECTIONS_PER_CALLER } from "../../../src/push-channel/connection-table.ts"
 import { eventually } from "../../harness/process.ts"
 import { post, refusedUpgrade, servedTest } from "../../support/gate-server.ts"
 
@@ -64,6 +66,29 @@ describe("the hub", () => {
       yield* Effect.promise(() => eventually("it is closed", () => closed.length > 0))
       assert.deepStrictEqual(closed, [1008])
     }),
+  )
+
+  servedTest(
+    "limits the open connections of a network, whose addresses need no ticket for them",
+    { Security: { TrustedProxies: ["loopback"], StatusPerMinute: 0 } },
+    ({ port, url }) =>
+      Effect.gen(function* () {
+        const from = (address: string) => ({ "x-forwarded-for": address })
+        const sockets: Array<WebSocket> = []
+        for (let n = 0; n < NETWORK_FACTOR; n++) {
+          const address = `2a02:2450:7:${n.toString(16)}::1`
+          const more = Array.from(
+            { length: CONNECTIONS_PER_CALLER },
+            () => new WebSocket(`${url.replace(/^http/, "ws")}/sessionHub`, { headers: from(address) }),
+          )
+          sockets.push(...more)
+          yield* Effect.promise(() => Promise.all(more.map((ws) => once(ws, "open"))))
+        }
+        assert.strictEqual((yield* refusedUpgrade(port, "/sessionHub", from("2a02:2450:7:ffff::1"))).status, 429)
+        const other = yield* hub(url, from("2a02:2450:8::1"))
+        assert.deepStrictEqual(other.closed, [])
+        for (const ws of sockets) ws.terminate()
+      }),
   )
 
   servedTest("limits how often one address negotiates and connects", { Security: { StatusPerMinute: 3 } }, (served) =>
