@@ -18,7 +18,8 @@ export interface Answer {
 export interface Bench {
   /** Requests a call from this address. */
   readonly ask: (address: string) => Promise<Answer>
-  readonly state: (address: string, ticket: string) => Promise<Answer>
+  /** @param hidden the page says that it is hidden, so a turn lasts twice as long */
+  readonly state: (address: string, ticket: string, hidden?: boolean) => Promise<Answer>
   readonly start: (address: string, ticket: string) => Promise<Answer>
   /** how long new calls last (ms); 0: until `endOne` */
   talk: number
@@ -129,7 +130,8 @@ export const startBench = async (program: string, more: Readonly<Record<string, 
   const bench: Bench = {
     talk: 0,
     ask: (address) => send("POST", "/api/session/request", { "x-forwarded-for": address }, {}),
-    state: (address, ticket) => send("GET", `/api/session/${ticket}`, { "x-forwarded-for": address }),
+    state: (address, ticket, hidden = false) =>
+      send("GET", `/api/session/${ticket}${hidden ? "?hidden=true" : ""}`, { "x-forwarded-for": address }),
     start: (address, ticket) => send("POST", `/api/session/${ticket}/start`, { "x-forwarded-for": address }),
     endOne: async () => {
       const [session] = live
