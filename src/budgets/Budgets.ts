@@ -51,8 +51,16 @@ export interface DueCall {
   readonly spent?: true
 }
 
-/** `waits`: nothing was held, because the caller waits until a budget has more. */
-export type Begun = Holding | { readonly _tag: "waits" }
+/** A caller has too little left of a budget of his own, for which callers wait. */
+export interface OwnWait {
+  /** when it begins anew, by the store's time (ms since 1970) */
+  readonly until: number
+  /** of a caller who cannot wait, because too many do */
+  readonly refusal: BudgetExhausted
+}
+
+/** `waits`: nothing was held, because the caller waits until a budget has more; `own`: until a budget of his own has. */
+export type Begun = Holding | { readonly _tag: "waits"; readonly own?: OwnWait }
 
 /** What a budget has in its present window; amounts in minutes, or in the currency. */
 export interface BudgetBalance {
@@ -94,8 +102,18 @@ export class Budgets extends Context.Service<
   {
     /** whether a campaign has budgets; without them none of the others is asked for it */
     readonly has: (campaign: Campaign) => boolean
-    /** Refuses a caller for whom too little is left, before anything else is spent on the request. Holds nothing. */
-    readonly check: (at: BudgetedCampaign, caller: string) => Effect.Effect<void, BudgetExhausted | StoreUnavailable>
+    /** whether callers wait for budgets of their own in this campaign */
+    readonly awaitsOwn: (campaign: Campaign) => boolean
+    /**
+     * Refuses a caller for whom too little is left, before anything else is spent on the request. Answers with the last budget of his own
+     * that has too little and for which callers wait; undefined where none has. Holds nothing.
+     */
+    readonly check: (
+      at: BudgetedCampaign,
+      caller: string,
+    ) => Effect.Effect<OwnWait | undefined, BudgetExhausted | StoreUnavailable>
+    /** Whether the budgets of a caller have enough for a call to begin, or callers do not wait for those that have too little. */
+    readonly mayBegin: (at: BudgetedCampaign, caller: string) => Effect.Effect<boolean, StoreUnavailable>
     /** Holds the first block of a call that begins, from all of its budgets or from none. */
     readonly hold: (at: BudgetedCampaign, call: Beginning) => Effect.Effect<Begun, BudgetExhausted | StoreUnavailable>
     /**
@@ -111,8 +129,8 @@ export class Budgets extends Context.Service<
     /** Holds the next block of a running call. `since` is when the call began (ms since 1970); 0 while it has not begun. */
     readonly extend: (at: BudgetedCampaign, call: DueCall, since: number) => Effect.Effect<Holding, StoreUnavailable>
     /**
-     * The campaign of a running call is not in the settings any more, so nobody can end it: what it has used counts on in its budgets, as far as
-     * they have something left. The rest is charged at its end, as overrun.
+     * The campaign of a running call is not in the settings any more, so nobody can end it, or they have taken its budgets from it: what it has used counts
+     * on in its budgets, as far as they have something left. The rest is charged at its end, as overrun.
      */
     readonly countOn: (key: string, call: DueCall, since: number) => Effect.Effect<void, StoreUnavailable>
     /** Holds time again for those of these running calls whose holds the store has lost. Returns how many they were. */

@@ -83,7 +83,7 @@ export const Exhausted = Struct({ told: Flag })
 export type Exhausted = typeof Exhausted.Type
 
 /** `again`: it was made before; `other`: one of this id was made before, by another amount. In both cases nothing was changed. */
-export const Adjusted = Struct({ result: Literals(["made", "again", "other"]), ...standing })
+export const Adjusted = Struct({ result: Literals(["made", "again", "other"]), ...standing, ...effects })
 export type Adjusted = typeof Adjusted.Type
 
 /** Whether an adjustment was made before. */

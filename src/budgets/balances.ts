@@ -6,6 +6,7 @@ import type { Balance } from "./answers.ts"
 import type { BudgetBalance, BudgetedCampaign, Budgets } from "./Budgets.ts"
 import { callerBook, campaignBook } from "./keys.ts"
 import type { Known } from "./known.ts"
+import type { Note } from "./note.ts"
 import { MAX_FORGOTTEN } from "./rules/book.ts"
 import { rules } from "./rules.ts"
 import { capOf, isAwaited, isOwn, shown } from "./terms.ts"
@@ -85,7 +86,8 @@ export type GiveBack = ReturnType<typeof makeGiveBack>
 
 /** @param forgetRefusals callers who were refused may have something left now */
 export const makeAdjustments = (
-  { budgetsOf, run, store, window }: Known,
+  { budgetsOf, run, store, told, window }: Known,
+  note: Note,
   balancesOf: BalancesOf,
   forgetRefusals: () => void,
 ): Pick<Budgets["Service"], "adjustable" | "wasAdjusted" | "adjust"> => {
@@ -94,7 +96,7 @@ export const makeAdjustments = (
     const budget = budgets?.all.find((each) => each.Name === name)
     return budgets === undefined || budget === undefined || (isOwn(budget) && caller === undefined)
       ? undefined
-      : { budget, timeZone: budgets.timeZone }
+      : { ...budgets, budget }
   }
   const bookOf = (budget: Budget, key: string, caller: string | undefined): ReadonlyArray<string> =>
     isOwn(budget) ? callerBook(caller ?? "") : campaignBook(key)
@@ -115,12 +117,20 @@ export const makeAdjustments = (
     adjust: Effect.fnUntraced(function* (at, name, { by, caller, id }) {
       const found = adjustableOf(at.campaign.name, name, caller)
       if (found === undefined) return undefined
-      const { budget, timeZone } = found
+      const { budget, least, perMinute, roundUp, timeZone } = found
       const now = yield* store.now
-      const { result } = yield* run(rules.adjust, bookOf(budget, at.key, caller), now, {
+      const cap = capOf(budget)
+      const { events } = told(at.campaign)
+      const adjusted = yield* run(rules.adjust, bookOf(budget, at.key, caller), now, {
         ...{ name, ...window(budget.Per, timeZone, now), ...isShared(budget), id },
         by: budget.Unit === "money" ? millionths(by) : Math.round(by * 60),
+        ...(budget.AlertAt.length === 0 ? {} : { cap, shares: budget.AlertAt }),
+        ...(isOwn(budget) ? {} : { usedUp: { cap, least, roundUp } }),
+        ...(budget.Unit === "money" && perMinute !== undefined ? { perMinute } : {}),
+        ...(events === undefined || isOwn(budget) ? {} : { events }),
       })
+      const { result } = adjusted
+      yield* note(at.key, adjusted)
       forgetRefusals()
       const [balance] = yield* balancesOf(at, caller, (each) => each === budget)
       return balance === undefined ? undefined : { result, balance }

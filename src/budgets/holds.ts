@@ -29,7 +29,7 @@ type Service = Budgets["Service"]
 export const makeHolds = (
   known: Known,
   note: Note,
-  refuse: Refusals["refuse"],
+  { holds, ownWait, refuse, waitOf }: Pick<Refusals, "holds" | "ownWait" | "refuse" | "waitOf">,
 ): Pick<Service, "hold" | "due" | "extend" | "restore" | "countOn" | "endsAt" | "postpone"> => {
   const { aheadMillis, budgetsOf, callMillis, run, store, windowsAt } = known
 
@@ -124,10 +124,16 @@ export const makeHolds = (
     if (held._tag === "over") return held
     if (held._tag === "refused") {
       const refusing = budgets.all.find(({ Name }) => Name === held.name)
-      if (refusing !== undefined && isAwaited(refusing, budgets, held.until, now + aheadMillis()))
-        return { _tag: "waits" } as const
+      if (refusing !== undefined && isAwaited(refusing, budgets, held.until, now + aheadMillis())) {
+        if (!isOwn(refusing)) return { _tag: "waits" } as const
+        const moment = yield* store.now
+        // another of the budgets that have too little may begin anew later, or refuse
+        const own = (yield* waitOf(at, budgets, caller, moment)) ?? ownWait(held.name, held.until, moment)
+        return { _tag: "waits", own } as const
+      }
       return yield* Effect.fail(refuse(at, budgets, caller, held.name, held.until, yield* store.now))
     }
+    if (data.own === true) holds(at.campaign.name, caller)
     return {
       _tag: "held",
       seconds: held.seconds,

@@ -10,6 +10,7 @@ import { makeKnown } from "./known.ts"
 import { makeNote } from "./note.ts"
 import { makeRefusals } from "./refusals.ts"
 import { makeSettlement } from "./settlement.ts"
+import { isOwn } from "./terms.ts"
 
 export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect(
   Budgets,
@@ -17,19 +18,22 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
     const note = makeNote(known)
     const balancesOf = makeBalancesOf(known)
     const giveBack = makeGiveBack(known)
-    const { check, forget, refuse } = makeRefusals(known, note, balancesOf, giveBack)
+    const { check, forget, mayBegin, ...refusing } = makeRefusals(known, note, balancesOf, giveBack)
     return {
       has: ({ name }) => known.budgetsOf(name) !== undefined,
+      awaitsOwn: ({ name }) =>
+        known.budgetsOf(name)?.all.some((budget) => isOwn(budget) && budget.OnLimit === "wait") === true,
       check,
+      mayBegin,
       awaited: makeAwaited(known),
-      ...makeHolds(known, note, refuse),
+      ...makeHolds(known, note, refusing),
       ...makeSettlement(known, note),
       balances: (at, caller) =>
         Effect.andThen(
           caller === undefined ? Effect.void : giveBack(caller),
           balancesOf(at, caller, () => true),
         ),
-      ...makeAdjustments(known, balancesOf, forget),
+      ...makeAdjustments(known, note, balancesOf, forget),
     }
   }),
 )

@@ -36,6 +36,7 @@ import type {
   Start,
   Swept as SweptAnswer,
   TicketSnapshot,
+  UnpaidTickets,
   Waiting,
 } from "./answers.ts"
 import type { EndAttempt, EndReporter, HoursNow, KnownQueue, Learned, Newcomer, StartFailure } from "./inputs.ts"
@@ -55,6 +56,12 @@ export interface HeartbeatEntry {
   readonly seq?: number
   /** another gate holds the waiting ticket */
   readonly elsewhere?: true
+  /**
+   * of a waiting ticket whose caller has too little left of a budget of his own: when that begins anew (ms since 1970), and how long that is from
+   * now (ms)
+   */
+  readonly resumesAt?: number
+  readonly heldMillis?: number
   /** of a waiting ticket: when it was accepted (ms since 1970), where the context asks for it */
   readonly accepted?: number
 }
@@ -298,6 +305,24 @@ export class FifoQueue extends Context.Service<
       lease: string,
       endsAt: number | undefined,
     ) => Stepping<boolean>
+    /** Tickets that wait for budgets of their callers. In a queue without it, such a budget refuses callers instead. */
+    readonly unpaid?:
+      | {
+          /**
+           * The caller of a waiting ticket has too little left of a budget of his own, which begins anew at `until` (ms since 1970): the ticket keeps
+           * its place, and others are called meanwhile. `failed` where too many tickets wait like that: it is over, and its quota is given
+           * back. `stale`: it does not wait.
+           */
+          readonly await: (at: CampaignContext, id: string, until: number) => Stepping<Failed>
+          /** The oldest such ticket of each caller. No instance is given them again for `claimMillis`. */
+          readonly find: (
+            at: CampaignContext,
+            claimMillis: number,
+          ) => Effect.Effect<NonNullable<UnpaidTickets["tickets"]>, StoreUnavailable>
+          /** The budgets of these tickets' callers have enough again: they are called at their places. Returns how many have waited for that. */
+          readonly pay: (at: CampaignContext, ids: ReadonlyArray<string>) => Stepping<number>
+        }
+      | undefined
     /**
      * Running calls with a time limit of their own (`CallLimit`): warns the pages of those that end soon, and answers with the data bound to each
      * session that is to be ended at the platform now, claimed as those of `dueEnds`. `ends`: the platform can be asked to end a call. `nextAt`

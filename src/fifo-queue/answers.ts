@@ -179,6 +179,9 @@ const TicketHeartbeat = Struct({
   /** of a waiting ticket, for a gate that holds it: its order of acceptance, and that another gate holds it */
   seq: optionalKey(Finite),
   elsewhere: optionalKey(Literal(true)),
+  /** of a waiting ticket whose caller has too little left of a budget of his own: when that begins anew, and how long that is from now (ms) */
+  resumesAt: optionalKey(Finite),
+  heldMillis: optionalKey(Finite),
   /** of a waiting ticket: when it was accepted, if the campaign asks for it */
   accepted: optionalKey(Finite),
 })
@@ -243,6 +246,8 @@ export const Swept = Struct({
   junk: optionalKey(Struct({ at: Finite, key: Text, id: Text })),
   /** until when those who wait in a campaign that is closed by its hours are served; absent when nobody waits, or while it is open */
   servedUntil: optionalKey(Finite),
+  /** how many of those who wait do so for a budget of their own, and are not called meanwhile; absent for none */
+  unpaid: optionalKey(Finite),
   /** an operator lets no newcomer in */
   draining: optionalKey(Literal(true)),
   /** an operator has paused the campaign, and until when: the pause may be over by then, until a step has noted it */
@@ -274,6 +279,10 @@ export const Cleared = Union([
   }),
 ])
 export type Cleared = typeof Cleared.Type
+
+/** The oldest tickets of callers who wait for budgets of their own, and these callers as the rate limiter knows them. */
+export const UnpaidTickets = Struct({ tickets: optionalKey(List(Struct({ ticket: Text, caller: Text }))) })
+export type UnpaidTickets = typeof UnpaidTickets.Type
 
 /** The next page of tickets, and how many of the last one were put back. */
 export const Repaired = Struct({ cursor: Text, repaired: Finite })

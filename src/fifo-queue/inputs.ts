@@ -22,10 +22,11 @@ export interface Newcomer {
  * place and the campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt`
  * the slot stays held. `failed`, `refused` and, with `ends`, `rejected` end the ticket; `refused` gives no quota back. Where the platform
  * refuses everybody, `refused` is like `rejected`. After `unpaid` the ticket keeps its place: a budget has too little now, and callers wait
- * for more. `code` and `setting` are for operators (`PlatformState`).
+ * for more; with `until` it is a budget of its caller, which begins anew then, and others are called meanwhile. `code` and `setting` are for operators (`PlatformState`).
  */
 export type StartFailure = (
-  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" | "rejected" | "unpaid" }
+  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" | "rejected" }
+  | { readonly _tag: "unpaid"; readonly until?: number }
   | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
   | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
 ) & {

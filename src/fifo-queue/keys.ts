@@ -3,7 +3,7 @@
 const NAMES: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "endedSessions"],
   ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog", "ending"],
-  ...["near", "crowds", "unopened", "holders", "changes", "steps", "events", "limits", "charges"],
+  ...["near", "crowds", "unopened", "holders", "changes", "steps", "events", "limits", "charges", "unpaid"],
 ]
 
 export interface CampaignId {

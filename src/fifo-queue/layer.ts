@@ -32,7 +32,17 @@ const identity = <A>(result: A): A => result
 
 const heartbeatEntryOf = (
   ticket: string,
-  { accepted, elsewhere, lease = "", position = 0, seq, startBefore = 0, state }: TicketHeartbeat,
+  {
+    accepted,
+    elsewhere,
+    heldMillis,
+    lease = "",
+    position = 0,
+    resumesAt,
+    seq,
+    startBefore = 0,
+    state,
+  }: TicketHeartbeat,
 ): HeartbeatEntry => ({
   ticket,
   // a start in doubt is not a ticket that a caller can hold
@@ -42,6 +52,8 @@ const heartbeatEntryOf = (
   lease,
   ...(seq === undefined ? {} : { seq }),
   ...(elsewhere === undefined ? {} : { elsewhere }),
+  ...(resumesAt === undefined ? {} : { resumesAt }),
+  ...(heldMillis === undefined ? {} : { heldMillis }),
   ...(accepted === undefined ? {} : { accepted }),
 })
 
@@ -70,6 +82,7 @@ const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
     ...("millis" in why && why.millis !== undefined && Number.isFinite(why.millis)
       ? { millis: Math.max(0, Math.round(why.millis)) }
       : {}),
+    ...("until" in why && why.until !== undefined ? { until: Math.round(why.until) } : {}),
     ...(code === undefined ? {} : { code }),
     ...(setting === undefined ? {} : { setting }),
     ...(ends === undefined ? {} : { ends }),
@@ -103,6 +116,7 @@ type Given = Omit<CampaignContext, "awaited" | "campaign" | "withdrawals">
 /** The fields of `Given`: the type asks for each one, so that none is forgotten when contexts are compared. */
 const GIVEN = Struct.keys({
   account: true,
+  awaitsOwn: true,
   charges: true,
   events: true,
   instance: true,
@@ -144,7 +158,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       const last = known.get(at.campaign)
       if (last !== undefined && last.context.awaited === awaited && isSame(last.given, at)) return last
       const { awaited: _, campaign, withdrawals: __, ...given } = at
-      const { charges, events, instance, slots, tellsAccepted = false } = given
+      const { awaitsOwn, charges, events, instance, slots, tellsAccepted = false } = given
       const account = accountOf(campaign, given.account)
       const context: QueueContext = {
         // JSON has no infinity
@@ -163,6 +177,7 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
         ...(settings.OnPlatformRefusal === "refuse" ? { refuses: true } : {}),
         ...(charges === undefined ? {} : { charges }),
         ...(awaited === undefined ? {} : { awaited }),
+        ...(awaitsOwn === undefined ? {} : { awaitsOwn }),
         ...(account === undefined ? {} : { account }),
         ...(events === undefined ? {} : { events }),
         ...(tellsAccepted ? { tellsAccepted } : {}),
@@ -424,6 +439,15 @@ export const layer: Layer.Layer<FifoQueue | QueueStep, never, Store | Settings> 
       billedCalls: (at, first) => step(rules.billedCalls, at, { first }, identity),
       endAtBudget: (at, ticket, lease, endsAt) =>
         step(rules.endAtBudget, at, { ticket, lease, ...(endsAt === undefined ? {} : { endsAt }) }, identity),
+      unpaid: {
+        await: (at, id, until) => step(rules.awaitBudget, at, { id, until: Math.round(until) }, identity),
+        find: (at, claimMillis) =>
+          Effect.map(
+            step(rules.findUnpaid, at, { claimMillis }, ({ tickets = [] }) => tickets),
+            ({ result }) => result,
+          ),
+        pay: (at, ids) => step(rules.pay, at, { ids }, identity),
+      },
       dueLengths: (at, claimMillis, ends) =>
         step(
           rules.dueLengths,

@@ -32,6 +32,7 @@ import { start } from "./rules/start.ts"
 import { sweep } from "./rules/sweep.ts"
 import { traceOf } from "./rules/trace.ts"
 import { findUnopened, noteOpening } from "./rules/unopened.ts"
+import { awaitBudget, findUnpaid, pay } from "./rules/unpaid.ts"
 import { withdraw } from "./rules/withdraw.ts"
 
 const { stepAnswer } = answers
@@ -66,6 +67,9 @@ export const rules = {
   callTimes: ruleOf("queue.callTimes", runQueue(callTimes), stepAnswer(answers.CallTimes)),
   billedCalls: ruleOf("queue.billedCalls", runQueue(billedCalls), stepAnswer(answers.BilledCalls)),
   endAtBudget: ruleOf("queue.endAtBudget", runQueue(endAtBudget), stepAnswer(Schema.Boolean)),
+  awaitBudget: ruleOf("queue.awaitBudget", runQueue(awaitBudget), stepAnswer(answers.Failed)),
+  findUnpaid: ruleOf("queue.findUnpaid", runQueue(findUnpaid), stepAnswer(answers.UnpaidTickets)),
+  pay: ruleOf("queue.pay", runQueue(pay), stepAnswer(Finite)),
   dueLengths: ruleOf("queue.dueLengths", runQueue(dueLengths), stepAnswer(answers.DueLengths)),
   findUnopened: ruleOf("queue.findUnopened", runQueue(findUnopened), stepAnswer(answers.Sessions)),
   noteOpening: ruleOf("queue.noteOpening", runQueue(noteOpening), stepAnswer(Text)),

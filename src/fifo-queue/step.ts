@@ -35,6 +35,8 @@ export interface CampaignContext {
    * ignores it calls callers who wait again
    */
   readonly awaited?: (now: number) => ReadonlyArray<AwaitedBudget>
+  /** its callers wait for budgets of their own; absent where they do not. A host's own queue may ignore it */
+  readonly awaitsOwn?: true
   /** the capacity of its account, the same object while nothing changes; absent without an account */
   readonly account?: AccountCapacity | undefined
   /** the campaign reports events to its host; absent when it does not. A host's own queue reports none */

@@ -24,11 +24,17 @@ export const layer: Layer.Layer<ExpectedWaits> = Layer.sync(ExpectedWaits, () =>
   const decided = new Map<Campaign, Decided>()
   return {
     swept: (campaign, swept, configured) => {
-      const { allowed, averageMillis, disrupted, heldMillis, leases, resumesAt, waiting } = swept
+      const { allowed, averageMillis, disrupted, heldMillis, leases, resumesAt, unpaid = 0, waiting } = swept
       decided.set(campaign, swept)
       const slots = allowed ?? configured
-      const place = { averageMillis, disrupted, position: waiting + 1, slots, ...(heldMillis && { heldMillis }) }
-      const isServed = waiting === 0 && leases < slots && resumesAt === undefined
+      const place = {
+        averageMillis,
+        disrupted,
+        position: waiting - unpaid + 1,
+        slots,
+        ...(heldMillis && { heldMillis }),
+      }
+      const isServed = waiting <= unpaid && leases < slots && resumesAt === undefined
       seconds.set(campaign, isServed ? 0 : estimateSeconds(place, configured))
     },
     secondsOf: (campaign) => seconds.get(campaign) ?? null,

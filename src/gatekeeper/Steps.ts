@@ -138,6 +138,7 @@ export const layer: Layer.Layer<
       ...(campaign.Overflow === undefined ? {} : { tellsAccepted: true }),
       ...(budgets.has(campaign) ? { charges: true as const } : {}),
       ...(awaited === undefined ? {} : { awaited }),
+      ...(budgets.awaitsOwn(campaign) ? { awaitsOwn: true as const } : {}),
     })
     const contexts = new Map<Campaign, CampaignContext>()
     const at: Steps["Service"]["at"] = (campaign) => {

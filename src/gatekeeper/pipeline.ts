@@ -87,12 +87,12 @@ export const layer: Layer.Layer<
       if (known.existing !== undefined) return known.existing
       if (campaign.Hours !== undefined) yield* checkHours(campaign)
       const budgets = checkBudgets(campaign, caller.address, known.identity)
-      if (budgets !== undefined) yield* budgets
+      const wait = budgets === undefined ? undefined : yield* budgets
       yield* checkAddress(caller.address, campaign, known.identity)
       const trace = traces.current === undefined ? undefined : yield* traces.current
       const { newcomer, stored } = newcomerOf(known, caller.address, trace)
       // limits and slot or queue in one step, then the platform: a client that disconnects does not interrupt what takes quota and a slot
-      const taken = Effect.flatMap(admit(campaign, newcomer, known.identity?.limits), (lease) =>
+      const taken = Effect.flatMap(admit(campaign, newcomer, known.identity?.limits, wait), (lease) =>
         start(campaign, newcomer, stored, lease),
       )
       return yield* Effect.uninterruptible(used.undo === undefined ? taken : keepingUse(taken, used))

@@ -48,14 +48,14 @@ export const placeFields = {
   }),
   paused: Schema.Literal(true).annotate({
     description:
-      "Nobody is called, and callers keep their places: an operator has paused the queue, or a budget is used up (`resumesAt`).",
+      "The caller is not called, and keeps the place: an operator has paused the queue, or a budget is used up (`resumesAt`).",
   }),
   pausedUntil: Schema.String.annotate({
     description: "When the pause ends by itself, ISO 8601; absent when only an operator ends it.",
   }),
   resumesAt: Schema.String.annotate({
     description:
-      "A budget is used up: when it has more again at the latest, ISO 8601. Absent otherwise, and where an operator alone has paused the queue.",
+      "A budget is used up, of all or of this caller alone: when it has more again at the latest, ISO 8601. Absent otherwise, and where an operator alone has paused the queue.",
   }),
 }
 
@@ -72,7 +72,7 @@ export const Queued = Schema.TaggedStruct("Queued", {
   estimatedWaitSeconds: placeFields.estimatedWaitSeconds,
   /** the voice agent cannot be reached at the moment; callers keep their places */
   disrupted: Schema.Boolean,
-  /** nobody is called, and callers keep their places: an operator has paused the queue, or a budget is used up */
+  /** the caller is not called, and keeps the place: an operator has paused the queue, or a budget is used up, of all or of this caller alone */
   paused: Schema.Boolean,
   /** when the pause ends by itself, ISO 8601; null when only an operator ends it */
   pausedUntil: Schema.NullOr(Schema.String),

@@ -18,8 +18,7 @@ export const notYourTurn = (position: number): string =>
 export const agentBusy = "The agent is busy again. You keep your place and will be called again."
 export const agentUnavailable =
   "The voice agent is unavailable right now. You keep your place and will be called again."
-export const budgetWaits =
-  "The call time that is planned for now is used up. You keep your place and will be called again."
+export const budgetWaits = "The call time for now is used up. You keep your place and will be called again."
 
 export const credentialUsed = "This credential has been used already."
 export const credentialRefused = "This credential isn't valid for this call."

@@ -6,6 +6,7 @@ import { admission } from "./queue/admission.ts"
 import { budgetWaits } from "./queue/budget-waits.ts"
 import { calling } from "./queue/calling.ts"
 import { capacity } from "./queue/capacity.ts"
+import { charges } from "./queue/charges.ts"
 import { clearing } from "./queue/clearing.ts"
 import { deadlines } from "./queue/deadlines.ts"
 import { doubts } from "./queue/doubts.ts"
@@ -21,6 +22,7 @@ import { offers } from "./queue/offers.ts"
 import { operator } from "./queue/operator.ts"
 import { outagePlaces } from "./queue/outage-places.ts"
 import { outageTurns } from "./queue/outage-turns.ts"
+import { ownBudgetWaits } from "./queue/own-budget-waits.ts"
 import { pauses } from "./queue/pauses.ts"
 import { presence } from "./queue/presence.ts"
 import { quarantine } from "./queue/quarantine.ts"
@@ -61,8 +63,10 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   operator(test)
   pauses(test)
   budgetWaits(test)
+  ownBudgetWaits(test)
   endedLeases(test)
   silence(test)
   unreported(test)
+  charges(store)
   instances(store)
 }

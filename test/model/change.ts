@@ -35,6 +35,8 @@ export interface Change {
   readonly anyway?: boolean
   /** the step removed waiting or called tickets of a removed campaign */
   readonly clears?: boolean
+  /** the tickets whose callers' own budgets have enough again, as the step says */
+  readonly pays?: ReadonlyArray<string>
   /** the ticket that the step admitted, and its caller; empty for none */
   readonly admits?: readonly [id: string, caller: string]
 }

@@ -9,7 +9,7 @@ import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/share
 import { LEARNED_MILLIS } from "../../src/fifo-queue/rules/shared/platform-limit.ts"
 import { HELD } from "../../src/fifo-queue/rules/shared/presence.ts"
 import { STALL_MILLIS } from "../../src/fifo-queue/rules/shared/stall.ts"
-import { isOverdrawn, isPaid } from "./awaited.ts"
+import { isOverdrawn, isPaid, wrongUnpaid } from "./awaited.ts"
 import { type Change, isCalled, isTakenBack, newlyCalled, newlyOver, withdrawn } from "./change.ts"
 import { movedLimits, unlimited } from "./lengths.ts"
 import { isDoubt, type QueueState, type Record, TERMINAL } from "./queue-state.ts"
@@ -21,7 +21,8 @@ const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "dou
 const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   newcomer: ["waiting", "starting"],
   // to live when the answer of its start arrived late
-  waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed", "closed"],
+  // to budget when too many wait for budgets of their own
+  waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed", "closed", "budget"],
   // called: to missed, or to waiting while the platform cannot be reached; a start and its failure are two steps
   called: ["called", "starting", "missed", "left", "removed", "waiting", "closed"],
   // to ended at once when the end was reported before the bind: that is a failed start
@@ -377,6 +378,7 @@ export const contradictions = standing
 export const violations = (change: Change): ReadonlyArray<string> => [
   ...standing(change.after),
   ...unlimited(change),
+  ...wrongUnpaid(change),
   ...moved(change),
   ...movedLimits(change),
 ]

@@ -95,7 +95,7 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
     .flatMap(([id, { caller, holds, state }]) => {
       const refund =
         (state === "failed" && change.refused !== true) ||
-        (state === "budget" && change.before.tickets.get(id)?.state === "starting") ||
+        (state === "budget" && change.before.tickets.get(id)?.state !== "live") ||
         (state === "left" && change.withdraws === true) ||
         (state === "removed" && change.clears === true) ||
         state === "closed"

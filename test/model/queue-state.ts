@@ -32,6 +32,7 @@ const META = [
   "started",
   "doubts",
   "askedUntil",
+  "unpaidUntil",
   "disrupted",
   "probeUntil",
   "platform",
@@ -152,6 +153,8 @@ export interface QueueState {
   readonly limits: ReadonlyMap<string, number>
   /** what budgets must still be charged, by when it was owed first */
   readonly charges: ReadonlyMap<string, number>
+  /** waiting ids whose callers have too little left of a budget of their own, by their place */
+  readonly unpaid: ReadonlyMap<string, number>
 }
 
 /** A campaign of which nothing is stored yet. */
@@ -176,6 +179,7 @@ export const EMPTY: QueueState = {
   changes: new Map(),
   limits: new Map(),
   charges: new Map(),
+  unpaid: new Map(),
 }
 
 /** A start in doubt is not a ticket: it has a slot, but no caller. */
@@ -221,6 +225,7 @@ interface Answered<Stored> {
   readonly changes: Scores
   readonly limits: Scores
   readonly charges: Scores
+  readonly unpaid: Scores
 }
 
 export type Probed = Answered<Record>
@@ -326,7 +331,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   .. ',"settlements":' .. zset(KEYS[10]) .. ',"passed":' .. zset(KEYS[11]) .. ',"parked":' .. zset(KEYS[13])
   .. ',"near":' .. zset(KEYS[18]) .. ',"crowds":' .. zset(KEYS[19])
   .. ',"gates":' .. zset(KEYS[14]) .. ',"holders":' .. zset(KEYS[21]) .. ',"changes":' .. zset(KEYS[22])
-  .. ',"limits":' .. zset(KEYS[25]) .. ',"charges":' .. zset(KEYS[26]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
+  .. ',"limits":' .. zset(KEYS[25]) .. ',"charges":' .. zset(KEYS[26]) .. ',"unpaid":' .. zset(KEYS[27]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
 `,
   run: (port, keys, _now, _context, calls) => {
     // rules never count a hash
@@ -367,6 +372,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
         changes: zset(db, key(22)),
         limits: zset(db, key(25)),
         charges: zset(db, key(26)),
+        unpaid: zset(db, key(27)),
         tickets: { found: tickets, size: stored.size },
       })
     })
@@ -407,5 +413,6 @@ export const readState = (probed: Probed): QueueState => {
     changes: new Map(probed.changes),
     limits: new Map(probed.limits),
     charges: new Map(probed.charges),
+    unpaid: new Map(probed.unpaid),
   }
 }

@@ -1,6 +1,6 @@
-/** The setting `OnLimit` of budgets: for which callers may wait. */
+/** The setting `OnLimit` of budgets: callers may wait for each of them. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Json, minimal, platform, problemsOf, treeOf } from "./support.ts"
+import { type Json, minimal, platform, treeOf } from "./support.ts"
 
 const withBudget = (more: Json): Json => ({
   ...minimal,
@@ -11,20 +11,8 @@ const withBudget = (more: Json): Json => ({
 })
 
 describe("a budget for which callers wait", () => {
-  it("is one of a campaign, and its next window may be an hour away", () => {
-    const [{ Budget, Budgets }] = treeOf(withBudget({})).Campaigns
-    assert.deepStrictEqual([Budgets?.[0]?.OnLimit, Budget?.WaitMinutes], ["wait", 60])
-  })
-
-  it("is not one of callers", () => {
-    assert.deepStrictEqual(
-      problemsOf(withBudget({ Of: "caller" })).map(({ expected, path }) => [path, expected]),
-      [
-        [
-          "VoiceAiPlatform.Budgets.0.OnLimit",
-          "end, refuse or count: callers wait only for budgets of a campaign or an account",
-        ],
-      ],
-    )
+  it.each(["campaign", "caller"])("is one of a %s, and its next window may be an hour away", (Of) => {
+    const [{ Budget, Budgets }] = treeOf(withBudget({ Of })).Campaigns
+    assert.deepStrictEqual([Budgets?.[0]?.Of, Budgets?.[0]?.OnLimit, Budget?.WaitMinutes], [Of, "wait", 60])
   })
 })

@@ -77,6 +77,18 @@ export class BudgetLines {
     return { left: this.capOf(name) + adjusted - settled - held, least: amount(this.least), block: amount(block) }
   }
 
+  /** Whether the budgets of callers for which they wait have enough for a call to begin, by the book of one of them. */
+  hasOwn({ lines }: Book): boolean {
+    return [...this.budgets.values()].every(({ Name, Of, OnLimit }) => {
+      if (Of !== "caller" || OnLimit !== "wait") return true
+      const froms = [...lines.keys()].flatMap((line) => (line.split(" ")[0] === Name ? Number(line.split(" ")[1]) : []))
+      return !this.isLow(
+        Name,
+        this.standing({ lines, shared: lines, records: new Map() }, `${Name} ${Math.max(...froms)}`),
+      )
+    })
+  }
+
   /** What is left pays for too little. */
   private isLow(name: string, { adjusted, held, settled }: LedgerLine): boolean {
     const left = this.capOf(name) + adjusted - settled - held
@@ -162,12 +174,12 @@ export class BudgetLines {
   raised(ledger: string, before: Book, after: Book): void {
     for (const line of [...after.lines.keys(), ...after.shared.keys()]) {
       const [was, is] = [this.standing(before, line), this.standing(after, line)]
-      if (is.settled + is.held <= was.settled + was.held) continue
+      if (is.settled + is.held <= was.settled + was.held && is.adjusted >= was.adjusted) continue
       const [name = ""] = line.split(" ")
       const reached = this.reached(name, is)
       const where = this.where(ledger, line)
       if (reached > (this.alerted.get(where) ?? 0))
-        this.world.fail(`B7: ${where} is charged, and its share of ${reached} was not told`)
+        this.world.fail(`B7: ${where} is charged or lowered, and its share of ${reached} was not told`)
     }
   }
 

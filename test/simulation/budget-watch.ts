@@ -4,7 +4,7 @@
  * ahead for each running call, and that in the end nothing is held.
  */
 import type { BudgetEffects, Corrected, Held, Settled } from "../../src/budgets/answers.ts"
-import { campaignBook } from "../../src/budgets/keys.ts"
+import { callerBook, campaignBook } from "../../src/budgets/keys.ts"
 import type { AdjustCall } from "../../src/budgets/rules/adjust.ts"
 import type { BalanceCall } from "../../src/budgets/rules/balance.ts"
 import { BOOK_KEY_COUNT } from "../../src/budgets/rules/book.ts"
@@ -13,6 +13,7 @@ import type { CorrectCall, SettleCall } from "../../src/budgets/rules/settle.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
 import { CLAIM_MILLIS } from "../../src/gatekeeper/calls/hold-due.ts"
 import { HOLD_CHECK_MILLIS } from "../../src/gatekeeper/calls/hold-time.ts"
+import { UNPAID_CHECK_MILLIS, UNPAID_CLAIM_MILLIS } from "../../src/gatekeeper/calls/unpaid.ts"
 import { callsPaid } from "../model/awaited.ts"
 import {
   billedOf,
@@ -40,6 +41,8 @@ const SLACK_MILLIS = 700
 const EXTENDED_MILLIS = 2 * (CLAIM_MILLIS + HOLD_CHECK_MILLIS + SLACK_MILLIS)
 /** How soon time is held for the call of a start in doubt that was found (ms). */
 const FOUND_MILLIS = 15_000
+/** How long nobody may find that the budget of a caller who waits for it has time again: a gate that has claimed the look may die (ms). */
+const FOUND_PAID_MILLIS = 2 * (UNPAID_CHECK_MILLIS + SLACK_MILLIS) + UNPAID_CLAIM_MILLIS
 /** With so long a lead, a call whose vendor ends it as told ends before its time is used up (s). */
 const SAFE_LEAD_SECONDS = 10
 
@@ -90,6 +93,8 @@ export class BudgetWatch {
   /** the books of the campaigns with callers, which may share the ledger of an account */
   private readonly ofCampaigns: ReadonlySet<string>
   private readonly lines: BudgetLines
+  /** tickets that wait for budgets of their callers, by when these had time again (ms) */
+  private readonly paidSince = new Map<string, number>()
   /** what the queues have owed, by hold */
   private readonly owed = new Map<string, Owed>()
 
@@ -198,7 +203,8 @@ export class BudgetWatch {
     this.lines.effects(ledger, answer as BudgetEffects, after, windowsOf(call, after, own), why)
     // a gate that does not serve the campaign any more does not know at which shares it alerts
     const knows = world.serves && world.gates.every((gate) => gate?.servesCampaign(CAMPAIGN) !== false)
-    if (knows && (name === "settle" || name === "correct")) this.lines.raised(ledger, before, after)
+    if (knows && (name === "settle" || name === "correct" || name === "adjust"))
+      this.lines.raised(ledger, before, after)
     if (name === "hold") this.lines.limited(ledger, call as HoldCall, answer as Held, after)
     for (const other of changedOthers(before.records, after.records, own))
       world.fail(`B5: ${name} has changed what is held of ${other}, which it does not concern`)
@@ -319,10 +325,32 @@ export class BudgetWatch {
     this.lines.toppedUp(id)
   }
 
-  /** Time is held ahead of a campaign's running calls, judged since when nothing has disturbed any gate. */
-  check({ tickets }: QueueState, isServed: boolean): void {
+  /** W8, of the oldest ticket of each caller who waits for a budget of his own. */
+  private checkUnpaid({ tickets, unpaid }: QueueState): void {
     const { calmSince, kernel, plan } = this.world
+    const seen = new Set<string>()
+    const paid = new Set<string>()
+    for (const id of unpaid.keys()) {
+      const caller = tickets.get(id)?.caller ?? ""
+      if (seen.has(caller)) continue
+      seen.add(caller)
+      this.saw("a caller waits for a budget of his own")
+      if (!this.lines.hasOwn(this.books.get(callerBook(caller)[0] ?? "") ?? EMPTY)) continue
+      paid.add(id)
+      const since = this.paidSince.get(id) ?? kernel.now
+      this.paidSince.set(id, since)
+      if (kernel.now - Math.max(since, calmSince) - 2 * plan.skewMillis > FOUND_PAID_MILLIS)
+        this.world.fail(`W8: the budget of the caller of ${id} has time again, and it waits`)
+    }
+    for (const id of this.paidSince.keys()) if (!paid.has(id)) this.paidSince.delete(id)
+  }
+
+  /** Time is held ahead of a campaign's running calls, judged since when nothing has disturbed any gate. */
+  check(state: QueueState, isServed: boolean): void {
+    const { calmSince, kernel, plan } = this.world
+    const { tickets } = state
     if (!isServed) return
+    this.checkUnpaid(state)
     for (const [id, ticket] of tickets) {
       const { billed, endsAt, spent, state } = ticket
       if (state !== "live" || billed <= 0) continue

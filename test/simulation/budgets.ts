@@ -33,7 +33,10 @@ const budgetOf = (seed: number, n: number, hasAccount: boolean, control: LengthC
   const Unit = pick<Budget["Unit"]>("unit", "minutes", "minutes", "money")
   const ends = control === "endable"
   const onLimit = pick<Budget["OnLimit"]>("limit", ends ? "end" : "refuse", ends ? "end" : "refuse", "refuse", "count")
-  const waits = onLimit !== "end" && Of !== "caller" && keyed(seed, `budget ${n} waits`) % 3 > 0
+  // the names leave recorded histories as they were
+  const isAwaited =
+    Of === "caller" ? keyed(seed, `budget ${n} of callers waits`) % 3 === 0 : keyed(seed, `budget ${n} waits`) % 3 > 0
+  const waits = onLimit !== "end" && isAwaited
   const usual = Of === "caller" ? pick("cap", 25, 40, 70, 120) : pick("cap", 40, 60, 90, 150, 300)
   const seconds = waits ? pick("cap", 25, 40, 60) : usual
   return {

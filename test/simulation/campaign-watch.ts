@@ -195,7 +195,8 @@ export class CampaignWatch {
     const away = this.away(now)
     const shown = step.name === "sweep" ? { shown: step.call.heartbeatAt ?? now } : {}
     const by = { self, ...shown }
-    const kind = { swept, away, refused, withdraws, clears }
+    const pays = step.name === "pay" ? { pays: step.call.ids } : {}
+    const kind = { swept, away, refused, withdraws, clears, ...pays }
     const shared = this.account?.boundsOf(gate, this.name, context)
     const within = shared === undefined ? {} : { account: shared }
     this.budgets?.tells(this.name, context, now)

@@ -9,6 +9,7 @@ import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS, shareOf } fro
 import { MAX_DISRUPTED_MILLIS, UNPAID_MILLIS } from "../../src/fifo-queue/rules/fail.ts"
 import { earlyMillis } from "../../src/fifo-queue/rules/shared/ending.ts"
 import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/fifo-queue/rules/shared/outage.ts"
+import { MAX_UNPAID } from "../../src/fifo-queue/rules/shared/own-budgets.ts"
 import { isPaid } from "../model/awaited.ts"
 import { wrongEnd } from "../model/ends.ts"
 import { isAbsent } from "../model/invariants.ts"
@@ -100,13 +101,19 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     // reported only after its deadline: the doubt is resolved
     const decides = reason !== "doubt" && step.before.tickets.get(`?${lease}`)?.state === "doubt"
     if (decides) return called(step, id, move)
-    if (id !== ticket) return (fails || alone) && called(step, id, move)
+    // of the caller's own budget: others are called
+    const isOwn = reason === "unpaid" && step.call.until !== undefined
+    if (id !== ticket) return (fails || alone || isOwn) && called(step, id, move)
+    if (isOwn && move === "starting→budget") return was?.lease === lease && step.before.unpaid.size >= MAX_UNPAID
     return (
       was?.lease === lease &&
       (move === (fails ? (step.call.spent === true ? "starting→budget" : "starting→failed") : "starting→waiting") ||
         (alone && move === "starting→failed"))
     )
   },
+  awaitBudget: (step, id, move) =>
+    id === step.call.id && move === "waiting→budget" && step.before.unpaid.size >= MAX_UNPAID,
+  pay: called,
   resolve: (step, id, move) => step.result !== "open" && called(step, id, move),
   alias: (step, id, move) => {
     if (id !== step.before.sessions.get(step.call.known)) return step.result === "ended" && called(step, id, move)
@@ -260,12 +267,14 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
         `the ticket went ${own}`,
       )
       const others = after.waiting.size - (own === "none→waiting" ? 1 : 0)
+      // W5: newcomers do not wait for those who wait for budgets of their own
+      const before = others - after.unpaid.size
       if (own === "none→waiting") expect(others < maxLength, `${others} waited already`)
       if (own !== "none→starting") {
         // after a refusal at capacity, few more are tried than the platform has let start
         const [limit = 0, tries = 0] = [after.meta.get("platformLimit"), after.meta.get("platformTries")]
         const most = tries > 0 ? Math.min(slots, limit + tries) : slots
-        expect(others > 0 || resting || after.leases.size >= most, "I7: a slot was free and nobody waited")
+        expect(before > 0 || resting || after.leases.size >= most, "I7: a slot was free and nobody waited")
       }
       const network = step.call.network ?? ""
       if (own === undefined) {

@@ -130,6 +130,8 @@ export class Ledger {
             (this.lives.get(other)?.place ?? 0) < life.place &&
             // it had its turn, and its start failed
             !(was === "waiting" && after.parked.has(other)) &&
+            // it waits for a budget of its caller
+            !after.unpaid.has(other) &&
             (was === undefined || !this.atShare(other, after, slots)),
         )
         if (passed.length > 0) world.fail(`I2: ${id} was called before ${passed.join()}, who were accepted earlier`)
@@ -144,7 +146,7 @@ export class Ledger {
         const refunded =
           !leftToDoubt(change, ticket) &&
           (state === "closed" ||
-            (state === "budget" && was === "starting") ||
+            (state === "budget" && was !== "live") ||
             (state === "failed" && !refused) ||
             (state === "left" && change.withdraws === true) ||
             (state === "removed" && change.clears === true))

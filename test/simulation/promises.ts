@@ -168,6 +168,8 @@ export class Promises {
       }
     }
     for (const [id, until] of state.parked) {
+      // W7 is judged by the next sweep
+      if (state.unpaid.has(id)) continue
       if (until - now > DOUBT_MILLIS + MAX_PARK_MILLIS + 2 * plan.skewMillis + 2)
         this.world.fail(`${id} is not called for too long`)
     }
@@ -193,14 +195,15 @@ export class Promises {
     }
   }
 
-  private notePlaces({ waiting }: QueueState): void {
+  private notePlaces({ unpaid, waiting }: QueueState): void {
     const line = [...waiting].toSorted(([, a], [, b]) => a - b)
     for (const id of this.placed.keys()) if (!waiting.has(id)) this.placed.delete(id)
-    for (const [index, [id]] of line.entries()) {
-      const place = index + 1
+    let place = 1
+    for (const [id] of line) {
       const { least = place, place: before } = this.placed.get(id) ?? {}
-      if (before === place) continue
-      this.placed.set(id, { place, since: this.world.kernel.now, least: Math.min(least, place) })
+      if (before !== place) this.placed.set(id, { place, since: this.world.kernel.now, least: Math.min(least, place) })
+      // who waits for a budget of his own counts in nobody's place
+      if (!unpaid.has(id)) place++
     }
   }
 

@@ -31,7 +31,7 @@ export interface CheckedAccount {
 }
 
 /** What a step does besides what its invariants allow every step. */
-type Kind = Pick<Change, "anyway" | "refused" | "withdraws" | "clears" | "admits" | "shown">
+type Kind = Pick<Change, "anyway" | "refused" | "withdraws" | "clears" | "admits" | "shown" | "pays">
 
 /**
  * @param contextOf the queue's context of a step

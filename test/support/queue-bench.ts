@@ -72,6 +72,7 @@ export const makeBench = Effect.fnUntraced(function* (
   let cap = shared?.cap ?? 0
   /** the budgets for which callers wait, the same array while nothing changes */
   let awaited: ReadonlyArray<AwaitedBudget> | undefined
+  let awaitsOwn = false
   let capacity: AccountCapacity | undefined
   /** the capacity of the account, the same object while nothing changes */
   const capacityNow = (): AccountCapacity | undefined => {
@@ -106,6 +107,7 @@ export const makeBench = Effect.fnUntraced(function* (
     instance: gates.instance(),
     withdrawals,
     ...(awaited === undefined ? {} : { awaited: () => awaited ?? [] }),
+    ...(awaitsOwn ? { awaitsOwn: true } : {}),
   })
   const contextOf = (): QueueContext => ({
     slots,
@@ -137,6 +139,24 @@ export const makeBench = Effect.fnUntraced(function* (
     awaits: (budget: Pick<AwaitedBudget, "until" | "ofAccount">) => {
       awaited = [{ ...budget, fields: BUDGET_FIELDS, cap: 0, least: 20, block: 60 }]
     },
+    /** whether callers wait for budgets of their own from now on, as the settings of the gates say */
+    setAwaitsOwn: (is: boolean) => {
+      awaitsOwn = is
+    },
+    /** The caller of a waiting ticket has too little left of a budget of his own, which begins anew then. */
+    awaitBudget: (id: string, until: number) =>
+      step(queue().unpaid?.await(at(), id, until) ?? Effect.die("nobody waits for a budget of his own")),
+    /** The tickets whose callers' budgets a gate is to look after. */
+    findUnpaid: (claimMillis: number) =>
+      Effect.map(queue().unpaid?.find(at(), claimMillis) ?? Effect.succeed([]), (found) =>
+        found.map(({ ticket }) => ticket),
+      ),
+    /** The budgets of these tickets' callers have enough again. */
+    payOwn: (...ids: ReadonlyArray<string>) =>
+      step(queue().unpaid?.pay(at(), ids) ?? Effect.die("nobody waits for a budget of his own"), { pays: ids }),
+    /** The start finds too little in a budget of its caller, which begins anew then. */
+    startUnpaid: (id: string, lease: string, until: number) =>
+      step(queue().fail(at(), id, lease, { _tag: "unpaid", until })),
     /** adds so much time to that budget (s) */
     pay: (by: number, ofAccount?: true) =>
       Effect.andThen(

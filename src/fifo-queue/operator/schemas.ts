@@ -50,7 +50,7 @@ export const waitingTicket = Struct({
    * why it is passed over while others are called; absent where it waits in order. `parked`: its start has failed or is in doubt, and is
    * tried again; `network`: its network has its share of the slots
    */
-  passedOver: optionalKey(Literals(["parked", "network"])),
+  passedOver: optionalKey(Literals(["parked", "network", "budget"])),
 })
 export type WaitingTicket = typeof waitingTicket.Type
 
@@ -102,6 +102,8 @@ export const figures = {
   pausedUntil: optionalKey(Finite),
   /** a budget has too little for a call to begin: nobody is called before then, unless it has more again (ms since 1970); absent otherwise */
   resumesAt: optionalKey(Finite),
+  /** how many of those who wait do so for a budget of their own, and are not called meanwhile; absent for none */
+  unpaid: optionalKey(Finite),
   draining: Flag,
   /** tickets accepted since the campaign was created in the store */
   accepted: Finite,

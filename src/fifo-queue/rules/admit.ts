@@ -1,5 +1,5 @@
 /**
- * Admits newcomers: to a free slot when nobody waits, else to the end of the queue, else not at all. While an operator
+ * Admits newcomers: to a free slot when nobody waits but for a budget of their own, else to the end of the queue, else not at all. While an operator
  * has paused the campaign, newcomers queue. While it drains, newcomers are refused and waiting tickets are served.
  * While the platform cannot be reached, or refuses what the operator must mend, one newcomer at a time is started to
  * probe it; in the second case the others are refused where the settings say so.
@@ -21,6 +21,7 @@ import { acceptedEntry, pushEntry } from "./shared/events.ts"
 import { lastPlacesOf, positionOfNewcomer, saveLastPlaces } from "./shared/fair-places.ts"
 import { isPauseOn, pausedAnswer, takeSlot, withSlots } from "./shared/line.ts"
 import { clockLagMillis } from "./shared/outage.ts"
+import { onlyUnpaidWait } from "./shared/own-budgets.ts"
 import { isFullNumber, REJECTED } from "./shared/platform-state.ts"
 import { meta, type Step, settle } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
@@ -126,7 +127,9 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   let length = lengthBefore
   let free = 0
   let deadline = 0
-  if (length === 0 && !pauseOn && backoffUntil <= now && !(disrupted && probeUntil > now)) {
+  const unpaid = context.awaitsOwn === true ? db.zcard(keys.unpaid) : 0
+  const overtakesNobody = length === 0 || (unpaid > 0 && onlyUnpaidWait(s, length))
+  if (overtakesNobody && !pauseOn && backoffUntil <= now && !(disrupted && probeUntil > now)) {
     free = Math.max(0, slots - db.zcard(keys.leases))
     if (disrupted) free = Math.min(free, 1)
     free = callable(s, free)
@@ -178,7 +181,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       }
       const waitsBefore = waitingCounts[field] ?? 0
       const ticketSeq = textOf(seq + accepted)
-      const position = positionOfNewcomer(s, places, newcomer, seq + accepted, length, waitsBefore)
+      const position = positionOfNewcomer(s, places, newcomer, seq + accepted, length, waitsBefore, unpaid)
       length++
       // one at a time: in Lua, pushing several at once creates a table
       records.push(id)

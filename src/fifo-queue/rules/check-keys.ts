@@ -30,6 +30,7 @@ export const SETS: ReadonlyArray<keyof QueueKeys> = [
   "events",
   "limits",
   "charges",
+  "unpaid",
 ]
 export const TEXTS: ReadonlyArray<keyof QueueKeys> = ["steps"]
 /** Fields of `meta` that rules count with, and that no rule can rebuild. */

@@ -13,6 +13,7 @@ import type { Cleared } from "../answers.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueCharges, overdueSettlements } from "./shared/expiry.ts"
 import { dequeue, endTicket, freeSlot } from "./shared/line.ts"
 import { loadHolder, loadWaiting } from "./shared/load.ts"
+import { releaseUnpaid } from "./shared/own-budgets.ts"
 import { meta, type Step } from "./shared/step.ts"
 
 const sendWaitingAway = (s: Step, since: number): number => {
@@ -63,6 +64,7 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
   const since = now - unservedMillis
   const sweptAt = meta(s, "sweptAt")
   if (sweptAt > 0 && sweptAt > since) return { _tag: "served" }
+  if (db.zcard(keys.unpaid) > 0) releaseUnpaid(s)
   const waitingSent = sendWaitingAway(s, since)
   const calledSent = sendCalledAway(s, since)
   const moreExpired = endExpired(s)

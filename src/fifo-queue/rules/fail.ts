@@ -24,7 +24,8 @@
  * - `refused`: the platform refuses what this caller sent. The ticket has failed, and its quota is not given back. When as many in a row
  *   are refused that no caller can be the cause (`./shared/platform-state.ts`), it is like `rejected`.
  * - `unpaid`: a budget has too little for the call, and callers wait until it has more (`./shared/awaited-budgets.ts`). The ticket returns to
- *   its own place. The platform was not asked.
+ *   its own place. Where it is a budget of its caller, others are called meanwhile (`./shared/own-budgets.ts`); the ticket has failed where too
+ *   many wait like that. The platform was not asked.
  * - `failed`: the ticket has failed, and its quota is given back. The platform was not asked.
  *
  * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
@@ -38,6 +39,7 @@ import { callNext, markPlatformReachable } from "./shared/call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "./shared/doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
+import { awaitOwn, mayAwaitOwn } from "./shared/own-budgets.ts"
 import { limitByPlatform, noteRefusal } from "./shared/platform-limit.ts"
 import {
   countFailedStart,
@@ -75,6 +77,8 @@ export interface FailedStart extends Pick<StartFailure, "code" | "setting" | "en
   readonly reason: FailReason
   /** how long the platform asks to wait, if it does (ms) */
   readonly millis?: number
+  /** of `unpaid`: when the caller's own budget begins anew (ms since 1970); absent where it is one of the campaign or the account */
+  readonly until?: number
 }
 
 const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {
@@ -144,12 +148,14 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
     return strike(s, id, ticket, failed)
   }
   freeSlot(s, id, ticket)
-  if (reason === "failed" || reason === "refused") {
-    const state = failed.spent === true ? "budget" : "failed"
-    endTicket(s, id, ticket, state, reason === "failed" ? "refund" : "release")
+  const isSpent = failed.spent === true || (failed.until !== undefined && !mayAwaitOwn(s))
+  if (reason === "failed" || reason === "refused" || isSpent) {
+    const state = isSpent ? "budget" : "failed"
+    endTicket(s, id, ticket, state, reason === "refused" ? "release" : "refund")
     // the platform may refuse a request before it looks at the key
     const known = platformState(s)
-    if (reason === "failed" || (known !== undefined && known.state === "rejected")) s.db.hdel(s.keys.meta, "probeUntil")
+    if (reason !== "refused" || (known !== undefined && known.state === "rejected"))
+      s.db.hdel(s.keys.meta, "probeUntil")
     else markPlatformReachable(s)
     callNext(s)
     return { _tag: "failed" }
@@ -158,6 +164,11 @@ export const fail = (s: Step, failed: FailedStart): Failed => {
   if (reason === "unpaid") {
     // another caller may probe the platform
     s.db.hdel(s.keys.meta, "probeUntil")
+    if (failed.until !== undefined) {
+      awaitOwn(s, id, ticket.seq, failed.until)
+      callNext(s)
+      return place(s, id, ticket)
+    }
     // a gate with other settings may think that the budget has enough
     if (!isBackingOff(s)) s.db.hset(s.keys.meta, "backoffUntil", `${s.now + UNPAID_MILLIS}`)
     return place(s, id, ticket)

@@ -18,6 +18,7 @@ import { isDisrupted, isPaused, pausedAnswer, withSlots } from "./shared/line.ts
 import { load } from "./shared/load.ts"
 import { firstSeqs, stepsBehind } from "./shared/order.ts"
 import { turnDeadline } from "./shared/outage.ts"
+import { ownResumption } from "./shared/own-budgets.ts"
 import { servedWhileFull } from "./shared/platform-state.ts"
 import { heldCount, heldPage, hold, keepPresent, letGo, noteHolder } from "./shared/presence.ts"
 import { meta, type Step } from "./shared/step.ts"
@@ -31,12 +32,14 @@ const withAccepted = (s: Step, id: string, found: TicketHeartbeat): TicketHeartb
 
 const waitingHeartbeat = (s: Step, id: string, rank: number, holds: boolean): TicketHeartbeat => {
   const position = positionOf(s, id, rank)
+  const plain: TicketHeartbeat = { state: "waiting", position }
+  const found = s.context.awaitsOwn === true ? { ...plain, ...ownResumption(s, id) } : plain
   if (!holds) {
     keepPresent(s, id, s.now + s.context.seenMillis, 0)
-    return { state: "waiting", position }
+    return found
   }
   const seq = s.db.zscore(s.keys.waiting, id) ?? 0
-  return hold(s, id) ? { state: "waiting", position, seq } : { state: "waiting", position, seq, elsewhere: true }
+  return hold(s, id) ? { ...found, seq } : { ...found, seq, elsewhere: true }
 }
 
 const ticketHeartbeat = (s: Step, id: string, holds: boolean): TicketHeartbeat => {

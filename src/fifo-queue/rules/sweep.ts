@@ -28,6 +28,7 @@ import {
   missTurn,
   silentSince,
 } from "./shared/outage.ts"
+import { releaseUnpaid } from "./shared/own-budgets.ts"
 import { allowedByPlatform } from "./shared/platform-limit.ts"
 import { hearPlatform, watchPlatform } from "./shared/platform-state.ts"
 import { releaseSilent } from "./shared/presence.ts"
@@ -124,6 +125,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   if (!isHeld(s, meta(s, "heldFrom"))) db.zremrangebyscore(keys.gates, LOWEST, now - DEAD_MILLIS - 1)
   s.heartbeatAt = call.heartbeatAt ?? now
   const moreSlots = endOverdue(s, keys.leases, loadHolder, endSlot)
+  if (db.zcard(keys.unpaid) > 0) releaseUnpaid(s)
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
   const moreHeld = releaseSilent(s)
   const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)
@@ -151,6 +153,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     quarantined: meta(s, "quarantined"),
   }
   const allowed = allowedByPlatform(s)
+  const unpaid = s.context.awaitsOwn === true ? db.zcard(keys.unpaid) : 0
   const [draining = 0, paused = 0, pausedUntil = 0] = db.hgetNumbers(keys.meta, ["draining", "paused", "pausedUntil"])
   return withBudgets(s, {
     ...swept,
@@ -158,6 +161,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
     ...(uncharged.length === 0 ? {} : { uncharged }),
     ...(junk === undefined ? {} : { junk }),
     ...(allowed === undefined ? {} : { allowed }),
+    ...(unpaid === 0 ? {} : { unpaid }),
     ...(closing?.servedUntil === undefined ? {} : { servedUntil: closing.servedUntil }),
     ...(draining === 1 ? { draining: true } : {}),
     ...(paused === 1 ? { paused: true } : {}),

@@ -2,7 +2,13 @@
  * What this gate knows of the tickets of one campaign that are connected to it, so that a heartbeat asks the queue only for those of which
  * something may have changed, and pushes only what a caller would see change.
  */
-import type { Heartbeat, HeartbeatEntry, Place, QueueChanges } from "../../fifo-queue/FifoQueue.ts"
+import {
+  type Heartbeat,
+  type HeartbeatEntry,
+  type Place,
+  type QueueChanges,
+  TICK_MILLIS,
+} from "../../fifo-queue/FifoQueue.ts"
 import { FIRST_PLACES, positionAt } from "../../fifo-queue/position.ts"
 import { endedEvent, lostEvent, type PushEvent, startCallEvent } from "../../protocol/events.ts"
 import { isTerminal } from "../../protocol/ticket.ts"
@@ -27,6 +33,14 @@ interface Held {
   place: number
   /** the heartbeat in which its caller is sent the estimate anew, unless a place is sent before */
   due: number
+  /** absent unless it waits for a budget of its caller */
+  readonly own?: OwnWait | undefined
+}
+
+/** A budget of a caller has more again at `resumesAt` at the latest (ms since 1970), so long after the first heartbeat (ms). */
+interface OwnWait {
+  readonly resumesAt: number
+  readonly after: number
 }
 
 /**
@@ -68,6 +82,12 @@ const queueOf = ({ changes: _changes, tickets: _tickets, ...queue }: Heartbeat):
 const hindrancesOf = ({ disrupted, paused, pausedUntil, resumesAt }: Queue): string =>
   `${disrupted} ${paused} ${pausedUntil} ${resumesAt}`
 
+/** The queue as a caller sees it who waits for a budget of his own. */
+const seenBy = (queue: Queue, { resumesAt, heldMillis }: Pick<HeartbeatEntry, "resumesAt" | "heldMillis">): Queue =>
+  resumesAt === undefined || resumesAt < (queue.resumesAt ?? 0)
+    ? queue
+    : { ...queue, resumesAt, heldMillis: heldMillis ?? 0 }
+
 /** The index of the first of every `width` numbers, from `offset` on, that is at least `value`; the length if there is none. */
 const firstAtLeast = (numbers: ReadonlyArray<number>, value: number, width: number, offset: number): number => {
   let [low, high] = [0, numbers.length / width]
@@ -80,11 +100,14 @@ const firstAtLeast = (numbers: ReadonlyArray<number>, value: number, width: numb
 }
 
 /** The place to show; undefined for a ticket that does not wait any more. Behind the first places it never grows. */
-const placeIn = ({ first, steps }: NonNullable<QueueChanges["places"]>, { place, seq }: Held): number | undefined => {
-  // fewer than the first places are all who wait
+const placeIn = (
+  { first, steps }: NonNullable<QueueChanges["places"]>,
+  { own, place, seq }: Held,
+): number | undefined => {
+  // fewer than the first places are all who wait, but for those who wait for budgets of their own
   if (first.length < FIRST_PLACES || seq <= (first.at(-1) ?? 0)) {
     const index = firstAtLeast(first, seq, 1, 0)
-    return first[index] === seq ? positionAt(index) : undefined
+    return first[index] === seq || own !== undefined ? positionAt(index) : undefined
   }
   const step = steps[firstAtLeast(steps, seq, 2, 1) * 2]
   return step === undefined ? place : Math.min(place, step)
@@ -236,10 +259,12 @@ export class ConnectedTickets {
     this.resynchronises = true
   }
 
-  private knownOf({ elsewhere, position, seq, state }: HeartbeatEntry): Known {
+  private knownOf({ elsewhere, heldMillis = 0, position, resumesAt, seq, state }: HeartbeatEntry): Known {
     if (state === "live") return "live"
     if (state !== "waiting" || seq === undefined) return "not-waiting"
-    return elsewhere === true ? "elsewhere" : { seq, place: position, due: this.soon(seq) }
+    if (elsewhere === true) return "elsewhere"
+    const own = resumesAt === undefined ? undefined : { resumesAt, after: this.ticks * TICK_MILLIS + heldMillis }
+    return { seq, place: position, due: this.soon(seq), own }
   }
 
   /** The first estimates of callers who come at the same time are not due at the same time. */
@@ -247,8 +272,8 @@ export class ConnectedTickets {
     return this.ticks + 1 + (seq % REFRESH_TICKS)
   }
 
-  private eventOf({ position, startBefore, state }: HeartbeatEntry, queue: Queue): PushEvent | undefined {
-    if (state === "waiting") return positionEvent({ ...queue, position }, this.slots())
+  private eventOf({ position, startBefore, state, ...wait }: HeartbeatEntry, queue: Queue): PushEvent | undefined {
+    if (state === "waiting") return positionEvent({ ...seenBy(queue, wait), position }, this.slots())
     if (state === "called") return startCallEvent(startBefore)
     if (state === undefined) return lostEvent
     return isTerminal(state) ? endedEvent(state) : undefined
@@ -281,6 +306,8 @@ export class ConnectedTickets {
         ask.add(ticket)
         continue
       }
+      // he sees nothing change but the estimate
+      if (held.own !== undefined && place === held.place && !toAll && this.ticks < held.due) continue
       if (place > FIRST_PLACES && !toAll) {
         const isOther = place !== held.place
         const due = isOther ? held.due - REFRESH_TICKS + STEP_TICKS : held.due
@@ -291,6 +318,12 @@ export class ConnectedTickets {
       }
       held.place = place
       held.due = toAll ? this.soon(held.seq) : this.ticks + REFRESH_TICKS
+      if (held.own !== undefined) {
+        const { after, resumesAt } = held.own
+        const heldMillis = Math.max(0, after - this.ticks * TICK_MILLIS)
+        events.set(ticket, positionEvent({ ...seenBy(queue, { resumesAt, heldMillis }), position: place }, slots))
+        continue
+      }
       if (shared === undefined || place !== sharedPlace) shared = positionEvent({ ...queue, position: place }, slots)
       sharedPlace = place
       events.set(ticket, shared)

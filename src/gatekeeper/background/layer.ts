@@ -8,6 +8,7 @@ import * as Doubts from "../calls/doubts.ts"
 import * as EndDue from "../calls/end-due.ts"
 import * as HoldTime from "../calls/hold-time.ts"
 import * as Lengths from "../calls/lengths.ts"
+import * as Unpaid from "../calls/unpaid.ts"
 import * as Capacity from "../capacity/Capacity.ts"
 import * as DrainRemoved from "../peers/drain-removed.ts"
 import * as Peers from "../peers/Peers.ts"
@@ -33,6 +34,7 @@ export const layer = Layer.mergeAll(
   EndDue.layer,
   Lengths.layer,
   HoldTime.layer,
+  Unpaid.layer,
   Capacity.poll,
   events,
 ).pipe(Layer.provideMerge(StoreOutage.layer), Layer.provide(Unregister.layer))

@@ -4,7 +4,7 @@
  */
 
 import { Context, Effect, Layer, Result, Schedule } from "effect"
-import { Budgets } from "../../budgets/Budgets.ts"
+import { Budgets, type OwnWait } from "../../budgets/Budgets.ts"
 import { DOUBT_MILLIS, LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS } from "../../fifo-queue/bounds.ts"
 import { type CallLimit, FifoQueue, type Place } from "../../fifo-queue/FifoQueue.ts"
 import type { StartFailure } from "../../fifo-queue/inputs.ts"
@@ -333,18 +333,34 @@ export const layer: Layer.Layer<
       at: CampaignContext,
       ticket: string,
       lease: string,
+      own: OwnWait | undefined,
       newcomer: NewcomerStart<E> | undefined,
-    ): Effect.Effect<NotStarted, StartFailed | StoreUnavailable> => {
-      const why: StartFailure = { _tag: "unpaid" }
+    ): Effect.Effect<NotStarted, BudgetExhausted | StartFailed | StoreUnavailable> => {
+      if (own !== undefined && queue.unpaid === undefined) return refuseUnpaid(at, ticket, lease, own.refusal)
+      const why: StartFailure = own === undefined ? { _tag: "unpaid" } : { _tag: "unpaid", until: own.until }
       return Effect.flatMap(
         Effect.tapError(
           step(at, queue.fail(at, ticket, lease, why)),
           () => newcomer?.unplaced ?? failLater(at, ticket, lease, why),
         ),
-        (result) =>
+        (result): Effect.Effect<NotStarted, BudgetExhausted | StartFailed> =>
           result._tag === "waiting"
             ? Effect.succeed({ ...result, busy: false, unpaid: true as const })
-            : Effect.fail(startTooSlow()),
+            : Effect.fail(result._tag === "failed" && own !== undefined ? own.refusal : startTooSlow()),
+      )
+    }
+
+    /** A budget has too little for the call, and its caller does not wait. */
+    const refuseUnpaid = (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      refusal: BudgetExhausted,
+    ): Effect.Effect<never, BudgetExhausted> => {
+      const why: StartFailure = { _tag: "failed", spent: true }
+      return Effect.andThen(
+        Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
+        Effect.fail(refusal),
       )
     }
 
@@ -363,10 +379,13 @@ export const layer: Layer.Layer<
       Effect.matchEffect(budgets.hold({ campaign, key: at.campaign }, { ticket, lease, caller }), {
         onSuccess: (
           held,
-        ): Effect.Effect<Result.Result<number | undefined, NotStarted>, StartFailed | StoreUnavailable> => {
+        ): Effect.Effect<
+          Result.Result<number | undefined, NotStarted>,
+          BudgetExhausted | StartFailed | StoreUnavailable
+        > => {
           if (held._tag === "held") return Effect.succeed(Result.succeed(held.last ? held.seconds : undefined))
           if (held._tag === "over") return Effect.fail(startTooSlow())
-          return Effect.map(waitForBudget(at, ticket, lease, newcomer), Result.fail)
+          return Effect.map(waitForBudget(at, ticket, lease, held.own, newcomer), Result.fail)
         },
         onFailure: (error): Effect.Effect<never, BudgetExhausted | StoreUnavailable> => {
           if (error._tag === "StoreUnavailable") {
@@ -374,11 +393,7 @@ export const layer: Layer.Layer<
             const later = failLater(at, ticket, lease, { _tag: "elsewhere", millis: 1 })
             return Effect.andThen(newcomer?.unplaced ?? later, Effect.fail(error))
           }
-          const why: StartFailure = { _tag: "failed", spent: true }
-          return Effect.andThen(
-            Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
-            Effect.fail(error),
-          )
+          return refuseUnpaid(at, ticket, lease, error)
         },
       })
 

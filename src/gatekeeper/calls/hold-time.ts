@@ -61,6 +61,14 @@ export const layer = Layer.effectDiscard(
         first = page.next
       }
     })
+    /**
+     * The settings have taken the campaign's budgets from it, as by a reload. Its calls count on in the budgets in which they began, which other campaigns of
+     * the account may still have, and what is held for one that is over is settled.
+     */
+    const countOn = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> => {
+      const where = at(campaign)
+      return holdDue(where, (call, since) => budgets.countOn(where.campaign, call, since))
+    }
     const showBalances = Effect.fnUntraced(function* (campaign: Campaign) {
       if (!budgets.has(campaign)) return
       const balances = yield* budgets.balances({ campaign, key: at(campaign).campaign })
@@ -72,7 +80,7 @@ export const layer = Layer.effectDiscard(
       }
     })
     yield* runForEachCampaign(RESTORE_MILLIS, "search for lost holds", (campaign) =>
-      budgets.has(campaign) ? restoreLost(campaign) : Effect.void,
+      budgets.has(campaign) ? restoreLost(campaign) : countOn(campaign),
     )
     yield* runForEachCampaign(SHOW_MILLIS, "balances of budgets", showBalances)
     yield* runForEachCampaign(HOLD_CHECK_MILLIS, "holding of time for calls", (campaign) =>

@@ -5,10 +5,12 @@
 
 import { Context, Effect, Layer, Result } from "effect"
 import { Admission } from "../../admission/Admission.ts"
-import { Budgets } from "../../budgets/Budgets.ts"
+import { Budgets, type OwnWait } from "../../budgets/Budgets.ts"
 import { CallerNames } from "../../caller-names/CallerNames.ts"
 import type { Admitted } from "../../fifo-queue/answers.ts"
+import { FifoQueue, type Place } from "../../fifo-queue/FifoQueue.ts"
 import type { Newcomer } from "../../fifo-queue/inputs.ts"
+import type { CampaignContext } from "../../fifo-queue/step.ts"
 import { type EventFacts, MAX_EVENT_METADATA } from "../../protocol/host-events.ts"
 import type { CallerLimits } from "../../protocol/identity.ts"
 import type {
@@ -64,12 +66,17 @@ export class Admit extends Context.Service<
      * caller must run it uninterruptibly.
      *
      * @param limits the caller's own, in place of those of the settings
+     * @param wait the budget of his own for which the caller waits; a slot that he gets is given back when its call is to be held
      */
     readonly admit: (
       campaign: Campaign,
       newcomer: Newcomer,
       limits?: CallerLimits,
-    ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | PlatformUnavailable | StoreUnavailable>
+      wait?: OwnWait,
+    ) => Effect.Effect<
+      string,
+      RateLimited | Queued | QueueFull | Draining | BudgetExhausted | PlatformUnavailable | StoreUnavailable
+    >
     /** Starts the session of an admitted ticket. Fails with `Queued` if the platform has not started it and the ticket waits. */
     readonly start: (
       campaign: Campaign,
@@ -90,6 +97,7 @@ export const layer: Layer.Layer<
   | Budgets
   | CallerNames
   | Campaigns
+  | FifoQueue
   | FullQueues
   | GiveBack
   | Overflow
@@ -107,7 +115,8 @@ export const layer: Layer.Layer<
     const names = yield* CallerNames
     const overflow = yield* Overflow
     const shadow = yield* Shadow
-    const { at, carryOut } = yield* Steps
+    const { at, carryOut, step } = yield* Steps
+    const { unpaid } = yield* FifoQueue
     const { startSession } = yield* Starts
     const traced = yield* tracing
     const limiter = yield* RateLimiter
@@ -115,6 +124,26 @@ export const layer: Layer.Layer<
     const admission = yield* Admission
     const secret = yield* Secrets
     const store = yield* Store
+
+    /**
+     * The newcomer waits for a budget of his own, and others are called meanwhile. If the store does not answer, or this process dies first, he
+     * begins to wait for it when his turn comes (`../calls/Starts.ts`).
+     */
+    const awaitOwn = (
+      where: CampaignContext,
+      ticket: string,
+      admitted: Place,
+      { refusal, until }: OwnWait,
+    ): Effect.Effect<Place, BudgetExhausted> =>
+      unpaid === undefined
+        ? Effect.succeed(admitted)
+        : Effect.matchEffect(step(where, unpaid.await(where, ticket, until)), {
+            onFailure: () => Effect.succeed(admitted),
+            onSuccess: (found) =>
+              found._tag === "failed"
+                ? Effect.fail(refusal)
+                : Effect.succeed(found._tag === "waiting" ? found : admitted),
+          })
 
     const steps: Admit["Service"] = {
       newcomer: ({ campaign, config, identity, newTicket }, address, trace) => {
@@ -132,18 +161,22 @@ export const layer: Layer.Layer<
           campaign.Events === undefined ? plain : { ...plain, about: eventFactsOf(id, config, identity?.subject) }
         return { newcomer: trace === undefined ? newcomer : { ...newcomer, trace }, stored }
       },
-      admit: (campaign, newcomer, limits) => {
+      admit: (campaign, newcomer, limits, wait) => {
         const where = at(campaign)
+        const place = (waiting: Place): Effect.Effect<never, Queued> =>
+          Effect.flatMapEager(store.now, (now) =>
+            Effect.fail(overflow.added(campaign, queued(newcomer.id, waiting, where.slots), now)),
+          )
         const answer = (
           admitted: Admitted,
-        ): Effect.Effect<string, Queued | QueueFull | Draining | PlatformUnavailable> => {
+        ): Effect.Effect<string, Queued | QueueFull | Draining | BudgetExhausted | PlatformUnavailable> => {
           switch (admitted._tag) {
             case "starting":
               return Effect.succeed(admitted.lease)
             case "waiting":
-              return Effect.flatMapEager(store.now, (now) =>
-                Effect.fail(overflow.added(campaign, queued(newcomer.id, admitted, where.slots), now)),
-              )
+              return wait === undefined
+                ? place(admitted)
+                : Effect.flatMap(awaitOwn(where, newcomer.id, admitted, wait), place)
             case "full":
               return Effect.flatMapEager(store.now, (now) => {
                 const refusal = queueFull(

@@ -42,12 +42,6 @@ const checkOne = (
     if (read.has(`${at}OnLimit`)) read.reportInvalid(`${at}OnLimit`, expected)
     else read.reportMissing(`${at}OnLimit`, expected)
   }
-  if (OnLimit === "wait" && Of === "caller") {
-    read.reportInvalid(
-      `${at}OnLimit`,
-      "end, refuse or count: callers wait only for budgets of a campaign or an account",
-    )
-  }
   if (Of === "account" && !read.has(`${base}.Account.Name`)) {
     read.reportMissing(`${base}.Account.Name`, `the account's name, which the budget ${Name} of the account needs`)
   }

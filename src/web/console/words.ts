@@ -149,7 +149,20 @@ const stateOfQueue = (
 
 /** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */
 export const whyWaiting = (
-  { account, allowed, backoffUntil, disrupted, held, paused, platform, present, probeUntil, resumesAt, waiting }: Queue,
+  {
+    account,
+    allowed,
+    backoffUntil,
+    disrupted,
+    held,
+    paused,
+    platform,
+    present,
+    probeUntil,
+    resumesAt,
+    unpaid = 0,
+    waiting,
+  }: Queue,
   slots: number | null,
   now: number,
   isBudgetUsedUp = false,
@@ -159,6 +172,7 @@ export const whyWaiting = (
     return `Callers are waiting because a budget is used up. It has more again on ${chosenTime(resumesAt)}.`
   if (isBudgetUsedUp) return "Waiting callers are refused when their turn comes, because a budget is used up."
   if (paused) return "Callers are waiting because calls are paused."
+  if (unpaid >= waiting) return "Callers are waiting because budgets of their own are used up."
   if (disrupted && (Math.max(backoffUntil, probeUntil) > now || (slots !== null && held >= slots)))
     return platform?.state === "rejected"
       ? "Callers are waiting because the platform refuses this campaign."
@@ -177,6 +191,7 @@ export const seconds = (value: number): string =>
 
 /** Why this caller is not called right now. */
 export const whyRow = ({ passedOver, position, presentUntil }: WaitingTicket, now: number): string => {
+  if (passedOver === "budget") return "Waits for a budget of their own"
   if (passedOver === "parked") return "Start failed, tried again"
   if (presentUntil < now) return "Absent"
   if (passedOver === "network") return "Network has its share"

@@ -45,7 +45,7 @@ const same = (value: string): string => value
 
 const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
   const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
-  const [networks, parked, gates, , , , near, crowds, , holders, changes, , , limits, charges] = rest
+  const [networks, parked, gates, , , , near, crowds, , holders, changes, , , limits, charges, unpaid] = rest
   return {
     meta: pairsOf(meta, Number),
     tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
@@ -67,6 +67,7 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
     changes: pairsOf(changes, Number),
     limits: pairsOf(limits, Number),
     charges: pairsOf(charges, Number),
+    unpaid: pairsOf(unpaid, Number),
   }
 }
 

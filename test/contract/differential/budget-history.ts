@@ -99,7 +99,7 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
   const ledgerName = (call: Pick<Call, "caller">, { of }: Budget, campaign: number): string =>
     of === "caller" ? `caller ${call.caller}` : of === "account" ? "account" : `campaign ${campaign}`
   const noteOverruns = (
-    call: Call,
+    call: Pick<Call, "caller" | "campaign">,
     from: number,
     { exhausted: told = [], overruns: more = [] }: BudgetEffects,
   ): void => {
@@ -304,8 +304,14 @@ export const budgetHistory = (seed: number, asked: Rules = rules): History => {
         const from = now - (now % HOUR)
         const by = random.pick(60, 300, -60)
         if (by < 0) lowered = true
-        const call = { name: "team", from, until: from + HOUR, by, id: random.pick("a1", "a2") }
-        run(asked.adjust, { now, context: NO_CONTEXT, call }, campaigns[random.below(2)] ?? [])
+        const cap = budgets.team?.cap ?? 0
+        const call = {
+          ...{ name: "team", from, until: from + HOUR, by, id: random.pick("a1", "a2") },
+          ...{ cap, shares: [0.5, 0.9], usedUp: { cap, least, roundUp }, events: true as const },
+        }
+        const campaign = random.below(2)
+        const { answer } = run(asked.adjust, { now, context: NO_CONTEXT, call }, campaigns[campaign] ?? [])
+        noteOverruns({ caller: "", campaign }, from, answer)
         break
       }
       case "cap": {

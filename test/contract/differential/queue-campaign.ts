@@ -30,7 +30,7 @@ export class RandomCampaign {
   slots: number
   /** in the other histories the queue is left alone, and gets further */
   readonly operated: boolean
-  /** calls have limits, the campaign has hours, and its host is told of events */
+  /** calls have limits, the campaign has hours, its host is told of events, and callers wait for budgets of their own */
   readonly controlled: boolean
   /** far ahead of the clock of a real server, for which no step seems late then */
   now: number
@@ -73,7 +73,7 @@ export class RandomCampaign {
       graceMillis,
       seenMillis: graceMillis + 2_000,
       callMillis: CALL_MILLIS,
-      ...(this.controlled ? { events: true as const } : {}),
+      ...(this.controlled ? { events: true as const, awaitsOwn: true as const } : {}),
     }
   }
 
@@ -158,6 +158,7 @@ export class RandomCampaign {
     if (reason === "limited" || reason === "elsewhere") {
       return { ...told, millis: random.pick(0, 1, 1_000, 2_000, 4_000, 60_000) }
     }
+    if (reason === "unpaid") return { ...told, until: this.budgetBegins() }
     if (reason === "rejected") {
       const ends = random.percent(20) ? { ends: true as const } : {}
       return { ...told, code: "HTTP_401", setting: "A.Setting", ...ends }
@@ -165,6 +166,11 @@ export class RandomCampaign {
     return reason === "disrupted" && random.percent(40)
       ? { ...told, millis: random.pick(0, 700, 2_500, 60_000), code: "unreachable" }
       : told
+  }
+
+  /** When a caller's budget begins anew. */
+  budgetBegins(): number {
+    return this.now + this.random.pick(0, 500, 20_000, 60_000, 3_600_000)
   }
 
   /** Some tickets, and possibly one whose admission is still pending. */

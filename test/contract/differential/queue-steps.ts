@@ -98,6 +98,9 @@ export const makeSteps = (campaign: RandomCampaign, run: ReturnType<typeof recor
       audit: 2,
       dueEnds: some(3, "live"),
       dueLengths: controlled ? some(8, "live") : 0,
+      awaitBudget: controlled ? some(9, "waiting") : 0,
+      findUnpaid: controlled ? 2 : 0,
+      pay: controlled ? 3 : 0,
       reportOutage: some(3, "called"),
       gateGone: 1,
       snapshot: operated ? 3 : 0,
@@ -155,6 +158,7 @@ export const makeSteps = (campaign: RandomCampaign, run: ReturnType<typeof recor
           doubt: 25,
           failed: 12,
           refused: 8,
+          unpaid: controlled ? 25 : 0,
         })
         return does(asked.fail, campaign.failed(id, reason), () => ({ refused: reason === "refused" }))
       }
@@ -246,6 +250,14 @@ export const makeSteps = (campaign: RandomCampaign, run: ReturnType<typeof recor
           claimMillis: 20_000,
           ...(random.percent(70) ? { ends: true as const } : {}),
         })
+      case "awaitBudget":
+        return does(asked.awaitBudget, { id: campaign.ticket("waiting"), until: campaign.budgetBegins() })
+      case "findUnpaid":
+        return does(asked.findUnpaid, { claimMillis: random.pick(0, 3_000) })
+      case "pay": {
+        const ids = [...[...campaign.state.unpaid.keys()].filter(() => random.percent(50)), "nobody"]
+        return does(asked.pay, { ids }, () => ({ pays: ids }))
+      }
       case "snapshot":
         return does(asked.campaignSnapshot, {
           firstSlot: random.below(3),

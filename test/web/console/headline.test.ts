@@ -152,6 +152,7 @@ describe("why each caller waits", () => {
     [{ ...row, presentUntil: NOW - 1 }, "Absent"],
     [{ ...row, passedOver: "parked" as const }, "Start failed, tried again"],
     [{ ...row, passedOver: "network" as const }, "Network has its share"],
+    [{ ...row, passedOver: "budget" as const }, "Waits for a budget of their own"],
   ])("%j: %s", (ticket, words) => {
     expect(whyRow(ticket, NOW)).toBe(words)
   })

@@ -44,6 +44,8 @@ describe("why callers wait", () => {
       "Callers are waiting because the other calls of the account are in use or reserved.",
     ],
     [{ account: { held: 3, cap: 4, reserved: 0, free: 1 } }, "The next caller is being called."],
+    [{ unpaid: 2, held: 2 }, "Callers are waiting because budgets of their own are used up."],
+    [{ unpaid: 1, held: 2 }, "Callers are waiting because all slots are in use."],
     [{ present: 0 }, "No waiting caller is present."],
     [{}, "The next caller is being called."],
   ])("%j makes the console say: %s", (change, words) => {

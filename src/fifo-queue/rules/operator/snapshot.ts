@@ -13,6 +13,7 @@ import { resumesAt } from "../shared/awaited-budgets.ts"
 import { positionOf } from "../shared/fair-places.ts"
 import { isBelowShare, isDisrupted, isParked, isPaused } from "../shared/line.ts"
 import { load, loadHolder, loadWaiting } from "../shared/load.ts"
+import { isUnpaid } from "../shared/own-budgets.ts"
 import { allowedByPlatform } from "../shared/platform-limit.ts"
 import { platformState, shownPlatformState } from "../shared/platform-state.ts"
 import { knownPresentUntil } from "../shared/presence.ts"
@@ -32,6 +33,7 @@ const callerOf = ({ caller = "" }: Ticket): { readonly subject?: string; readonl
 }
 
 const passedOver = (s: Step, id: string, { network }: Ticket): Pick<WaitingTicket, "passedOver"> => {
+  if (s.context.awaitsOwn === true && isUnpaid(s, id)) return { passedOver: "budget" }
   if (isParked(s, id)) return { passedOver: "parked" }
   return s.context.share >= 1 || isBelowShare(s, network) ? {} : { passedOver: "network" }
 }
@@ -90,6 +92,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
   const first = firstId === undefined ? undefined : load(s, firstId)
   const allowed = allowedByPlatform(s)
   const heldUntil = resumesAt(s)
+  const unpaid = s.context.awaitsOwn === true ? db.zcard(keys.unpaid) : 0
   return {
     waiting: db.zcard(keys.waiting),
     present: db.zcountFrom(keys.presence, s.now),
@@ -109,6 +112,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     ...(platform === undefined ? {} : { platform }),
     ...(paused && pausedUntil > 0 ? { pausedUntil } : {}),
     ...(heldUntil === 0 ? {} : { resumesAt: heldUntil }),
+    ...(unpaid === 0 ? {} : { unpaid }),
     ...(held.length === 0 ? {} : { slotPage: held }),
     ...(waiting.length === 0 ? {} : { waitingPage: waiting }),
   }

@@ -17,6 +17,7 @@ import type { AccountFigures } from "../../operator/schemas.ts"
 import { callable } from "./awaited-budgets.ts"
 import { isBackingOff, isDisrupted, isPaused } from "./line.ts"
 import { loadWaiting } from "./load.ts"
+import { isUnpaid } from "./own-budgets.ts"
 import type { Account, Step } from "./step.ts"
 
 /** How long a slot is left free for a campaign after it last wrote that it waits (ms). A gate sweeps each campaign every second. */
@@ -58,11 +59,16 @@ const takenByOthers = (account: Account, entries: ReadonlyArray<Entry>, own: str
 
 const isWanting = (s: Step, { at, since }: Entry): boolean => since > 0 && Math.abs(s.now - at) <= WANT_MILLIS
 
-/** 0 when nobody waits. */
+/** 0 when nobody waits but for a budget of their own. */
 const oldestAcceptedAt = (s: Step): number => {
-  const id = s.db.zrange(s.keys.waiting, 0, 1)[0]
-  const ticket = id === undefined ? undefined : loadWaiting(s, id)
-  return ticket === undefined ? 0 : ticket.accepted
+  const skips = s.context.awaitsOwn === true ? s.db.zcard(s.keys.unpaid) : 0
+  for (const id of s.db.zrange(s.keys.waiting, 0, skips + 1)) {
+    if (skips === 0 || !isUnpaid(s, id)) {
+      const ticket = loadWaiting(s, id)
+      return ticket === undefined ? 0 : ticket.accepted
+    }
+  }
+  return 0
 }
 
 /**

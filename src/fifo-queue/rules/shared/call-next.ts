@@ -14,7 +14,8 @@
  * called. `passed` never holds more networks than have reached their share at one time: at most `slots / share of the
  * slots`.
  *
- * A ticket whose start failed keeps its place and is `parked`: those behind it are called meanwhile. While the platform
+ * A ticket whose start failed, or whose caller waits for a budget of his own (`own-budgets.ts`), keeps its place and is `parked`: those behind it
+ * are called meanwhile. While the platform
  * cannot be reached (`disrupted`), one ticket is called at a time, to probe the platform.
  */
 
@@ -25,6 +26,7 @@ import { isHeld, noteStall } from "./hold.ts"
 import { clearPause, dequeue, endTicket, isBelowShare, isDisrupted, isParked, isPauseOn, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { isAbsent } from "./outage.ts"
+import { unparkOthers } from "./own-budgets.ts"
 import { endDisruption } from "./platform-state.ts"
 import { meta, notify, type Step } from "./step.ts"
 import { networkEntry } from "./ticket.ts"
@@ -179,6 +181,8 @@ export const callNext = (s: Step): boolean => {
 export const markPlatformReachable = (s: Step): boolean => {
   const wasUnreachable = isDisrupted(s) || meta(s, "probeUntil") > 0
   endDisruption(s)
-  if (wasUnreachable) s.db.zremrangebyscore(s.keys.parked, LOWEST, s.now + MAX_PARK_MILLIS)
+  const until = s.now + MAX_PARK_MILLIS
+  if (wasUnreachable && s.context.awaitsOwn === true) unparkOthers(s, until)
+  else if (wasUnreachable) s.db.zremrangebyscore(s.keys.parked, LOWEST, until)
   return wasUnreachable
 }

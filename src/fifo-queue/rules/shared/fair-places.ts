@@ -24,6 +24,7 @@ import { ALL, beginsWith, numberOf, textOf, withoutBeginning, wordsOf } from "..
 import { isKnownNumber, shareOf } from "../../bounds.ts"
 import { positionAt } from "../../position.ts"
 import { load, loadWaiting } from "./load.ts"
+import { unpaidBefore } from "./own-budgets.ts"
 import { meta, type Step } from "./step.ts"
 import { networkEntry, type Ticket } from "./ticket.ts"
 
@@ -140,15 +141,17 @@ const calledBefore = (s: Step, id: string, ticket: Ticket, rank: number): number
 }
 
 /**
- * The position of a waiting ticket.
+ * The position of a waiting ticket. Those that wait for budgets of their callers are not counted.
  *
  * @param rank how many older tickets wait
  * @param known its record, where the rule has read it
  */
 export const positionOf = (s: Step, id: string, rank: number, known?: Ticket): number => {
-  if (s.context.share >= 1) return positionAt(rank)
+  const skipped = s.context.awaitsOwn === true ? unpaidBefore(s, id) : 0
+  if (s.context.share >= 1) return positionAt(Math.max(0, rank - skipped))
   const ticket = known ?? load(s, id)
-  return positionAt(ticket === undefined ? rank : calledBefore(s, id, ticket, rank))
+  const before = ticket === undefined ? rank : calledBefore(s, id, ticket, rank)
+  return positionAt(Math.max(0, before - skipped))
 }
 
 /**
@@ -228,6 +231,7 @@ const calledBeforeNewcomer = (
  * The position of a newcomer that waits, behind `rank` others of whom `own` are of its network.
  *
  * @param places undefined while `Queue.NetworkShare` has no effect
+ * @param skipped how many wait for budgets of their callers, and are not counted
  */
 export const positionOfNewcomer = (
   s: Step,
@@ -236,7 +240,11 @@ export const positionOfNewcomer = (
   seq: number,
   rank: number,
   own: number,
-): number => positionAt(places === undefined ? rank : calledBeforeNewcomer(s, places, newcomer, seq, rank, own))
+  skipped: number,
+): number => {
+  const before = places === undefined ? rank : calledBeforeNewcomer(s, places, newcomer, seq, rank, own)
+  return positionAt(Math.max(0, before - skipped))
+}
 
 /**
  * Stores the newcomers that wait.

@@ -12,7 +12,7 @@
  *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when time was last given back after an
  *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
- *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
+ *                          claimed the check of old sessions and of doubts; `unpaidUntil`, the same of those in `unpaid`; `paused` and `draining`, 1 while set by an operator;
  *                          `pausedUntil`, when the pause ends by itself; `openAt`, when a gate last said that the campaign is open, and
  *                          `hoursAt`, when one last told its hours (`closing.ts`);
  *                          `passedSeq`, the place up to which waiting tickets have been examined; `changed`, a counter (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
@@ -49,6 +49,7 @@
  *   steps          string  which place is shown to whom beyond the first hundred, JSON (`order.ts`); made anew after a moment
  *   events         zset    events for the host by `meta.events`, a counter: JSON (`events.ts`)
  *   charges        zset    `hold seconds 0|1 caller session …` of calls that the budgets must still be charged with, by time; 1 for one in doubt
+ *   unpaid         zset    waiting ids whose callers have too little left of a budget of their own, by `seq` (`own-budgets.ts`); also in `parked`
  *   account        hash    of all campaigns of an account: what each holds and asks for (`account.ts`); absent without an account
  */
 export interface QueueKeys {
@@ -78,10 +79,11 @@ export interface QueueKeys {
   readonly events: string
   readonly limits: string
   readonly charges: string
+  readonly unpaid: string
   readonly account: string
 }
 
-export const QUEUE_KEY_COUNT = 27
+export const QUEUE_KEY_COUNT = 28
 
 /** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
@@ -111,5 +113,6 @@ export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   events: keys[23] as string,
   limits: keys[24] as string,
   charges: keys[25] as string,
-  account: keys[26] as string,
+  unpaid: keys[26] as string,
+  account: keys[27] as string,
 })

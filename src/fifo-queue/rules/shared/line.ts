@@ -13,6 +13,7 @@ import { noteLength, noteSilence, noteStop } from "./ending.ts"
 import { appendTicketEvent } from "./events.ts"
 import { capOf, noteGone, noteHeld, noteWaiting, positionOf } from "./fair-places.ts"
 import { load, save } from "./load.ts"
+import { withOwnBudget } from "./own-budgets.ts"
 import { limitByPlatform } from "./platform-limit.ts"
 import { servedWhileFull } from "./platform-state.ts"
 import { meta, notify, type Step, settle } from "./step.ts"
@@ -51,7 +52,7 @@ export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.presence, id)
   noteChange(s, id)
   s.db.zrem(s.keys.passed, networkEntry(id, ticket))
-  s.db.zrem(s.keys.parked, id)
+  if (s.db.zrem(s.keys.parked, id)) s.db.zrem(s.keys.unpaid, id)
   countTicket(s, "w", ticket, -1)
   if (s.context.share < 1) noteGone(s, id, ticket)
 }
@@ -143,7 +144,8 @@ export const place = (s: Step, id: string, ticket: Ticket): Waiting => {
     disrupted: isDisrupted(s),
     ...(s.context.tellsAccepted === true ? { accepted: ticket.accepted } : {}),
   }
-  const found = withBudgets(s, withSlots(s, all, servedWhileFull(s)))
+  const ofAll = withBudgets(s, withSlots(s, all, servedWhileFull(s)))
+  const found = s.context.awaitsOwn === true ? withOwnBudget(s, id, ofAll) : ofAll
   return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
 }
 

@@ -72,7 +72,7 @@ export const loadWaiting = (s: Step, id: string): Ticket | undefined => {
   if (ticket !== undefined && ticket.state === "waiting") return ticket
   s.db.zrem(s.keys.waiting, id)
   s.db.zrem(s.keys.presence, id)
-  s.db.zrem(s.keys.parked, id)
+  if (s.db.zrem(s.keys.parked, id)) s.db.zrem(s.keys.unpaid, id)
   s.db.zrem(s.keys.near, id)
   quarantine(s, "waiting", id, ticket === undefined ? "" : ticket.state)
   return undefined

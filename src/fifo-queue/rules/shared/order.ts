@@ -6,10 +6,13 @@
  * - Behind them, places go in steps of a fiftieth: everybody between two steps is shown the place of the later one, which is never less than
  *   his own. As callers before him are called, it only falls.
  *
+ * Those that wait for budgets of their callers (`own-budgets.ts`) are not counted.
+ *
  * Not where networks have shares (`fair-places.ts`), because a place does not follow from the order alone there.
  */
 import { encode } from "../../../store/rules/native.ts"
 import { FIRST_PLACES, positionAt } from "../../position.ts"
+import { firstPaidSeqs } from "./own-budgets.ts"
 import type { Step } from "./step.ts"
 
 /** The distance of two steps, as a part of the place. */
@@ -18,14 +21,17 @@ const STEP = 0.02
 const STEPS_MILLIS = 2_000
 
 /** `seq` of the first tickets, in order. */
-export const firstSeqs = (s: Step): ReadonlyArray<number> => s.db.zscoresByRank(s.keys.waiting, 0, FIRST_PLACES)
+export const firstSeqs = (s: Step): ReadonlyArray<number> =>
+  s.context.awaitsOwn === true ? firstPaidSeqs(s, FIRST_PLACES) : s.db.zscoresByRank(s.keys.waiting, 0, FIRST_PLACES)
 
-const makeSteps = (s: Step, length: number): ReadonlyArray<number> => {
+/** @param unpaid how many wait for budgets of their callers */
+const makeSteps = (s: Step, length: number, unpaid: number): ReadonlyArray<number> => {
   const steps: Array<number> = []
   let rank = FIRST_PLACES
   while (rank < length) {
     for (const seq of s.db.zscoresByRank(s.keys.waiting, rank, 1)) {
-      steps.push(positionAt(rank))
+      const skipped = unpaid === 0 ? 0 : unpaid - s.db.zcountFrom(s.keys.unpaid, seq)
+      steps.push(positionAt(rank - skipped))
       steps.push(seq)
     }
     // the last step is the last place
@@ -37,10 +43,11 @@ const makeSteps = (s: Step, length: number): ReadonlyArray<number> => {
 /** The steps behind the first places: place, seq, place, seq … as JSON. */
 export const stepsBehind = (s: Step): string => {
   const length = s.db.zcard(s.keys.waiting)
-  if (length <= FIRST_PLACES) return ""
+  const unpaid = s.context.awaitsOwn === true ? s.db.zcard(s.keys.unpaid) : 0
+  if (length - unpaid <= FIRST_PLACES) return ""
   const known = s.db.get(s.keys.steps)
   if (known !== undefined) return known
-  const made = encode(makeSteps(s, length))
+  const made = encode(makeSteps(s, length, unpaid))
   s.db.set(s.keys.steps, made, STEPS_MILLIS)
   return made
 }

@@ -35,6 +35,8 @@ export interface QueueContext {
   readonly charges?: true
   /** budgets for which callers wait: the step then has the keys of their ledgers; absent for none */
   readonly awaited?: ReadonlyArray<AwaitedBudget>
+  /** callers wait for budgets of their own (`own-budgets.ts`); absent where none does */
+  readonly awaitsOwn?: true
   /** the account whose capacity the campaign shares; absent for none */
   readonly account?: Account
   /** the campaign reports events to its host (`events.ts`); absent when it does not */

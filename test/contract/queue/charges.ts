@@ -1,17 +1,17 @@
 /** What calls owe to budgets, on every store: any gate carries it out, also one whose settings have no budgets any more. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
-import { FifoQueue } from "../../src/fifo-queue/FifoQueue.ts"
-import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
-import type { Store } from "../../src/store/Store.ts"
-import { settingsWith } from "../harness/settings.ts"
-import { onEveryStore } from "../harness/stores.ts"
-import { BEGIN } from "../support/gate.ts"
+import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
+import { layer as queueLayer } from "../../../src/fifo-queue/layer.ts"
+import type { Store } from "../../../src/store/Store.ts"
+import { settingsWith } from "../../harness/settings.ts"
+import { BEGIN } from "../../support/gate.ts"
 
-describe("the charge of a call", () => {
-  const suite = (store: Layer.Layer<Store>): void => {
-    it.effect("is found by the sweeps of gates whose campaign has lost its budgets, until it is carried out", () =>
+export const charges = (store: Layer.Layer<Store>): void => {
+  it.effect(
+    "the charge of a call is found by the sweeps of gates whose campaign has lost its budgets, until it is carried out",
+    () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(BEGIN)
         const queue = yield* FifoQueue
@@ -32,7 +32,5 @@ describe("the charge of a call", () => {
         yield* queue.charged?.(after, charges) ?? Effect.die("nothing is charged")
         assert.deepStrictEqual(yield* uncharged, [])
       }).pipe(Effect.provide(queueLayer.pipe(Layer.provideMerge(Layer.merge(store, settingsWith({})))))),
-    )
-  }
-  onEveryStore(suite)
-})
+  )
+}
