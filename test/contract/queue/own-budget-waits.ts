@@ -108,6 +108,17 @@ export const ownBudgetWaits = (test: QueueTest): void => {
     }),
   )
 
+  test("and a slot that is free calls him in the same step", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* begin(q)
+      q.setSlots(2)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+      yield* q.payOwn("t1")
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
   test("one gate at a time looks after him, and another one when that has died", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const until = yield* begin(q)

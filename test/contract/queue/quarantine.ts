@@ -27,6 +27,7 @@ const KEYS = {
   parked: 13,
   gates: 14,
   auditLog: 16,
+  unpaid: 27,
 }
 type Key = keyof typeof KEYS
 const hashes: ReadonlyArray<Key> = ["meta", "tickets", "data", "sessions"]

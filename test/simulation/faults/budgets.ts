@@ -4,7 +4,7 @@ import { booksOf, changeBudget, loadHold, noEffects, saveHold } from "../../../s
 import type { HoldCall } from "../../../src/budgets/rules/hold.ts"
 import type { Db } from "../../../src/store/rules/db.ts"
 import type { BudgetRule } from "../plan.ts"
-import { each, everywhere, queue, type Run, rerun, tampered } from "../tampering.ts"
+import { everywhere, queue, type Run, rerun, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
 /** Replaces a rule of the budgets. */
@@ -309,40 +309,6 @@ export const budgetFaults: ReadonlyArray<Planted> = [
         s.db.hset(s.keys.tickets, call.ticket, JSON.stringify({ ...ticket, endsAt: ticket.endsAt + 20_000 }))
       return answer
     }),
-  },
-  {
-    name: "a caller who waits for a budget of his own is called all the same",
-    rule: each(["fail", "awaitBudget"], (name) =>
-      tampered(name, (db, s) => ({
-        zadd: (key, score, member) => (key === s.keys.parked ? undefined : db.zadd(key, score, member)),
-      })),
-    ),
-  },
-  {
-    name: "newcomers wait for those who wait for budgets of their own",
-    rule: tampered("admit", (db, s) => ({ zcard: (key) => (key === s.keys.unpaid ? 0 : db.zcard(key)) })),
-  },
-  {
-    name: "nobody looks whether budgets of callers have more again",
-    rule: queue("findUnpaid", (_s, _call, real) => ({ ...real(), result: {} })),
-  },
-  {
-    name: "who waits for a budget of his own is forgotten with the gate that looks",
-    rule: tampered("findUnpaid", (db, s) => ({
-      hset: (key, field, value) => db.hset(key, field, field === "unpaidUntil" ? `${s.now + 3_600_000}` : value),
-    })),
-  },
-  {
-    name: "a caller whose budget begins anew waits on",
-    rule: tampered("sweep", (db, s) => ({
-      zrem: (key, member) => key !== s.keys.unpaid && db.zrem(key, member),
-    })),
-  },
-  {
-    name: "who waits for a budget of his own counts in the places of others",
-    rule: each(["attach", "heartbeat", "start"], (name) =>
-      tampered(name, (db, s) => ({ zcard: (key) => (key === s.keys.unpaid ? 0 : db.zcard(key)) })),
-    ),
   },
   {
     name: "a queue that waits for a budget does not see a top-up",
