@@ -44,8 +44,9 @@ export const slotsWithin = (account: AccountState, id: string): Bounds => {
   return { most, least: Math.max(Math.min(most, account.reserved[id] ?? 0), most - others) }
 }
 
-const oldestIn = ({ tickets, waiting }: QueueState): number => {
-  const [first] = [...waiting].toSorted(([, a], [, b]) => a - b)
+/** Who waits for a budget of his own waits for no slot. */
+const oldestIn = ({ tickets, unpaid, waiting }: QueueState): number => {
+  const [first] = [...waiting].filter(([id]) => !unpaid.has(id)).toSorted(([, a], [, b]) => a - b)
   return first === undefined ? Number.POSITIVE_INFINITY : (tickets.get(first[0])?.accepted ?? 0)
 }
 

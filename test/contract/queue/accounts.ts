@@ -71,6 +71,23 @@ export const accounts = (test: QueueTest): void => {
     }),
   )
 
+  shared("who waits for a budget of his own gives his campaign no precedence", { cap: 1 }, ({ one, two }) =>
+    Effect.gen(function* () {
+      one.setAwaitsOwn(true)
+      yield* one.enter("a1")
+      yield* one.wait("a2")
+      yield* one.awaitBudget("a2", (yield* one.now) + 3_600_000)
+      yield* TestClock.adjust(1)
+      yield* two.wait("b1")
+      yield* TestClock.adjust(1)
+      yield* one.wait("a3")
+      yield* one.end("session of a1")
+      assert.deepStrictEqual(one.called(), [])
+      yield* two.sweep
+      assert.deepStrictEqual(two.called(), ["b1"])
+    }),
+  )
+
   shared(
     "what is reserved for a campaign is given to no other, and it takes it at once",
     { cap: 3, reserved: 2 },

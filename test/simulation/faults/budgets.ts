@@ -4,7 +4,7 @@ import { booksOf, changeBudget, loadHold, noEffects, saveHold } from "../../../s
 import type { HoldCall } from "../../../src/budgets/rules/hold.ts"
 import type { Db } from "../../../src/store/rules/db.ts"
 import type { BudgetRule } from "../plan.ts"
-import { everywhere, queue, type Run, rerun, tampered } from "../tampering.ts"
+import { each, everywhere, queue, type Run, rerun, tampered } from "../tampering.ts"
 import type { Planted } from "../world.ts"
 
 /** Replaces a rule of the budgets. */
@@ -309,6 +309,14 @@ export const budgetFaults: ReadonlyArray<Planted> = [
         s.db.hset(s.keys.tickets, call.ticket, JSON.stringify({ ...ticket, endsAt: ticket.endsAt + 20_000 }))
       return answer
     }),
+  },
+  {
+    name: "a caller who waits for a budget of his own is called all the same",
+    rule: each(["fail", "awaitBudget"], (name) =>
+      tampered(name, (db, s) => ({
+        zadd: (key, score, member) => (key === s.keys.parked ? undefined : db.zadd(key, score, member)),
+      })),
+    ),
   },
   {
     name: "a queue that waits for a budget does not see a top-up",
