@@ -1,15 +1,14 @@
 /** Callers: each follows its action, using only what the gates tell it. */
 
 import { Effect, Exit } from "effect"
-import type { RequestError } from "../../src/gatekeeper/Gatekeeper.ts"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import type { PushEvent } from "../../src/protocol/events.ts"
-import type { Offer, OfferKind } from "../../src/protocol/offers.ts"
 import { type Opened, PushChannel } from "../../src/push-channel/PushChannel.ts"
-import type { Gate } from "./gate.ts"
+import { errorOf, type Gate } from "./gate.ts"
 import { Link } from "./link.ts"
+import { OfferTaker } from "./offer-taker.ts"
 import type { Arrive } from "./plan.ts"
-import { CAMPAIGNS, type CampaignName } from "./settings.ts"
+import type { CampaignName } from "./settings.ts"
 import { tokenTextOf } from "./tokens.ts"
 import type { World } from "./world.ts"
 
@@ -24,17 +23,16 @@ export const addressOf = ({ address }: Arrive): string => `198.20.${address % NE
 
 export class Caller {
   readonly links = new Set<Link>()
-  private readonly world: World
+  readonly world: World
   readonly plan: Arrive
-  private readonly address: string
+  readonly address: string
+  private readonly offers: OfferTaker
   private ticket: string | undefined
   private requests = 0
   private connects = 0
   private starts = 0
   private over = false
   private away = false
-  /** has taken something that was offered */
-  private hasTaken = false
   private readonly obeyed = new Set<string>()
   /** tickets that had a connection */
   private readonly connected = new Set<string>()
@@ -43,10 +41,11 @@ export class Caller {
     this.world = world
     this.plan = plan
     this.address = addressOf(plan)
+    this.offers = new OfferTaker(this)
   }
 
   /** A gate that is up: this one, or the next. */
-  private gate(preferred: number): Gate | undefined {
+  gate(preferred: number): Gate | undefined {
     const { gates } = this.world
     for (let n = 0; n < gates.length; n++) {
       const gate = gates[(preferred + n) % gates.length]
@@ -63,7 +62,8 @@ export class Caller {
     return this.plans === 0
   }
 
-  private later(millis: number, run: () => void): void {
+  /** Does this later; -1 is never. */
+  later(millis: number, run: () => void): void {
     if (millis < 0) return
     this.plans++
     this.world.kernel.after(millis, () => {
@@ -72,11 +72,37 @@ export class Caller {
     })
   }
 
+  /** Tries again, after a gate has failed. */
+  retry(run: () => void): void {
+    this.later(RETRY_MILLIS, run)
+  }
+
+  /** Names the next request. */
+  nextRequest(): string {
+    return `${this.plan.id}.${this.requests++}`
+  }
+
+  /** What is asked for, with the caller's token. */
+  bodyOf(request: string, campaignId: CampaignName): object {
+    const identity = tokenTextOf(this.plan)
+    return {
+      campaignId,
+      clientIdentifier: `caller ${this.plan.id}`,
+      metadata: { request },
+      ...(identity === undefined ? {} : { identity }),
+    }
+  }
+
+  /** Whether it waits with this ticket, and its page is there. */
+  waitsWith(ticket: string): boolean {
+    return !this.over && !this.away && this.ticket === ticket
+  }
+
   request(): void {
     const { plan, world } = this
-    const request = `${plan.id}.${this.requests++}`
+    const request = this.nextRequest()
     const again = (): void => {
-      if (this.requests <= plan.retries) this.later(RETRY_MILLIS, () => this.request())
+      if (this.requests <= plan.retries) this.retry(() => this.request())
     }
     const gate = this.gate(plan.gate)
     if (gate === undefined) {
@@ -84,13 +110,7 @@ export class Caller {
       return
     }
     world.note(`caller ${request} asks ${gate.name}`)
-    const token = tokenTextOf(plan)
-    const body = {
-      campaignId: plan.campaign,
-      clientIdentifier: `caller ${plan.id}`,
-      metadata: { request },
-      ...(token === undefined ? {} : { identity: token }),
-    }
+    const body = this.bodyOf(request, plan.campaign)
     const hangUp = gate.ask(
       `request ${request}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
@@ -104,7 +124,7 @@ export class Caller {
         switch (error?._tag) {
           case "Queued":
             world.watch.ledger.queued(error.uniqueRequestId, request)
-            this.told(gate, error)
+            this.offers.told(gate, error)
             return this.queued(error.uniqueRequestId)
           case "PlatformUnavailable":
             world.watch.ledger.refused(request)
@@ -149,7 +169,7 @@ export class Caller {
     const token = tokenTextOf(plan)
     const gate = this.gate(plan.gate + 1)
     if (gate === undefined || token === undefined) return
-    const request = `${plan.id}.${this.requests++}`
+    const request = this.nextRequest()
     world.note(`the token of caller ${plan.id} is sent again to ${gate.name}`)
     const body = { campaignId: plan.campaign, metadata: { request }, identity: token }
     gate.ask(
@@ -166,14 +186,16 @@ export class Caller {
     )
   }
 
-  private talks(ticket: string): void {
+  /** Its call was started. */
+  talks(ticket: string): void {
     this.over = true
     this.ticket = ticket
     // asking again during the call returns the same call
     if (this.plan.rejoin >= 0) this.later(this.plan.rejoin, () => this.rejoin(ticket))
   }
 
-  private queued(ticket: string): void {
+  /** It has a place, and does from now on what its action says. */
+  queued(ticket: string): void {
     const { plan } = this
     this.ticket = ticket
     this.later(plan.connect, () => this.connect(plan.gate + this.world.chance(`connect ${plan.id}`, 3)))
@@ -188,13 +210,13 @@ export class Caller {
     if (this.over || this.away || ticket === undefined || this.connects++ >= MOST_CONNECTS) return
     const gate = this.gate(preferred)
     if (gate === undefined) {
-      this.later(RETRY_MILLIS, () => this.connect(preferred))
+      this.retry(() => this.connect(preferred))
       return
     }
     const link = new Link(ticket, gate, !this.connected.has(ticket))
     this.connected.add(ticket)
     for (const other of this.links) if (other.ticket === ticket) other.isOnly = false
-    const again = (): void => this.later(RETRY_MILLIS, () => this.connect(preferred + 1))
+    const again = (): void => this.retry(() => this.connect(preferred + 1))
     const stop = gate.watched(() => {
       this.links.delete(link)
       link.open = false
@@ -275,7 +297,7 @@ export class Caller {
     if (!link.heard || !link.gate.process.alive) return
     // what was left for an offer is not waited for any more
     if (event.type === "ended" && link.ticket === this.ticket) this.over = true
-    if (event.type === "offer") this.take(link.ticket, event.offers)
+    if (event.type === "offer") this.offers.take(link.ticket, event.offers)
     if (event.type === "warning" && event.endsAt !== null)
       this.world.watch.warned(link.ticket, Date.parse(event.endsAt))
     if (event.type !== "start_call" || this.obeyed.has(event.startBefore)) return
@@ -306,7 +328,7 @@ export class Caller {
     const { ticket, world } = this
     if ((this.over && !regardless) || this.away || ticket === undefined || this.starts++ >= MOST_STARTS) return
     const gate = this.gate(preferred)
-    const again = (): void => this.later(RETRY_MILLIS, () => this.start(preferred + 1))
+    const again = (): void => this.retry(() => this.start(preferred + 1))
     if (gate === undefined) {
       again()
       return
@@ -332,88 +354,6 @@ export class Caller {
     )
   }
 
-  /** A request was answered with a place in the queue. */
-  private told(gate: Gate, answer: Extract<RequestError, { readonly _tag: "Queued" }>): void {
-    this.world.watch.offers?.queued(gate, answer.uniqueRequestId, answer)
-    if (answer.offers !== undefined) this.take(answer.uniqueRequestId, answer.offers)
-  }
-
-  /** Takes one of the things that are offered to a ticket, the first time. */
-  private take(ticket: string, offers: ReadonlyArray<Offer>): void {
-    const { plan, world } = this
-    const offer = offers[world.chance(`takes which ${plan.id}`, Math.max(1, offers.length))]
-    if (offer === undefined || this.hasTaken || plan.takes === undefined || plan.takes < 0) return
-    this.hasTaken = true
-    this.later(plan.takes, () => {
-      if (this.over || this.away || this.ticket !== ticket) return
-      if (offer.kind !== "campaign") return this.leaveFor(ticket, offer.kind)
-      const target = CAMPAIGNS.find((name) => name === offer.target)
-      // a token leads to one ticket, and this page has one token
-      if (target !== undefined && world.plan.control.identity?.singleUse !== true) this.askInstead(ticket, target)
-    })
-  }
-
-  /** Leaves for something that was offered. */
-  private leaveFor(ticket: string, kind: OfferKind, tries = 0): void {
-    const { plan, world } = this
-    const gate = this.gate(plan.gate + tries)
-    const again = (): void => {
-      if (tries < 3) this.later(RETRY_MILLIS, () => this.leaveFor(ticket, kind, tries + 1))
-    }
-    if (gate === undefined) {
-      again()
-      return
-    }
-    world.note(`caller ${plan.id} leaves for a ${kind}`)
-    world.watch.ledger.leaves(ticket)
-    // the page goes on with another campaign
-    if (kind !== "campaign") world.platform.pageLeft(plan.id)
-    const asked = world.kernel.now
-    gate.ask(
-      `leave ${plan.id} for ${kind} ${tries}`,
-      Gatekeeper.use((gatekeeper) => gatekeeper.leave(ticket, kind)),
-      (exit) => (Exit.isFailure(exit) ? again() : world.watch.offers?.left(ticket, asked)),
-      again,
-    )
-  }
-
-  /** Asks another campaign, and gives up the place only for a place or a call there. */
-  private askInstead(former: string, campaign: CampaignName): void {
-    const { plan, world } = this
-    const gate = this.gate(plan.gate)
-    if (gate === undefined) return
-    const request = `${plan.id}.${this.requests++}`
-    world.note(`caller ${request} asks ${gate.name} for ${campaign} instead`)
-    const token = tokenTextOf(plan)
-    const body = {
-      campaignId: campaign,
-      clientIdentifier: `caller ${plan.id}`,
-      metadata: { request },
-      ...(token === undefined ? {} : { identity: token }),
-    }
-    gate.ask(
-      `request ${request}`,
-      Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
-      (exit) => {
-        const { ledger } = world.watch
-        if (Exit.isSuccess(exit)) {
-          ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, request)
-          this.talks(exit.value.uniqueRequestId)
-          return this.leaveFor(former, "campaign")
-        }
-        const error = errorOf(exit)
-        world.note(`caller ${request} hears ${error?._tag}`)
-        if (error?._tag === "PlatformUnavailable") ledger.refused(request)
-        if (error?._tag === "StoreUnavailable") ledger.heardUnavailable(request, gate)
-        if (error?._tag !== "Queued") return
-        ledger.queued(error.uniqueRequestId, request)
-        this.told(gate, error)
-        this.queued(error.uniqueRequestId)
-        this.leaveFor(former, "campaign")
-      },
-    )
-  }
-
   /** Its call is over: the page leaves. */
   callEnded(): void {
     if (!this.away) this.leave(0, true)
@@ -424,7 +364,7 @@ export class Caller {
     if ((this.over && !regardless) || ticket === undefined) return
     const gate = this.gate(this.plan.gate)
     const again = (): void => {
-      if (tries < 3) this.later(RETRY_MILLIS, () => this.leave(tries + 1, regardless))
+      if (tries < 3) this.retry(() => this.leave(tries + 1, regardless))
     }
     if (gate === undefined) {
       again()
@@ -451,7 +391,7 @@ export class Caller {
       campaignId: this.plan.campaign,
       uniqueRequestId: ticket,
       ...(token === undefined ? {} : { identity: token }),
-      metadata: { request: `${this.plan.id}.${this.requests++}` },
+      metadata: { request: this.nextRequest() },
     }
     gate.ask(
       `rejoin ${this.plan.id}`,
@@ -460,7 +400,7 @@ export class Caller {
         if (Exit.isSuccess(exit))
           return this.world.watch.ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
         const error = errorOf(exit)
-        if (error?._tag === "Queued" && !error.called) this.told(gate, error)
+        if (error?._tag === "Queued" && !error.called) this.offers.told(gate, error)
       },
     )
   }
@@ -475,18 +415,11 @@ export class Caller {
       (exit) => {
         if (Exit.isSuccess(exit) && exit.value.state === "waiting") {
           this.world.watch.offers?.polled(gate, ticket, asked, exit.value)
-          if (exit.value.offers !== undefined) this.take(ticket, exit.value.offers)
+          if (exit.value.offers !== undefined) this.offers.take(ticket, exit.value.offers)
         }
         if (errorOf(exit)?._tag === "TicketUnknown") this.world.fail(`I3: ${ticket} is not known any more`)
       },
     )
     this.later(this.plan.poll, () => this.poll(ticket, times + 1))
   }
-}
-
-/** The expected failure of an exit. */
-const errorOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined => {
-  if (Exit.isSuccess(exit)) return undefined
-  for (const reason of exit.cause.reasons) if (reason._tag === "Fail") return reason.error
-  return undefined
 }

@@ -313,3 +313,10 @@ export class Gate {
     }
   }
 }
+
+/** The expected failure with which a request to a gate has ended. */
+export const errorOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  for (const reason of exit.cause.reasons) if (reason._tag === "Fail") return reason.error
+  return undefined
+}
