@@ -41,7 +41,7 @@ const CORNERS: Readonly<Record<Told, ReadonlyArray<string>>> = {
     ...["attach waiting", "attach called", "attach starting", "attach live", "attach ended"],
     ...["account withholds a slot", "account leaves a slot to another"],
     ...["a call with budgets begins", "more time is held", "a call is charged", "time is given back"],
-    ...["a budget refuses a call", "fail starting→budget", "end live→budget"],
+    ...["a budget refuses a call", "fail starting→budget", "end live→budget", "fail unpaid waiting"],
     ...["a budget alerts", "a budget is used up", "a budget is overrun"],
     ...["a call is corrected", "an operator adds to a budget"],
     ...["sweep waiting→closed", "a page is warned", "a call is to be ended at its limit", "end live→too_long"],

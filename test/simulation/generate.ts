@@ -11,6 +11,7 @@ import {
   type PlatformScript,
 } from "./plan.ts"
 import { CAMPAIGN, type CampaignName, OTHER } from "./settings.ts"
+import { shaped } from "./shapes.ts"
 
 const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
 
@@ -243,7 +244,7 @@ export const planOf = (seed: number): Plan => {
   }
   actions.push(...controlActions(seed, millis, gates, arrivals))
   const account = accountOf(seed, slotsFromPlatform)
-  return {
+  return shaped({
     seed,
     gates,
     skewMillis: chance.pick(0, 0, 0, 40, 40, 2_000),
@@ -262,7 +263,7 @@ export const planOf = (seed: number): Plan => {
     control: controlOf(seed, account !== undefined),
     millis,
     actions,
-  }
+  })
 }
 
 /** A crowd: more simultaneous callers than one step of the store handles, most of whom leave soon. */

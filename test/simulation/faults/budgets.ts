@@ -1,6 +1,14 @@
 /** Faults in budgets: what is held for calls, charged, corrected, told and added. */
 
-import { booksOf, changeBudget, loadHold, noEffects, saveHold } from "../../../src/budgets/rules/book.ts"
+import type { Held } from "../../../src/budgets/answers.ts"
+import {
+  BOOK_KEY_COUNT,
+  booksOf,
+  changeBudget,
+  loadHold,
+  noEffects,
+  saveHold,
+} from "../../../src/budgets/rules/book.ts"
 import type { HoldCall } from "../../../src/budgets/rules/hold.ts"
 import type { Db } from "../../../src/store/rules/db.ts"
 import type { BudgetRule } from "../plan.ts"
@@ -196,6 +204,41 @@ export const budgetFaults: ReadonlyArray<Planted> = [
         for (const part of hold.parts) changeBudget(db, book, part, 0, -part.amount, noEffects())
       }
       return real(db, keys, now, context, calls)
+    }),
+  },
+  {
+    name: "what is held of a caller first stays held when the gate dies before the campaign's",
+    rule: (() => {
+      const unmade = new WeakMap<Db, Set<string>>()
+      return budgets("budgets.settle", (real) => (db, keys, now, context, calls) => {
+        const known = unmade.get(db) ?? new Set<string>()
+        unmade.set(db, known)
+        const [book] = booksOf(keys)
+        return calls.map((call) => {
+          const isHeld = isOfCaller(keys) && book !== undefined && loadHold(db, book, idOf(call))?.settled === false
+          // nothing was held in the campaign's book, so nothing is looked for in the caller's
+          if (isHeld && known.has(idOf(call))) return { _tag: "again", billed: 0, data: "" }
+          const answer = real(db, keys, now, context, [call])[0] as { _tag: string }
+          if (answer._tag === "unmade") known.add(idOf(call))
+          return answer
+        })
+      })
+    })(),
+  },
+  {
+    name: "one step holds in the campaign's book what the caller's refuses",
+    rule: budgets("budgets.hold", (real) => (db, keys, now, context, calls) => {
+      const answers = real(db, keys, now, context, calls)
+      for (const [n, answer] of (answers as ReadonlyArray<Held>).entries()) {
+        const call = (calls as ReadonlyArray<HoldCall>)[n]
+        const [campaigns, ...others] = call?.books ?? []
+        const isOfOther = others.some(({ entries = [] }) =>
+          entries.some(({ name }) => answer._tag === "refused" && name === answer.name),
+        )
+        if (call !== undefined && campaigns !== undefined && isOfOther)
+          real(db, keys.slice(0, BOOK_KEY_COUNT), now, context, [{ ...call, books: [campaigns] }])
+      }
+      return answers
     }),
   },
   {

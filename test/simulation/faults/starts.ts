@@ -136,4 +136,19 @@ export const startFaults: ReadonlyArray<Planted> = [
         ),
     })),
   },
+  {
+    name: "a caller for whom a budget has too little at the start goes to the end of the queue",
+    rule: tampered("fail", (db, s, { reason }) => ({
+      zadd: (key, score, member) =>
+        db.zadd(
+          key,
+          (key === s.keys.waiting && reason === "unpaid" ? toTheEnd(s, member) : undefined) ?? score,
+          member,
+        ),
+    })),
+  },
+  {
+    name: "a caller for whom a budget has too little at the start loses the place",
+    rule: failedAs("unpaid", "failed"),
+  },
 ]
