@@ -59,17 +59,20 @@ const startingLate = (plan: Plan, budgets: BudgetsPlan): Plan => {
         budgets: [budgetOf("budget0", LATE_CAP, { Of: isOfAccount ? "account" : "campaign", OnLimit: "wait" })],
       },
     },
-    actions: withCallers({ ...plan, actions: plan.actions.map(toppedUpLater) }, ({ campaign, id, platform: [first, ...further], token }) => {
-      const talk = talks[id]
-      const prompt = { ...first, outcome: "started" as const, delay: 100, webhooks: [100], talk: talk ?? first.talk }
-      return {
-        ...(isOfAccount ? { campaign } : { campaign: CAMPAIGN }),
-        ...(token === undefined ? {} : { token: { subject: token.subject, replay: token.replay } }),
-        ...(id > talks.length ? {} : { at: 100 + 1_000 * id, hangUp: -1, connect: 50, leave: -1, vanish: -1 }),
-        ...(talk === undefined ? {} : { platform: [prompt, ...further] as const }),
-        react: windowSeconds * 800 + (keyed(seed, `late ${id}`) % (windowSeconds * 100)),
-      }
-    }),
+    actions: withCallers(
+      { ...plan, actions: plan.actions.map(toppedUpLater) },
+      ({ campaign, id, platform: [first, ...further], token }) => {
+        const talk = talks[id]
+        const prompt = { ...first, outcome: "started" as const, delay: 100, webhooks: [100], talk: talk ?? first.talk }
+        return {
+          ...(isOfAccount ? { campaign } : { campaign: CAMPAIGN }),
+          ...(token === undefined ? {} : { token: { subject: token.subject, replay: token.replay } }),
+          ...(id > talks.length ? {} : { at: 100 + 1_000 * id, hangUp: -1, connect: 50, leave: -1, vanish: -1 }),
+          ...(talk === undefined ? {} : { platform: [prompt, ...further] as const }),
+          react: windowSeconds * 800 + (keyed(seed, `late ${id}`) % (windowSeconds * 100)),
+        }
+      },
+    ),
   }
 }
 
