@@ -175,7 +175,11 @@ const webhookFinding = ({ Security, ...tree }: SettingsTree): Finding => {
       : []),
   ]
   if (proofs.length === 0 && !hasDefaultPlatform(tree)) {
-    const message = "whether the vendors' webhooks arrive here; each needs its vendor's own signature"
+    const vendors = [...new Set(tree.Campaigns.map(({ Platform }) => Platform))]
+    const paths = vendors.map((each) => `/api/webhook/${each}`).join(", ")
+    const message =
+      "whether your vendor's webhook arrives here, with the vendor's signature. Make a call and end it: the log then has a line with a path " +
+      `(${paths}) and the outcome released. A vendor without webhooks needs none`
     return { name: "webhook", status: "not_checked", message }
   }
   const accepted =
