@@ -68,8 +68,8 @@ export const optionsOf = (element: Described): VoiceAgentOptions => {
       return element.hasAttribute("push-to-talk")
     },
     get textInput() {
-      const wanted = element.getAttribute("text-input")
-      return wanted === null ? undefined : wanted !== "off"
+      const wanted = attribute("text-input")
+      return wanted === undefined ? undefined : wanted !== "off"
     },
     get dynamicVariables() {
       return { ...element.dynamicVariables, ...valuesOf(element, "variables") }

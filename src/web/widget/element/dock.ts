@@ -28,10 +28,12 @@ export interface Dock {
   readonly close: () => void
 }
 
-export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock => {
+/** @param root the widget's, in which the dock is */
+export const createDock = (panel: HTMLElement, root: ShadowRoot, { open, say }: DockTools): Dock => {
   const label = h("span", { class: "label" })
-  // the slot of a picture is in the panel
-  const mark = createOrb("mark", "", false)
+  // the slot of a picture is in the panel, and the page's style of an orb is of that one
+  const mark = createOrb("mark", "", h("span"))
+  mark.part.value = ""
   const launcher = h(
     "button",
     { type: "button", class: "launcher", part: "launcher", "aria-haspopup": "dialog", hidden: true },
@@ -77,11 +79,10 @@ export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock =
 
   /** When the panel opens, moves the focus to its heading; when it closes, back to where the focus was before. */
   const moveFocus = (hadFocus: boolean): void => {
-    const root = element.getRootNode()
     if (opened) {
       const active = document.activeElement
-      const own = root instanceof ShadowRoot && active === root.host
-      opener = active instanceof HTMLElement && active !== document.body && !own ? active : undefined
+      const isOther = active instanceof HTMLElement && active !== document.body && active !== root.host
+      opener = isOther ? active : undefined
       panel.querySelector<HTMLElement>("h2")?.focus({ preventScroll: true })
     } else if (hadFocus) {
       const target = opener?.isConnected ? opener : launcher
@@ -90,10 +91,7 @@ export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock =
     }
   }
 
-  const hasFocus = (): boolean => {
-    const root = element.getRootNode()
-    return root instanceof ShadowRoot && (root.activeElement !== null || root.host.contains(document.activeElement))
-  }
+  const hasFocus = (): boolean => root.activeElement !== null || root.host.contains(document.activeElement)
 
   const labelOf = (state: VoiceAgentState, now: number): string => {
     if (state.name === "ended") return ended(state, say)[0]
@@ -116,8 +114,7 @@ export const createDock = (panel: HTMLElement, { open, say }: DockTools): Dock =
       panel.hidden = floating && !opened
       minimize.ariaLabel = say("floating.minimize")
       minimize.title = minimize.ariaLabel
-      if (floating) panel.setAttribute("role", "dialog")
-      else panel.removeAttribute("role")
+      panel.role = floating ? "dialog" : null
       if (changed) moveFocus(hadFocus)
     },
     look: (picture, accent) => {

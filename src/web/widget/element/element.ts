@@ -9,7 +9,7 @@ import type { VoiceAgentOptions } from "../client/options.ts"
 import type { VoiceAgentState } from "../client/state.ts"
 import { availabilityOf } from "../gate/availability.ts"
 import { parse } from "../gate/json.ts"
-import { createLanguages } from "../languages/current-language.ts"
+import { createLanguages, hostOf } from "../languages/current-language.ts"
 import { createSwitcher } from "../languages/switcher.ts"
 import type { Action } from "../screens/parts.ts"
 import { createRing } from "../waiting/ring.ts"
@@ -178,10 +178,10 @@ export const defineVoiceAgent = (): void => {
         captions: () => this.getAttribute("captions") !== "off",
         checks: () => this.source === undefined && this.getAttribute("check") !== "off",
         check: (on) => void this.check(on),
-        mute: (muted) => this.agent.setMuted(muted),
-        take: (offer) => this.agent.take(offer),
-        useMicrophone: (id) => this.agent.useMicrophone(id),
-        send: (text) => this.agent.send(text),
+        mute: this.agent.setMuted,
+        take: this.agent.take,
+        useMicrophone: this.agent.useMicrophone,
+        send: this.agent.send,
       })
       const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))
       void Promise.race([this.languages.update(), patience]).then(async () => {
@@ -197,9 +197,8 @@ export const defineVoiceAgent = (): void => {
     /** Follows `lang` of every ancestor, also outside of shadow roots. */
     private followLanguage(): void {
       this.langObserver.disconnect()
-      for (let root = this.getRootNode(); ; root = root.host.getRootNode()) {
-        this.langObserver.observe(root, { subtree: true, attributeFilter: ["lang"] })
-        if (!(root instanceof ShadowRoot)) return
+      for (let at: Element | undefined = this; at !== undefined; at = hostOf(at)) {
+        this.langObserver.observe(at.getRootNode(), { subtree: true, attributeFilter: ["lang"] })
       }
     }
 

@@ -45,12 +45,10 @@ const TICK = 250
 /** How long a screen takes to give way to the next, as in the style, in milliseconds. */
 const FADE = 160
 
-const sheets = new Map<string, CSSStyleSheet>()
 /** A constructed style sheet, which content security policies without inline styles allow. */
 const sheetOf = (style: string): CSSStyleSheet => {
-  const sheet = sheets.get(style) ?? new CSSStyleSheet()
-  if (!sheets.has(style)) sheet.replaceSync(style)
-  sheets.set(style, sheet)
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(style)
   return sheet
 }
 
@@ -65,7 +63,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools & ViewTool
   // announced at once, whatever is being read
   const alert = h("p", { role: "alert", class: "unseen" })
   root.adoptedStyleSheets = [sheetOf(css + floating)]
-  const dock = createDock(panel, tools)
+  const dock = createDock(panel, root, tools)
   root.replaceChildren(dock.element, status, alert)
   let state: VoiceAgentState = { name: "idle", notice: undefined }
   let part: ScreensPart | undefined

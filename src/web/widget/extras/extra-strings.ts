@@ -1,6 +1,4 @@
 /** The texts of `extras.js`, in English. As with those of the widget, `languages/*.json` has them in other languages. */
-import type { Text } from "../words/fill.ts"
-
 export const extraStrings = {
   "consent.title": "Before we start",
   "consent.policy": "Privacy policy",
@@ -15,4 +13,4 @@ export const extraStrings = {
   "handoff.copy": "Copy link",
   "handoff.title": "Continue here",
   "handoff.take": "You can take the call here too.",
-} as const satisfies Readonly<Record<string, Text>>
+} as const satisfies Readonly<Record<string, string>>

@@ -8,25 +8,26 @@ import { gateUrl } from "../client/options.ts"
 import { type Fields, parse } from "../gate/json.ts"
 import { ENGLISH, isRightToLeft, type Language, localeOf, match } from "./languages.ts"
 
-const loading = new Map<string, Promise<Fields>>()
+const loading: Record<string, Promise<Fields | undefined> | undefined> = {}
 
-/** The texts of a file, once for all widgets of the page; a failed load is tried again the next time. */
-const load = (url: string): Promise<Fields> => {
-  let texts = loading.get(url)
-  if (texts === undefined) {
-    texts = fetch(url).then(async (response) => parse(await (response.ok ? response.text() : Promise.reject())))
-    texts.catch(() => loading.delete(url))
-    loading.set(url, texts)
-  }
-  return texts
+/** The texts of a file, once for all widgets of the page. A failed load is undefined, and is tried again the next time. */
+const load = (url: string): Promise<Fields | undefined> =>
+  (loading[url] ??= fetch(url)
+    .then(async (response) => parse(await (response.ok ? response.text() : Promise.reject())))
+    .catch(() => {
+      loading[url] = undefined
+      return undefined
+    }))
+
+/** The element in whose shadow root an element is; undefined if it is in none. */
+export const hostOf = (element: Element): Element | undefined => {
+  const root = element.getRootNode()
+  return root instanceof ShadowRoot ? root.host : undefined
 }
 
 /** `lang` of the element or its nearest ancestor, also outside of its shadow root; empty if there is none. */
-const pageLanguage = (element: Element): string => {
-  const holder = element.closest<HTMLElement>("[lang]")
-  const root = element.getRootNode()
-  return holder === null && root instanceof ShadowRoot ? pageLanguage(root.host) : (holder?.lang ?? "")
-}
+const pageLanguage = (element: Element | undefined): string =>
+  element === undefined ? "" : (element.closest<HTMLElement>("[lang]")?.lang ?? pageLanguage(hostOf(element)))
 
 export interface Languages {
   readonly current: () => Language
@@ -58,7 +59,7 @@ export const createLanguages = (
   const use = async (language: Language): Promise<void> => {
     const gate = element.getAttribute("gate") ?? undefined
     const url = gateUrl({ gate }, `widget/languages/${language.name}.json`).href
-    const texts = language.name === "en" ? {} : await load(url).catch(() => undefined)
+    const texts = language.name === "en" ? {} : await load(url)
     // another language is wanted by now
     if (language.locale !== wanted) return
     loaded = texts === undefined ? ENGLISH : { ...language, texts }

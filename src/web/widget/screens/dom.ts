@@ -2,11 +2,11 @@
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** Creates an element with attributes (`true` is an empty attribute, `false` none) and children; strings become text. */
+/** Creates an element with attributes (`false` is none) and children; strings become text. */
 export const h = (tag: string, attributes: Attributes = {}, ...children: ReadonlyArray<Node | string>): HTMLElement => {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== false) element.setAttribute(name, value === true ? "" : String(value))
+    if (value !== false) element.setAttribute(name, `${value}`)
   }
   element.append(...children)
   return element

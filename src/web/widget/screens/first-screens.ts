@@ -4,11 +4,23 @@ import type { VoiceAgentState } from "../client/state.ts"
 import type { Fields } from "../gate/json.ts"
 import * as words from "../words/first-words.ts"
 import { h, isShown, setText } from "./dom.ts"
-import { chatIcon, clockIcon, microphoneIcon, offlineIcon, phoneIcon } from "./icons.ts"
+import {
+  chatIcon,
+  clockIcon,
+  microphoneIcon,
+  moonIcon,
+  offlineIcon,
+  pauseIcon,
+  peopleIcon,
+  phoneIcon,
+} from "./icons.ts"
 import { lookOf, nothing, partsOf, type Screen, type Tools } from "./parts.ts"
 
 /** How often the gate is asked what a visitor would find, while the first screen is shown, in milliseconds. */
 const ASK_EVERY = 30_000
+
+/** The pictures of why nobody is let in, by what the gate says. */
+const SHUT: Readonly<Record<string, () => SVGElement>> = { closed: moonIcon, full: peopleIcon, draining: pauseIcon }
 
 /**
  * Undefined for a state that only a loaded visit has.
@@ -53,6 +65,7 @@ export const createFirstScreen = (
         start.lastChild?.replaceWith(say(wait ? "idle.join" : "idle.begin"))
         for (const each of open) each.hidden = shut !== ""
         sign.hidden = shut === ""
+        sign.replaceChildren((SHUT[String(found.state)] ?? clockIcon)())
         if (shut === "") {
           rows?.remove()
           rows = undefined

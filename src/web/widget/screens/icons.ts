@@ -8,19 +8,16 @@ export const shape = (tag: string, attributes: Readonly<Record<string, string>>)
   return element
 }
 
-/** An icon of lines, each a path in a square of 24; a class follows its path after `|`. */
+/** An icon of lines: paths in a square of 24. The style hides all but the first, except while a button is pressed. */
 export const icon = (...lines: ReadonlyArray<string>): SVGElement => {
   const element = shape("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" })
-  for (const line of lines) {
-    const [d = "", kind = ""] = line.split("|")
-    element.append(shape("path", { d, class: kind }))
-  }
+  element.append(...lines.map((d) => shape("path", { d })))
   return element
 }
 
-/** A microphone; the stroke through it, of class `stroke`, is shown by the style of a pressed button. */
+/** A microphone, with the stroke through it. */
 export const microphoneIcon = (): SVGElement =>
-  icon("M9 6v6a3 3 0 0 0 6 0V6a3 3 0 0 0-6 0M5 12a7 7 0 0 0 14 0M12 19v3", "M4 4l16 16|stroke")
+  icon("M9 6v6a3 3 0 0 0 6 0V6a3 3 0 0 0-6 0M5 12a7 7 0 0 0 14 0M12 19v3", "M4 4l16 16")
 
 /** A telephone receiver. */
 export const phoneIcon = (): SVGElement =>
@@ -37,15 +34,13 @@ export const offlineIcon = (): SVGElement =>
 export const hangUpIcon = (): SVGElement => icon("M3 14c0-8 18-8 18 0l-2 2-4-2v-3a9 9 0 0 0-6 0v3l-4 2z")
 
 const CIRCLE = "M12 3a9 9 0 0 0 0 18a9 9 0 0 0 0-18"
-export const clockIcon = (): SVGElement => icon(CIRCLE, "M12 7v5l3 2")
-export const pauseIcon = (): SVGElement => icon(CIRCLE, "M10 9v6M14 9v6")
-export const blockedIcon = (): SVGElement => icon(CIRCLE, "M6 6l12 12")
-export const alertIcon = (): SVGElement => icon(CIRCLE, "M12 7v6M12 16.5h0")
+export const clockIcon = (): SVGElement => icon(`${CIRCLE}M12 7v5l3 2`)
+export const pauseIcon = (): SVGElement => icon(`${CIRCLE}M10 9v6M14 9v6`)
+export const blockedIcon = (): SVGElement => icon(`${CIRCLE}M6 6l12 12`)
+export const alertIcon = (): SVGElement => icon(`${CIRCLE}M12 7v6M12 16.5h0`)
 export const moonIcon = (): SVGElement => icon("M20 14A8.5 8.5 0 1 1 10 4a7 7 0 0 0 10 10z")
 export const peopleIcon = (): SVGElement =>
-  icon(
-    "M9 4a3.5 3.5 0 0 0 0 7a3.5 3.5 0 0 0 0-7M2 20a7 6 0 0 1 14 0M16 4.5a3.5 3.5 0 0 1 0 6M18.5 14.5A7 6 0 0 1 22 20",
-  )
+  icon("M9 4a4 4 0 0 0 0 8a4 4 0 0 0 0-8M2 20a7 5 0 0 1 14 0M16 4a4 4 0 0 1 0 8M19 15a6 6 0 0 1 3 5")
 export const personIcon = (): SVGElement => icon("M12 4a4 4 0 0 0 0 8a4 4 0 0 0 0-8M4.5 20a7.5 6 0 0 1 15 0")
 export const bellIcon = (): SVGElement => icon("M18 16V11a6 6 0 0 0-12 0v5l-1.5 2h15zM10 21h4")
 export const windowIcon = (): SVGElement => icon("M3 5h18v14H3zM12 12h6v4h-6z")

@@ -18,7 +18,6 @@ export const createMeter = (label: string): Meter => {
     class: "track meter",
     role: "meter",
     "aria-label": label,
-    "aria-valuemin": 0,
     "aria-valuemax": 1,
     "aria-valuenow": 0,
   })
@@ -37,7 +36,8 @@ export const createMeter = (label: string): Meter => {
   }
 
   const show = (loudness: number): void => {
-    target = loudness <= 0 ? 0 : Math.max(0, Math.min(1, 1 + (20 * Math.log10(loudness)) / FLOOR))
+    // silence is minus infinity
+    target = Math.max(0, Math.min(1, 1 + (20 * Math.log10(loudness)) / FLOOR))
     if (running || target === 0) return
     running = true
     last = performance.now()

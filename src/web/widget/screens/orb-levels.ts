@@ -18,8 +18,7 @@ const RELEASE = 0.12
 const STILL = 0.004
 
 /** Loudness on a decibel scale from -50 dB: 0 to 1. */
-const seen = (loudness: number): number =>
-  loudness <= 0 ? 0 : Math.max(0, Math.min(1, 1 + (20 * Math.log10(loudness)) / 50))
+const seen = (loudness: number): number => Math.max(0, Math.min(1, 1 + (20 * Math.log10(loudness)) / 50))
 
 const towards = (from: number, to: number): number => from + (to - from) * (to > from ? ATTACK : RELEASE)
 

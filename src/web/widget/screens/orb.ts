@@ -8,17 +8,15 @@ import { h } from "./dom.ts"
 export const showPicture = (orb: HTMLElement, address: string): void => {
   if (orb.dataset.picture === address) return
   orb.dataset.picture = address
-  orb.lastElementChild?.replaceChildren(...(address === "" ? [] : [h("img", { src: address, alt: "" })]))
+  orb.lastElementChild?.replaceChildren(...(address ? [h("img", { src: address, alt: "" })] : []))
 }
 
 /**
  * @param kind a class of the style, such as `small`
- * @param slotted whether the page may put a picture and a style of its own on it: not on the launcher
+ * @param place where the picture is: one that the page may put there, where there is nothing else
  */
-export const createOrb = (kind: string, address: string, slotted = true): HTMLElement => {
-  const picture = slotted ? h("slot", { name: "avatar" }) : h("span")
-  const orb = h("span", { class: `orb ${kind}`, "aria-hidden": "true" }, h("i"), picture)
-  if (slotted) orb.part.add("orb")
+export const createOrb = (kind: string, address: string, place = h("slot", { name: "avatar" })): HTMLElement => {
+  const orb = h("span", { class: `orb ${kind}`, part: "orb", "aria-hidden": "true" }, h("i"), place)
   showPicture(orb, address)
   return orb
 }

@@ -23,6 +23,9 @@ export interface AttentionOptions {
   readonly ring: () => Ring | undefined
 }
 
+/** Whether a caller is notified, by what the browser allows. */
+const ANSWERS = { granted: "yes", default: "ask", denied: "no" } as const
+
 export const createAttention = (say: Say, { notifies, ring }: AttentionOptions): Attention => {
   let state: VoiceAgentState | undefined
   /** the page's own title, while there is text before it */
@@ -71,10 +74,7 @@ export const createAttention = (say: Say, { notifies, ring }: AttentionOptions):
       if (state.name === "your-turn" && !state.starting) ring()?.start()
       else ring()?.stop()
     },
-    notifying: () => {
-      if (!notifies() || !("Notification" in window)) return "no"
-      return Notification.permission === "granted" ? "yes" : Notification.permission === "default" ? "ask" : "no"
-    },
+    notifying: () => (notifies() && "Notification" in window ? ANSWERS[Notification.permission] : "no"),
     ask: async () => {
       await Notification.requestPermission()
     },

@@ -7,11 +7,17 @@ export const isText = (value: unknown): value is Text =>
   typeof value === "string" ||
   (typeof value === "object" && value !== null && "other" in value && typeof value.other === "string")
 
-export const fill = (text: Text, locale: string, values: Readonly<Record<string, string | number>>): string => {
-  const plural = new Intl.PluralRules(locale).select(Number(values.n ?? 0))
-  const chosen = typeof text === "string" ? text : (text[plural] ?? text.other)
-  return chosen.replace(/\{(\w+)\}/g, (all, name: string) => {
+/** What texts are filled in with, by name. */
+export type Values = Readonly<Record<string, string | number>>
+
+/** Fills in a text that does not depend on a number. */
+export const fillIn = (text: string, locale: string, values: Values): string =>
+  text.replace(/\{(\w+)\}/g, (all, name: string) => {
     const value = values[name] ?? all
     return typeof value === "number" ? value.toLocaleString(locale) : value
   })
+
+export const fill = (text: Text, locale: string, values: Values): string => {
+  const plural = new Intl.PluralRules(locale).select(Number(values.n ?? 0))
+  return fillIn(typeof text === "string" ? text : (text[plural] ?? text.other), locale, values)
 }

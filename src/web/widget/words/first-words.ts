@@ -7,17 +7,14 @@ import { expectedWait, timeOfDay } from "./times.ts"
 
 export type State<Name extends VoiceAgentState["name"]> = Extract<VoiceAgentState, { readonly name: Name }>
 
-/** A running clock: `0:07`, `1:02:03`. */
+/** A running clock: `0:07`, `1:02:03`. No call is longer than a day. */
 export const clock = (millis: number): string => {
-  const seconds = Math.max(0, Math.floor(millis / 1_000))
-  const hours = Math.floor(seconds / 3_600)
-  return [...(hours > 0 ? [hours] : []), Math.floor(seconds / 60) % 60, seconds % 60]
-    .map((part, index) => (index === 0 ? part : String(part).padStart(2, "0")))
-    .join(":")
+  const time = new Date(Math.max(0, millis || 0)).toISOString().slice(11, 19)
+  return time.replace(/^(00:)?0?/, "")
 }
 
-/** Like `clock`, but rounded up and never below 0, so that 0:00 means now. */
-export const countdown = (millis: number): string => clock(Math.ceil(Math.max(0, millis) / 1_000) * 1_000)
+/** Like `clock`, but rounded up, so that 0:00 means now. */
+export const countdown = (millis: number): string => clock(Math.ceil(millis / 1_000) * 1_000)
 
 export const noMicrophone = ({ problem }: State<"no-microphone">, say: Say): readonly [title: string, text: string] => [
   say([`no-microphone.${problem}.title`, "no-microphone.no-sound.title"]),
@@ -48,7 +45,7 @@ export const outlook = (
 ): { readonly shut: string; readonly wait: string } => {
   const until = Date.parse(String(opensAt ?? pausedUntil))
   const time = until ? timeOfDay(until, language, now) : ""
-  const paused = state === "paused" ? say(time ? "waiting.closed" : "waiting.paused", { time }) : ""
+  const paused = state === "paused" ? say(`idle.paused${time && "-until"}`, { time }) : ""
   return {
     shut: say(`refused.${state === "full" ? "queue_full" : state}.${time ? "until" : "title"}`, { time }),
     wait: Number(seconds) > 0 ? expectedWait(Number(seconds), say, language) : paused,

@@ -1,14 +1,16 @@
-/** Finds the texts of a part that is loaded later, which are in English in that part. */
+/** Finds the texts of a part that is loaded later, which are in English in that part. None of them depends on a number. */
 
-import { fill, type Text } from "./fill.ts"
+import { fillIn } from "./fill.ts"
 import type { Say } from "./strings.ts"
 
 /** The tools of the screens, which then also find these texts, where neither the page nor its language has them. */
-export const withStrings = <T extends { readonly say: Say }>(tools: T, strings: Readonly<Record<string, Text>>): T => {
-  const say: Say = (keys, values = {}) => {
-    const said = tools.say(keys, values)
-    const [text] = [keys].flat().flatMap((key) => (Object.hasOwn(strings, key) ? (strings[key] ?? []) : []))
-    return said === "" && text !== undefined ? fill(text, "en", values) : said
+export const withStrings = <T extends { readonly say: Say }>(
+  tools: T,
+  strings: Readonly<Record<string, string>>,
+): T => {
+  const english: Say = (keys, values = {}) => {
+    const key = [keys].flat().find((each) => each in strings) ?? ""
+    return fillIn(strings[key] ?? "", "en", values)
   }
-  return { ...tools, say }
+  return { ...tools, say: (keys, values) => tools.say(keys, values) || english(keys, values) }
 }

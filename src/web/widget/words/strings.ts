@@ -6,7 +6,7 @@
  */
 import type { extraStrings } from "../extras/extra-strings.ts"
 import type { Language } from "../languages/languages.ts"
-import { fill, isText, type Text } from "./fill.ts"
+import { fill, isText, type Text, type Values } from "./fill.ts"
 import type { visitStrings } from "./visit-strings.ts"
 
 export const defaultStrings = {
@@ -16,6 +16,8 @@ export const defaultStrings = {
   "idle.begin": "Start a call",
   "idle.join": "Join the queue",
   "idle.shut": "A button appears here as soon as you can call.",
+  "idle.paused": "Calls are paused. You can already join the queue.",
+  "idle.paused-until": "Calls are paused until {time}. You can already join the queue.",
   "idle.write": "Write instead",
   "microphone.title": "Allow the microphone",
   "microphone.text": "Choose “Allow” in your browser.",
@@ -101,7 +103,7 @@ export type Strings = { readonly [Key in StringKey]?: Text } & {
 }
 
 /** Returns the first of these texts that exists, filled in. A page's texts come first, then those of the language, then English. */
-export type Say = (keys: string | ReadonlyArray<string>, values?: Readonly<Record<string, string | number>>) => string
+export type Say = (keys: string | ReadonlyArray<string>, values?: Values) => string
 
 /** `strings` are the page's own, and `language` is that of the others. */
 export const createSay =
@@ -111,6 +113,7 @@ export const createSay =
     const known = [strings(), texts, defaultStrings]
     const [text = ""] = [keys]
       .flat()
-      .flatMap((key) => known.map((each): unknown => Reflect.get(each, key)).filter(isText))
+      .flatMap((key) => known.map((each): unknown => Reflect.get(each, key)))
+      .filter(isText)
     return fill(text, locale, values)
   }

@@ -1,7 +1,6 @@
 /** The texts of `screens.js` that nothing before a visit needs, in English. As with the first ones, `languages/*.json` has them in others. */
-import type { Text } from "./fill.ts"
-
 export const visitStrings = {
+  "waiting.budget": "The call time is used up. Calls resume by {time}. You’ll keep your place.",
   "in-call.title": "In call",
   "in-call.you": "You",
   "in-call.agent": "Agent",
@@ -52,4 +51,4 @@ export const visitStrings = {
   "refused.blocked": "Calls don’t work over a VPN, a proxy, Tor and some networks. Turn it off or use another network.",
   "refused.field": "This value isn’t accepted.",
   "offers.title": "Other ways to reach us",
-} as const satisfies Readonly<Record<string, Text>>
+} as const satisfies Readonly<Record<string, string>>

@@ -1,5 +1,6 @@
-/** The estimated wait in words. */
+/** Waits, times of day and running clocks in words. */
 import { expect, it } from "vitest"
+import { clock, countdown } from "../../../../src/web/widget/words/first-words.ts"
 import { range, timeOfDay } from "../../../../src/web/widget/words/times.ts"
 
 it("the widget says a wait in minutes, and in hours where minutes would claim a precision that nobody has", () => {
@@ -9,6 +10,19 @@ it("the widget says a wait in minutes, and in hours where minutes would claim a 
   expect(range(4_800, "en")).toBe("1–2 hours")
   expect(range(4 * 3_600, "en")).toBe("3–5 hours")
   expect(range(4_800, "de")).toBe("1–2 Stunden")
+})
+
+it("a clock runs up in whole seconds, and down to 0:00", () => {
+  expect([-1, 999, 7_000, 59_999, 600_000, 3_723_000, 36_000_000].map(clock)).toEqual([
+    "0:00",
+    "0:00",
+    "0:07",
+    "0:59",
+    "10:00",
+    "1:02:03",
+    "10:00:00",
+  ])
+  expect([Number.NaN, -1_500, 1, 6_001, 60_000].map(countdown)).toEqual(["0:00", "0:00", "0:01", "0:07", "1:00"])
 })
 
 it("a time of day is said with the day of the week, or with the date when it is far ahead", () => {
