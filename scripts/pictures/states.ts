@@ -33,6 +33,9 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   phone: { width: 360, height: 720, floating: true },
   narrow: { width: 256, height: 760 },
   low: { width: 640, height: 400, floating: true },
+  "low-inline": { width: 640, height: 400 },
+  // a window of 1280 by 1024 pixels at 400 %
+  zoomed: { width: 320, height: 256, floating: true },
   arabic: { width: 440, height: 700, lang: "ar" },
   german: { width: 360, height: 720, lang: "de" },
   forced: { width: 440, height: 700, forcedColors: true },
@@ -58,6 +61,7 @@ const FOUND: Readonly<Record<string, object>> = {
   "idle-paused": { state: "paused" },
   "idle-paused-until": { state: "paused", pausedUntil: later(HOUR) },
   "idle-draining": { state: "draining" },
+  "idle-budget": { state: "budget_exhausted", resetsAt: later(5 * HOUR) },
 }
 
 /** What the page says of its agent, and what it switches on, for some states. */

@@ -25,6 +25,8 @@ export interface Place {
   readonly paused: boolean
   /** when the pause ends by itself; undefined when the operator has not said */
   readonly pausedUntil: number | undefined
+  /** when a budget that is used up has enough for calls again, at the latest; that is a pause too. Undefined while none is used up */
+  readonly resumesAt?: number | undefined
   /** what the campaign offers instead, because the wait is long; empty for nothing */
   readonly offers: ReadonlyArray<Offer>
   /** when the gate first reported this position and estimate (ms since 1970 of this machine's clock) */

@@ -198,14 +198,14 @@ export class Gate {
 
   /** The place in an event (`position`) or an answer (`queuePosition`). */
   placeOf(fields: Fields): Place {
-    const pausedUntil = this.localTime(fields.pausedUntil)
     return {
-      position: Math.max(1, number(fields.position) ?? number(fields.queuePosition) ?? 1),
+      position: Math.max(1, number(fields.position ?? fields.queuePosition) ?? 1),
       queueLength: number(fields.queueLength),
       estimatedWait: number(fields.estimatedWaitSeconds),
       disrupted: fields.disrupted === true,
       paused: fields.paused === true,
-      pausedUntil: Number.isNaN(pausedUntil) ? undefined : pausedUntil,
+      pausedUntil: this.localTime(fields.pausedUntil) || undefined,
+      resumesAt: this.localTime(fields.resumesAt) || undefined,
       offers: offersIn(fields.offers),
       asOf: Date.now(),
     }

@@ -52,6 +52,10 @@ export const SAMPLES = {
   next: (now) => waiting(now, { position: 1, queueLength: 4, estimatedWait: 40 }),
   far: (now) => waiting(now, { position: 100, queueLength: 240, estimatedWait: 2_400 }),
   paused: (now) => waiting(now, { paused: true, pausedUntil: now + 20 * MINUTE, estimatedWait: undefined }),
+  "paused-budget": (now) => {
+    const pausedUntil = now + 20 * MINUTE
+    return waiting(now, { paused: true, pausedUntil, resumesAt: pausedUntil, estimatedWait: undefined })
+  },
   disrupted: (now) => waiting(now, { disrupted: true, estimatedWait: undefined }),
   offers: (now) =>
     waiting(now, { offers: [{ kind: "number", label: "Call +44 20 7946 0000", target: "tel:+442079460000" }] }),

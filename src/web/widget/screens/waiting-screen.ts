@@ -4,16 +4,15 @@ import type { Attention } from "../waiting/attention.ts"
 import { notice as noticeOf } from "../words/first-words.ts"
 import * as words from "../words/visit-words.ts"
 import { h, setText } from "./dom.ts"
-import { alertIcon, bellIcon, microphoneIcon, moonIcon, pauseIcon } from "./icons.ts"
+import { alertIcon, bellIcon, clockIcon, microphoneIcon, moonIcon, pauseIcon } from "./icons.ts"
 import { offerRows } from "./offer-rows.ts"
 import type { Parts, Screen, Tools } from "./parts.ts"
 
 /** Shows a new text, which comes from below while the old one goes: what is read does not jump. */
 const change = (element: HTMLElement, text: string): void => {
-  const isNew = element.textContent !== text
-  const hadText = element.textContent !== ""
+  const before = element.textContent
   setText(element, text)
-  if (!isNew || !hadText || matchMedia("(prefers-reduced-motion: reduce)").matches) return
+  if (!before || before === text || matchMedia("(prefers-reduced-motion: reduce)").matches) return
   element.animate([{ opacity: 0, transform: "translateY(6px)" }, {}], { duration: 160, easing: "ease-out" })
 }
 
@@ -56,7 +55,7 @@ export const waitingScreen = (
     ],
     update: (state) => {
       if (state.name !== "waiting") return
-      const { disrupted, paused, pausedUntil, position } = state.place
+      const { disrupted, paused, pausedUntil, position, resumesAt } = state.place
       change(place, new Intl.NumberFormat(language()).format(position))
       setText(ahead, words.ahead(state.place, say))
       offers.show(state.place.offers)
@@ -66,9 +65,11 @@ export const waitingScreen = (
       // while nobody is called, nothing is about to happen
       orb.hidden = paused || disrupted
       sign.hidden = !orb.hidden
-      sign.className = `picture ${paused ? "" : "bad"}`
-      sign.replaceChildren((paused ? (pausedUntil === undefined ? pauseIcon : moonIcon) : alertIcon)())
-      hint.hidden = paused
+      sign.classList.toggle("bad", !paused)
+      const icon = pausedUntil === undefined ? pauseIcon : resumesAt === pausedUntil ? clockIcon : moonIcon
+      sign.replaceChildren((paused ? icon : alertIcon)())
+      // a pause may last for days; a budget is waited for for an hour or so
+      hint.hidden = paused && resumesAt === undefined
     },
     tick: (state, now) => {
       if (state.name === "waiting") change(estimate, words.estimate(state.place, say, language(), now))

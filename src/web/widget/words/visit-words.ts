@@ -8,11 +8,18 @@ import { expectedWait, timeOfDay } from "./times.ts"
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
 
-/** Why nobody is called at the moment; empty if callers are called. */
-const hindrance = ({ disrupted, paused, pausedUntil = 0 }: Place, say: Say, language: string, now: number): string => {
+/** Why nobody is called at the moment; empty if callers are called. What ends last is said. */
+const hindrance = (
+  { disrupted, paused, pausedUntil = 0, resumesAt }: Place,
+  say: Say,
+  language: string,
+  now: number,
+): string => {
   if (!paused) return disrupted ? say("waiting.disrupted") : ""
   return pausedUntil > now
-    ? say("waiting.closed", { time: timeOfDay(pausedUntil, language, now) })
+    ? say(resumesAt === pausedUntil ? "waiting.budget" : "waiting.closed", {
+        time: timeOfDay(pausedUntil, language, now),
+      })
     : say("waiting.paused")
 }
 

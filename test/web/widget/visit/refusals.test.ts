@@ -88,7 +88,7 @@ describe("the first screen", () => {
     await finding({ state: "paused" })
     const tab = await widget.open()
     await screen(tab, "Talk to us")
-    await see(tab, "The queue is paused. You’ll keep your place.")
+    await see(tab, "Calls are paused. You can already join the queue.")
     await tab.getByRole("button", { name: "Join the queue" }).waitFor()
   })
 

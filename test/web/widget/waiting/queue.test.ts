@@ -260,6 +260,19 @@ describe("the queue", () => {
     await see(third, /^Estimated wait: /)
   })
 
+  it("says by when calls resume while callers wait for a budget, and that the tab has to stay open", async () => {
+    const hourly = { Name: "hourly", Of: "campaign", Unit: "minutes", Per: "hour", Cap: 1, OnLimit: "wait" }
+    await widget.begin({ slots: 2, settings: { VoiceAiPlatform: { Budgets: [hourly] } } })
+    // it holds the minute
+    const hangUp = await widget.rig.hold()
+    const second = await talk("Your place in the queue")
+    await see(second, /^The call time is used up\. Calls resume by .+\. You’ll keep your place\.$/)
+    await see(second, /^Keep this tab open\. /)
+    // what it has not used is given back
+    hangUp()
+    await screen(second, "Your turn")
+  })
+
   it("says until when it is closed, in the visitor's language, and opens by itself then", async () => {
     await widget.begin({}, { locale: "de", timezoneId: "Europe/Berlin" })
     const hangUp = await widget.rig.hold()

@@ -22,6 +22,7 @@ const STATES: Readonly<Record<SampleName, string>> = {
   next: "Waiting, next",
   far: "Waiting, far behind",
   paused: "Waiting, calls paused",
+  "paused-budget": "Waiting, call time used up",
   disrupted: "Waiting, agent unavailable",
   offers: "Waiting, with another way",
   turn: "Your turn",
