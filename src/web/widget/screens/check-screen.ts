@@ -31,7 +31,8 @@ export const checkScreen = (tools: Tools): CheckScreen => {
   const { actions, button, picture, text, title } = partsOf(tools)
   const devices = document.createElement("select")
   const label = h("span", { class: "small" })
-  const picker = h("label", { class: "field", hidden: true }, label, devices)
+  // there before it is known what is in it: what came later would move the rest
+  const picker = h("label", { class: "field" }, label, devices)
   const meter = createMeter("")
   const verdict = h("p", { class: "verdict", role: "status" })
   const notice = text("", "notice")
@@ -43,14 +44,10 @@ export const checkScreen = (tools: Tools): CheckScreen => {
   const tell = (key: string, wrong?: MicrophoneProblem): void => {
     told = key
     problem = wrong
+    picker.hidden = wrong !== undefined && devices.length === 0
     setText(verdict, wrong === undefined ? say(key) : "")
     verdict.classList.toggle("heard", key === "check.heard")
     setText(notice, wrong === undefined ? "" : noMicrophone({ name: "no-microphone", problem: wrong }, say).join(". "))
-  }
-
-  const showDevices = async (current: string | undefined): Promise<void> => {
-    await fillDevices(devices, current, say)
-    picker.hidden = devices.length === 0
   }
 
   const listen = async (): Promise<void> => {
@@ -94,7 +91,7 @@ export const checkScreen = (tools: Tools): CheckScreen => {
       window.clearInterval(measuring)
       release()
     })
-    await showDevices(stream.getAudioTracks()[0]?.getSettings().deviceId)
+    await fillDevices(devices, stream.getAudioTracks()[0]?.getSettings().deviceId, say)
   }
 
   devices.addEventListener("change", () => {

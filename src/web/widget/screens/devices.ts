@@ -10,27 +10,24 @@ export const fillDevices = async (list: HTMLSelectElement, current: string | und
   const found = await navigator.mediaDevices.enumerateDevices()
   const inputs = found.filter(({ kind }) => kind === "audioinput")
   list.replaceChildren(
-    ...inputs.map(({ deviceId, label }, index) => {
-      const option = h("option", { value: deviceId }, label || say("check.number", { n: index + 1 }))
-      option.toggleAttribute("selected", deviceId === current)
-      return option
-    }),
+    ...inputs.map(({ deviceId, label }, index) =>
+      h("option", { value: deviceId, selected: deviceId === current }, label || say("check.number", { n: index + 1 })),
+    ),
   )
 }
 
-/** The list beside the button of the microphone in a call; hidden where there is nothing to choose. */
-export const devicePicker = ({ checks, say, useMicrophone }: Tools): HTMLElement => {
+/**
+ * The list beside the button of the microphone in a call; empty where the page replaces the microphone. It is there from the beginning, also
+ * while it has one device: what came later would move the buttons.
+ */
+export const devicePicker = ({ checks, say, useMicrophone }: Tools): HTMLElement | "" => {
+  if (!checks() || useMicrophone === undefined) return ""
   const list = document.createElement("select")
   list.ariaLabel = say("check.device")
-  const picker = h("span", { class: "picker", hidden: true }, downIcon(), list)
-  if (!checks() || useMicrophone === undefined) return picker
   list.addEventListener("change", () => useMicrophone(list.value))
-  const show = async (): Promise<void> => {
-    await fillDevices(list, chosenMicrophone(), say).catch(() => {})
-    picker.hidden = list.length < 2
-  }
+  const show = (): unknown => fillDevices(list, chosenMicrophone(), say).catch(() => {})
   // what was connected meanwhile
-  list.addEventListener("pointerenter", () => void show())
-  void show()
-  return picker
+  list.addEventListener("pointerenter", show)
+  show()
+  return h("span", { class: "picker" }, downIcon(), list)
 }

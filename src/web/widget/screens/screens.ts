@@ -96,6 +96,7 @@ const endOf = (reason: string): readonly [picture: () => SVGElement, next: strin
 const REFUSALS: Readonly<Record<string, () => SVGElement>> = {
   blocked: blockedIcon,
   rate_limited: clockIcon,
+  budget_exhausted: clockIcon,
   queue_full: peopleIcon,
   closed: moonIcon,
   draining: pauseIcon,
@@ -154,8 +155,7 @@ const createScreen = (
           const known = !Number.isNaN(left)
           setText(body, known ? say("your-turn.text", { time: countdown(left) }) : "")
           bar.hidden = !known
-          const share = Math.max(0, Math.min(1, left / (state.startBefore - state.since)))
-          bar.style.setProperty("--level", String(share))
+          bar.style.setProperty("--level", `${left / (state.startBefore - state.since)}`)
         },
       }
     }
@@ -195,7 +195,7 @@ const createScreen = (
       const offers = offerRows(tools)
       const sign = picture(alertIcon())
       return {
-        nodes: [sign, heading, body, issues, when, actions(again), offers.element],
+        nodes: [sign, heading, body, when, issues, actions(again), offers.element],
         update: (state) => {
           if (state.name !== name) return
           sign.replaceChildren((REFUSALS[state.code] ?? alertIcon)())

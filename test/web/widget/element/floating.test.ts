@@ -97,7 +97,7 @@ describe("the floating form", () => {
 
   it("shows the buttons of a call in a low window without scrolling, and nothing that has the focus is behind them", async () => {
     const tab = await open('<voice-agent mode="floating" text-input></voice-agent>', {
-      browsing: { viewport: { width: 640, height: 360 } },
+      browsing: { viewport: { width: 640, height: 300 } },
     })
     await launcher(tab, "Talk to us").click()
     await click(tab, "Start a call")

@@ -4,6 +4,7 @@
  */
 import type { Frame, Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
+import { NAMES } from "../../../../src/web/widget/languages/languages.ts"
 import { SAMPLES } from "../../../../src/web/widget/preview/samples.ts"
 import { eventually } from "../../../harness/process.ts"
 import { useShop } from "../shop.ts"
@@ -17,10 +18,12 @@ const FOUND: Readonly<Record<string, object>> = {
   "idle, closed": { state: "closed", opensAt: "2030-01-01T09:00:00Z", offers: OFFERS },
   "idle, full": { state: "full" },
   "idle, paused": { state: "paused" },
+  "idle, paused for a while": { state: "paused", pausedUntil: "2030-01-01T09:00:00Z" },
   "idle, draining": { state: "draining" },
+  "idle, without a budget": { state: "budget_exhausted", resetsAt: "2030-01-01T09:00:00Z" },
 }
 /** Where there is nothing to do but wait, and the screen says until when. */
-const WITHOUT_STEP = /^(idle, (closed|full|draining)|closed|budget|limited-today)$/
+const WITHOUT_STEP = /^(idle, (closed|full|draining|without a budget)|closed|budget|limited-today)$/
 
 /** What is wrong with the screen as it is. */
 const LOOK = `(() => {
@@ -51,14 +54,14 @@ interface Look {
   readonly titles: number
 }
 
-/** The preview in a frame as wide as that. */
-const preview = async (tab: Page, width: number): Promise<Frame> => {
+/** The preview in a frame as large as that. */
+const preview = async (tab: Page, width: number, height = 760): Promise<Frame> => {
   await tab.evaluate(`{
     document.querySelector("iframe")?.remove()
     window.ready = false
     addEventListener("message", () => { window.ready = true })
     const frame = Object.assign(document.createElement("iframe"), { src: "${widget.rig.url}widget/preview", title: "Preview" })
-    frame.style.cssText = "inline-size: ${width}px; block-size: 760px"
+    frame.style.cssText = "inline-size: ${width}px; block-size: ${height}px"
     document.body.append(frame)
   }`)
   await tab.waitForFunction("window.ready")
@@ -76,6 +79,32 @@ const violationsOf = (frame: Frame): Promise<ReadonlyArray<string>> =>
     `axe.run({ rules: { "page-has-heading-one": { enabled: false }, region: { enabled: false }, "landmark-one-main": { enabled: false } } })
       .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))`,
   )
+
+/** Answers what a visitor would find, until it is called again. */
+const answering = async (tab: Page): Promise<(found: object) => void> => {
+  let json = {}
+  await tab.route("**/api/availability?*", (route) =>
+    route.fulfill({ json, headers: { "access-control-allow-origin": "*" } }),
+  )
+  return (found) => {
+    json = found
+  }
+}
+
+/** The first screen, once it shows what a visitor would find. */
+const firstScreen = async (tab: Page, width: number): Promise<Frame> => {
+  const frame = await preview(tab, width)
+  await eventually("the first screen", () => frame.evaluate<boolean>(`${LOOK}.titles === 1`))
+  await frame.waitForTimeout(400)
+  return frame
+}
+
+/** What an expression finds in the panel. */
+const inPanel = <Found>(frame: Frame, expression: string): Promise<Found> =>
+  frame.evaluate<Found>(`(() => {
+    const panel = document.querySelector("voice-agent").shadowRoot.querySelector(".panel")
+    return ${expression}
+  })()`)
 
 describe("each state of the widget", () => {
   for (const lang of ["en", "ar", "de"]) {
@@ -123,20 +152,96 @@ describe("each state of the widget", () => {
   it("is as good while the gate says what a visitor would find", async () => {
     const tab = await open("")
     const wrongs: Record<string, unknown> = {}
-    let json = {}
-    await tab.route("**/api/availability?*", (route) =>
-      route.fulfill({ json, headers: { "access-control-allow-origin": "*" } }),
-    )
-    for (const [name, answer] of Object.entries(FOUND)) {
-      json = answer
-      const frame = await preview(tab, 240)
-      await eventually("the first screen", () => frame.evaluate<boolean>(`${LOOK}.titles === 1`))
-      await frame.waitForTimeout(400)
+    const answer = await answering(tab)
+    for (const [name, found] of Object.entries(FOUND)) {
+      answer(found)
+      const frame = await firstScreen(tab, 240)
       const { steps, wrong } = await frame.evaluate<Look>(LOOK)
       const violations = await violationsOf(frame)
       const step = steps > 0 || WITHOUT_STEP.test(name) ? [] : ["no next step"]
       if (wrong.length + violations.length + step.length > 0) wrongs[name] = [...wrong, ...violations, ...step]
     }
     expect(wrongs).toEqual({})
+  })
+
+  it("has a picture of its own for each reason why nobody is let in, and promises no place to a visitor without one", async () => {
+    const tab = await open("")
+    const answer = await answering(tab)
+    const pictures = new Map<string, string>()
+    for (const state of ["closed", "full", "draining", "budget_exhausted"]) {
+      answer({ state })
+      const frame = await firstScreen(tab, 440)
+      const lines = await inPanel<string>(frame, `panel.querySelector(".picture:not([hidden]) path").getAttribute("d")`)
+      pictures.set(lines, state)
+    }
+    expect([...pictures.values()]).toEqual(["closed", "full", "draining", "budget_exhausted"])
+    for (const pausedUntil of [undefined, "2030-01-01T09:00:00Z"]) {
+      answer({ state: "paused", pausedUntil })
+      const text = await inPanel<string>(await firstScreen(tab, 440), `panel.querySelector("h2 + .text").textContent`)
+      expect(text).toMatch(/^Calls are paused( until .*2030.*)?\. You can already join the queue\.$/)
+      expect(text.includes("until")).toBe(pausedUntil !== undefined)
+    }
+  })
+
+  it("moves neither button of a call when the caller mutes, in any language, and has a small orb in a low window", async () => {
+    const tab = await open("")
+    const moved: Array<string> = []
+    // the second one is as wide as a phone's panel
+    for (const width of [440, 352, 240]) {
+      const frame = await preview(tab, width)
+      for (const lang of NAMES) {
+        const edges: Array<string> = []
+        await tell(tab, { lang }, "")
+        await eventually(`the texts of ${lang}`, async () => (await inPanel(frame, "panel.lang")) === lang)
+        for (const state of ["call", "muted"]) {
+          await tell(tab, { lang }, state)
+          await frame.waitForTimeout(60)
+          edges.push(
+            await inPanel<string>(
+              frame,
+              `[...panel.querySelectorAll(".mute, .picker, .hang-up")].map((each) => {
+                const { height, width, x, y } = each.getBoundingClientRect()
+                return [x, y, width, height].map(Math.round)
+              }).join(" | ")`,
+            ),
+          )
+        }
+        if (edges[0] !== edges[1]) moved.push(`${lang}, ${width} pixels: ${edges.join(" → ")}`)
+      }
+    }
+    expect(moved).toEqual([])
+    for (const [height, orb] of [
+      [760, 88],
+      [400, 48],
+    ] as const) {
+      const frame = await preview(tab, 440, height)
+      await tell(tab, {}, "call")
+      await frame.waitForTimeout(60)
+      const [size, bottom] = await inPanel<ReadonlyArray<number>>(
+        frame,
+        `[panel.querySelector(".live").offsetWidth, panel.getBoundingClientRect().height]`,
+      )
+      expect(size).toBe(orb)
+      expect(bottom).toBeLessThanOrEqual(height)
+    }
+  })
+
+  it("shows in forced colours what is pressed, what warns and who has spoken, where backgrounds are gone", async () => {
+    const tab = await open("")
+    await tab.emulateMedia({ forcedColors: "active" })
+    const frame = await preview(tab, 440)
+    await tell(tab, {}, "ending")
+    await frame.waitForTimeout(200)
+    const borders = await inPanel<ReadonlyArray<string>>(
+      frame,
+      `[...panel.querySelectorAll(".warning:not([hidden]), .messages p")].map((each) => getComputedStyle(each).borderTopWidth)`,
+    )
+    expect(borders.length).toBeGreaterThan(2)
+    expect(new Set(borders)).toEqual(new Set(["1px"]))
+    const colour = (): Promise<string> =>
+      inPanel(frame, `getComputedStyle(panel.querySelector(".captions")).backgroundColor`)
+    const pressed = await colour()
+    await inPanel(frame, `panel.querySelector(".captions").click()`)
+    expect(await colour()).not.toBe(pressed)
   })
 })
