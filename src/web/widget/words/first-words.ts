@@ -9,6 +9,8 @@ export type State<Name extends VoiceAgentState["name"]> = Extract<VoiceAgentStat
 
 /** A running clock: `0:07`, `1:02:03`. No call is longer than a day. */
 export const clock = (millis: number): string => {
+  // a page has no Effect
+  // @effect-diagnostics-next-line globalDate:off
   const time = new Date(Math.max(0, millis || 0)).toISOString().slice(11, 19)
   return time.replace(/^(00:)?0?/, "")
 }
