@@ -61,8 +61,9 @@ export const waitingRoom = async (program: Program, theme: Theme): Promise<Buffe
 
 /** A campaign that is closed, with what it offers instead: what a gate with hours and offers answers. */
 export const closed = async (program: Program, theme: Theme): Promise<Buffer> => {
+  // soon enough to be said by the name of its day
   const opensAt = new Date()
-  opensAt.setDate(opensAt.getDate() + ((13 - opensAt.getDay()) % 7 || 7))
+  opensAt.setDate(opensAt.getDate() + 2)
   opensAt.setHours(10, 0, 0, 0)
   const page = await openShop(program, theme, 'check="off"')
   const problem = {
