@@ -43,15 +43,16 @@ const WHOSE = {
   account: (account = "") => `for all calls of the account ${account} together`,
 } as const satisfies Record<Budget["Of"], (account?: string) => string>
 
-const whenUsedUp = ({ OnLimit, Per }: Budget, { WaitMinutes }: CampaignBudgets["Budget"]): string => {
+const whenUsedUp = ({ Of, OnLimit, Per }: Budget, { WaitMinutes }: CampaignBudgets["Budget"]): string => {
+  const who = Of === "caller" ? "calls of that caller" : "callers"
   switch (OnLimit) {
     case "end":
-      return "When it is used up, new callers are refused, and running calls are warned and ended"
+      return `When it is used up, new ${who} are refused, and running calls are warned and ended`
     case "refuse":
-      return "When it is used up, new callers are refused, and running calls go on"
+      return `When it is used up, new ${who} are refused, and running calls go on`
     case "wait":
       return (
-        "When it is used up, running calls go on, and new callers wait in the queue if the next " +
+        `When it is used up, running calls go on, and new ${who} wait in the queue if the next ` +
         `${Per} begins within ${WaitMinutes} minutes; otherwise they are refused`
       )
     case "count":

@@ -36,7 +36,7 @@ describe("voicegate check of what controls calls", () => {
       assert.deepStrictEqual(found, [
         "price, default: a minute costs 0.12 EUR, and a call is billed in steps of 6 s. What a vendor's webhook says that a call has cost is in USD, so it is not charged",
         "budget, default: month: at most 300 EUR (about 2500 minutes) each month, by the clock of Europe/Berlin, for all calls of this campaign together. When it is used up, new callers are refused, and running calls are warned and ended. The log says when 50 % and 80 % of it are used",
-        "budget, default: customer: at most 20 minutes each day, by the clock of Europe/Berlin, for each caller. When it is used up, new callers are refused, and running calls go on",
+        "budget, default: customer: at most 20 minutes each day, by the clock of Europe/Berlin, for each caller. When it is used up, new calls of that caller are refused, and running calls go on",
         "budget, default: all: at most 90 minutes each hour, by the clock of Europe/Berlin, for all calls of the account agency together. When it is used up, running calls go on, and new callers wait in the queue if the next hour begins within 45 minutes; otherwise they are refused",
         "budget, default: watched: at most 1 minute each day, by the clock of Europe/Berlin, for all calls of this campaign together. When it is used up, nothing happens: it only counts",
       ])
