@@ -19,6 +19,7 @@ const SMALL: ReadonlyArray<ReadonlyArray<string>> = [
   ["platform-refuses", "end-twice"],
   ["reconnect"],
   ["budgets-killed"],
+  ["budget-waits"],
 ]
 
 describe("order is restored, and no promise was broken", () => {

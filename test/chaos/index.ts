@@ -1,4 +1,5 @@
 /** All scenarios, in the order of the table. */
+import { budgetWaits, budgetWaitsCluster, budgetWaitsSentinel } from "./scenarios/budget-waits.ts"
 import { budgetsCluster, budgetsKilled, budgetsSentinel } from "./scenarios/budgets.ts"
 import { campaignRemoved } from "./scenarios/campaign-removed.ts"
 import { clockSteps } from "./scenarios/clock-steps.ts"
@@ -56,6 +57,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   budgetsKilled,
   budgetsSentinel,
   budgetsCluster,
+  budgetWaits,
+  budgetWaitsSentinel,
+  budgetWaitsCluster,
   crowdKilled,
   crowdKilledTwice,
   crowdFrozen,

@@ -210,6 +210,14 @@ export const learnedSlots = ({ meta }: QueueState, slots: number, now: number): 
 const isPausedAt = ({ meta }: QueueState, now: number): boolean =>
   meta.get("paused") === 1 && (meta.get("pausedUntil") ?? Number.POSITIVE_INFINITY) > now
 
+/** Whether nobody is called for a while: after a refusal or an outage, while one caller probes the platform, or by an operator's wish. */
+export const isResting = (state: QueueState, now: number, time = now): boolean =>
+  (state.meta.get("backoffUntil") ?? 0) > now ||
+  isPausedAt(state, now) ||
+  (state.meta.get("disrupted") === 1 && (state.meta.get("probeUntil") ?? 0) > now) ||
+  isHeldAt(state, now) ||
+  isHeldAt(state, time)
+
 /**
  * I2: the called ticket is the oldest whose network holds less than its share of the slots; when all waiting tickets
  * are of networks at their share, the oldest of all. A newcomer that starts at once overtakes nobody. `taken` are the
@@ -357,11 +365,8 @@ const moved = (change: Change): ReadonlyArray<string> => {
       if (!merciful && isAbsent(after, id, change, self)) wrong.push(`I7: ${id} is absent and waits`)
       if (!merciful && isHeldByDead(after, id, now)) wrong.push(`${id} is held by a gate that is dead`)
     }
-    const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
-    const held = isHeldAt(after, now) || isHeldAt(after, time)
-    const resting = (after.meta.get("backoffUntil") ?? 0) > now || isPausedAt(after, now) || probing || held
     if (
-      !resting &&
+      !isResting(after, now, time) &&
       isPaid(change.paid, after) &&
       after.leases.size < Math.min(learnedSlots(after, slots, now), account?.least ?? slots) &&
       after.waiting.size > after.parked.size

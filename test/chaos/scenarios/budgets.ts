@@ -4,22 +4,15 @@
  * counted twice, and the caps are kept; what is beyond them is counted.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { Layer, Logger, ManagedRuntime } from "effect"
 import { callerBook, campaignBook } from "../../../src/budgets/keys.ts"
-import { keysOf } from "../../../src/fifo-queue/keys.ts"
 import { limitKey } from "../../../src/lib/ip/address.ts"
-import * as redis from "../../../src/store/redis/layer.ts"
-import { NO_CONTEXT } from "../../../src/store/rule.ts"
-import { Store } from "../../../src/store/Store.ts"
 import type { Bench } from "../../harness/gate.ts"
 import { type Answer, type Ask, ask, field } from "../../harness/http.ts"
 import { eventually } from "../../harness/process.ts"
-import { startRedis } from "../../harness/redis.ts"
-import { startCluster, startSentinel } from "../../harness/redis-topologies.ts"
-import { connectionTo } from "../../harness/stores.ts"
-import { holdLines, ledgerLines, ledgerViolations } from "../../model/budgets.ts"
+import { ledgerViolations } from "../../model/budgets.ts"
 import { isDrained } from "../../model/over.ts"
-import { readHash } from "../../support/budget-kills.ts"
+import { uncharged, viewBooks } from "../support/books.ts"
+import { KEY, type Killable, onCluster, onRedis, onSentinel } from "../support/killable.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
 import type { Scenario, Size } from "../support/scenario.ts"
 
@@ -34,9 +27,6 @@ const SIZES = {
 const CALLERS = 25
 /** What a call is billed at least (s): most of these calls are shorter, so most are billed exactly this. */
 const MINIMUM = 6
-
-/** Before and after a failover, what was written may be lost (ms). */
-const LOST_MILLIS = 5_000
 
 const addressOf = (n: number): string => `198.51.100.${(n % CALLERS) + 1}`
 
@@ -149,37 +139,6 @@ const useUp = async ({ platform, seats }: Rig, size: Size): Promise<number> => {
   return talked
 }
 
-/** Reads books beside the gates. */
-const viewBooks = (url: string) => {
-  const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
-  const hash = (key: string) =>
-    runtime.runPromise(
-      Store.use((store) => store.run(readHash, { keys: [key], now: 0, context: NO_CONTEXT, call: {} })),
-    )
-  return {
-    book: async ([ledger = "", records = ""]: ReadonlyArray<string>) => {
-      const [lines, holds] = [await hash(ledger), await hash(records)]
-      return {
-        lines: ledgerLines({ hgetall: () => lines }, ledger),
-        holds: holdLines({ hgetall: () => holds }, records),
-        billed: holds
-          .flatMap((text, i) => (i % 2 === 1 ? [Number(JSON.parse(text).seconds)] : []))
-          .filter((n) => n > 0),
-      }
-    },
-    dispose: () => runtime.dispose(),
-  }
-}
-
-/** Each call is charged whose end a gate has taken; but for those of which a failover may have lost everything. */
-const uncharged = (sessions: Rig["platform"]["sessions"], charged: number, failedAt: number | undefined) => {
-  const taken = sessions.filter(
-    ({ joinedAt, released, toldAt = 0 }) =>
-      joinedAt !== undefined && released && (failedAt === undefined || Math.abs(toldAt - failedAt) > LOST_MILLIS),
-  )
-  return taken.length <= charged ? [] : [`${charged} calls were charged, and gates have taken ${taken.length} ends`]
-}
-
 /** What an operator reads adds up, and what is beyond the cap is counted as overrun. */
 const wrongBalance = async (url: string, cap: number, settled: number): Promise<ReadonlyArray<string>> => {
   const answer = await ask("GET", `${url}/api/budgets/team`, { headers: { authorization: `Bearer ${TOKEN}` } })
@@ -192,13 +151,7 @@ const wrongBalance = async (url: string, cap: number, settled: number): Promise<
   ]
 }
 
-const KEY = "business-1/campaign-1"
-
-const scenario = (
-  name: string,
-  fault: string,
-  start: (bench: Bench) => Promise<{ readonly url: string; readonly kill?: () => Promise<unknown> }>,
-): Scenario => ({
+const scenario = (name: string, fault: string, start: (bench: Bench) => Promise<Killable>): Scenario => ({
   name,
   run: async (size, seed, bench) => {
     const { calls, kills, slots, talks } = SIZES[size]
@@ -289,26 +242,16 @@ const scenario = (
   },
 })
 
-export const budgetsKilled: Scenario = scenario("budgets-killed", "", async (bench) => {
-  const { url } = bench.own(await startRedis())
-  return { url }
-})
+export const budgetsKilled: Scenario = scenario("budgets-killed", "", onRedis)
 
 export const budgetsSentinel: Scenario = scenario(
   "budgets-sentinel",
   " and of the master behind 3 Sentinels",
-  async (bench) => {
-    const sentinels = bench.own(await startSentinel(3, 500))
-    return { url: sentinels.url, kill: async () => sentinels.master.kill("SIGKILL") }
-  },
+  onSentinel,
 )
 
 export const budgetsCluster: Scenario = scenario(
   "budgets-cluster",
   " and of the campaign's master in a Cluster of 6",
-  async (bench) => {
-    const cluster = bench.own(await startCluster(3, 1))
-    const kill = async () => (await cluster.masterOf(keysOf(KEY)[0] ?? "")).kill("SIGKILL")
-    return { url: cluster.url, kill }
-  },
+  onCluster,
 )

@@ -74,6 +74,10 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
 export interface StoreView {
   /** its current content, or undefined while the store is down */
   readonly look: () => Promise<QueueState | undefined>
+  /** the same, and what a hash of the campaign has at that moment */
+  readonly lookWith: (
+    hash: string,
+  ) => Promise<{ readonly state: QueueState; readonly hash: ReadonlyArray<string> } | undefined>
   readonly dispose: () => Promise<void>
 }
 
@@ -81,14 +85,21 @@ export interface StoreView {
 export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN, business = "business-1"): StoreView => {
   const keys = keysOf(`${business}/${campaign}`)
   const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
-  return {
-    look: () =>
-      runtime.runPromise(
-        Store.use((store) => store.run(snapshot, { keys, now: 0, context: NO_CONTEXT, call: {} })).pipe(
-          Effect.map(stateOf),
-          Effect.catch(() => Effect.succeed(undefined)),
-        ),
+  const read = (keys: ReadonlyArray<string>): Promise<ReadonlyArray<Pairs> | undefined> =>
+    runtime.runPromise(
+      Store.use((store) => store.run(snapshot, { keys, now: 0, context: NO_CONTEXT, call: {} })).pipe(
+        Effect.catch(() => Effect.succeed(undefined)),
       ),
+    )
+  return {
+    look: async () => {
+      const found = await read(keys)
+      return found === undefined ? undefined : stateOf(found)
+    },
+    lookWith: async (hash) => {
+      const found = await read([...keys, hash])
+      return found === undefined ? undefined : { state: stateOf(found), hash: found.at(-1)?.flat() ?? [] }
+    },
     dispose: () => runtime.dispose(),
   }
 }
