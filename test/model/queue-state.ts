@@ -26,6 +26,8 @@ const META = [
   "auditLog",
   "passedSeq",
   "changed",
+  "changedBefore",
+  "changesFrom",
   "fairCap",
   "fairAt",
   "withdrawnUntil",

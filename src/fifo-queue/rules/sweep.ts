@@ -13,6 +13,7 @@ import { readKeys } from "./check-keys.ts"
 import { isRecountDue, recount } from "./recount.ts"
 import { withBudgets } from "./shared/awaited-budgets.ts"
 import { callNext, markPlatformReachable } from "./shared/call-next.ts"
+import { forgetChanges, isForgettingDue } from "./shared/changes.ts"
 import { followHours } from "./shared/closing.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueCharges, overdueSettlements } from "./shared/expiry.ts"
 import { keepPlaces } from "./shared/fair-places.ts"
@@ -116,6 +117,7 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   const [sweptAt = 0, hoursAt = 0] = db.hgetNumbers(keys.meta, ["sweptAt", "hoursAt"])
   if (isRecountDue(s, sweptAt)) recount(s)
   keepPlaces(s)
+  if (isForgettingDue(s, sweptAt)) forgetChanges(s)
   if (isUnattended(s)) forgiveOutage(s, sweptAt)
   // a sweep that arrives late must not set the time back
   if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)

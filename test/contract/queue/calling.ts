@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { MAX_CALLED_PER_STEP } from "../../../src/fifo-queue/rules/shared/call-next.ts"
 import { ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 export const calling = (test: QueueTest): void => {
@@ -50,6 +51,18 @@ export const calling = (test: QueueTest): void => {
       q.setSlots(4)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t2", "t3", "t4"])
+    }),
+  )
+
+  test("a step calls so many tickets that it stays short, and the next one goes on", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.waitTogether(ids(MAX_CALLED_PER_STEP + 20))
+      q.setSlots(MAX_CALLED_PER_STEP + 10)
+      assert.isTrue((yield* q.sweep).more)
+      assert.strictEqual(q.called().length, MAX_CALLED_PER_STEP)
+      assert.isFalse((yield* q.sweep).more)
+      assert.strictEqual(q.called().length, 10)
+      assert.strictEqual(q.line().length, 10)
     }),
   )
 

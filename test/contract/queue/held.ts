@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FIRST_PLACES } from "../../../src/fifo-queue/position.ts"
-import { MAX_CHANGES, MAX_CHANGES_PER_STEP } from "../../../src/fifo-queue/rules/shared/changes.ts"
+import { CHANGES_MILLIS, MAX_CHANGES, MAX_CHANGES_PER_STEP } from "../../../src/fifo-queue/rules/shared/changes.ts"
 import { MAX_PER_STEP } from "../../../src/fifo-queue/rules/shared/expiry.ts"
 import { DEAD_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
 import { HELD, RELEASE_MILLIS, SILENT_HOLDER_MILLIS } from "../../../src/fifo-queue/rules/shared/presence.ts"
@@ -205,6 +205,31 @@ export const held = (test: QueueTest): void => {
         assert.isTrue((yield* q.hold([], { since: unknown })).changes?.lost)
       }
     }),
+  )
+
+  test(
+    "what has changed is forgotten after some minutes, and a gate that has not read it is told so",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2", "t3")
+        const read = (yield* q.hold(["t2"])).changes?.until ?? 0
+        yield* q.leave("t2")
+        yield* q.leave("t3")
+        assert.strictEqual(q.state().changes.size, 2)
+        const unread = (yield* q.hold([])).changes?.until ?? 0
+        for (const size of [2, 0]) {
+          // the queue has been swept in this period, and is in the next one
+          yield* q.sweep
+          yield* TestClock.adjust(CHANGES_MILLIS)
+          yield* q.sweep
+          yield* q.sweep
+          assert.strictEqual(q.state().changes.size, size)
+        }
+        assert.isTrue((yield* q.hold([], { since: read })).changes?.lost)
+        assert.isFalse((yield* q.hold([], { since: unread })).changes?.lost)
+      }),
   )
 
   test("a gate is told page by page what it holds", { slots: 1 }, (q) =>

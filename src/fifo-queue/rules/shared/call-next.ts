@@ -39,6 +39,8 @@ export const MAX_PARK_MILLIS = 15_000
 const MAX_PARKED_PER_NETWORK = 200
 /** Maximum tickets that one step abandons or passes over. The next step continues. */
 export const MAX_CLEARED_PER_STEP = 200
+/** Maximum tickets that one step calls, as when a pause of a campaign with many slots ends: more would keep the store for too long. A sweep continues. */
+export const MAX_CALLED_PER_STEP = 200
 
 /**
  * A step that has scanned this many entries of `passed` calls nobody else: each search scans parked tickets again,
@@ -94,6 +96,7 @@ const callWhileSlotsAreFree = (s: Step, max: number, evenIfHeld: boolean): boole
   /** No ticket in `passed` can be called any more: within a step networks only gain slots and no ticket is unparked. */
   let noneCallableInPassed = false
   while (called < max && isSlotFree(s)) {
+    if (called === MAX_CALLED_PER_STEP) return true
     const indexed = context.share < 1 || db.zcard(keys.parked) > 0
     let id = indexed && !noneCallableInPassed ? oldestPassed(s) : undefined
     if (indexed && id === undefined) noneCallableInPassed = true

@@ -15,7 +15,7 @@
  *                          claimed the check of old sessions and of doubts; `unpaidUntil`, the same of those in `unpaid`; `paused` and `draining`, 1 while set by an operator;
  *                          `pausedUntil`, when the pause ends by itself; `openAt`, when a gate last said that the campaign is open, and
  *                          `hoursAt`, when one last told its hours (`closing.ts`);
- *                          `passedSeq`, the place up to which waiting tickets have been examined; `changed`, a counter (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
+ *                          `passedSeq`, the place up to which waiting tickets have been examined; `changed`, a counter, with `changedBefore` and `changesFrom` (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
  *                          `withdrawnUntil`, until when
  *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and
  *                          `recount` (`load.ts`)

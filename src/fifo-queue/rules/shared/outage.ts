@@ -180,7 +180,10 @@ export const turnDeadline = (s: Step, id: string, ticket: Ticket, presentUntil: 
   return undefined
 }
 
-/** Gives back the time of an outage that began at `since` (ms): renews start windows, and nobody counts as absent during the grace. */
+/**
+ * Gives back the time of an outage that began at `since` (ms): renews start windows, and nobody counts as absent during the grace.
+ * @lazy
+ */
 export const forgiveOutage = (s: Step, since: number): void => {
   const from = Math.max(since, meta(s, "forgivenAt"))
   const ofAll = isUnattended(s)
