@@ -18,6 +18,11 @@ import { positionEvent } from "../outcomes.ts"
 const REFRESH_TICKS = 15
 /** Behind the first places, a caller is sent another place at most once in so many heartbeats. */
 const STEP_TICKS = 2
+/**
+ * Behind the first places, callers are told why nobody is called at once, and that it has changed again so many heartbeats later: a budget that is
+ * nearly used up stops and lets go on with every call.
+ */
+const HINDRANCE_TICKS = 5
 /** The steps behind the first places are asked for although no change was noted once in so many heartbeats: older gates note none. */
 const STEPS_TICKS = 5
 /** A gate that holds another number of tickets than it knows asks for all of them after so many heartbeats in a row. */
@@ -133,6 +138,8 @@ export class ConnectedTickets {
   /** whether the last answers had changes, so that the steps behind the first places may be older than they, or whether some were not shown yet */
   private stepsDue = false
   private hindrances = ""
+  /** the heartbeat from which on everybody may be told of other hindrances */
+  private hindrancesDue = 0
   /** all tickets are asked for, because changes may have been missed */
   private resynchronises = true
   /** the queue does not tell of changes, so all tickets are asked for with every heartbeat */
@@ -291,8 +298,11 @@ export class ConnectedTickets {
   ): void {
     this.shownTick = this.ticks
     const hindrances = hindrancesOf(queue)
-    const toAll = hindrances !== this.hindrances
-    this.hindrances = hindrances
+    const toAll = hindrances !== this.hindrances && this.ticks >= this.hindrancesDue
+    if (toAll) {
+      this.hindrances = hindrances
+      this.hindrancesDue = this.ticks + HINDRANCE_TICKS
+    }
     const slots = this.slots()
     /** the last event: behind the first places, many callers in a row are shown the same */
     let shared: PushEvent | undefined

@@ -1,6 +1,9 @@
-/** The heartbeat of this gate's tickets: keeps those present whose pages are connected, and pushes what their pages show. */
+/**
+ * The heartbeat of this gate's tickets: keeps those present whose pages are connected, and pushes what their pages show. A campaign whose
+ * heartbeat fails, or takes long, does not hold up the others.
+ */
 
-import { Effect, Layer, Metric } from "effect"
+import { Effect, Fiber, Layer, Metric } from "effect"
 import { MAX_HELD_PER_STEP } from "../../fifo-queue/bounds.ts"
 import { FifoQueue, TICK_MILLIS } from "../../fifo-queue/FifoQueue.ts"
 import { FIRST_PLACES } from "../../fifo-queue/position.ts"
@@ -22,8 +25,15 @@ import { StoreOutage } from "./StoreOutage.ts"
 
 /** More are sent in further steps, each of which keeps the store for some milliseconds. */
 const TICKETS_PER_STEP = 250
-/** A heartbeat asks at most so often for what has changed meanwhile; the next one goes on. */
-const MAX_ROUNDS = 25
+/** A heartbeat asks at most so often for what has changed meanwhile; the next one goes on. Enough for all changes that the queue knows. */
+const MAX_ROUNDS = 60
+
+/** So many campaigns with callers begin together. Then there is a pause, in all not much more than `SPREAD_MILLIS`: many at once would keep callers waiting. */
+const AT_ONCE = 16
+const PAUSE_MILLIS = 5
+const SPREAD_MILLIS = 500
+/** How long the other campaigns wait for one whose heartbeat takes long (ms). Its next one begins when this one is over. */
+const WAIT_MILLIS = 1_000
 
 /** What is known of the tickets of one campaign; without offers for a campaign that offers nothing. */
 interface Beating {
@@ -100,6 +110,10 @@ export const layer = Layer.effectDiscard(
       (effect, _at, { connected }) => Effect.tapError(effect, () => Effect.sync(() => connected.missed())),
     )
 
+    const scope = yield* Effect.scope
+    /** the keys of the campaigns whose heartbeat is not over, and of those of them that must ask for all tickets with the next one */
+    const running = new Set<string>()
+    const missedMeanwhile = new Set<string>()
     /** by the key of the campaign */
     const known = new Map<string, { readonly at: CampaignContext } & Beating>()
     /** Offers something else to those who wait for long. */
@@ -130,6 +144,25 @@ export const layer = Layer.effectDiscard(
         ? beaten
         : Effect.andThen(beaten, offerTo(campaign, beating.offers, tickets))
     }
+    /** The store may refuse one campaign, or have lost its part of a Cluster; the others have their heartbeat. */
+    const beatApart = ({ at, campaign, heard, theirs }: Beat) =>
+      Effect.suspend(() => {
+        if (running.has(at.campaign)) return Effect.void
+        running.add(at.campaign)
+        return Effect.andThen(beat(at, theirs, campaign), heard).pipe(
+          Effect.catchTag("StoreUnavailable", () => Effect.void),
+          Effect.catchCause((cause) => {
+            missedMeanwhile.add(at.campaign)
+            return Effect.logError("The heartbeat of a campaign failed", cause)
+          }),
+          Effect.ensuring(
+            Effect.sync(() => {
+              running.delete(at.campaign)
+              if (missedMeanwhile.delete(at.campaign)) known.get(at.campaign)?.connected.missed()
+            }),
+          ),
+        )
+      })
     const heartbeat = Effect.gen(function* () {
       const now = yield* store.now
       const tickets = yield* push.tickets
@@ -159,21 +192,27 @@ export const layer = Layer.effectDiscard(
         if (connected.isIdle()) known.delete(key)
         else silent.push({ at, theirs: [], campaign: undefined, heard: Effect.void })
       }
-      yield* Effect.forEach(
-        [...beats, ...silent],
-        // the store may refuse one campaign, or have lost its part of a Cluster; the others have their heartbeat
-        ({ at, campaign, heard, theirs }) =>
-          Effect.andThen(beat(at, theirs, campaign), heard).pipe(
-            Effect.catchTag("StoreUnavailable", () => Effect.void),
-          ),
-        { concurrency: "unbounded", discard: true },
-      )
+      const pause = Math.min(PAUSE_MILLIS, Math.floor((SPREAD_MILLIS * AT_ONCE) / beats.length))
+      const begun: Array<Fiber.Fiber<void>> = []
+      let since = 0
+      for (const each of [...beats, ...silent]) {
+        if (since >= AT_ONCE) {
+          since = 0
+          yield* pause < 1 ? Effect.yieldNow : Effect.sleep(pause)
+        }
+        if (each.theirs.length > 0) since++
+        begun.push(yield* Effect.forkIn(beatApart(each), scope, { startImmediately: true }))
+      }
+      yield* Effect.raceFirst(Fiber.awaitAll(begun), Effect.sleep(WAIT_MILLIS))
     })
     const missed =
       push.missed &&
       Effect.tap(push.missed, () =>
         Effect.sync(() => {
-          for (const { connected } of known.values()) connected.missed()
+          for (const [key, { connected }] of known) {
+            connected.missed()
+            if (running.has(key)) missedMeanwhile.add(key)
+          }
         }),
       )
     // after a lost subscription the heartbeat runs at once, and asks for all, to push what was missed

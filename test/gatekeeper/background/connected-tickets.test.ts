@@ -1,5 +1,5 @@
 /** What a gate asks of its connected tickets with a heartbeat, and what it pushes. */
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import type { Heartbeat, HeartbeatEntry, QueueChanges } from "../../../src/fifo-queue/FifoQueue.ts"
 import { ConnectedTickets } from "../../../src/gatekeeper/background/connected-tickets.ts"
 
@@ -171,6 +171,23 @@ describe("what a gate pushes", () => {
       tick(unmoved, { disrupted: true }).shown.map(([ticket]) => ticket),
     ).flat()
     expect(shown.toSorted()).toEqual(["a", "b", "c"])
+  })
+
+  it("shows those behind the first places every ten seconds at most that it has changed why nobody is called, and the last of it", () => {
+    const { tick } = holding(waiting("a", 8, 3), waiting("b", 200), waiting("c", 201))
+    const unmoved = { places: { first, steps: [] } }
+    tick(unmoved)
+    const shown = Array.from({ length: 12 }, (_, n) =>
+      tick(unmoved, { disrupted: n % 2 === 0 }).shown.map(([ticket]) => ticket),
+    )
+    assert.deepStrictEqual(
+      shown.map((tickets) => tickets.includes("b") && tickets.includes("c")),
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => n % 5 === 0),
+    )
+    // the first ones at once
+    assert.isTrue(shown.every((tickets) => tickets.includes("a")))
+    const later = Array.from({ length: 4 }, () => tick(unmoved, { disrupted: false }).shown.length)
+    assert.deepStrictEqual(later, [1, 1, 1, 3])
   })
 
   it("sends the estimate to nobody who has been sent a place within half a minute", () => {
