@@ -48,8 +48,15 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
     menu.current?.showPopover()
     place()
     choices().at(index)?.focus()
-    // it would stay where the row was
-    addEventListener("scroll", close, { capture: true, once: true })
+    const from = button.current?.getBoundingClientRect().top
+    /** It would stay where the row was. A scroll that was over before it opened is told only now, and moves nothing. */
+    const leave = (): void => {
+      const isOpen = menu.current?.matches(":popover-open") === true
+      if (isOpen && button.current?.getBoundingClientRect().top === from) return
+      removeEventListener("scroll", leave, true)
+      close()
+    }
+    addEventListener("scroll", leave, true)
   }
   return (
     <span class="menu">

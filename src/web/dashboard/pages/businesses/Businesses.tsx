@@ -219,7 +219,8 @@ const Hook = ({ of }: { readonly of: Campaign["webhook"] }): JSX.Element => {
   return (
     <span class="hook" title={`Session-ended webhook: ${of.url}, ${how}`}>
       <span class="unseen">Session-ended webhook: </span>
-      {`${URL.parse(of.url)?.host ?? of.url}, ${how}`}
+      {URL.parse(of.url)?.host ?? of.url}
+      <span class="unseen">, {how}</span>
     </span>
   )
 }

@@ -7,7 +7,7 @@ import { type Column, Table } from "../../../shared/parts/Table.tsx"
 import { api } from "../../client.ts"
 import { useLoad } from "../../parts/load.ts"
 import { Empty, Show } from "../../parts/Show.tsx"
-import { Ago, At, useNow } from "../../parts/Time.tsx"
+import { Ago, Day, useNow } from "../../parts/Time.tsx"
 import { href } from "../../router.ts"
 import * as words from "../../words.ts"
 import { columnsOf } from "../conversations/Conversations.tsx"
@@ -174,7 +174,7 @@ const Keys = ({ of: keys }: { readonly of: ReadonlyArray<ApiKey> }): JSX.Element
       {soon.length === 0 && (working.length === 0 ? "No keys yet" : "None in the next 14 days")}
       {soon.map(({ expiresAt, id, name }) => (
         <a key={id} class="bad" href={href("keys", id)}>
-          {name}: {expiresAt !== null && <At of={expiresAt} />}
+          {name}: {expiresAt !== null && <Day of={expiresAt} />}
         </a>
       ))}
     </Card>
