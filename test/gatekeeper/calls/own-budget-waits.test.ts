@@ -42,12 +42,13 @@ describe("a budget of their own for which callers wait", () => {
       expect(yield* ask()).toMatchObject({ _tag: "Queued", queuePosition: 1, ...held })
       const again = yield* enqueue()
       world.connected.add(again)
-      expect(yield* availability).toMatchObject({ state: "open" })
+      yield* TestClock.adjust("1 second")
+      expect(yield* availability).toEqual({ state: "open", estimatedWaitSeconds: 0 })
       yield* begin(caller(1))
       const other = yield* enqueue(caller(2))
       world.connected.add(other)
       expect(yield* status(other)).toMatchObject({ queuePosition: 1 })
-      yield* TestClock.adjust("3 seconds")
+      yield* TestClock.adjust("2 seconds")
       expect(eventsOf(world, again)).toMatchObject([{ type: "position", position: 1, ...held }])
       expect(eventsOf(world, other)).toMatchObject([{ type: "position", position: 1 }])
       expect(eventsOf(world, other)[0]).not.toHaveProperty("resumesAt")
@@ -157,6 +158,22 @@ describe("a budget of their own for which callers wait", () => {
       Effect.gen(function* () {
         yield* begin()
         expect(yield* ask()).toMatchObject({ _tag: "BudgetExhausted", budget: "day" })
+      }),
+  )
+
+  gateTest(
+    "ends the wait of a called caller whom another budget refuses",
+    given([own(1), own(1, { Name: "day", Per: "day", OnLimit: "refuse" })]),
+    () =>
+      Effect.gen(function* () {
+        yield* begin(caller(1))
+        yield* begin(caller(2))
+        const [first, second] = [yield* enqueue(), yield* enqueue()]
+        yield* hangUp("web-1")
+        yield* hangUp("web-2")
+        expect((yield* start(first))._tag).toBe("Started")
+        expect(yield* start(second)).toMatchObject({ _tag: "BudgetExhausted", budget: "day" })
+        expect(yield* stateOf(second)).toBe("budget")
       }),
   )
 })
