@@ -88,4 +88,13 @@ export const planted: ReadonlyArray<Planted> = [
     to: "Effect.suspend(() => (verified && !isUsable() ? measure : Effect.void))",
     says: /heard of its turn \d+ ms after the end of it/,
   },
+  {
+    // callers are called although running calls hold all that is left
+    name: "held-time-uncounted",
+    scenario: "budget-waits",
+    file: "src/fifo-queue/rules/shared/awaited-budgets.ts",
+    from: "return cap + adjusted - settled - held",
+    to: "return cap + adjusted - settled - Math.min(held, 0)",
+    says: /W1: \d+ are called/,
+  },
 ]
