@@ -263,7 +263,9 @@ export class BudgetWatch {
         }
         for (const wrong of wrongSettlement(id, seconds, was, is)) world.fail(wrong)
         this.saw(seconds === 0 ? "time is given back" : "a call is charged")
-        if (billedOf(seconds, was) <= was.seconds) return undefined
+        // beyond the cap time is held for no other call that runs
+        if (billedOf(seconds, was) <= was.seconds)
+          return this.world.plan.actions.some(({ kind }) => kind === "remove") ? "its campaign was removed" : undefined
         return owed?.doubt === true ? "nobody knew that it ran" : this.lateBecause()
     }
   }
