@@ -250,6 +250,10 @@ const gauge = (name: string, description: string) => (campaign: string) =>
 
 export const gauges = {
   waiting: gauge("voicegate_waiting", "Tickets waiting"),
+  waitingForBudget: gauge(
+    "voicegate_waiting_for_budget",
+    "Tickets waiting that are not called before a budget has more: a shared one, or one of their callers",
+  ),
   leases: gauge("voicegate_leases", "Slots held"),
   doubts: gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened"),
   quarantined: gauge("voicegate_quarantined_records", "Invalid records found in the store, in total"),

@@ -68,6 +68,7 @@ export const layer = Layer.effectDiscard(
       const slots = Number.isFinite(configured) ? configured : swept.allowed
       return metrics.setGauges(name, {
         waiting: swept.waiting,
+        waitingForBudget: swept.resumesAt === undefined ? (swept.unpaid ?? 0) : swept.waiting,
         leases: swept.leases,
         doubts: swept.doubts,
         quarantined: swept.quarantined.count,

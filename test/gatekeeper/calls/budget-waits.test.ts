@@ -1,8 +1,9 @@
 /** Budgets for which callers wait (`OnLimit: wait`): the queue holds, callers are told until when, and it goes on by itself. */
 import { describe, expect } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { ask, begin, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
 import { iso } from "../ticket-support.ts"
 
@@ -24,6 +25,10 @@ const given = (Budgets: ReadonlyArray<object>, more: object = {}) => ({
 const held = { paused: true, pausedUntil: iso(HOUR), resumesAt: iso(HOUR) }
 const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
 const availability = Gatekeeper.use((gate) => gate.availability())
+/** What alerts see: how many wait, and how many of them for a budget. */
+const gauges = Effect.forEach(["waiting", "waitingForBudget"] as const, (name) =>
+  Effect.map(Metric.value(metrics.gauges[name]("default")), ({ value }) => value),
+)
 /** An operator adds so many minutes. */
 const topUp = (by: number) =>
   Gatekeeper.use(({ internals }) => {
@@ -44,6 +49,7 @@ describe("a budget for which callers wait", () => {
       expect(yield* status(second)).toMatchObject({ state: "waiting", queuePosition: 2, ...held })
       expect(eventsOf(world, second)).toMatchObject([{ type: "position", position: 2, ...held }])
       expect(yield* availability).toEqual({ state: "paused", pausedUntil: iso(HOUR) })
+      expect(yield* gauges).toEqual([2, 2])
     }),
   )
 

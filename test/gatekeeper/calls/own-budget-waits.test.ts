@@ -1,8 +1,9 @@
 /** Budgets of callers for which they wait (`Of: caller`, `OnLimit: wait`): who has used up his own waits for it, and nobody else does. */
 import { describe, expect } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
+import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { ask, begin, CALLER, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
 import { iso } from "../ticket-support.ts"
 
@@ -24,6 +25,10 @@ const given = (Budgets: ReadonlyArray<object>, more: object = {}) => ({
 const held = { paused: true, pausedUntil: iso(HOUR), resumesAt: iso(HOUR) }
 const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
 const availability = Gatekeeper.use((gate) => gate.availability())
+/** What alerts see: how many wait, and how many of them for a budget. */
+const gauges = Effect.forEach(["waiting", "waitingForBudget"] as const, (name) =>
+  Effect.map(Metric.value(metrics.gauges[name]("default")), ({ value }) => value),
+)
 
 /** An operator adds so many minutes to the budget of a caller. */
 const topUp = (by: number) =>
@@ -52,6 +57,7 @@ describe("a budget of their own for which callers wait", () => {
       expect(eventsOf(world, again)).toMatchObject([{ type: "position", position: 1, ...held }])
       expect(eventsOf(world, other)).toMatchObject([{ type: "position", position: 1 }])
       expect(eventsOf(world, other)[0]).not.toHaveProperty("resumesAt")
+      expect(yield* gauges).toEqual([3, 2])
       yield* hangUp("web-2")
       expect([yield* stateOf(again), yield* stateOf(other)]).toEqual(["waiting", "called"])
     }),
