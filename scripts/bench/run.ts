@@ -1,10 +1,7 @@
 /**
  * Benchmarks the built gate against its reference servers, in alternating runs on this machine, and prints ratios:
  *
- *     npm run build && node scripts/bench/run.ts [admission processes embedded push webhook growth startup control] [--rounds 3] [--turns 6]
- *                                               [--waiting 10000] [--before DIR] [--json FILE]
- *     npm run build && node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR]
- *     npm run build && node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5] [--before DIR [--before-connected 12000]]
+ *     npm run build && node scripts/bench/run.ts [BENCH...] [OPTIONS]   # --help lists both
  *
  * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it on an idle machine.
  */
@@ -23,24 +20,46 @@ import { type Found, tables } from "./support/report.ts"
 import { waiting as waitingCost } from "./waiting.ts"
 import { webhook } from "./webhook.ts"
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: "string", default: "3" },
-    turns: { type: "string", default: "6" },
-    waiting: { type: "string", default: "10000" },
-    json: { type: "string" },
-    sizes: { type: "string", default: "1000,10000,100000,1000000" },
-    seconds: { type: "string", default: "60" },
-    held: { type: "boolean", default: false },
-    before: { type: "string" },
-    connected: { type: "string", default: "12000" },
-    gates: { type: "string", default: "3" },
-    behind: { type: "string", default: "88000" },
-    calls: { type: "string", default: "600" },
-    "before-connected": { type: "string" },
-  },
-})
+const USAGE = `node scripts/bench/run.ts [admission processes embedded push webhook growth startup control] [--rounds 3] [--turns 6]
+                          [--waiting 10000] [--before DIR] [--json FILE]
+node scripts/bench/run.ts waiting [--sizes 1000,10000,100000,1000000] [--seconds 60] [--held] [--before DIR] [--json FILE]
+node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 3]
+                                 [--before DIR [--before-connected 12000]] [--json FILE]
+
+Run npm run build first. Without names, all benches run but waiting and moving, which take half an hour each.`
+
+const read = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        help: { type: "boolean", default: false },
+        rounds: { type: "string", default: "3" },
+        turns: { type: "string", default: "6" },
+        waiting: { type: "string", default: "10000" },
+        json: { type: "string" },
+        sizes: { type: "string", default: "1000,10000,100000,1000000" },
+        seconds: { type: "string", default: "60" },
+        held: { type: "boolean", default: false },
+        before: { type: "string" },
+        connected: { type: "string", default: "12000" },
+        gates: { type: "string", default: "3" },
+        behind: { type: "string", default: "88000" },
+        calls: { type: "string", default: "600" },
+        "before-connected": { type: "string" },
+      },
+    })
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+const { positionals, values } = read()
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const [rounds, turns, waiting] = [Number(values.rounds), Number(values.turns), Number(values.waiting)]
 
 const benches: Readonly<Record<string, () => Promise<Found>>> = {
