@@ -2,7 +2,7 @@
 import { DateTime, Option, Schema } from "effect"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { budgetToken } from "../values/secret.ts"
-import { decimal, fraction, list, oneOf, parsed, pattern, type Text, wholeNumber } from "../values/values.ts"
+import { decimal, fraction, list, oneOf, parsed, pattern, type Text, wholeNumber, withNotes } from "../values/values.ts"
 
 /** Who spends a budget: each caller one of his own, the campaign, or all campaigns of its account together. */
 export const SPENDERS = ["caller", "campaign", "account"] as const
@@ -27,7 +27,7 @@ const zone: Text<string> = parsed("the name of a time zone, such as Europe/Berli
 
 /** A value that each item of the list needs. */
 const needed = <A, E>(value: Schema.Codec<A, E>, description: string) =>
-  value.pipe(Schema.annotateKey({ description, voicegate: { defaultText: "needed" } }))
+  value.pipe(Schema.annotateKey({ description, ...withNotes(value, { defaultText: "needed" }) }))
 
 export const PriceSettings = Schema.Struct({
   PerMinute: optional(decimal(0.000_001, 10_000, 6), "none", {

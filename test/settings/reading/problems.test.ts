@@ -2,8 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import fc from "fast-check"
+import { vendorFields } from "../../../src/platform-api/vendors.ts"
 import { settingsFrom } from "../../../src/settings/given.ts"
 import { resolveSettings } from "../../../src/settings/reading/resolve.ts"
+import { settingRows } from "../../../src/settings/showing/table.ts"
 import { variablesOf } from "../../../src/settings/sources/variables.ts"
 import { KEY, minimal, platform, problemsOf, TOKEN } from "../support.ts"
 
@@ -18,6 +20,21 @@ describe("problems", () => {
     }
     const [one] = problemsOf(minimal, { Security__AllowedOrigins: "shop.example" })
     assert.notInclude(one?.expected, "apart")
+  })
+
+  it("say of each setting what was expected of its value", () => {
+    const silent = settingRows.flatMap(({ path }) => {
+      if (path.endsWith(".{name}.*")) return []
+      // no setting is a text with a control character
+      const at = path.replace("{n}", "0")
+      const vendor = Object.keys(vendorFields).find((group) => at.startsWith(`VoiceAiPlatform.${group}.`)) ?? "iqra"
+      const found = problemsOf(minimal, {
+        VoiceAiPlatform__Platform: vendor.toLowerCase(),
+        [at.replaceAll(".", "__")]: "\u0007",
+      }).filter((problem) => problem.path === at)
+      return found.length > 0 && found.every(({ expected }) => expected !== "") ? [] : [path]
+    })
+    assert.deepStrictEqual(silent, [])
   })
 
   it("are reported all at once, each with path, expectation and what was found", () => {
