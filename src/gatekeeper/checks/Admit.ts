@@ -145,6 +145,17 @@ export const layer: Layer.Layer<
                 : Effect.succeed(found._tag === "waiting" ? found : admitted),
           })
 
+    /** The newcomer is told of the place in the queue, and of offers if the wait is long. */
+    const placed = (
+      campaign: Campaign,
+      { slots }: CampaignContext,
+      ticket: string,
+      waiting: Place,
+    ): Effect.Effect<never, Queued> =>
+      Effect.flatMapEager(store.now, (now) =>
+        Effect.fail(overflow.added(campaign, queued(ticket, waiting, slots), now)),
+      )
+
     const steps: Admit["Service"] = {
       newcomer: ({ campaign, config, identity, newTicket }, address, trace) => {
         const { caller, network } = callerKeys(names, address, identity)
@@ -163,10 +174,7 @@ export const layer: Layer.Layer<
       },
       admit: (campaign, newcomer, limits, wait) => {
         const where = at(campaign)
-        const place = (waiting: Place): Effect.Effect<never, Queued> =>
-          Effect.flatMapEager(store.now, (now) =>
-            Effect.fail(overflow.added(campaign, queued(newcomer.id, waiting, where.slots), now)),
-          )
+        const place = (waiting: Place) => placed(campaign, where, newcomer.id, waiting)
         const answer = (
           admitted: Admitted,
         ): Effect.Effect<string, Queued | QueueFull | Draining | BudgetExhausted | PlatformUnavailable> => {
@@ -213,7 +221,7 @@ export const layer: Layer.Layer<
           onSuccess: (started) =>
             Result.isSuccess(started)
               ? Effect.succeed(started.success)
-              : Effect.fail(queued(newcomer.id, started.failure, where.slots)),
+              : placed(campaign, where, newcomer.id, started.failure),
           // the slot is kept, because a session may run: the session's end or the start's deadline frees it
           onFailure: (error): Effect.Effect<never, BudgetExhausted | PlatformUnavailable | StoreUnavailable> =>
             error._tag === "StoreUnavailable"

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { OffersToWaiting } from "../../../src/gatekeeper/background/offers-to-waiting.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { offered, offerTaken } from "../../../src/gatekeeper/metrics.ts"
-import { ask, begin, caller, enqueue, eventsOf, type Given, gateTest, hangUp } from "../../support/gate.ts"
+import { ask, atCapacity, begin, caller, enqueue, eventsOf, type Given, gateTest, hangUp } from "../../support/gate.ts"
 
 const CALL = { kind: "number", label: "Call us", target: "tel:+4930123456" }
 const SALES = { kind: "campaign", label: "Ask sales", target: "sales" }
@@ -38,6 +38,17 @@ describe("offers", () => {
       assert.notProperty(yield* ask(caller(1)), "offers")
       const before = yield* countOf(offered("default", "waiting"))
       expect(yield* ask(caller(2))).toMatchObject({ estimatedWaitSeconds: 90, offers: [CALL, SALES] })
+      assert.strictEqual((yield* countOf(offered("default", "waiting"))) - before, 1)
+    }),
+  )
+
+  gateTest("are in the answer to a caller whose start came back to the queue", given({ MaxConcurrency: 2 }), (world) =>
+    Effect.gen(function* () {
+      yield* begin(caller(9))
+      yield* measured(90)
+      const before = yield* countOf(offered("default", "waiting"))
+      world.initiate = () => Effect.fail(atCapacity)
+      expect(yield* ask(caller(1))).toMatchObject({ _tag: "Queued", estimatedWaitSeconds: 90, offers: [CALL, SALES] })
       assert.strictEqual((yield* countOf(offered("default", "waiting"))) - before, 1)
     }),
   )
