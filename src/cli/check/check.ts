@@ -274,7 +274,7 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
     const all = [
       valid,
       ...hoursFindings(tree, now),
-      ...tree.Campaigns.flatMap(controlFindings),
+      ...tree.Campaigns.flatMap((campaign) => controlFindings(campaign, now)),
       ...found,
       callersFinding(tree),
       webhookFinding(tree),

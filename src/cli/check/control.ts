@@ -2,7 +2,11 @@
  * What a campaign's settings say of the length and the price of calls, of budgets and of offers, in words. Nobody is asked: the operator
  * sees whether the settings say what was meant.
  */
+import { DateTime } from "effect"
+import { windowOf } from "../../budgets/windows.ts"
+import { openingAt } from "../../lib/opening-hours/schedule.ts"
 import { type Budget, budgetsOf, type CampaignBudgets } from "../../settings/groups/budgets.ts"
+import { type CampaignHours, openingHoursOf } from "../../settings/groups/hours.ts"
 import { offersOf } from "../../settings/groups/overflow.ts"
 import type { Campaign } from "../../settings/Settings.ts"
 
@@ -43,7 +47,32 @@ const WHOSE = {
   account: (account = "") => `for all calls of the account ${account} together`,
 } as const satisfies Record<Budget["Of"], (account?: string) => string>
 
-const whenUsedUp = ({ Of, OnLimit, Per }: Budget, { WaitMinutes }: CampaignBudgets["Budget"]): string => {
+/** So many windows fall on every hour of a week, every day of a week, and every month. */
+const WINDOWS = { hour: 168, day: 7, month: 12 } as const satisfies Record<Budget["Per"], number>
+
+/**
+ * Whether the campaign closes before each next window of a budget begins, by the hours of a week. Closed days are left out: on them it is
+ * closed even longer.
+ */
+const closesBeforeEach = ({ Per }: Budget, budgetZone: string, hours: CampaignHours, now: number): boolean => {
+  const opening = { ...openingHoursOf(hours), closed: [] }
+  const zone = DateTime.zoneMakeNamedUnsafe(budgetZone)
+  let at = now
+  for (let n = 0; n < WINDOWS[Per]; n++) {
+    at = windowOf(Per, zone, at).until
+    // who waits at its last moment is open until it begins
+    if (openingAt(opening, at - 1).isOpen) return false
+  }
+  return true
+}
+
+const whenUsedUp = (
+  budget: Budget,
+  { WaitMinutes, Zone }: CampaignBudgets["Budget"],
+  hours: CampaignHours | undefined,
+  now: number,
+): string => {
+  const { Of, OnLimit, Per } = budget
   const who = Of === "caller" ? "calls of that caller" : "callers"
   switch (OnLimit) {
     case "end":
@@ -51,16 +80,16 @@ const whenUsedUp = ({ Of, OnLimit, Per }: Budget, { WaitMinutes }: CampaignBudge
     case "refuse":
       return `When it is used up, new ${who} are refused, and running calls go on`
     case "wait":
-      return (
-        `When it is used up, running calls go on, and new ${who} wait in the queue if the next ` +
-        `${Per} begins within ${WaitMinutes} minutes; otherwise they are refused`
-      )
+      return hours !== undefined && Of === "caller" && closesBeforeEach(budget, Zone, hours, now)
+        ? `When it is used up, running calls go on, and new ${who} are refused: the campaign closes before the next ${Per} begins, so OnLimit wait acts as refuse`
+        : `When it is used up, running calls go on, and new ${who} wait in the queue if the next ${Per} begins within ` +
+            `${WaitMinutes} minutes${hours === undefined ? "" : ", and the campaign is open until then"}; otherwise they are refused`
     case "count":
       return "When it is used up, nothing happens: it only counts"
   }
 }
 
-const budgetText = (budget: Budget, settings: CampaignBudgets, account: string | undefined): string => {
+const budgetText = (budget: Budget, settings: CampaignBudgets, { Account, Hours }: Campaign, now: number): string => {
   const { AlertAt, Cap, Name, Of, Per, Unit } = budget
   const { Currency = "", PerMinute } = settings.Price
   const much = Unit === "minutes" ? `${Cap} ${Cap === 1 ? "minute" : "minutes"}` : `${Cap} ${Currency}`
@@ -68,8 +97,8 @@ const budgetText = (budget: Budget, settings: CampaignBudgets, account: string |
   const shares = AlertAt.map((share) => `${Math.round(share * 100)} %`).join(" and ")
   const alerts = shares === "" ? "" : `. The log says when ${shares} of it are used`
   return (
-    `${Name}: at most ${much}${long} each ${Per}, by the clock of ${settings.Budget.Zone}, ${WHOSE[Of](account)}. ` +
-    `${whenUsedUp(budget, settings.Budget)}${alerts}`
+    `${Name}: at most ${much}${long} each ${Per}, by the clock of ${settings.Budget.Zone}, ${WHOSE[Of](Account?.Name)}. ` +
+    `${whenUsedUp(budget, settings.Budget, Hours, now)}${alerts}`
   )
 }
 
@@ -85,13 +114,16 @@ const overflowText = ({ name, Overflow }: Campaign): ReadonlyArray<string> => {
   ]
 }
 
-export const controlFindings = (campaign: Campaign): ReadonlyArray<ControlFinding> => {
+/** @param now ms since 1970 */
+export const controlFindings = (campaign: Campaign, now: number): ReadonlyArray<ControlFinding> => {
   const budgets = budgetsOf(campaign)
-  const account = campaign.Account?.Name
   const texts: ReadonlyArray<readonly [name: ControlFinding["name"], texts: ReadonlyArray<string>]> = [
     ["call length", lengthText(campaign)],
     ["price", budgets === undefined ? [] : priceText(budgets)],
-    ["budget", budgets === undefined ? [] : budgets.Budgets.map((budget) => budgetText(budget, budgets, account))],
+    [
+      "budget",
+      budgets === undefined ? [] : budgets.Budgets.map((budget) => budgetText(budget, budgets, campaign, now)),
+    ],
     ["overflow", overflowText(campaign)],
   ]
   return texts.flatMap(([name, messages]) =>

@@ -3,12 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { controlFindings } from "../../../src/cli/check/control.ts"
 import { Settings } from "../../../src/settings/Settings.ts"
-import { settingsLayer } from "../../support/gate.ts"
+import { BEGIN, settingsLayer } from "../../support/gate.ts"
 
 const said = (VoiceAiPlatform: Readonly<Record<string, unknown>>) =>
   Effect.gen(function* () {
     const { Campaigns } = yield* Settings
-    return Campaigns.flatMap(controlFindings).map(({ campaign, message, name }) => `${name}, ${campaign}: ${message}`)
+    return Campaigns.flatMap((campaign) => controlFindings(campaign, BEGIN)).map(
+      ({ campaign, message, name }) => `${name}, ${campaign}: ${message}`,
+    )
   }).pipe(Effect.provide(settingsLayer({ VoiceAiPlatform })))
 
 const Euro = { PerMinute: 0.12, Currency: "EUR", RoundUpSeconds: 6 }
@@ -40,6 +42,34 @@ describe("voicegate check of what controls calls", () => {
         "budget, default: all: at most 90 minutes each hour, by the clock of Europe/Berlin, for all calls of the account agency together. When it is used up, running calls go on, and new callers wait in the queue if the next hour begins within 45 minutes; otherwise they are refused",
         "budget, default: watched: at most 1 minute each day, by the clock of Europe/Berlin, for all calls of this campaign together. When it is used up, nothing happens: it only counts",
       ])
+    }),
+  )
+
+  it.effect("says that callers wait for a budget only while the campaign is open", () =>
+    Effect.gen(function* () {
+      const budgetsWith = (Open: string) =>
+        Effect.map(
+          said({
+            Hours: { Zone: "Europe/Berlin", Open, Closed: "Dec 25" },
+            Budget: { Zone: "Europe/Berlin", WaitMinutes: 1440 },
+            Budgets: [
+              { Name: "customer", Of: "caller", Unit: "minutes", Per: "day", Cap: 20, OnLimit: "wait" },
+              { Name: "often", Of: "caller", Unit: "minutes", Per: "hour", Cap: 5, OnLimit: "wait" },
+              { Name: "all", Of: "campaign", Unit: "minutes", Per: "day", Cap: 90, OnLimit: "wait" },
+            ],
+          }),
+          (found) => found.map((text) => text.replace(/^budget, default: (\w+): .* go on, and /, "$1: ")),
+        )
+      const never =
+        "customer: new calls of that caller are refused: the campaign closes before the next day begins, so OnLimit wait acts as refuse"
+      const customer =
+        "customer: new calls of that caller wait in the queue if the next day begins within 1440 minutes, and the campaign is open until then; otherwise they are refused"
+      const others = [
+        customer.replace("customer", "often").replace("next day", "next hour"),
+        customer.replace("customer", "all").replace("calls of that caller", "callers"),
+      ]
+      assert.deepStrictEqual(yield* budgetsWith("Mon-Fri 09:00-17:00"), [never, ...others])
+      assert.deepStrictEqual(yield* budgetsWith("Fri-Sat 20:00-02:00"), [customer, ...others])
     }),
   )
 
