@@ -136,7 +136,12 @@ export const checkLive = (
     const at = yield* Clock.currentTimeMillis
     const capacity = yield* Effect.match(platform.concurrency(campaign.name), {
       onFailure: ({ message }) => notChecked(`how many calls run: ${message}`),
-      onSuccess: ({ inUse, limit }) => ok(`${inUse} of ${limit} calls run`),
+      onSuccess: ({ inUse, limit }) =>
+        ok(
+          Number.isFinite(limit)
+            ? `${inUse} of ${limit} calls run`
+            : `${inUse} calls run, and the platform tells no limit`,
+        ),
     })
     const started = yield* Effect.result(platform.initiate(config, "check"))
     if (started._tag === "Failure") {

@@ -49,6 +49,10 @@ describe("the check with a real key", () => {
           [],
         )
         const messages = findings.map(({ message }) => message).join("; ")
+        assert.match(
+          messages,
+          /\d+ of \d+ calls run|\d+ calls run, and the platform tells no limit|how many calls run: /,
+        )
         assert.match(messages, /gave a credential of the shape|made a credential of the shape/)
         if (facts.lists) {
           assert.include(messages, "the list has the call")
