@@ -9,7 +9,9 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(
     `voicegate needs Node 22.19 or newer; this is ${process.versions.node}. The project's packages include a suitable Node. ` +
-      "In the project's folder, run: npx node dist/main.js\n",
+      "In the project's folder, run:\n" +
+      '  export PATH="$PWD/node_modules/node/bin:$PATH"\n' +
+      "Then run node dist/main.js again.\n",
   )
   process.exit(1)
 }

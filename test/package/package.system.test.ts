@@ -246,6 +246,9 @@ describe("the package", () => {
     expect(imported.stderr).not.toContain("SyntaxError")
     const command = await run(process.execPath, [...old, installed("dist/main.js")], { cwd: project }).catch(failed)
     expect(command.stderr).toMatch(/^voicegate needs Node 22\.19 or newer; this is 20\.19\.0\./)
+    // a signal to npx would not reach the program
+    expect(command.stderr).not.toContain("npx")
+    expect(command.stderr).toContain('export PATH="$PWD/node_modules/node/bin:$PATH"')
   })
 
   describe("mounted in", () => {
