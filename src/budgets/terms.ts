@@ -2,10 +2,11 @@
 import { DateTime, Schema } from "effect"
 import { type Budget, type Budgeted, budgetsOf, millionths, type Period } from "../settings/groups/budgets.ts"
 import type { BudgetEntry } from "./rules/hold.ts"
+import { secondsFor } from "./rules/units.ts"
 import { type WindowOf, windowOf } from "./windows.ts"
 
 /** How long a call lasts at least that is worth beginning, beyond the time before its end in which it is ended (s). */
-const WORTH_SECONDS = 10
+export const WORTH_SECONDS = 10
 
 /** What is stored with a hold: what its call needs later. */
 const HoldData = Schema.fromJsonString(
@@ -68,9 +69,13 @@ export const shown = ({ Unit }: Pick<Budget, "Unit">, amount: number): number =>
 
 export const isOwn = ({ Of }: Budget): boolean => Of === "caller"
 
+/** Whether even the whole cap is less than a call may begin with: then nobody is ever called, unless an operator adds something. */
+export const isTooSmall = (budget: Budget, terms: Compiled): boolean =>
+  secondsFor(capOf(budget), budget.Unit === "money" ? terms.perMinute : undefined, terms) < terms.least
+
 /** Whether callers wait for the next window of a budget, which begins at `until` (ms since 1970, as `now`). */
-export const isAwaited = ({ OnLimit }: Budget, { waitMillis }: Compiled, until: number, now: number): boolean =>
-  OnLimit === "wait" && until - now <= waitMillis
+export const isAwaited = (budget: Budget, terms: Compiled, until: number, now: number): boolean =>
+  budget.OnLimit === "wait" && until - now <= terms.waitMillis && !isTooSmall(budget, terms)
 
 /** Finds windows, and keeps the present ones. */
 export const makeWindows = (aheadMillis: () => number) => {

@@ -15,7 +15,7 @@ import type { SettingProblem } from "../../settings/problems.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../settings/Settings.ts"
 import * as StoreLayer from "../../store/layer.ts"
 import * as memory from "../../store/memory/layer.ts"
-import { controlFindings } from "./control.ts"
+import { controlFindings, smallCaps } from "./control.ts"
 import { checkEvents } from "./events.ts"
 import { hoursText, isEverOpen } from "./hours.ts"
 import { checkLive } from "./live.ts"
@@ -282,7 +282,7 @@ const examine = (source: SettingsSource, live: boolean): Effect.Effect<Report, n
     return {
       ok: all.every(({ status }) => status !== "failed"),
       checks: all,
-      warnings: [...warnings, ...neverOpen(tree, now)],
+      warnings: [...warnings, ...neverOpen(tree, now), ...tree.Campaigns.flatMap(smallCaps)],
     }
   })
 

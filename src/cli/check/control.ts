@@ -3,8 +3,10 @@
  * sees whether the settings say what was meant.
  */
 import { DateTime } from "effect"
+import { compile, isTooSmall, WORTH_SECONDS } from "../../budgets/terms.ts"
 import { windowOf } from "../../budgets/windows.ts"
 import { openingAt } from "../../lib/opening-hours/schedule.ts"
+import { settingPath } from "../../platform-api/faults.ts"
 import { type Budget, budgetsOf, type CampaignBudgets } from "../../settings/groups/budgets.ts"
 import { type CampaignHours, openingHoursOf } from "../../settings/groups/hours.ts"
 import { offersOf } from "../../settings/groups/overflow.ts"
@@ -112,6 +114,20 @@ const overflowText = ({ name, Overflow }: Campaign): ReadonlyArray<string> => {
     `callers who would wait longer than ${seconds(Overflow.AfterSeconds)}, or who find the queue full or the campaign closed, are ` +
       `offered: ${offers.join(", ")}`,
   ]
+}
+
+/** The caps of a campaign that are too small for any call, each with what follows. */
+export const smallCaps = (campaign: Campaign): ReadonlyArray<string> => {
+  const terms = compile(campaign)
+  if (terms === undefined) return []
+  return terms.all
+    .filter((budget) => budget.OnLimit !== "count" && isTooSmall(budget, terms))
+    .map(
+      ({ Name }) =>
+        `${settingPath(campaign.name, "Budgets")}: the Cap of the budget ${Name} is too small for any call, so every caller is refused. ` +
+        `A call begins with at least ${terms.least} s: Budget.EndLeadSeconds and ${WORTH_SECONDS} s more, or Price.MinimumSeconds ` +
+        "if that is longer, in whole steps of Price.RoundUpSeconds.",
+    )
 }
 
 /** @param now ms since 1970 */

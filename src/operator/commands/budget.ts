@@ -22,14 +22,16 @@ const rowOf = (balance: BudgetAnswer): ReadonlyArray<string> => [
 
 const linesOf = (budgets: ReadonlyArray<BudgetAnswer>): ReadonlyArray<string> => columns([HEAD, ...budgets.map(rowOf)])
 
+/** Budgets of callers are shown for one caller alone. */
+const withoutBudgets = (campaign: string, { caller, subject }: BudgetCaller): string =>
+  caller === undefined && subject === undefined
+    ? `${printable(campaign)} has no budgets, or budgets of callers alone: for those, add --caller or --subject.`
+    : `${printable(campaign)} has no budgets.`
+
 export const showBudgets = (client: Pick<ConsoleClient, "budgets">, campaign: string, whose: BudgetCaller) =>
   Effect.map(client.budgets(campaign, whose), (document): Printed => {
     const { budgets } = document
-    return {
-      ok: true,
-      document,
-      lines: budgets.length === 0 ? [`${printable(campaign)} has no budgets.`] : linesOf(budgets),
-    }
+    return { ok: true, document, lines: budgets.length === 0 ? [withoutBudgets(campaign, whose)] : linesOf(budgets) }
   })
 
 /** By how much a cap is to be changed, and the name of the change. */

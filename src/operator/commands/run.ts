@@ -100,6 +100,13 @@ export const listCampaigns = (client: Pick<ConsoleClient, "campaigns">) =>
     return { ok: true, document, lines: columns([["CAMPAIGN", "STATE", "WAITING", "HELD", "SLOTS"], ...rows]) }
   })
 
+/** How many wait, and how many of them are not called before budgets of their own have more. */
+const waitingText = (queue: View["queue"]): string => {
+  if (queue === null) return "?"
+  const { unpaid = 0, waiting } = queue
+  return unpaid === 0 ? String(waiting) : `${waiting}, ${unpaid} of them for budgets of their own`
+}
+
 /** Of how many slots, as far as that is known. */
 const ofSlots = (slots: number | null, allowed: number | undefined): string => {
   if (slots !== null) return ` of ${slots}`
@@ -156,7 +163,7 @@ export const showCampaign = (client: Pick<ConsoleClient, "view">, name: string) 
           ["state", stateOf({ ...view, figures: queue }, checkFails)],
           ...(hours?.closesAt === undefined ? [] : [["closes at", iso(hours.closesAt)]]),
           ...(queue?.platform === undefined ? [] : [["platform", printable(platformOf(queue.platform))]]),
-          ["waiting", String(queue?.waiting ?? "?")],
+          ["waiting", waitingText(queue)],
           ["held slots", `${queue?.held ?? "?"}${ofSlots(slots, queue?.allowed)}, ${queue?.live ?? "?"} in a call`],
           ...(queue?.account === undefined
             ? []

@@ -1,7 +1,7 @@
 /** What `voicegate check` says of call length, price, budgets and offers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { controlFindings } from "../../../src/cli/check/control.ts"
+import { controlFindings, smallCaps } from "../../../src/cli/check/control.ts"
 import { Settings } from "../../../src/settings/Settings.ts"
 import { BEGIN, settingsLayer } from "../../support/gate.ts"
 
@@ -70,6 +70,33 @@ describe("voicegate check of what controls calls", () => {
       ]
       assert.deepStrictEqual(yield* budgetsWith("Mon-Fri 09:00-17:00"), [never, ...others])
       assert.deepStrictEqual(yield* budgetsWith("Fri-Sat 20:00-02:00"), [customer, ...others])
+    }),
+  )
+
+  it.effect("warns of caps that are too small for any call", () =>
+    Effect.gen(function* () {
+      const small = { Of: "caller", Unit: "minutes", Per: "hour", Cap: 0.45 }
+      const { Campaigns } = yield* Settings.pipe(
+        Effect.provide(
+          settingsLayer({
+            VoiceAiPlatform: {
+              Price: { ...Euro, MinimumSeconds: 25 },
+              Budgets: [
+                { ...small, Name: "waits", OnLimit: "wait" },
+                { ...small, Name: "refuses", OnLimit: "refuse" },
+                { ...small, Name: "ends", Of: "campaign", Unit: "money", Cap: 0.059 },
+                { ...small, Name: "counts", OnLimit: "count" },
+                { ...small, Name: "suffices", OnLimit: "wait", Cap: 0.5 },
+                { ...small, Name: "pays", Of: "campaign", Unit: "money", Cap: 0.06 },
+              ],
+            },
+          }),
+        ),
+      )
+      const text = (name: string) =>
+        `VoiceAiPlatform.Budgets: the Cap of the budget ${name} is too small for any call, so every caller is refused. A call begins with ` +
+        "at least 30 s: Budget.EndLeadSeconds and 10 s more, or Price.MinimumSeconds if that is longer, in whole steps of Price.RoundUpSeconds."
+      assert.deepStrictEqual(Campaigns.flatMap(smallCaps), ["waits", "refuses", "ends"].map(text))
     }),
   )
 

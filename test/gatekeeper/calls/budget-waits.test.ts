@@ -39,6 +39,17 @@ const topUp = (by: number) =>
   })
 
 describe("a budget for which callers wait", () => {
+  gateTest(
+    "refuses callers where the whole cap is too small for a call, until an operator adds to it",
+    given([team(0.3)]),
+    () =>
+      Effect.gen(function* () {
+        expect(yield* ask()).toMatchObject({ _tag: "BudgetExhausted" })
+        yield* topUp(1)
+        yield* begin()
+      }),
+  )
+
   gateTest("has newcomers wait while too little is left, and tells them until when", given([team(1)]), (world) =>
     Effect.gen(function* () {
       yield* begin()

@@ -41,6 +41,17 @@ const topUp = (by: number) =>
   })
 
 describe("a budget of their own for which callers wait", () => {
+  gateTest(
+    "refuses callers where the whole cap is too small for a call, until an operator adds to it",
+    given([own(0.3)]),
+    () =>
+      Effect.gen(function* () {
+        expect(yield* ask()).toMatchObject({ _tag: "BudgetExhausted" })
+        yield* topUp(1)
+        yield* begin()
+      }),
+  )
+
   gateTest("gives its caller a place, tells him until when, and lets others start", given([own(1)]), (world) =>
     Effect.gen(function* () {
       yield* begin()

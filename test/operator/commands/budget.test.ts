@@ -48,6 +48,19 @@ describe("the commands about budgets", () => {
     }),
   )
 
+  const ofCallers = {
+    VoiceAiPlatform: { Budgets: [{ Name: "own", Of: "caller", Unit: "minutes", Per: "month", Cap: 20 }] },
+  }
+  gateTest("say how budgets of callers are shown where a campaign has no other", ofCallers, () =>
+    Effect.gen(function* () {
+      const gate = yield* client
+      assert.deepStrictEqual((yield* showBudgets(gate, "default", {})).lines, [
+        "default has no budgets, or budgets of callers alone: for those, add --caller or --subject.",
+      ])
+      assert.strictEqual((yield* showBudgets(gate, "default", { caller: CALLER })).lines.length, 2)
+    }),
+  )
+
   gateTest("change a cap once by the change's id, with a line in the audit log written before", given, (world) =>
     Effect.gen(function* () {
       world.end = () => Effect.succeed(true)

@@ -97,6 +97,21 @@ describe("a command of an operator", () => {
     }),
   )
 
+  it.effect("says how many of those who wait do so for budgets of their own", () =>
+    Effect.gen(function* () {
+      const waiting = (more: { readonly unpaid?: number }) =>
+        Effect.map(
+          showCampaign(
+            { view: () => Effect.succeed({ ...NO_VIEW, queue: { ...EMPTY_VIEW, waiting: 7, ...more } }) },
+            "default",
+          ),
+          ({ lines }) => lines.find((line) => line.startsWith("waiting"))?.replace(/ +/g, " "),
+        )
+      assert.strictEqual(yield* waiting({ unpaid: 5 }), "waiting 7, 5 of them for budgets of their own")
+      assert.strictEqual(yield* waiting({}), "waiting 7")
+    }),
+  )
+
   it.effect("shows a campaign once the checks are over that the first look has begun", () =>
     Effect.gen(function* () {
       let looks = 0
