@@ -35,6 +35,7 @@ const META = [
   "doubts",
   "askedUntil",
   "unpaidUntil",
+  "ownBudgetsAt",
   "disrupted",
   "probeUntil",
   "platform",

@@ -4,7 +4,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { MAX_UNPAID } from "../../../src/fifo-queue/rules/shared/own-budgets.ts"
+import { MAX_UNPAID, OWN_TOLD_MILLIS } from "../../../src/fifo-queue/rules/shared/own-budgets.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, ids, leaseOf, type QueueTest } from "./harness.ts"
 
@@ -208,16 +208,33 @@ export const ownBudgetWaits = (test: QueueTest): void => {
     }),
   )
 
-  test("a gate whose settings have no such budget any more lets all be called", { slots: 1 }, (q) =>
+  test("when no gate has such a budget any more, all are called", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* begin(q)
       yield* q.wait("t2")
       q.on(q.there)
       q.setAwaitsOwn(false)
+      yield* TestClock.adjust(OWN_TOLD_MILLIS + 1)
       yield* q.sweep
       assert.deepInclude(yield* q.attach("t2"), { position: 2 })
       yield* q.end("session of busy")
       assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
+  test("while another gate has such a budget, a gate without it calls none of them, and those behind them", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* begin(q)
+      yield* q.wait("t2")
+      for (let seconds = 0; seconds < 12; seconds++) {
+        q.on(seconds % 2 === 0 ? q.there : q.here)
+        q.setAwaitsOwn(seconds % 2 === 1)
+        yield* TestClock.adjust(1_000)
+        yield* q.sweep
+      }
+      assert.deepStrictEqual([...q.state().unpaid.keys()], ["t1"])
+      yield* q.end("session of busy")
+      assert.deepStrictEqual(q.called(), ["t2"])
     }),
   )
 

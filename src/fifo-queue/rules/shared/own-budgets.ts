@@ -4,7 +4,8 @@
  * (`../unpaid.ts`). Meanwhile those behind it are called and newcomers start, and it counts in nobody's place.
  *
  * `unpaid` has these tickets by their order of acceptance, at most `MAX_UNPAID` of a campaign: each search for the next ticket to call skips
- * them one by one. A gate whose settings have no such budget any more lets them all be called (`releaseUnpaid`).
+ * them one by one. When no gate's settings have such a budget any more, they are all called (`releaseUnpaid`). While one still has it, as during
+ * a reload of several gates, they wait on: otherwise that gate would refuse their starts, and they would be called again and again.
  *
  * A step asks for them only with `awaitsOwn`, so that without such budgets none of this costs a command, but for one of each sweep. Without
  * `awaitsOwn` nobody counts as one of them.
@@ -12,10 +13,15 @@
 import { ALL, LOWEST, textOf } from "../../../store/rules/native.ts"
 import type { Hindrances } from "../../answers.ts"
 import { noteChange } from "./changes.ts"
-import type { Step } from "./step.ts"
+import { meta, type Step } from "./step.ts"
 
 /** How many callers of a campaign may wait for budgets of their own. */
 export const MAX_UNPAID = 100
+/** So long after a gate last said that callers wait for budgets of their own, no gate's settings have them (ms). A gate sweeps each second. */
+export const OWN_TOLD_MILLIS = 5_000
+
+/** A gate says that callers wait for budgets of their own. */
+const tellOwn = (s: Step): void => s.db.hset(s.keys.meta, "ownBudgetsAt", `${s.now}`)
 
 /**
  * Whether the ticket waits for a budget of its caller.
@@ -45,6 +51,7 @@ export const mayAwaitOwn = (s: Step): boolean => s.db.zcard(s.keys.unpaid) < MAX
 export const awaitOwn = (s: Step, id: string, seq: number, until: number): void => {
   s.db.zadd(s.keys.parked, until, id)
   s.db.zadd(s.keys.unpaid, seq, id)
+  tellOwn(s)
   noteChange(s, id)
 }
 
@@ -83,13 +90,16 @@ export const withOwnBudget = <A extends Hindrances>(s: Step, id: string, answer:
 }
 
 /**
- * Lets those be called whose time has come, and those that are not parked any more, as by a gate of an older version.
+ * Lets those be called whose time has come, and those that are not parked any more, as by a gate of an older version; all of them when no gate
+ * has such budgets any more.
  * @lazy
  */
 export const releaseUnpaid = (s: Step): void => {
+  if (s.context.awaitsOwn === true) tellOwn(s)
+  const isForNothing = Math.abs(s.now - meta(s, "ownBudgetsAt")) > OWN_TOLD_MILLIS
   for (const id of s.db.zrange(s.keys.unpaid, 0, ALL)) {
     const until = s.db.zscore(s.keys.parked, id) ?? 0
-    if (s.context.awaitsOwn !== true || until < s.now) payFor(s, id)
+    if (isForNothing || until < s.now) payFor(s, id)
   }
 }
 
