@@ -222,7 +222,7 @@ export const ownBudgetWaits = (test: QueueTest): void => {
     }),
   )
 
-  test("while another gate has such a budget, a gate without it calls none of them, and those behind them", { slots: 1 }, (q) =>
+  test("while another gate has such a budget, a gate without it calls only others", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* begin(q)
       yield* q.wait("t2")
