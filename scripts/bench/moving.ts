@@ -2,7 +2,7 @@
  * What waiting costs while calls end: one every 100 ms. The time from a webhook to the start call, with many waiting and with none, in
  * alternating turns; how many positions are pushed; and whether what callers are shown is right.
  *
- *     node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 5]
+ *     node scripts/bench/run.ts moving [--connected 12000] [--gates 3] [--behind 88000] [--calls 600] [--rounds 3]
  *                                                        [--before DIR [--before-connected 12000]]
  *
  * The pages of those who are not called in the run have the lowest priority of the machine, because they would run on others.
