@@ -1,34 +1,14 @@
 /** Budgets for which callers wait (`OnLimit: wait`): the queue holds, callers are told until when, and it goes on by itself. */
 import { describe, expect } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { ask, begin, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
 import { iso } from "../ticket-support.ts"
+import { availability, awaited, gauges, given, HOUR, held, status } from "./budget-wait-support.ts"
 
-const HOUR = 3_600_000
+const team = (Cap: number, more: object = {}) => awaited({ Name: "team", Of: "campaign", Cap, ...more })
 
-const team = (Cap: number, more: object = {}) => ({
-  Name: "team",
-  Of: "campaign",
-  Unit: "minutes",
-  Per: "hour",
-  Cap,
-  OnLimit: "wait",
-  ...more,
-})
-const given = (Budgets: ReadonlyArray<object>, more: object = {}) => ({
-  VoiceAiPlatform: { MaxConcurrency: 2, Budgets, ...more },
-})
-/** What a caller is told while the queue waits for the next hour. */
-const held = { paused: true, pausedUntil: iso(HOUR), resumesAt: iso(HOUR) }
-const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
-const availability = Gatekeeper.use((gate) => gate.availability())
-/** What alerts see: how many wait, and how many of them for a budget. */
-const gauges = Effect.forEach(["waiting", "waitingForBudget"] as const, (name) =>
-  Effect.map(Metric.value(metrics.gauges[name]("default")), ({ value }) => value),
-)
 /** An operator adds so many minutes. */
 const topUp = (by: number) =>
   Gatekeeper.use(({ internals }) => {

@@ -1,34 +1,12 @@
 /** Budgets of callers for which they wait (`Of: caller`, `OnLimit: wait`): who has used up his own waits for it, and nobody else does. */
 import { describe, expect } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import * as metrics from "../../../src/gatekeeper/metrics.ts"
 import { ask, begin, CALLER, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
-import { iso } from "../ticket-support.ts"
+import { availability, awaited, gauges, given, HOUR, held, status } from "./budget-wait-support.ts"
 
-const HOUR = 3_600_000
-
-const own = (Cap: number, more: object = {}) => ({
-  Name: "own",
-  Of: "caller",
-  Unit: "minutes",
-  Per: "hour",
-  Cap,
-  OnLimit: "wait",
-  ...more,
-})
-const given = (Budgets: ReadonlyArray<object>, more: object = {}) => ({
-  VoiceAiPlatform: { MaxConcurrency: 2, Budgets, ...more },
-})
-/** What a caller is told who waits for the next hour. */
-const held = { paused: true, pausedUntil: iso(HOUR), resumesAt: iso(HOUR) }
-const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
-const availability = Gatekeeper.use((gate) => gate.availability())
-/** What alerts see: how many wait, and how many of them for a budget. */
-const gauges = Effect.forEach(["waiting", "waitingForBudget"] as const, (name) =>
-  Effect.map(Metric.value(metrics.gauges[name]("default")), ({ value }) => value),
-)
+const own = (Cap: number, more: object = {}) => awaited({ Name: "own", Of: "caller", Cap, ...more })
 
 /** An operator adds so many minutes to the budget of a caller. */
 const topUp = (by: number) =>
