@@ -7,7 +7,7 @@
 /** Each with the words of the document that state it. */
 export const CONTROL_PROMISES = {
   L1: "Whichever gate dies, a call ends within half a minute of its limit, if the vendor ends it when asked.",
-  L2: "the warnings and the end are planned in the store, and another gate carries them out",
+  L2: "A page is warned only of a limit that the call has at that moment and that a gate enforces.",
   L3: "One gate at a time ends a call, and none ends it before its limit.",
   T1: "With `Identity.SingleUse` a token leads to one ticket.",
   T2: "the limits count this customer at any address, and do not count others at the same address",

@@ -12,13 +12,13 @@
  *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when time was last given back after an
  *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
- *                          claimed the check of old sessions and of doubts; `unpaidUntil`, the same of those in `unpaid`, and `ownBudgetsAt`, when a gate last said that it has such budgets; `paused` and `draining`, 1 while set by an operator;
- *                          `pausedUntil`, when the pause ends by itself; `openAt`, when a gate last said that the campaign is open, and
- *                          `hoursAt`, when one last told its hours (`closing.ts`);
- *                          `passedSeq`, the place up to which waiting tickets have been examined; `changed`, a counter, with `changedBefore` and `changesFrom` (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
- *                          `withdrawnUntil`, until when
- *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and
- *                          `recount` (`load.ts`)
+ *                          claimed the check of old sessions and of doubts; `unpaidUntil`, the same of those in `unpaid`, and `ownBudgetsAt`,
+ *                          when a gate last said that it has such budgets; `paused` and `draining`, 1 while set by an operator; `pausedUntil`,
+ *                          when the pause ends by itself; `openAt`, when a gate last said that the campaign is open, and `hoursAt`, when one
+ *                          last told its hours (`closing.ts`); `passedSeq`, the place up to which waiting tickets have been examined; `changed`,
+ *                          a counter, with `changedBefore` and `changesFrom` (`changes.ts`); `fairCap` and `fairAt` (`fair-places.ts`);
+ *                          `withdrawnUntil`, until when `forget` holds ids withdrawn before their admission; `auditLog`, a counter;
+ *                          `quarantined`, `junk` and `recount` (`load.ts`)
  *   tickets        hash    id → record, JSON (`Ticket`)
  *   data           hash    id → what the gate stores with the ticket: its configuration, then its session
  *   waiting        zset    id by `seq`, the order of acceptance, which never depends on time

@@ -96,10 +96,10 @@ export const withOwnBudget = <A extends Hindrances>(s: Step, id: string, answer:
  */
 export const releaseUnpaid = (s: Step): void => {
   if (s.context.awaitsOwn === true) tellOwn(s)
-  const isForNothing = Math.abs(s.now - meta(s, "ownBudgetsAt")) > OWN_TOLD_MILLIS
+  const isRemoved = Math.abs(s.now - meta(s, "ownBudgetsAt")) > OWN_TOLD_MILLIS
   for (const id of s.db.zrange(s.keys.unpaid, 0, ALL)) {
     const until = s.db.zscore(s.keys.parked, id) ?? 0
-    if (isForNothing || until < s.now) payFor(s, id)
+    if (isRemoved || until < s.now) payFor(s, id)
   }
 }
 
