@@ -2,6 +2,7 @@
  * Every state of the widget, as it looks and as assistive technology finds it: axe in light and dark, and nothing wider
  * than a phone of 360 pixels. With `SHOTS` set to a directory, screenshots of all of it go there.
  */
+import { readFile } from "node:fs/promises"
 import axe from "axe-core"
 import type { Browser, Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
@@ -62,12 +63,24 @@ describe("the appearance of the widget", () => {
   it("is inline or floating on the demo's page, as its example says, and shifts nothing while it loads", async () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(rig.url)
+      const documented = await readFile("src/docs/embedding.md", "utf8")
       for (const size of Object.values(WIDTHS)) {
         await tab.setViewportSize(size)
-        await tab.reload()
+        // as on a slow line: the page is drawn, and has taken its place, before the widget's script comes
+        let comes = (): void => {}
+        const script = new Promise<void>((resolve) => {
+          comes = resolve
+        })
+        await tab.route("**/widget.js", (route) => script.then(() => route.continue()), { times: 1 })
+        await tab.goto(rig.url, { waitUntil: "commit" })
+        await tab.getByText("See the queue work").waitFor()
+        await layoutShifts(tab)
+        comes()
         await screen(tab, "Talk to us")
         const { sum, text } = await layoutShifts(tab)
-        expect(sum, text).toBeLessThan(0.02)
+        expect(sum, text).toBeLessThan(0.001)
+        const height = await tab.locator("voice-agent").evaluate((element) => element.getBoundingClientRect().height)
+        expect(documented).toContain(`voice-agent:not([state]) { display: block; min-block-size: ${height}px }`)
       }
       const choice = tab.getByLabel(/floating button/)
       await choice.check()
