@@ -15,6 +15,7 @@ import { resolveSettings } from "../src/settings/reading/resolve.ts"
 import { SettingsFile } from "../src/settings/Settings.ts"
 import { settingRows } from "../src/settings/showing/table.ts"
 import { variablesOf } from "../src/settings/sources/variables.ts"
+import { MOVED } from "../src/web/docs/moved.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = readFileSync(join(root, "README.md"), "utf8")
@@ -300,12 +301,14 @@ describe("the pages", () => {
     }
   })
 
-  it("have one title, a language and no id twice", () => {
+  it("have one title, a language, and no id or name of a table twice", () => {
     for (const [path, page] of pages) {
       assert.strictEqual(page.match(/<h1 /g)?.length, 1, path)
       assert.include(page, '<html lang="en">', path)
       assert.match(page, /<title>[^<]+ · voicegate<\/title>/, path)
       assert.strictEqual(new Set(ids(page)).size, ids(page).length, path)
+      const regions = [...page.matchAll(/role="region" aria-label="([^"]+)"/g)].map(([, name]) => name)
+      assert.strictEqual(new Set(regions).size, regions.length, path)
     }
   })
 
@@ -342,6 +345,38 @@ describe("the pages", () => {
     )
     assert.throws(() => renderPage("start", page(picture("nothing"))), /There is no picture/)
     assert.throws(() => renderPage("start", page('<img src="https://example.com/x.png">')), /no HTML/)
+  })
+
+  it("know where sections are that have moved: on a page that has them, from one that has them no more", () => {
+    const [has = "", no = ""] = ["redis#keys", "operating#keys"]
+    const places = new Set(
+      [...pages].flatMap(([path, page]) => ids(page).map((id) => `${path.split("/").at(-1)}#${id}`)),
+    )
+    assert.deepStrictEqual([places.has(has), places.has(no), MOVED.get(no)], [true, false, has])
+    for (const [from, to] of MOVED) {
+      assert.isFalse(places.has(from), from)
+      assert.isTrue(to.includes("#") ? places.has(to) : pages.has(`/voice/docs/${to}`), to)
+    }
+  })
+
+  it("lead from each document to the next one", () => {
+    for (const [index, name] of DOCUMENTS.entries()) {
+      const [, next] =
+        /<nav class="next"[^>]*>Next: <a href="([^"]+)">/.exec(pages.get(`/voice/docs/${name}`) ?? "") ?? []
+      assert.strictEqual(next, DOCUMENTS[index + 1], name)
+    }
+  })
+
+  it("label a cell on a narrow page only where there is more than one column that it could be of", () => {
+    const page = renderPage(
+      "wire",
+      () =>
+        "# Wire\n\n| word | meaning |\n|---|---|\n| a | b |\n\n| word | kind | meaning |\n|---|---|---|\n| a | b | c |",
+    )
+    assert.deepStrictEqual(
+      [...page.matchAll(/data-label="(.*?)"/g)].map(([, label]) => label),
+      ["kind", "meaning"],
+    )
   })
 
   it("cannot be rendered with code in a language that is not coloured", () => {

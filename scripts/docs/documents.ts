@@ -6,7 +6,7 @@ export const folder: string = join(import.meta.dirname, "../../src/docs")
 
 /** The documents in groups, as pages list them. `start` is also the page at `/docs`. */
 export const GROUPS = [
-  { label: "Begin", names: ["start", "guides", "vendors", "configuration"] },
+  { label: "Begin", names: ["start", "guides", "vendors", "configuration", "troubleshooting"] },
   { label: "Build in", names: ["embedding", "application", "effect", "control"] },
   {
     label: "Run",

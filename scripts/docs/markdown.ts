@@ -112,6 +112,7 @@ export const render = (markdown: string): { readonly html: string; readonly sect
   const sections: Array<Section> = []
   let section = ""
   let groups = 0
+  const tables = new Map<string, number>()
   const tabs = ({ blocks }: Tabs): string => {
     groups += 1
     const choices = blocks.map(({ label }, index) => {
@@ -159,14 +160,17 @@ export const render = (markdown: string): { readonly html: string; readonly sect
         const head = header.map((cell) => `<th${isNumber(cell) ? ' class="number"' : ""}>${html(cell)}</th>`)
         const body = rows.map((cells) => {
           const written = cells.map((cell, column) => {
-            // a narrow page has no columns and shows the label before the cell
-            const label = column === 0 ? "" : ` data-label="${escaped(labels[column] ?? "")}"`
+            // a narrow page has no columns and shows the label before the cell, where there is more than one that it could be
+            const label = column === 0 || cells.length < 3 ? "" : ` data-label="${escaped(labels[column] ?? "")}"`
             return `<td${isNumber(cell) ? ' class="number"' : ""}${label}>${html(cell)}</td>`
           })
           return `<tr>${written.join("")}</tr>`
         })
         const kind = header.some(isNumber) ? "figures" : "words"
-        return `<div class="table" role="region" aria-label="Table: ${escaped(section)}" tabindex="0"><table class="${kind}">
+        const nth = (tables.get(section) ?? 0) + 1
+        tables.set(section, nth)
+        const name = `Table${nth === 1 ? "" : ` ${nth}`}: ${section}`
+        return `<div class="table" role="region" aria-label="${escaped(name)}" tabindex="0"><table class="${kind}">
 <thead><tr>${head.join("")}</tr></thead>
 <tbody>
 ${body.join("\n")}

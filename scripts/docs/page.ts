@@ -1,8 +1,11 @@
 /** The HTML page of a document. Its links are relative, so that they work wherever a host mounts the gate. */
-import { type DocumentName, GROUPS, readDocument, titleOf } from "./documents.ts"
+import { DOCUMENTS, type DocumentName, GROUPS, readDocument, titleOf } from "./documents.ts"
 import { escaped, render } from "./markdown.ts"
 
-/** @param base the way from the page's address to `/docs/` */
+/**
+ * A page shows both lists of links beside the text where there is room, and above it when the reader opens them (`page.css`).
+ * @param base the way from the page's address to `/docs/`
+ */
 export const renderPage = (
   name: DocumentName,
   read: (name: DocumentName) => string = readDocument,
@@ -19,6 +22,11 @@ export const renderPage = (
     if (index === GROUPS.length - 1) links.push(`<li><a href="${base}api">API reference</a></li>`)
     return `<li><span id="group-${index + 1}">${label}</span><ul aria-labelledby="group-${index + 1}">\n${links.join("\n")}\n</ul></li>`
   })
+  const next = DOCUMENTS[DOCUMENTS.indexOf(name) + 1]
+  const following =
+    next === undefined
+      ? ""
+      : `<nav class="next" aria-label="Next document">Next: <a href="${base}${next}">${escaped(titleOf(read(next)))}</a></nav>\n`
   const contents = sections.map(
     ({ depth, html, slug }) => `<li class="level-${depth}"><a href="#${slug}">${html}</a></li>`,
   )
@@ -38,17 +46,17 @@ export const renderPage = (
 <header>
 <p class="wordmark">voicegate</p>
 <search></search>
-<nav aria-label="Documents"><ul>
-${groups.join("\n")}
-</ul></nav>
 </header>
 <div class="page">
-<nav class="contents" aria-label="On this page"><p>On this page</p><ul>
+<nav class="documents" aria-label="Documents"><details><summary>All documents</summary><ul>
+${groups.join("\n")}
+</ul></details></nav>
+<nav class="contents" aria-label="On this page"><details><summary>On this page</summary><ul>
 ${contents.join("\n")}
-</ul></nav>
+</ul></details></nav>
 <main id="content">
 ${linked}</main>
-</div>
+${following}</div>
 </body>
 </html>
 `

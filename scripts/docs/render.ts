@@ -18,10 +18,10 @@ export const renderStyle = (): string =>
     .map((file) => readFileSync(file, "utf8"))
     .join("\n")
 
-/** `page.js`, and `search.js`, which it loads when the reader searches. */
+/** `page.js`, and what it loads: `search.js` when the reader searches, `moved.js` for an unknown section. */
 const writeScripts = (directory: string): void => {
   buildSync({
-    entryPoints: { page: join(web, "docs/page.ts"), search: join(web, "docs/search.ts") },
+    entryPoints: ["page", "search", "moved"].map((name) => join(web, `docs/${name}.ts`)),
     outdir: directory,
     bundle: true,
     splitting: true,

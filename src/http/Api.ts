@@ -24,10 +24,11 @@ const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice
 Any other path is answered with 404 \`not_found\`, and any other method of a path with 405 \`method_not_allowed\` and \`Allow\`.
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
-Documents: [Quick start](start) · [Guides](guides) · [Vendors](vendors) · [Configuration](configuration) · [Embedding](embedding) ·
-[Inside an application](application) · [Inside an Effect application](effect) · [Control](control) · [Deploying](deploying) · [Redis](redis) ·
-[Settings and upgrades](upgrading) · [Backup and restore](backup) · [Operating](operating) · [Logs, metrics and alerts](monitoring) ·
-[When the platform fails](failures) · [Personal data](privacy) · [Promises](promises) · [Wire protocol](wire) · [Local platform](platform)`
+Documents: [Quick start](start) · [Guides](guides) · [Vendors](vendors) · [Configuration](configuration) ·
+[Troubleshooting](troubleshooting) · [Embedding](embedding) · [Inside an application](application) · [Inside an Effect application](effect) ·
+[Control](control) · [Deploying](deploying) · [Redis](redis) · [Settings and upgrades](upgrading) · [Backup and restore](backup) ·
+[Operating](operating) · [Logs, metrics and alerts](monitoring) · [When the platform fails](failures) · [Personal data](privacy) ·
+[Promises](promises) · [Wire protocol](wire) · [Local platform](platform)`
 
 /** The whole API, for the documentation, which begins with the two calls that matter most: the request of a session, and the report of its end. */
 export const Documented = HttpApi.make("voicegate")

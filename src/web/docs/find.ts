@@ -1,4 +1,7 @@
-/** The search over the documents: by words and their beginnings, with small spelling mistakes, headings before text. */
+/**
+ * The search over the documents: by words and their beginnings, with small spelling mistakes, headings before text. Of three words or more, one
+ * may be missing in what is found, after all that has every word.
+ */
 import MiniSearch from "minisearch"
 
 /** A section of a document. */
@@ -23,6 +26,20 @@ const MOST_RESULTS = 8
 /** Letters before and after the first word of an excerpt. */
 const BEFORE = 40
 const AFTER = 110
+
+/** What a question has and no section is found by, unless there are no other words. */
+const LITTLE_WORDS = new Set(
+  "a an and are at be but by can do does for from has have how i if in is it me my no not of on or our so that the there this to was we what when where which why will with you your".split(
+    " ",
+  ),
+)
+
+/** The words of a query, as they are typed. */
+const wordsIn = (query: string): ReadonlyArray<string> => {
+  const words = query.split(/\s+/).filter((word) => word !== "")
+  const telling = words.filter((word) => !LITTLE_WORDS.has(word.toLowerCase()))
+  return telling.length === 0 ? words : telling
+}
 
 /** Names of settings and codes are found as a whole and by their parts: `Security.AllowedOrigins`, `queue_full`, `AllowedOrigins`. */
 const wordsOf = (text: string): Array<string> =>
@@ -66,9 +83,23 @@ export const makeFind = (sections: ReadonlyArray<Searched>): ((query: string) =>
     },
   })
   index.addAll(sections.map((section, id) => ({ ...section, id })))
+  const withAll = (words: ReadonlyArray<string>) => index.search(words.join(" "))
+  const withAllButOne = (words: ReadonlyArray<string>) =>
+    words.length < 3
+      ? []
+      : index.search({
+          combineWith: "OR",
+          queries: words.map((_, left) => ({ queries: words.toSpliced(left, 1), combineWith: "AND" })),
+        })
+  const search = (query: string) => {
+    const words = wordsIn(query)
+    const best = withAll(words)
+    if (best.length >= MOST_RESULTS) return best
+    const known = new Set<number>(best.map(({ id }) => id))
+    return [...best, ...withAllButOne(words).filter(({ id }) => !known.has(id))]
+  }
   return (query) =>
-    index
-      .search(query)
+    search(query)
       .slice(0, MOST_RESULTS)
       .flatMap(({ id, terms }) => {
         const section = sections[id]

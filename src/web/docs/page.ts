@@ -1,4 +1,4 @@
-/** What a page of the documents does besides being read: buttons that copy code, and a search over all pages. */
+/** What a page of the documents does besides being read: buttons that copy code, a search over all pages, and a way to sections that have moved. */
 import { makeSearchField } from "./search-field.ts"
 
 const COPIED_MILLIS = 2_000
@@ -26,6 +26,18 @@ const copyButton = (code: Element): HTMLButtonElement => {
 // without https, browsers have no clipboard
 if (navigator.clipboard !== undefined)
   for (const code of document.querySelectorAll(".code code")) code.closest(".code")?.append(copyButton(code))
+
+/** Leads to the section that the address names, if it is on another page now. */
+const followMoved = async (): Promise<void> => {
+  const anchor = location.hash.slice(1)
+  const page = document.querySelector<HTMLAnchorElement>(".documents a[aria-current]")
+  if (anchor === "" || page === null || document.getElementById(anchor) !== null) return
+  const { MOVED } = await import("./moved.ts")
+  const target = MOVED.get(`${page.href.split("/").at(-1)}#${anchor}`)
+  if (target !== undefined) location.replace(new URL(target, page.href))
+}
+void followMoved()
+addEventListener("hashchange", () => void followMoved())
 
 const place = document.querySelector("search")
 if (place !== null) makeSearchField(place)

@@ -2,9 +2,9 @@
 import { type Found, makeFind } from "./find.ts"
 import { sectionsOf } from "./sections.ts"
 
-/** The pages that the header links. The API reference has a form of its own. */
+/** The pages that each page links. The API reference has a form of its own. */
 const addresses = (): ReadonlyArray<string> =>
-  [...document.querySelectorAll<HTMLAnchorElement>("header nav a")]
+  [...document.querySelectorAll<HTMLAnchorElement>(".documents a")]
     .map(({ href }) => href)
     .filter((href) => !/\/api$/.test(href))
 

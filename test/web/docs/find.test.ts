@@ -47,6 +47,34 @@ describe("the search of the documents", () => {
     for (const query of ["", "   ", "zzzqqq", "webhook zzzqqq"]) assert.deepStrictEqual(hrefs(query), [], query)
   })
 
+  it("finds by the words of people who look for help, with little words among them and one word that is not there", () => {
+    for (const [query, href] of [
+      ["caller hears nothing", "troubleshooting#the-caller-hears-nothing"],
+      ["why does the caller hear nothing", "troubleshooting#the-caller-hears-nothing"],
+      ["port in use", "troubleshooting#the-port-is-in-use"],
+      ["EADDRINUSE", "troubleshooting#the-port-is-in-use"],
+      ["429", "troubleshooting#429-too-many-requests"],
+      ["microphone does not ask", "troubleshooting#the-browser-does-not-ask-for-the-microphone"],
+      ["button not shown", "troubleshooting#no-button-or-widget-appears"],
+      ["CORS", "troubleshooting#calls-arent-available-on-this-page-right-now"],
+      ["everybody waits forever", "troubleshooting#everybody-waits-and-nobody-talks"],
+      ["lost place", "troubleshooting#callers-have-lost-their-places"],
+      ["how to change the color of the widget", "embedding#attributes"],
+    ] as const)
+      assert.include(hrefs(query).slice(0, 3), href, query)
+  })
+
+  it("finds all that has every word before what lacks one", () => {
+    const words = ["widget", "queue", "notification"]
+    const has = (href: string, word: string): boolean => {
+      const { heading = "", text = "", title = "" } = sections.find((each) => each.href === href) ?? {}
+      return `${heading} ${title} ${text}`.toLowerCase().includes(word)
+    }
+    const lacking = hrefs(words.join(" ")).map((href) => words.filter((word) => !has(href, word)).length)
+    assert.include(lacking, 1)
+    assert.deepStrictEqual(lacking, lacking.toSorted())
+  })
+
   it("takes what is typed as text, not as a pattern", () => {
     for (const query of ["(", "[a", "\\", ".*", "a|b", "$&"]) assert.doesNotThrow(() => find(query), query)
   })

@@ -38,6 +38,14 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
+/** What axe finds on the page as it is. */
+const violations = async (): Promise<ReadonlyArray<string>> => {
+  // the policy allows no inline script, and does not bind what the test evaluates
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() => axe.run())
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)
+}
+
 it("leads by / and a few letters to a section of another document, with the keyboard alone", async () => {
   await page.keyboard.press("/")
   await page.keyboard.insertText("circuit")
@@ -107,10 +115,7 @@ for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme })
     await page.getByRole("combobox").fill("webhook")
     await page.getByRole("option").first().waitFor()
-    // the policy allows no inline script, and does not bind what the test evaluates
-    await page.evaluate(axe.source)
-    const { violations } = await page.evaluate(() => axe.run())
-    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)).toEqual([])
+    expect(await violations()).toEqual([])
   })
 }
 
@@ -121,4 +126,31 @@ it("fits a phone's width, with what the search shows", async () => {
   const box = await page.locator(".results").boundingBox()
   expect(box?.x).toBeGreaterThanOrEqual(0)
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(360)
+})
+
+it("leads from the old address of a section to the page where it is now", async () => {
+  await page.setViewportSize({ width: 1100, height: 800 })
+  await page.goto(`${origin}/docs/operating#circuit-breaker`)
+  await page.waitForURL(`${origin}/docs/failures#circuit-breaker`)
+  await page.goto(`${origin}/docs#3-put-the-widget-on-your-page`)
+  await page.waitForURL(`${origin}/docs/start#4-put-the-widget-on-your-page`)
+})
+
+it("shows the links to documents and sections at once on a wide page, and on a phone after a tap, with the text before", async () => {
+  await page.setViewportSize({ width: 1300, height: 800 })
+  await page.goto(`${origin}/docs/wire`)
+  const links = [page.locator(".documents a[href=operating]"), page.locator(".contents a[href='#signalr-hub']")]
+  const shown = (): Promise<ReadonlyArray<boolean>> => Promise.all(links.map((link) => link.isVisible()))
+  expect(await shown()).toEqual([true, true])
+  await page.setViewportSize({ width: 360, height: 700 })
+  expect(await shown()).toEqual([false, false])
+  const title = await page.getByRole("heading", { level: 1 }).boundingBox()
+  expect(title?.y).toBeLessThan(250)
+  await page.getByText("All documents").focus()
+  await page.keyboard.press("Enter")
+  await page.getByText("On this page").click()
+  expect(await shown()).toEqual([true, true])
+  const width = await page.evaluate<number>("document.documentElement.scrollWidth")
+  expect(width).toBeLessThanOrEqual(360)
+  expect(await violations()).toEqual([])
 })

@@ -1,0 +1,40 @@
+/** Sections that have moved to another page, so that links to their old addresses lead to them. `page.ts` loads this script for an unknown section. */
+
+/** By the page where they were: those that have kept their names, by the page where they are. */
+const KEPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  embedding: {
+    application:
+      "the-package hosts fastify-without-middie web-standard-requests events-and-readiness operating-from-the-host the-redis-client-of-your-application your-own-platform-store-and-facts-about-addresses",
+    effect:
+      "exports on-your-own-httprouter time-limits-of-your-own-layers your-own-platformapi testing-your-application",
+  },
+  operating: {
+    deploying:
+      "instances two-gates-behind-nginx systemd containers proxies-and-addresses callers-who-are-not-checked connections shutdown",
+    failures:
+      "the-state-of-the-platform the-platform-refuses-the-gate the-platform-is-full the-platform-cannot-be-reached a-start-fails starts-in-doubt circuit-breaker session-ids",
+    monitoring: "logs metrics alerts shadow-mode traces",
+    privacy: "personal-data hashed-addresses forget-a-caller local-platform",
+    redis: "redis keys failover redis-refuses-commands damaged-records clocks different-databases",
+    upgrading: "changing-settings upgrading different-settings removing-a-campaign",
+  },
+}
+
+/** Those whose names are others now. */
+const RENAMED: Readonly<Record<string, string>> = {
+  "embedding#inside-an-application-with-promises": "application#creategate",
+  "embedding#inside-an-effect-application": "effect",
+  "embedding#what-a-host-sees-of-its-gate": "application#operating-from-the-host",
+  "start#3-put-the-widget-on-your-page": "start#4-put-the-widget-on-your-page",
+  "start#4-tell-the-gate-when-a-call-ends": "start#5-tell-the-gate-when-a-call-ends",
+}
+
+/** Where each section is that was elsewhere: `operating#keys` is `redis#keys`. */
+export const MOVED: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(KEPT).flatMap(([from, pages]) =>
+    Object.entries(pages).flatMap(([to, anchors]) =>
+      anchors.split(" ").map((anchor): [string, string] => [`${from}#${anchor}`, `${to}#${anchor}`]),
+    ),
+  ),
+  ...Object.entries(RENAMED),
+])
