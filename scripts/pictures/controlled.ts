@@ -1,7 +1,7 @@
 /**
  * A gate with all of control on, and with callers: several campaigns, of which some are closed, paused, without budget, or waiting for one; identity with
- * public keys, events, overflow, and longest calls. `pages.ts` runs it, with the clock of `an-hour.ts`, and looks at its console. It says one line when it
- * listens: its address and the console's token.
+ * public keys, events, overflow, and longest calls. After SIGUSR2 the vendor of one campaign fails. `pages.ts` runs it, with the clock of `an-hour.ts`, and
+ * looks at its console. It says one line when it listens: its address and the console's token.
  */
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
@@ -26,10 +26,17 @@ const listen = async (listener: RequestListener): Promise<{ readonly origin: str
 }
 
 const vendor = makeFakeVapi(() => Date.now())
+/** Whether what the vendor has for one campaign is down: from this signal on. */
+let isDown = false
+process.once("SIGUSR2", () => {
+  isDown = true
+})
 const { fetch } = globalThis
 globalThis.fetch = (input, init) => {
   const { url } = new Request(input, init)
   if (!/^https:\/\/\w+\.vapi\.ai\//.test(url)) return fetch(input, init)
+  const isOfSupport = `${url} ${String(init?.body)}`.includes("assistant-support")
+  if (isOfSupport && isDown) return Promise.resolve(new Response("upstream is down", { status: 503 }))
   // the fake has one assistant
   return vendor.fetch(url.replace(/\/assistant\/.*/, "/assistant/assistant-fake"), init)
 }
@@ -60,11 +67,12 @@ const dayIn = (days: number): string => {
 
 /** How long a call takes is between these, in minutes; how many callers come in ten minutes. */
 const CAMPAIGNS = [
-  { name: "default", perTenMinutes: 14, slots: 4, anonymous: 0.4 },
+  { name: "default", perTenMinutes: 19, slots: 4, anonymous: 0.4 },
   { name: "sales", perTenMinutes: 6, slots: 2, anonymous: 1 },
   { name: "returns", perTenMinutes: 2, slots: 2, anonymous: 1 },
   { name: "night-desk", perTenMinutes: 1, slots: 1, anonymous: 1 },
   { name: "trial-of-the-spanish-agent", perTenMinutes: 3, slots: 1, anonymous: 0.1 },
+  { name: "support", perTenMinutes: 8, slots: 2, anonymous: 0.7 },
 ] as const
 
 const further = (assistant: string, slots: number) => ({
@@ -80,13 +88,14 @@ const gate = await createGate(
       ...vendor.settings,
       MaxConcurrency: 4,
       MaxCallSeconds: 600,
-      Account: { Name: "shop", MaxConcurrency: 9 },
+      Account: { Name: "shop", MaxConcurrency: 11 },
       Events: { Url: crm.origin, Secrets: [whsec] },
       Price: { PerMinute: 0.12, Currency: "EUR", RoundUpSeconds: 6 },
       Budgets: [
         { Name: "month", Of: "account", Unit: "money", Per: "month", Cap: 300, AlertAt: [0.5, 0.8] },
-        { Name: "day", Of: "campaign", Unit: "minutes", Per: "day", Cap: 200, AlertAt: [0.8] },
-        { Name: "customer", Of: "caller", Unit: "minutes", Per: "day", Cap: 12 },
+        { Name: "day", Of: "campaign", Unit: "minutes", Per: "day", Cap: 290, AlertAt: [0.8] },
+        { Name: "customer", Of: "caller", Unit: "minutes", Per: "day", Cap: 25 },
+        { Name: "customer-hour", Of: "caller", Unit: "minutes", Per: "hour", Cap: 14, OnLimit: "wait" },
       ],
       Overflow: {
         AfterSeconds: 180,
@@ -101,6 +110,7 @@ const gate = await createGate(
           ],
         },
         returns: further("returns", 2),
+        support: further("support", 2),
         "night-desk": { ...further("night-desk", 1), Hours: { Zone: "UTC", Open: [dayIn(2)] } },
         "trial-of-the-spanish-agent": {
           ...further("trial", 1),
@@ -127,7 +137,7 @@ const gate = await createGate(
   },
   { log: process.env.LOG === undefined ? () => {} : (entry) => console.error(entry.level, entry.message) },
 )
-vendor.setLimit(9)
+vendor.setLimit(11)
 const site = await listen(gate.handler)
 
 const chance = makeChance()

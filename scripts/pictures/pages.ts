@@ -25,7 +25,7 @@ interface Setting {
 }
 
 const WIDE = { width: 1_280, height: 800 }
-const PHONE = { width: 375, height: 812 }
+const PHONE = { width: 360, height: 740 }
 const SETTINGS: Readonly<Record<string, Setting>> = {
   wide: WIDE,
   "wide-dark": { ...WIDE, theme: "dark" },
@@ -112,26 +112,48 @@ const tabThrough = async ({ page }: Pick<Opened, "page">, steps: number): Promis
   }
 }
 
-const consolePages = async (browser: Browser, name: string, gate: string, token: string): Promise<void> => {
-  const setting = SETTINGS[name] ?? WIDE
-  const opened = await open(browser, name, setting, `${gate}/console`)
-  const { context, page, shoot } = opened
+const openConsole = async (browser: Browser, name: string, gate: string, token: string) => {
+  const opened = await open(browser, name, SETTINGS[name] ?? WIDE, `${gate}/console`)
+  const { page, shoot } = opened
   await shoot("console-sign-in")
   await page.getByLabel("Console token").fill(token)
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByText("Live", { exact: true }).waitFor()
   await page.waitForTimeout(4_000)
+  const choose = async (campaign: string): Promise<void> => {
+    await page.getByRole("navigation", { name: "Campaigns" }).getByRole("link", { name: campaign }).click()
+    await page.waitForTimeout(3_500)
+  }
+  return { ...opened, choose }
+}
+
+/** While the vendor of one campaign fails. */
+const brokenPages = async (...given: Parameters<typeof openConsole>): Promise<void> => {
+  const { choose, context, shoot } = await openConsole(...given)
+  await shoot("console-broken")
+  await choose("support")
+  await shoot("console-broken-support", true)
+  await choose("returns")
+  await shoot("console-broken-returns")
+  await context.close()
+}
+
+const consolePages = async (...given: Parameters<typeof openConsole>): Promise<void> => {
+  const [, name] = given
+  const opened = await openConsole(...given)
+  const { choose, context, page, shoot } = opened
   await shoot("console")
   await shoot("console-all", true)
   if (name === "wide") await tabThrough(opened, 120)
-  const choose = async (campaign: string): Promise<void> => {
-    await page.getByRole("link", { name: campaign }).click()
-    await page.waitForTimeout(3_500)
-  }
-  for (const campaign of ["sales", "returns", "night-desk", "trial-of-the-spanish-agent"]) {
+  for (const campaign of ["sales", "returns", "night-desk", "trial-of-the-spanish-agent", "support"]) {
     await choose(campaign)
     await shoot(`console-${campaign}`, campaign === "sales")
   }
+  for (const part of ["Callers", "Health", "Log"]) {
+    await page.getByRole("link", { name: part, exact: true }).click()
+    await shoot(`console-jump-${part.toLowerCase()}`)
+  }
+  await page.getByRole("link", { name: "Now", exact: true }).click()
   await choose("default")
   await page.mouse.move(0, 0)
   await page.locator("h1").click()
@@ -140,11 +162,30 @@ const consolePages = async (browser: Browser, name: string, gate: string, token:
     await shoot(`console-key-${key === "?" ? "help" : key}`)
     await page.keyboard.press("Escape")
   }
+  await page.getByRole("button", { name: "End all calls" }).click()
+  await shoot("console-end-all")
+  await page.keyboard.press("Escape")
+  const remove = page.getByRole("region", { name: "Waiting", exact: true }).getByRole("button", { name: /^Remove/ })
+  if ((await remove.count()) > 0) {
+    await remove.first().press("Enter")
+    await shoot("console-remove")
+    await page.keyboard.press("Escape")
+    await shoot("console-not-removed")
+  }
+  await page.keyboard.press("p")
+  await page.getByLabel("Until a date and time").check()
+  await page.getByLabel("Date and time", { exact: true }).fill("")
+  await page.getByRole("button", { name: "Pause", exact: true }).click()
+  await shoot("console-pause-error")
+  await page.keyboard.press("Escape")
   const first = page.getByRole("region", { name: "Addresses that ask most" }).getByRole("button", { name: /^Block/ })
   await first.first().click()
   await shoot("console-block")
   await page.keyboard.press("Escape")
   const field = page.getByLabel("Find a caller")
+  await field.fill("zz")
+  await field.press("Enter")
+  await shoot("console-find-error")
   await field.fill("198.51.100.3")
   await field.press("Enter")
   await shoot("console-found")
@@ -156,6 +197,10 @@ const consolePages = async (browser: Browser, name: string, gate: string, token:
     if (range === "1 hour") await page.locator('[data-plot="outcomes"] .canvas').hover()
     await shoot(`console-charts-${range.replace(" ", "-")}`)
   }
+  await page.getByRole("link", { name: "Now", exact: true }).click()
+  await context.setOffline(true)
+  await page.getByRole("heading", { level: 1, name: "Disconnected" }).waitFor()
+  await shoot("console-disconnected")
   await context.close()
 }
 
@@ -274,7 +319,11 @@ const pagesOfConsole = async (): Promise<void> => {
   const browser = await launchBrowser()
   try {
     await until(caughtUp + 10_000)
-    for (const name of settings) await consolePages(browser, name, origin, token)
+    await Promise.all(settings.map((name) => consolePages(browser, name, origin, token)))
+    gate.kill("SIGUSR2")
+    // until a caller has been tried, and each check is older than its age
+    await new Promise((resolve) => setTimeout(resolve, 90_000))
+    await Promise.all(settings.map((name) => brokenPages(browser, name, origin, token)))
   } finally {
     await browser.close()
     gate.kill()

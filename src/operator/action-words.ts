@@ -89,15 +89,19 @@ const callNext: ActionButton = {
   },
 }
 
-const endCalls: ActionButton = {
-  action: { type: "end_calls" },
-  label: "End all calls",
-  question: {
-    title: "End all calls of this campaign?",
-    text: "Every call that runs now ends at the platform, and its caller is told that the operator ended it. The slots go to the next callers: pause calls first if nobody should be called. A platform that can’t be asked to end calls keeps them.",
-    confirm: "End all calls",
-    danger: true,
-  },
+/** @param live how many calls run now; undefined where that is not known */
+const endCallsOf = (live: number | undefined): ActionButton => {
+  const running = live === 0 ? "No call runs now. " : live === 1 ? "1 call runs now. " : `${live} calls run now. `
+  return {
+    action: { type: "end_calls" },
+    label: "End all calls",
+    question: {
+      title: "End all calls of this campaign?",
+      text: `${live === undefined ? "" : running}Every call that runs ends at the platform, and its caller is told that the operator ended it. The slots go to the next callers: pause calls first if nobody should be called. A platform that can’t be asked to end calls keeps them.`,
+      confirm: "End all calls",
+      danger: true,
+    },
+  }
 }
 
 /** A switch has the same name whatever it does now. */
@@ -106,7 +110,7 @@ export const campaignButtons = (queue: Queue | undefined) =>
     callNext,
     pauseOrResume: queue?.paused === true ? resume : pause,
     drainOrReopen: queue?.draining === true ? reopen : drain,
-    endCalls,
+    endCalls: endCallsOf(queue?.live),
   }) satisfies Readonly<Record<string, ActionButton>>
 
 export const waitingButtons = ({ seq, ticket }: WaitingTicket): ReadonlyArray<ActionButton> => [
@@ -198,9 +202,15 @@ export const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: str
     freed: (ticket) => `The slot of ${ticket} is free. Its call may still be running at the platform.`,
     ending: (ticket) => `The platform hasn’t confirmed the end of ${ticket} yet. The slot is free within a minute.`,
     ending_calls: (calls) =>
-      calls === "0" ? "No call runs." : `${calls} calls are being ended. Their slots are free within a minute.`,
+      calls === "0"
+        ? "No call runs."
+        : calls === "1"
+          ? "1 call is being ended. Its slot is free within a minute."
+          : `${calls} calls are being ended. Their slots are free within a minute.`,
     cannot_end: (calls) =>
-      calls === "0" ? "No call runs." : `The platform can’t be asked to end calls. ${calls} calls run on.`,
+      calls === "0"
+        ? "No call runs."
+        : `The platform can’t be asked to end calls. ${calls} ${calls === "1" ? "call runs" : "calls run"} on.`,
     gone: () => "Nothing to do: it has already ended or changed.",
   }
 

@@ -13,10 +13,11 @@ import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import type { Client } from "./client.ts"
 import { Frame } from "./Frame.tsx"
-import { headlineOf, titleOf } from "./headline.ts"
+import { brokenElsewhere, headlineOf, titleOf } from "./headline.ts"
 import { order } from "./order.ts"
+import { useOrdered } from "./ordered.ts"
 import { blockText, OUTCOME_MILLIS, outcomeText, reloadText } from "./outcomes.ts"
-import { BlockedAddresses, FrequentAddresses, useAsking } from "./panels/Addresses.tsx"
+import { BlockedAddresses, blockOf, FrequentAddresses, useAsking } from "./panels/Addresses.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
 import { Budgets } from "./panels/Budgets.tsx"
 import { CampaignPicker } from "./panels/CampaignPicker.tsx"
@@ -33,6 +34,7 @@ import { Ask } from "./parts/Ask.tsx"
 import { BlockDialog } from "./parts/BlockDialog.tsx"
 import { Confirm } from "./parts/Confirm.tsx"
 import { Help } from "./parts/Help.tsx"
+import { Jumps } from "./parts/Jumps.tsx"
 import { Mark } from "./parts/Mark.tsx"
 import { type Position, ROWS, START, useGate, usePolling } from "./polling.ts"
 import { signOut } from "./session.ts"
@@ -58,12 +60,13 @@ export const Console = ({
 }): JSX.Element => {
   const [{ campaign, range }, go] = usePageAddress()
   const [position, setPosition] = useState(START)
-  const [asking, setAsking] = useState<ActionButton>()
+  /** the question of an action, and the campaign that it is about */
+  const [asking, setAsking] = useState<{ readonly button: ActionButton; readonly campaign: string }>()
   const [asked, setAsked] = useState<Asked>()
   const [refresh, setRefresh] = useState(0)
   const [campaigns, setCampaigns] = useState<CampaignsView>()
   const [budgets, setBudgets] = useState<BudgetsView>()
-  const { auditLog, live, problem, shown } = useGate(client, first, campaign, position, refresh, () => {
+  const { answered, auditLog, live, problem, shown } = useGate(client, first, campaign, position, refresh, () => {
     announce(`There’s no campaign named ${campaign}.`, OUTCOME_MILLIS)
     go({ campaign: "" })
   })
@@ -78,11 +81,11 @@ export const Console = ({
     setRefresh((before) => before + 1)
   }
   /** Closes the question, and performs the action if there is one. */
-  const answer = (action?: Action): void => {
+  const answer = (of: string, action?: Action): void => {
     setAsking(undefined)
-    if (action !== undefined)
-      void orderAndRefresh(client.act(campaign, action), (outcome) => outcomeText(action, outcome))
+    if (action !== undefined) void orderAndRefresh(client.act(of, action), (outcome) => outcomeText(action, outcome))
   }
+  const ask = (button: ActionButton): void => setAsking({ button, campaign })
   const answerReload = (confirmed: boolean): void => {
     setAsked(undefined)
     if (confirmed) void orderAndRefresh(client.reload(), reloadText, "Reload failed")
@@ -110,6 +113,8 @@ export const Console = ({
   useEffect(() => {
     // every list of another campaign begins with its first page
     setPosition((before) => ({ ...START, only: before.only }))
+    // the browser's back button leads to another campaign while a question is open
+    setAsking(undefined)
   }, [campaign])
   const choose = (name: string): void => go({ campaign: name })
   const chooseBy = (steps: number): void => {
@@ -130,9 +135,9 @@ export const Console = ({
   }
   const { callNext, drainOrReopen, pauseOrResume } = campaignButtons(shown?.queueView?.queue)
   const shortcuts: ReadonlyArray<Shortcut> = [
-    { key: "n", does: "Call next", run: () => setAsking(callNext) },
-    { key: "p", does: "Pause or resume calls", run: () => setAsking(pauseOrResume) },
-    { key: "d", does: "Drain, or stop draining", run: () => setAsking(drainOrReopen) },
+    { key: "n", does: "Call next", run: () => ask(callNext) },
+    { key: "p", does: "Pause or resume calls", run: () => ask(pauseOrResume) },
+    { key: "d", does: "Drain, or stop draining", run: () => ask(drainOrReopen) },
     { key: "]", does: "Next campaign", run: () => chooseBy(1) },
     { key: "[", does: "Previous campaign", run: () => chooseBy(-1) },
     { key: "1", does: "Charts of an hour", run: () => go({ range: "hour" }) },
@@ -145,7 +150,8 @@ export const Console = ({
   useShortcuts(isShown ? shortcuts : [])
 
   const ofCurrent = budgets?.campaign === current ? budgets : undefined
-  const headline = headlineOf(shown?.view, shown?.queueView, { live, problem })
+  const headline = headlineOf(shown?.view, shown?.queueView, { answered, live, problem })
+  const ordered = useOrdered(client, current, shown?.queueView?.queue, shown?.view.now ?? 0, refresh)
   const title = titleOf(headline, shown?.queueView)
   useEffect(() => {
     document.title = title
@@ -157,8 +163,19 @@ export const Console = ({
 
   const mine = campaigns?.campaigns.find(({ name }) => name === current)
   const askToBlock = (address: string): void => setAsked({ what: "block", address })
+  const isBlocked = (address: string): boolean => blockOf(address, addresses) !== undefined
+  const askToLift = (address: string): void => setAsked({ what: "lift", address })
+  const parts = [
+    { id: "now", label: "Now" },
+    { id: "history", label: "History" },
+    ...(several ? [{ id: "campaigns", label: "Campaigns" }] : []),
+    { id: "callers", label: "Callers" },
+    { id: "health", label: "Health" },
+    { id: "log", label: "Log" },
+  ]
   return (
     <Frame
+      parts={isShown && <Jumps parts={parts} />}
       session={
         <>
           {live !== undefined && (
@@ -182,9 +199,12 @@ export const Console = ({
       )}
       <Headline
         text={headline}
+        ordered={ordered}
+        elsewhere={brokenElsewhere(campaigns, current)}
         view={live === false ? undefined : shown?.view}
         queueView={shown?.queueView}
-        onAct={setAsking}
+        onAct={ask}
+        onChoose={choose}
       />
       {/* announces a problem once; the headline shows it */}
       <div role="alert" class="unseen">
@@ -199,7 +219,8 @@ export const Console = ({
             refusedInHour={mine?.refused == null ? undefined : refusedIn(mine)}
             notes={uncheckedNote(shown.hour, several)}
             onMove={move}
-            onAct={setAsking}
+            onAct={ask}
+            isBlocked={isBlocked}
             onBlock={askToBlock}
           />
           <Charts
@@ -213,14 +234,21 @@ export const Console = ({
             {several && <Campaigns view={campaigns} current={current} onChoose={choose} />}
             <Budgets view={ofCurrent} />
             <div class="stack">
-              <Search client={client} several={several} onBlock={askToBlock} onShow={showTicket} />
-              <BlockedAddresses of={addresses} onLift={(address) => setAsked({ what: "lift", address })} />
-              <Refusals of={campaigns} />
-              <Instances view={shown.queueView} onReload={() => setAsked({ what: "reload" })} />
+              <Search
+                client={client}
+                several={several}
+                blockOf={(address) => blockOf(address, addresses)}
+                onBlock={askToBlock}
+                onLift={askToLift}
+                onShow={showTicket}
+              />
+              <FrequentAddresses of={addresses} isBlocked={isBlocked} onBlock={askToBlock} />
+              <BlockedAddresses of={addresses} onLift={askToLift} />
             </div>
             <div class="stack">
-              <FrequentAddresses of={addresses} onBlock={askToBlock} />
+              <Refusals of={campaigns} />
               <Health items={shown.view.health} />
+              <Instances view={shown.queueView} onReload={() => setAsked({ what: "reload" })} />
             </div>
             <More client={client} campaign={current} refresh={refresh} />
             <AuditLog
@@ -252,7 +280,13 @@ export const Console = ({
           onAnswer={(confirmed) => (confirmed ? block(asked.address, undefined) : setAsked(undefined))}
         />
       )}
-      {asking !== undefined && <Ask button={asking} onAnswer={answer} />}
+      {asking?.campaign === campaign && (
+        <Ask
+          button={asking.button}
+          campaign={several ? current : undefined}
+          onAnswer={(action) => answer(asking.campaign, action)}
+        />
+      )}
     </Frame>
   )
 }
@@ -272,5 +306,5 @@ const uncheckedNote = (
     passed + blocked === 0
       ? ""
       : `${count(passed + blocked)} addresses not checked${where}: ${count(passed)} allowed, ${count(blocked)} blocked. `
-  return `${unchecked}${offered === 0 ? "" : `${count(offered)} offered another way${where}, ${count(total("offersTaken"))} left for it.`}`.trim()
+  return `${unchecked}${offered === 0 ? "" : `Another way was offered ${count(offered)} times${where}, and taken ${count(total("offersTaken"))} times.`}`.trim()
 }

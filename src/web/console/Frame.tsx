@@ -3,9 +3,12 @@ import type { ComponentChildren, JSX } from "preact"
 import { Wordmark } from "../shared/parts/Wordmark.tsx"
 
 export const Frame = ({
+  parts,
   session,
   children,
 }: {
+  /** links to the parts of the page */
+  readonly parts?: ComponentChildren
   /** the controls in the header while an operator is signed in */
   readonly session?: ComponentChildren
   readonly children: ComponentChildren
@@ -13,8 +16,9 @@ export const Frame = ({
   <>
     <header class="site">
       <Wordmark of="console" />
+      {parts}
       {session !== undefined && <div class="session">{session}</div>}
     </header>
-    <main>{children}</main>
+    <main id="now">{children}</main>
   </>
 )

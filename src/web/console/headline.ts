@@ -2,8 +2,8 @@
  * What the page says first: what is wrong, or the state of the campaign. A problem of the gate, the store or the platform comes before
  * what an operator has ordered, because nobody has ordered it.
  */
-import type { Health, Queue, View } from "../../operator/shapes.ts"
-import { type CampaignState, count, duration, localized, type Served, stateOf, type Terms } from "./words.ts"
+import type { Campaigns, Health, Queue, View } from "../../operator/shapes.ts"
+import { type CampaignState, count, duration, localized, moment, type Served, stateOf, type Terms } from "./words.ts"
 
 /** A view that contains the queue. */
 export interface QueueView extends View {
@@ -52,6 +52,20 @@ export const levelOf = (served: Served, now: number, terms: Terms): Level => {
   return isBroken(served) ? "bad" : "limited"
 }
 
+/** A campaign, and what its state is called. */
+export interface Named {
+  readonly name: string
+  readonly title: string
+}
+
+/** The campaigns beside the one that is shown in which something does not work. */
+export const brokenElsewhere = (view: Campaigns | undefined, current: string): ReadonlyArray<Named> =>
+  (view?.campaigns ?? []).flatMap(({ figures, name, ...terms }) => {
+    const now = view?.now ?? 0
+    if (name === current || figures === null || levelOf(figures, now, terms) !== "bad") return []
+    return [{ name, title: broken(figures, stateOf(figures, now, terms)).title }]
+  })
+
 /** Checks that fail, those of the campaign that is shown first. */
 export const failing = ({ campaign, health }: Pick<View, "campaign" | "health">): ReadonlyArray<Health> => {
   const rank = ({ name }: Health): number => {
@@ -81,17 +95,28 @@ const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: Campa
 export const headlineOf = (
   view: View | undefined,
   queueView: QueueView | undefined,
-  { live, problem }: { readonly live: boolean | undefined; readonly problem: string },
+  {
+    answered,
+    live,
+    problem,
+  }: {
+    readonly live: boolean | undefined
+    readonly problem: string
+    /** when the gate answered last, and the present by the same clock (ms since 1970) */
+    readonly answered?: { readonly at: number; readonly now: number } | undefined
+  },
 ): Headline => {
   const campaign = queueView === undefined ? undefined : stateOf(queueView.queue, queueView.now, queueView)
   if (live === false) {
-    const known = view === undefined ? "" : " What is shown is what it said last."
+    const when = answered === undefined ? "last" : `at ${moment(answered.at, answered.now)}`
+    const known = view === undefined ? "" : ` What is shown is what it said ${when}.`
     return { level: "bad", title: "Disconnected", meaning: `${problem}${known}`, also: "" }
   }
   if (view === undefined) return { level: "good", title: "Console", meaning: "Loading…", also: "" }
   if (view.queue === null) {
     const [store] = failing(view)
-    const known = queueView === undefined ? "" : " Calls and queue are shown as last known."
+    const known =
+      queueView === undefined ? "" : ` Calls and queue are shown as they were at ${moment(queueView.now, view.now)}.`
     return {
       level: "bad",
       title: "Store unreachable",

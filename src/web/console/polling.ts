@@ -81,6 +81,8 @@ export interface Polled {
   readonly problem: string
   /** whether the gate answered the last request; undefined before the first answer */
   readonly live: boolean | undefined
+  /** when the gate answered last, and when that is read, by the clock of the page; undefined before the first answer */
+  readonly answered: { readonly at: number; readonly now: number } | undefined
 }
 
 /**
@@ -104,6 +106,7 @@ export const useGate = (
   const { firstLine, firstPlace, firstSlot, only } = position
 
   const slow = useRef(0)
+  const answeredAt = useRef<number>()
   const show = (answer: View): void => {
     hour.add(answer)
     const { view, slow: views } = steadied(answer, slow.current)
@@ -114,6 +117,7 @@ export const useGate = (
       const known = before?.queueView?.campaign === view.campaign ? before.queueView : undefined
       return { view, hour, queueView: queue === null ? known : { ...view, queue } }
     })
+    answeredAt.current = Date.now()
     setState({ live: true, problem: "" })
   }
   useLayoutEffect(() => {
@@ -140,5 +144,6 @@ export const useGate = (
     // the view reports the problem
     () => {},
   )
-  return { shown, auditLog, problem, live }
+  const answered = answeredAt.current === undefined ? undefined : { at: answeredAt.current, now: Date.now() }
+  return { answered, shown, auditLog, problem, live }
 }

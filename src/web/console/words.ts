@@ -21,8 +21,31 @@ const times = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "m
 export const dateTime = (at: number): string => times.format(at)
 
 const minutes = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" })
-/** A time that somebody chose, to the minute. */
-export const chosenTime = (at: number): string => minutes.format(at)
+const minutesOfYear = new Intl.DateTimeFormat("en", {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+})
+const yearOf = (at: number): number => new Date(at).getFullYear()
+/** A time that somebody chose, to the minute; with its year when that is not the present one. */
+export const chosenTime = (at: number): string =>
+  (yearOf(at) === yearOf(Date.now()) ? minutesOfYear : minutes).format(at)
+
+const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" })
+/** When it was: `02:10:05, 3:20 ago`, with the date where that is not within a day. */
+export const moment = (at: number, now: number): string =>
+  `${now - at < 12 * 3_600_000 ? clock.format(at) : chosenTime(at)}, ${duration(now - at)} ago`
+
+/** How far away a time is, to the minute: `5 min`, `3 h 05 min`, `4 d 2 h`. */
+const distance = (millis: number): string => {
+  const minutes = Math.ceil(Math.max(0, millis) / 60_000)
+  return minutes < 60 ? `${minutes} min` : duration(minutes * 60_000)
+}
+
+/** A time that comes, and how soon: `Nov 28, 01:00 (in 5 min)`. */
+export const coming = (at: number, now: number): string => `${chosenTime(at)} (in ${distance(at - now)})`
 
 /** A text of the gate, with its times in the time zone of the page. */
 export const localized = (text: string): string =>
@@ -36,8 +59,8 @@ const refusal = ({ code, setting }: NonNullable<Queue["platform"]>): string =>
   `The platform refuses this campaign (${code}): check ${setting === "" ? "the account at the platform" : setting}.`
 
 /** What the hours say of a campaign that is closed. */
-const closedBy = ({ opensAt, servedUntil }: Hours): string => {
-  const opens = opensAt === undefined ? "It doesn’t open within a year." : `It opens on ${chosenTime(opensAt)}.`
+const closedBy = ({ opensAt, servedUntil }: Hours, now: number): string => {
+  const opens = opensAt === undefined ? "It doesn’t open within a year." : `It opens on ${coming(opensAt, now)}.`
   return servedUntil === undefined
     ? `New callers are turned away, and no one waits. ${opens}`
     : `New callers are turned away; waiting callers are served until ${chosenTime(servedUntil)}. ${opens}`
@@ -60,8 +83,8 @@ export type Served = Pick<
 >
 export type Terms = Pick<View, "hours" | "usedUp">
 
-const usedUpText = ({ budget, endsCalls, until }: UsedUpBudget): string =>
-  `Too little is left of the budget ${budget} until ${chosenTime(until)}. New callers are turned away, and waiting callers when their turn comes.${
+const usedUpText = ({ budget, endsCalls, until }: UsedUpBudget, now: number): string =>
+  `Too little is left of the budget ${budget} until ${coming(until, now)}. New callers are turned away, and waiting callers when their turn comes.${
     endsCalls ? " Running calls are ended." : ""
   }`
 
@@ -69,7 +92,7 @@ const usedUpText = ({ budget, endsCalls, until }: UsedUpBudget): string =>
 export const stateOf = (served: Served, now: number, { hours, usedUp }: Terms = {}): CampaignState => {
   const state = stateOfQueue(served, now, hours)
   if (usedUp === undefined) return state
-  const meaning = usedUpText(usedUp)
+  const meaning = usedUpText(usedUp, now)
   return state.limited
     ? { ...state, meaning: `${state.meaning} ${meaning}` }
     : { limited: true, title: "Budget used up", until: usedUp.until, meaning }
@@ -80,13 +103,13 @@ const stateOfQueue = (
   now: number,
   hours: Hours | undefined,
 ): CampaignState => {
-  const end = pausedUntil === undefined ? "" : ` The pause ends on ${chosenTime(pausedUntil)}.`
+  const end = pausedUntil === undefined ? "" : ` The pause ends on ${coming(pausedUntil, now)}.`
   const rejected = platform?.state === "rejected"
   const outage = rejected ? ` ${refusal(platform)}` : disrupted ? " The platform is unreachable." : ""
   if (hours !== undefined && hours.state !== "open") {
     const also = paused ? ` It is paused too.${end}` : draining ? " It is draining too." : ""
     const title = hours.state === "closed" ? "Closed" : "Closing"
-    return { limited: true, title, until: hours.opensAt, meaning: `${closedBy(hours)}${also}${outage}` }
+    return { limited: true, title, until: hours.opensAt, meaning: `${closedBy(hours, now)}${also}${outage}` }
   }
   if (paused && draining) {
     return {
@@ -111,7 +134,7 @@ const stateOfQueue = (
       limited: true,
       title: "Waiting for a budget",
       until: resumesAt,
-      meaning: `A budget is used up. Callers wait until ${chosenTime(resumesAt)}, or until it has more again.${outage}`,
+      meaning: `A budget is used up. Callers wait until ${coming(resumesAt, now)}, or until it has more again.${outage}`,
     }
   }
   if (disrupted) {

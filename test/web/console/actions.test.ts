@@ -1,6 +1,7 @@
 /** What an operator does on the console: each action after a question. */
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { eventually } from "../../harness/process.ts"
 import { focusOn, tabTo } from "../focus.ts"
 import { violations } from "./axe.ts"
 import { TOKEN } from "./support.ts"
@@ -216,6 +217,58 @@ describe.concurrent("the console", () => {
   )
 
   it(
+    "removes who waits by keyboard alone, and the focus goes on in the list",
+    visiting(1, 1, async ({ gate, signIn }) => {
+      const [second, third] = [await gate.ticket(), await gate.ticket()]
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await shows(tab, "waiting", "2")
+      await tabTo(tab, `Remove ${hash(second)}`)
+      await tab.keyboard.press("Enter")
+      await focusOn(tab, "Cancel")
+      await tab.keyboard.press("Enter")
+      await focusOn(tab, `Remove ${hash(second)}`)
+      await tab.keyboard.press("Enter")
+      await focusOn(tab, "Cancel")
+      await tabTo(tab, "Remove")
+      await tab.keyboard.press("Enter")
+      await said(tab, `Removed ${hash(second)} from the queue.`)
+      await shows(tab, "waiting", "1")
+      await eventually("the focus in the list", async () =>
+        Boolean(await tab.evaluate("document.activeElement.closest('.queue') !== null")),
+      )
+      await tabTo(tab, `Remove ${hash(third)}`)
+    }),
+  )
+
+  it(
+    "names the campaign and the number of calls before it acts, and acts on no other campaign",
+    visiting(
+      1,
+      1,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        const campaign = (name: string) => tab.getByRole("link", { name: new RegExp(`^${name}`) })
+        await campaign("sales").click()
+        await button(tab, "Drain").click()
+        const dialog = tab.getByRole("dialog")
+        await dialog.getByText("Campaign sales", { exact: true }).waitFor()
+        // the browser's back button leads to another campaign
+        await tab.goBack()
+        await dialog.waitFor({ state: "detached" })
+        await shows(tab, "slots", "1 of 1")
+        await button(tab, "End all calls").click()
+        await dialog.getByText("Campaign default", { exact: true }).waitFor()
+        await dialog.getByText(/^1 call runs now\./).waitFor()
+        expect(await violations(tab)).toEqual([])
+        await dialog.getByRole("button", { name: "End all calls" }).click()
+        await said(tab, "1 call is being ended. Its slot is free within a minute.")
+      },
+      { campaigns: ["sales"] },
+    ),
+  )
+
+  it(
     "opens its actions by single keys, lists the keys, and takes none while somebody types, in a dialog, or when they are off",
     visiting(1, 60, async ({ signIn }) => {
       const tab = await signIn()
@@ -266,6 +319,7 @@ describe.concurrent("the console", () => {
         await said(tab, /^192\.0\.2\.1 is blocked until /)
         await rows(tab, "Blocked addresses").getByText("192.0.2.1", { exact: true }).waitFor()
         await rows(tab, "Addresses that ask most").getByText("Blocked", { exact: true }).waitFor()
+        await rows(tab, "Refused").first().getByText("Blocked", { exact: true }).waitFor()
         await gate.call(1)
         await rows(tab, "Refused").getByText("Blocked by an operator").waitFor()
         await tab.getByRole("row", { name: /Blocked 192\.0\.2\.1 until .* Done/ }).waitFor()
@@ -273,6 +327,9 @@ describe.concurrent("the console", () => {
         await tab.getByLabel("Find a caller").fill("192.0.2.1")
         await tab.keyboard.press("Enter")
         await tab.getByRole("search").getByText("number 1 in the queue").waitFor()
+        await tab.getByRole("search").getByText("This address is blocked.").waitFor()
+        await button(tab, "Lift the block").click()
+        await button(tab, "Cancel").click()
         expect(await violations(tab)).toEqual([])
         await confirm(tab, "Lift the block of 192.0.2.1", "Lift the block of 192.0.2.1?", "Lift the block")
         await said(tab, "192.0.2.1 isn’t blocked any more.")

@@ -1,5 +1,6 @@
 /** The console in the light, in the dark and on a phone. */
 import { describe, expect, it } from "vitest"
+import { focusOn } from "../focus.ts"
 import { violations } from "./axe.ts"
 import { TOKEN } from "./support.ts"
 import { button, confirm, heading, prepareVisits, shows, visiting } from "./visit.ts"
@@ -92,6 +93,50 @@ describe.concurrent("the console", () => {
         if (process.env.SHOTS !== undefined) await tab.screenshot({ path: `${process.env.SHOTS}/console-keys-360.png` })
       },
       { campaigns: ["sales"], queueLength: 28, security: { Shadow: { RateLimitHourly: 20 } } },
+    ),
+  )
+
+  it(
+    "has one row of header on a phone, and links at its lower edge that lead through the page",
+    visiting(
+      1,
+      3,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        await heading(tab, "Taking calls")
+        const jump = (name: string) =>
+          tab.getByRole("navigation", { name: "Parts of this page" }).getByRole("link", { name, exact: true })
+        const box = async (name: string) => {
+          const found = await tab.getByRole("heading", { name, exact: true }).boundingBox()
+          return found ?? { x: 0, y: -1, width: 0, height: 0 }
+        }
+        for (const [width, height] of [
+          [360, 740],
+          [1280, 800],
+        ] as const) {
+          await tab.setViewportSize({ width, height })
+          expect((await tab.locator("header.site").boundingBox())?.height).toBeLessThan(72)
+          const links = await jump("Log").boundingBox()
+          expect((links?.x ?? 0) + (links?.width ?? 0)).toBeLessThanOrEqual(width)
+          for (const [link, title] of [
+            ["Health", "Health"],
+            ["Campaigns", "Campaigns"],
+            ["History", "History"],
+          ] as const) {
+            await jump(link).click()
+            await focusOn(tab, title)
+            // below a header that stays, and above the links
+            const { height: of, y } = await box(title)
+            expect(y).toBeGreaterThanOrEqual(width > 900 ? 64 : 0)
+            expect(y + of).toBeLessThan(height - 60)
+          }
+          await jump("Now").click()
+          await focusOn(tab, "Taking calls")
+          expect(await tab.evaluate("scrollY")).toBeLessThan(80)
+          expect(await violations(tab)).toEqual([])
+        }
+      },
+      { campaigns: ["sales"] },
     ),
   )
 

@@ -1,7 +1,8 @@
 /** What the console says first, and what is in the address of its page. */
 import { describe, expect, it } from "vitest"
-import type { Health, View } from "../../../src/operator/shapes.ts"
+import type { Campaigns, Health, View } from "../../../src/operator/shapes.ts"
 import {
+  brokenElsewhere,
   failing,
   headlineOf,
   healthLine,
@@ -9,6 +10,7 @@ import {
   steadied,
   titleOf,
 } from "../../../src/web/console/headline.ts"
+import { orderedText } from "../../../src/web/console/ordered.ts"
 import { readAddress, writeAddress } from "../../../src/web/console/page-address.ts"
 import { isAddress, networkOf, soughtBy } from "../../../src/web/console/sought.ts"
 import { type Served, stateOf, type Terms, whyRow, whyWaiting } from "../../../src/web/console/words.ts"
@@ -128,6 +130,59 @@ describe("the headline", () => {
       meaning: "The gate isn’t responding. Retrying. What is shown is what it said last.",
     })
     expect(headlineOf(undefined, undefined, { live: undefined, problem: "" }).meaning).toBe("Loading…")
+  })
+
+  it("says of when the figures are while the gate or the store is away", () => {
+    const view = viewOf()
+    const answered = { at: NOW, now: NOW + 200_000 }
+    expect(headlineOf(view, queueViewOf(view), { answered, live: false, problem: "No answer." }).meaning).toMatch(
+      /^No answer\. What is shown is what it said at \d\d:\d\d:\d\d, 3:20 ago\.$/,
+    )
+    const away = viewOf({ now: NOW + 65_000, queue: null })
+    expect(headlineOf(away, queueViewOf(view), { live: true, problem: "" }).meaning).toMatch(
+      /Calls and queue are shown as they were at \d\d:\d\d:\d\d, 1:05 ago\.$/,
+    )
+  })
+})
+
+describe("other campaigns", () => {
+  it("are named when something does not work there, and not for what is ordered", () => {
+    const figures = { ...EMPTY_VIEW, waiting: 1 }
+    const platform = { state: "rejected", since: NOW, startAt: 0, code: "HTTP_401", setting: "X" } as const
+    const row = (name: string, change = {}): Campaigns["campaigns"][number] => ({
+      name,
+      slots: 2,
+      figures: { ...figures, ...change },
+      refused: {},
+    })
+    const campaigns = [
+      row("default", { disrupted: true }),
+      row("sales", { paused: true }),
+      row("support", { disrupted: true, platform, paused: true }),
+      { ...row("away"), figures: null },
+    ]
+    const view = { now: NOW, campaigns, refusedElsewhere: {} }
+    expect(brokenElsewhere(view, "default")).toEqual([{ name: "support", title: "Platform refuses calls" }])
+    expect(brokenElsewhere(undefined, "default")).toEqual([])
+  })
+})
+
+describe("what an operator has ordered", () => {
+  it("says who and when, of the order that holds", () => {
+    const at = NOW - 200_000
+    const line = (action: string, who: string, result = "done") => ({ action, who, result, at })
+    const lines = [
+      line("pause", "eve", "already"),
+      line("pause", "ada"),
+      line("resume", "bob"),
+      line("pause", "bob"),
+      line("drain", "cyd"),
+    ]
+    expect(orderedText(lines, { paused: true, draining: true }, NOW)).toMatch(
+      /^Paused by ada at [\d:]{8}, 3:20 ago\. Set to drain by cyd at [\d:]{8}, 3:20 ago\.$/,
+    )
+    expect(orderedText(lines, { paused: false, draining: false }, NOW)).toBe("")
+    expect(orderedText([], { paused: true, draining: false }, NOW)).toBe("")
   })
 })
 

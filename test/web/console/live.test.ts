@@ -35,9 +35,31 @@ describe.concurrent("the console", () => {
       await heading(tab, "Taking calls")
       await context.setOffline(true)
       await heading(tab, "Disconnected")
-      await tab.getByText("The gate isn’t responding. Retrying. What is shown is what it said last.").waitFor()
+      await tab
+        .getByText(/^The gate isn’t responding\. Retrying\. What is shown is what it said at .* ago\.$/)
+        .waitFor()
       await context.setOffline(false)
       await tab.getByText("Live", { exact: true }).waitFor()
+    }),
+  )
+
+  it(
+    "has the check that fails first, and leads to it",
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.route(/api\/view/, async (route) => {
+        const response = await route.fetch()
+        const view = await response.json()
+        const keys = { name: "Identity keys", state: "failed", detail: "no answer", at: view.now }
+        await route.fulfill({ response, json: { ...view, health: [...view.health, keys] } })
+      })
+      await heading(tab, "Identity keys failing")
+      await tab.getByRole("link", { name: "Details" }).click()
+      await focusOn(tab, "Health")
+      expect(await tab.getByRole("region", { name: "Health" }).getByRole("listitem").first().innerText()).toMatch(
+        /^Identity keys\s+Failing\s+no answer$/,
+      )
     }),
   )
 

@@ -1,7 +1,7 @@
 /** Why callers wait, in the words of the console. */
 import { describe, expect, it } from "vitest"
 import type { Queue } from "../../../src/operator/shapes.ts"
-import { chosenTime, stateOf, whyWaiting } from "../../../src/web/console/words.ts"
+import { chosenTime, coming, moment, stateOf, whyWaiting } from "../../../src/web/console/words.ts"
 
 const NOW = 1_000_000
 
@@ -107,7 +107,24 @@ describe("the state of a campaign", () => {
     const paused = { ...queue, paused: true }
     expect(stateOf(paused, NOW).meaning).toBe("New callers wait; no one is called.")
     expect(stateOf({ ...paused, pausedUntil: NOW + 60_000 }, NOW).meaning).toBe(
-      `New callers wait; no one is called. The pause ends on ${chosenTime(NOW + 60_000)}.`,
+      `New callers wait; no one is called. The pause ends on ${chosenTime(NOW + 60_000)} (in 1 min).`,
     )
+  })
+})
+
+describe("a time", () => {
+  const at = new Date(new Date().getFullYear(), 0, 5, 1, 0).getTime()
+  const MINUTE = 60_000
+
+  it("that comes says how soon, and has its year when it is another one", () => {
+    expect(coming(at, at - 4.5 * MINUTE)).toBe("Jan 5, 01:00 (in 5 min)")
+    expect(coming(at, at - 185 * MINUTE)).toBe("Jan 5, 01:00 (in 3 h 05 min)")
+    expect(coming(at, at + MINUTE)).toBe("Jan 5, 01:00 (in 0 min)")
+    expect(chosenTime(new Date(2001, 0, 5, 1, 0).getTime())).toBe("Jan 5, 2001, 01:00")
+  })
+
+  it("that was says how long ago, and its day when that is long ago", () => {
+    expect(moment(at, at + 200_000)).toBe("01:00:00, 3:20 ago")
+    expect(moment(at, at + 50 * 60 * MINUTE)).toBe("Jan 5, 01:00, 2 d 2 h ago")
   })
 })

@@ -7,6 +7,7 @@ import type { Client } from "../client.ts"
 import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { ROWS, usePolling } from "../polling.ts"
+import { networkOf } from "../sought.ts"
 import { chosenTime, count } from "../words.ts"
 
 const EVERY_MILLIS = 5_000
@@ -17,6 +18,12 @@ export const useAsking = (client: Client, refresh: number): Asking | undefined =
   // the console's own view reports a problem
   usePolling(client.asking, EVERY_MILLIS, [client, refresh], setAsking, () => {})
   return asking
+}
+
+/** The block that an address is under, of its own or of its network. */
+export const blockOf = (address: string, asking: Asking | undefined): string | undefined => {
+  const blocks = new Set(asking?.blocks.map((each) => each.address))
+  return [address, networkOf(address)].find((each) => each !== undefined && blocks.has(each))
 }
 
 export const BlockedAddresses = ({
@@ -47,21 +54,22 @@ export const BlockedAddresses = ({
 
 export const FrequentAddresses = ({
   of: asking,
+  isBlocked,
   onBlock,
 }: {
   readonly of: Asking | undefined
+  readonly isBlocked: (address: string) => boolean
   readonly onBlock: (address: string) => void
 }): JSX.Element => {
   const [first, setFirst] = useState(0)
-  const { addresses = [], blocks = [] } = asking ?? {}
-  const blocked = new Set(blocks.map(({ address }) => address))
+  const { addresses = [] } = asking ?? {}
   return (
     <ListPanel
       title="Addresses that ask most"
       note="Requests in the last hour, at all campaigns."
       pager={<Pager of="addresses" first={first} rows={ROWS} total={addresses.length} onMove={setFirst} />}
       empty={asking === undefined ? "Loading…" : "No requests in the last hour."}
-      columns={addressColumns(blocked, onBlock)}
+      columns={addressColumns(isBlocked, onBlock)}
       items={addresses.slice(first, first + ROWS)}
       keyOf={({ address }) => address}
     />
@@ -69,7 +77,7 @@ export const FrequentAddresses = ({
 }
 
 const addressColumns = (
-  blocked: ReadonlySet<string>,
+  isBlocked: (address: string) => boolean,
   onBlock: (address: string) => void,
 ): ReadonlyArray<Column<Asking["addresses"][number]>> => [
   { title: "Address", cell: ({ address }) => <code>{address}</code>, class: "who" },
@@ -80,7 +88,7 @@ const addressColumns = (
     untitled: true,
     class: "act",
     cell: ({ address }) =>
-      blocked.has(address) ? (
+      isBlocked(address) ? (
         <span class="soft">Blocked</span>
       ) : (
         <button type="button" class="row-action" onClick={() => onBlock(address)}>

@@ -34,6 +34,7 @@ export const AuditLog = ({
   <ListPanel
     title="Activity log"
     of="panel wide records"
+    id="log"
     pager={
       <div class="pager">
         <select

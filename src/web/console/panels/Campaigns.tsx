@@ -24,6 +24,7 @@ export const Campaigns = ({
   <ListPanel
     title="Campaigns"
     of="panel wide records"
+    id="campaigns"
     empty="Loading…"
     columns={columnsOf(
       view?.now ?? 0,

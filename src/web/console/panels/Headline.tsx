@@ -2,20 +2,30 @@
 import type { JSX } from "preact"
 import { type ActionButton, campaignButtons, changeEnd } from "../../../operator/action-words.ts"
 import type { View } from "../../../operator/shapes.ts"
-import { failing, healthLine, type QueueView, type Headline as Text } from "../headline.ts"
-import { chosenTime } from "../words.ts"
+import { failing, healthLine, type Named, type QueueView, type Headline as Text } from "../headline.ts"
+import { writeAddress } from "../page-address.ts"
+import { goTo } from "../parts/Jumps.tsx"
+import { coming } from "../words.ts"
 
 export const Headline = ({
   text: { also, level, meaning, title },
+  ordered,
+  elsewhere,
   view,
   queueView,
   onAct,
+  onChoose,
 }: {
   readonly text: Text
+  /** who has ordered what the headline says; empty when nobody has, or that is not known */
+  readonly ordered: string
+  /** other campaigns in which something does not work */
+  readonly elsewhere: ReadonlyArray<Named>
   /** undefined before the first answer */
   readonly view: View | undefined
   readonly queueView: QueueView | undefined
   readonly onAct: (button: ActionButton) => void
+  readonly onChoose: (campaign: string) => void
 }): JSX.Element => {
   const queue = queueView?.queue
   const hours = view?.hours
@@ -29,7 +39,10 @@ export const Headline = ({
         <p class="meaning">
           {meaning}
           {also !== "" && ` ${also}`}
-          {hours?.closesAt !== undefined && ` Open until ${chosenTime(hours.closesAt)}.`}
+          {ordered !== "" && ` ${ordered}`}
+          {level === "good" &&
+            hours?.closesAt !== undefined &&
+            ` Open until ${coming(hours.closesAt, view?.now ?? 0)}.`}
         </p>
       </div>
       {queue !== undefined && (
@@ -44,7 +57,7 @@ export const Headline = ({
             <button
               key={name}
               type="button"
-              class={button.primary ? "primary" : undefined}
+              class={button.primary ? "primary" : button.question.danger ? "risky" : undefined}
               onClick={() => onAct(button)}
             >
               {button.label}
@@ -52,9 +65,37 @@ export const Headline = ({
           ))}
         </div>
       )}
+      {elsewhere.length > 0 && (
+        <ul class="elsewhere" aria-label="Other campaigns with a problem">
+          {elsewhere.map(({ name, title }) => (
+            <li key={name}>
+              <a
+                href={writeAddress({ campaign: name, range: "hour" })}
+                onClick={(event) => {
+                  if (event.metaKey || event.ctrlKey || event.shiftKey) return
+                  event.preventDefault()
+                  onChoose(name)
+                }}
+              >
+                {name}
+              </a>
+              : {title}
+            </li>
+          ))}
+        </ul>
+      )}
       {view !== undefined && (
         <p class="health-line" data-state={level === "bad" && failing(view).length > 0 ? "bad" : "good"}>
-          <span>{healthLine(view, level === "bad")}</span> <a href="#health">Details</a>
+          <span>{healthLine(view, level === "bad")}</span>{" "}
+          <a
+            href="#health"
+            onClick={(event) => {
+              event.preventDefault()
+              goTo("health")
+            }}
+          >
+            Details
+          </a>
         </p>
       )}
     </section>

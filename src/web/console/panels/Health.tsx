@@ -17,6 +17,10 @@ const MARKS = {
 
 type Facts = NonNullable<Item["facts"]>
 
+/** What fails comes first. */
+const byState = (items: ReadonlyArray<Item>): ReadonlyArray<Item> =>
+  items.toSorted((a, b) => Number(b.state === "failed") - Number(a.state === "failed"))
+
 /** So many items with facts are shown whole. */
 const WHOLE = 1
 
@@ -24,7 +28,7 @@ export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.
   <Panel title="Health" id="health">
     {(heading) => (
       <ul class="health" aria-labelledby={heading}>
-        {items.map(({ detail, facts = [], name, state }) => {
+        {byState(items).map(({ detail, facts = [], name, state }) => {
           const [mark, text] = MARKS[state]
           return (
             <li key={name}>

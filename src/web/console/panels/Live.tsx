@@ -29,6 +29,7 @@ export const Live = ({
   latest,
   refusedInHour,
   notes,
+  isBlocked,
   onBlock,
   ...shown
 }: Shown & {
@@ -37,12 +38,13 @@ export const Live = ({
   readonly refusedInHour: number | undefined
   /** what else is to be said of refusals; empty for nothing */
   readonly notes: string
+  readonly isBlocked: (address: string) => boolean
   readonly onBlock: (address: string) => void
 }): JSX.Element => (
   <div class="live">
     <InCall {...shown} />
     <Waiting {...shown} />
-    <Refused view={latest} inHour={refusedInHour} notes={notes} onBlock={onBlock} />
+    <Refused view={latest} inHour={refusedInHour} notes={notes} isBlocked={isBlocked} onBlock={onBlock} />
   </div>
 )
 
@@ -164,7 +166,7 @@ const Waiting = ({ view, position, onMove, onAct }: Shown): JSX.Element => {
       figure={
         <Figure
           value={queue === undefined ? "–" : count(queue.waiting)}
-          more={queue === undefined ? "unknown" : more || "nobody waits"}
+          more={queue === undefined ? "unknown" : more}
         />
       }
       footer={
@@ -217,11 +219,13 @@ const Refused = ({
   view: { now, queue, refused = [] },
   inHour,
   notes,
+  isBlocked,
   onBlock,
 }: {
   readonly view: View
   readonly inHour: number | undefined
   readonly notes: string
+  readonly isBlocked: (address: string) => boolean
   readonly onBlock: (address: string) => void
 }): JSX.Element => {
   const [first, setFirst] = useState(0)
@@ -237,14 +241,18 @@ const Refused = ({
       }
       footer={<Pager of="refusals" first={first} rows={ROWS} total={refused.length} onMove={setFirst} />}
       empty={queue === null ? "Not known." : "No recent refusals."}
-      columns={refusedColumns(now, onBlock)}
+      columns={refusedColumns(now, isBlocked, onBlock)}
       items={refused.slice(first, first + ROWS)}
       keyOf={({ by }) => by}
     />
   )
 }
 
-const refusedColumns = (now: number, onBlock: (address: string) => void): ReadonlyArray<Column<RefusedRequest>> => [
+const refusedColumns = (
+  now: number,
+  isBlocked: (address: string) => boolean,
+  onBlock: (address: string) => void,
+): ReadonlyArray<Column<RefusedRequest>> => [
   {
     title: "Caller",
     class: "who",
@@ -269,8 +277,10 @@ const refusedColumns = (now: number, onBlock: (address: string) => void): Readon
     title: "Action",
     untitled: true,
     class: "act",
-    cell: ({ address, reason }) =>
-      reason === "operator" ? null : (
+    cell: ({ address }) =>
+      isBlocked(address) ? (
+        <span class="soft">Blocked</span>
+      ) : (
         <button type="button" class="row-action" onClick={() => onBlock(address)}>
           Block<span class="unseen"> {address}</span>
         </button>

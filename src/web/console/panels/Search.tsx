@@ -35,13 +35,18 @@ const saying = ({ found, next }: Found): string => {
 export const Search = ({
   client,
   several,
+  blockOf,
   onBlock,
+  onLift,
   onShow,
 }: {
   readonly client: Client
   /** whether the gate has several campaigns, so that a result names its own */
   readonly several: boolean
+  /** the block that an address is under */
+  readonly blockOf: (address: string) => string | undefined
   readonly onBlock: (address: string) => void
+  readonly onLift: (address: string) => void
   readonly onShow: (found: FoundTicket) => void
 }): JSX.Element => {
   const [typed, setTyped] = useState("")
@@ -79,7 +84,7 @@ export const Search = ({
     }
   }
   return (
-    <search class="search">
+    <search class="search" id="callers">
       <form
         noValidate
         onSubmit={(event) => {
@@ -106,11 +111,7 @@ export const Search = ({
       </form>
       {result !== undefined && result.found.length === 0 && <p class="soft">{saying(result)}</p>}
       {result !== undefined && isAddress(searched.current) && (
-        <p>
-          <button type="button" class="row-action" onClick={() => onBlock(searched.current)}>
-            Block {searched.current}
-          </button>
-        </p>
+        <Blocking address={searched.current} block={blockOf(searched.current)} onBlock={onBlock} onLift={onLift} />
       )}
       {result !== undefined && result.found.length > 0 && (
         <ul class="found">
@@ -139,3 +140,24 @@ export const Search = ({
     </search>
   )
 }
+
+/** What can be done about an address that was searched for. */
+const Blocking = ({
+  address,
+  block,
+  onBlock,
+  onLift,
+}: {
+  readonly address: string
+  /** the block that it is under */
+  readonly block: string | undefined
+  readonly onBlock: (address: string) => void
+  readonly onLift: (address: string) => void
+}): JSX.Element => (
+  <p>
+    {block !== undefined && `${block === address ? "This address" : `The network ${block}`} is blocked. `}
+    <button type="button" class="row-action" onClick={() => (block === undefined ? onBlock(address) : onLift(block))}>
+      {block === undefined ? `Block ${address}` : "Lift the block"}
+    </button>
+  </p>
+)

@@ -5,12 +5,16 @@ import { Dialog } from "../../shared/parts/Dialog.tsx"
 
 export const Confirm = ({
   question: { confirm, danger = false, text, title },
+  campaign,
   onAnswer,
 }: {
   readonly question: Question
+  /** the one that the action is about, where it is to be named */
+  readonly campaign?: string | undefined
   readonly onAnswer: (confirmed: boolean) => void
 }): JSX.Element => (
   <Dialog title={title} onClose={() => onAnswer(false)}>
+    {campaign !== undefined && <OfCampaign name={campaign} />}
     <p>{text}</p>
     <div class="actions">
       <button type="button" onClick={() => onAnswer(false)}>
@@ -21,4 +25,11 @@ export const Confirm = ({
       </button>
     </div>
   </Dialog>
+)
+
+/** Which campaign an action is about: an operator may have another one in mind. */
+export const OfCampaign = ({ name }: { readonly name: string }): JSX.Element => (
+  <p class="of-campaign">
+    Campaign <strong>{name}</strong>
+  </p>
 )

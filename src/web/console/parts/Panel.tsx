@@ -47,6 +47,7 @@ export const ListPanel = <A,>({
 }: {
   readonly title: string
   readonly of?: string
+  readonly id?: string
   readonly figure?: ComponentChildren
   readonly pager?: ComponentChildren
   readonly footer?: ComponentChildren

@@ -8,6 +8,7 @@ import type { Question } from "../../../operator/action-words.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
 import { fromField, inAnHour, problemOfEnd, timeZone, toField } from "../local-time.ts"
+import { OfCampaign } from "./Confirm.tsx"
 
 const ignoreEnter = (event: KeyboardEvent): void => {
   if (event.key === "Enter") event.preventDefault()
@@ -15,11 +16,14 @@ const ignoreEnter = (event: KeyboardEvent): void => {
 
 export const PauseDialog = ({
   question: { confirm, text, title },
+  campaign,
   until,
   onCancel,
   onPause,
 }: {
   readonly question: Question
+  /** named where the gate has several campaigns */
+  readonly campaign: string | undefined
   /** when the pause ends now (ms since 1970); undefined if it has no end */
   readonly until: number | undefined
   readonly onCancel: () => void
@@ -43,6 +47,7 @@ export const PauseDialog = ({
   const choices = { type: "radio", name: "end", onKeyDown: ignoreEnter } as const
   return (
     <Dialog title={title} onClose={onCancel}>
+      {campaign !== undefined && <OfCampaign name={campaign} />}
       <p>{text}</p>
       <Form onSubmit={submit} errors={errors} start="input:checked">
         <Group label="How long">
