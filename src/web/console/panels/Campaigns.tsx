@@ -1,15 +1,27 @@
 /** The campaigns of the gate side by side: their state and their figures. */
 import type { JSX } from "preact"
+import { useState } from "preact/hooks"
 import { isKnownNumber } from "../../../fifo-queue/bounds.ts"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
 import { levelOf, MARKS } from "../headline.ts"
 import { Mark } from "../parts/Mark.tsx"
+import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { chosenTime, count, duration, heldOf, stateOf } from "../words.ts"
 import { refusedIn } from "./Refusals.tsx"
 
 type Row = View["campaigns"][number]
+
+/** So many are shown at a time. */
+const ROWS = 12
+
+/** Those in which something does not work first, then those that are limited: of many, a page has those to look at. */
+const byLevel = (rows: ReadonlyArray<Row>, now: number): ReadonlyArray<Row> => {
+  const rank = ({ figures, ...terms }: Row): number =>
+    figures === null ? 0 : ["bad", "limited", "good"].indexOf(levelOf(figures, now, terms))
+  return rows.toSorted((a, b) => rank(a) - rank(b))
+}
 
 export const Campaigns = ({
   view,
@@ -20,22 +32,29 @@ export const Campaigns = ({
   readonly view: View | undefined
   readonly current: string
   readonly onChoose: (name: string) => void
-}): JSX.Element => (
-  <ListPanel
-    title="Campaigns"
-    of="panel wide records"
-    id="campaigns"
-    empty="Loading…"
-    columns={columnsOf(
-      view?.now ?? 0,
-      current,
-      onChoose,
-      view?.campaigns.some(({ account }) => account !== undefined),
-    )}
-    items={view?.campaigns ?? []}
-    keyOf={({ name }) => name}
-  />
-)
+}): JSX.Element => {
+  const [first, setFirst] = useState(0)
+  const now = view?.now ?? 0
+  const all = view?.campaigns ?? []
+  const rows = all.length > ROWS ? byLevel(all, now) : all
+  return (
+    <ListPanel
+      title="Campaigns"
+      of="panel wide records"
+      id="campaigns"
+      pager={<Pager of="campaigns" first={first} rows={ROWS} total={rows.length} onMove={setFirst} />}
+      empty="Loading…"
+      columns={columnsOf(
+        now,
+        current,
+        onChoose,
+        all.some(({ account }) => account !== undefined),
+      )}
+      items={rows.slice(first, first + ROWS)}
+      keyOf={({ name }) => name}
+    />
+  )
+}
 
 const accountOf = ({ account, figures }: Row): string => {
   if (account === undefined) return "none"

@@ -4,8 +4,11 @@ import { type ActionButton, campaignButtons, changeEnd } from "../../../operator
 import type { View } from "../../../operator/shapes.ts"
 import { failing, healthLine, type Named, type QueueView, type Headline as Text } from "../headline.ts"
 import { writeAddress } from "../page-address.ts"
-import { goTo } from "../parts/Jumps.tsx"
-import { coming } from "../words.ts"
+import { PartLink } from "../parts/Jumps.tsx"
+import { coming, count } from "../words.ts"
+
+/** So many other campaigns with a problem are named. */
+const ELSEWHERE = 3
 
 export const Headline = ({
   text: { also, level, meaning, title },
@@ -67,7 +70,7 @@ export const Headline = ({
       )}
       {elsewhere.length > 0 && (
         <ul class="elsewhere" aria-label="Other campaigns with a problem">
-          {elsewhere.map(({ name, title }) => (
+          {elsewhere.slice(0, ELSEWHERE).map(({ name, title }) => (
             <li key={name}>
               <a
                 href={writeAddress({ campaign: name, range: "hour" })}
@@ -82,20 +85,16 @@ export const Headline = ({
               : {title}
             </li>
           ))}
+          {elsewhere.length > ELSEWHERE && (
+            <li>
+              <PartLink to="campaigns">{`and ${count(elsewhere.length - ELSEWHERE)} more`}</PartLink>
+            </li>
+          )}
         </ul>
       )}
       {view !== undefined && (
         <p class="health-line" data-state={level === "bad" && failing(view).length > 0 ? "bad" : "good"}>
-          <span>{healthLine(view, level === "bad")}</span>{" "}
-          <a
-            href="#health"
-            onClick={(event) => {
-              event.preventDefault()
-              goTo("health")
-            }}
-          >
-            Details
-          </a>
+          <span>{healthLine(view, level === "bad")}</span> <PartLink to="health">Details</PartLink>
         </p>
       )}
     </section>

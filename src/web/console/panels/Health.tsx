@@ -1,6 +1,6 @@
 /**
- * The state of the store, the platform, the IP provider and the gates. Of many platforms, what was checked of one that is healthy is shown on
- * request.
+ * The state of the store, the platform, the IP provider and the gates. Of many platforms, those that are healthy are one row, and what was
+ * checked of each is shown on request.
  */
 import type { JSX } from "preact"
 import type { Health as Item } from "../../../operator/shapes.ts"
@@ -21,37 +21,62 @@ type Facts = NonNullable<Item["facts"]>
 const byState = (items: ReadonlyArray<Item>): ReadonlyArray<Item> =>
   items.toSorted((a, b) => Number(b.state === "failed") - Number(a.state === "failed"))
 
+/** So many healthy platforms have a row of their own each. */
+const PLATFORMS = 3
+
+const isHealthyPlatform = ({ name, state }: Item): boolean => name.startsWith("Platform, ") && state === "ok"
+
 /** So many items with facts are shown whole. */
 const WHOLE = 1
 
-export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.Element => (
-  <Panel title="Health" id="health">
-    {(heading) => (
-      <ul class="health" aria-labelledby={heading}>
-        {byState(items).map(({ detail, facts = [], name, state }) => {
-          const [mark, text] = MARKS[state]
-          return (
-            <li key={name}>
-              <span>{name}</span>
-              <Mark of={mark}>{text}</Mark>
-              {facts.length === 0 ? (
-                <span>{localized(detail)}</span>
-              ) : state === "ok" && items.filter((each) => each.facts !== undefined).length > WHOLE ? (
-                <details>
-                  <summary>
-                    {count(facts.length)} checked<span class="unseen"> of {name}</span>
-                  </summary>
+export const Health = ({ items: all }: { readonly items: ReadonlyArray<Item> }): JSX.Element => {
+  const healthy = all.filter(isHealthyPlatform)
+  const isJoined = healthy.length > PLATFORMS
+  const items = byState(isJoined ? all.filter((each) => !isHealthyPlatform(each)) : all)
+  return (
+    <Panel title="Health" id="health">
+      {(heading) => (
+        <ul class="health" aria-labelledby={heading}>
+          {items.map(({ detail, facts = [], name, state }) => {
+            const [mark, text] = MARKS[state]
+            return (
+              <li key={name}>
+                <span>{name}</span>
+                <Mark of={mark}>{text}</Mark>
+                {facts.length === 0 ? (
+                  <span>{localized(detail)}</span>
+                ) : state === "ok" && items.filter((each) => each.facts !== undefined).length > WHOLE ? (
+                  <details>
+                    <summary>
+                      {count(facts.length)} checked<span class="unseen"> of {name}</span>
+                    </summary>
+                    <Facts of={facts} />
+                  </details>
+                ) : (
                   <Facts of={facts} />
-                </details>
-              ) : (
-                <Facts of={facts} />
-              )}
-            </li>
-          )
-        })}
-      </ul>
-    )}
-  </Panel>
+                )}
+              </li>
+            )
+          })}
+          {isJoined && <Platforms of={healthy} />}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+/** The healthy platforms of many campaigns. */
+const Platforms = ({ of }: { readonly of: ReadonlyArray<Item> }): JSX.Element => (
+  <li>
+    <span>Platforms</span>
+    <Mark of="good">Healthy</Mark>
+    <details>
+      <summary>
+        {count(of.length)} checked<span class="unseen"> platforms</span>
+      </summary>
+      <Facts of={of.map(({ detail, name }) => ({ subject: name.slice("Platform, ".length), detail }))} />
+    </details>
+  </li>
 )
 
 /** Each thing that was checked on its own row. */

@@ -8,7 +8,7 @@ export interface Part {
 }
 
 /** Scrolls to a part and moves the focus to its heading. The address stays, so that the browser's back button does not go through the parts. */
-export const goTo = (id: string): void => {
+const goTo = (id: string): void => {
   const part = document.getElementById(id)
   const heading = part?.querySelector<HTMLElement>("h1, h2") ?? part
   if (part === null || heading === null) return
@@ -17,19 +17,24 @@ export const goTo = (id: string): void => {
   part.scrollIntoView()
 }
 
+export const PartLink = ({ to, children }: { readonly to: string; readonly children: string }): JSX.Element => (
+  <a
+    href={`#${to}`}
+    onClick={(event) => {
+      event.preventDefault()
+      goTo(to)
+    }}
+  >
+    {children}
+  </a>
+)
+
 export const Jumps = ({ parts }: { readonly parts: ReadonlyArray<Part> }): JSX.Element => (
   <nav class="jumps" aria-label="Parts of this page">
     {parts.map(({ id, label }) => (
-      <a
-        key={id}
-        href={`#${id}`}
-        onClick={(event) => {
-          event.preventDefault()
-          goTo(id)
-        }}
-      >
+      <PartLink key={id} to={id}>
         {label}
-      </a>
+      </PartLink>
     ))}
   </nav>
 )
