@@ -25,7 +25,7 @@ describe.concurrent("the console of many campaigns", () => {
         expect(await rows(tab, "Campaigns").count()).toBe(3)
         const health = tab.getByRole("region", { name: "Health" })
         await health.getByText("15 checked platforms").click()
-        await health.getByText("Line-14", { exact: true }).waitFor()
+        await health.getByText("line-14", { exact: true }).waitFor()
         expect(await violations(tab)).toEqual([])
       },
       { campaigns: Array.from({ length: 14 }, (_, i) => `line-${i + 1}`) },

@@ -17,6 +17,9 @@ const MARKS = {
 
 type Facts = NonNullable<Item["facts"]>
 
+const capitalized = (facts: Facts): Facts =>
+  facts.map(({ detail, subject }) => ({ detail, subject: subject.charAt(0).toUpperCase() + subject.slice(1) }))
+
 /** What fails comes first. */
 const byState = (items: ReadonlyArray<Item>): ReadonlyArray<Item> =>
   items.toSorted((a, b) => Number(b.state === "failed") - Number(a.state === "failed"))
@@ -50,10 +53,10 @@ export const Health = ({ items: all }: { readonly items: ReadonlyArray<Item> }):
                     <summary>
                       {count(facts.length)} checked<span class="unseen"> of {name}</span>
                     </summary>
-                    <Facts of={facts} />
+                    <Facts of={capitalized(facts)} />
                   </details>
                 ) : (
-                  <Facts of={facts} />
+                  <Facts of={capitalized(facts)} />
                 )}
               </li>
             )
@@ -84,7 +87,7 @@ const Facts = ({ of }: { readonly of: Facts }): JSX.Element => (
   <dl>
     {of.map(({ detail, subject }) => (
       <div key={subject}>
-        <dt>{subject.charAt(0).toUpperCase() + subject.slice(1)}</dt>
+        <dt>{subject}</dt>
         <dd>{localized(detail)}</dd>
       </div>
     ))}
