@@ -18,7 +18,7 @@ describe.concurrent("the console of many campaigns", () => {
         await confirm(tab, "Pause calls", "Pause calls?", "Pause")
         await heading(tab, "Paused")
         await rows(tab, "Campaigns").first().getByText("Paused").waitFor()
-        expect(await rows(tab, "Campaigns").first().getByRole("button").innerText()).toBe("line-14")
+        expect(await rows(tab, "Campaigns").first().getByRole("button").textContent()).toBe("line-14")
         expect(await rows(tab, "Campaigns").count()).toBe(12)
         await button(tab, "Next campaigns").click()
         await tab.getByText("13–15 of 15", { exact: true }).waitFor()
