@@ -106,7 +106,7 @@ export const useGate = (
   const { firstLine, firstPlace, firstSlot, only } = position
 
   const slow = useRef(0)
-  const answeredAt = useRef<number>()
+  const answeredAt = useRef<number | undefined>(undefined)
   const show = (answer: View): void => {
     hour.add(answer)
     const { view, slow: views } = steadied(answer, slow.current)

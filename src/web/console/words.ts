@@ -28,10 +28,10 @@ const minutesOfYear = new Intl.DateTimeFormat("en", {
   minute: "2-digit",
   hourCycle: "h23",
 })
-const yearOf = (at: number): number => new Date(at).getFullYear()
+const year = new Intl.DateTimeFormat("en", { year: "numeric" })
 /** A time that somebody chose, to the minute; with its year when that is not the present one. */
 export const chosenTime = (at: number): string =>
-  (yearOf(at) === yearOf(Date.now()) ? minutesOfYear : minutes).format(at)
+  (year.format(at) === year.format() ? minutesOfYear : minutes).format(at)
 
 const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" })
 /** When it was: `02:10:05, 3:20 ago`, with the date where that is not within a day. */

@@ -10,7 +10,7 @@ import {
   steadied,
   titleOf,
 } from "../../../src/web/console/headline.ts"
-import { orderedText } from "../../../src/web/console/ordered.ts"
+import { orderedText } from "../../../src/web/console/ordered-words.ts"
 import { readAddress, writeAddress } from "../../../src/web/console/page-address.ts"
 import { isAddress, networkOf, soughtBy } from "../../../src/web/console/sought.ts"
 import { type Served, stateOf, type Terms, whyRow, whyWaiting } from "../../../src/web/console/words.ts"

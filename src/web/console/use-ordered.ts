@@ -1,33 +1,13 @@
-/** Who has ordered that a campaign is paused or draining, and when: the newest such line of its activity log. */
+/** Reads who has ordered that a campaign is paused or draining, from its activity log. */
 import { useState } from "preact/hooks"
-import type { AuditLine, AuditLog } from "../../operator/shapes.ts"
+import type { AuditLog } from "../../operator/shapes.ts"
 import type { Client } from "./client.ts"
+import { type Ordered, orderedText } from "./ordered-words.ts"
 import { usePolling } from "./polling.ts"
-import { moment } from "./words.ts"
 
 const EVERY_MILLIS = 10_000
 /** How far back it is looked for. */
 const LINES = 20
-
-interface Ordered {
-  readonly paused: boolean
-  readonly draining: boolean
-}
-
-/** A sentence for each state that an operator has ordered; empty where the lines do not have it. */
-export const orderedText = (
-  lines: ReadonlyArray<Pick<AuditLine, "action" | "at" | "result" | "who">>,
-  { draining, paused }: Ordered,
-  now: number,
-): string => {
-  const sentence = (action: "pause" | "drain", what: string): string => {
-    const line = lines.find((each) => each.action === action && each.result === "done")
-    return line === undefined ? "" : `${what} by ${line.who} at ${moment(line.at, now)}.`
-  }
-  return [paused ? sentence("pause", "Paused") : "", draining ? sentence("drain", "Set to drain") : ""]
-    .filter((text) => text !== "")
-    .join(" ")
-}
 
 /** What `orderedText` says of the campaign that is shown; asks only while something is ordered. */
 export const useOrdered = (
