@@ -48,7 +48,7 @@ export const Health = ({ items: all }: { readonly items: ReadonlyArray<Item> }):
                 <Mark of={mark}>{text}</Mark>
                 {facts.length === 0 ? (
                   <span>{localized(detail)}</span>
-                ) : state === "ok" && items.filter((each) => each.facts !== undefined).length > WHOLE ? (
+                ) : state === "ok" && all.filter((each) => each.facts !== undefined).length > WHOLE ? (
                   <details>
                     <summary>
                       {count(facts.length)} checked<span class="unseen"> of {name}</span>

@@ -110,9 +110,6 @@ export const Search = ({
         </Field>
       </form>
       {result !== undefined && result.found.length === 0 && <p class="soft">{saying(result)}</p>}
-      {result !== undefined && isAddress(searched.current) && (
-        <Blocking address={searched.current} block={blockOf(searched.current)} onBlock={onBlock} onLift={onLift} />
-      )}
       {result !== undefined && result.found.length > 0 && (
         <ul class="found">
           {result.found.map((found) => (
@@ -128,6 +125,9 @@ export const Search = ({
             </li>
           ))}
         </ul>
+      )}
+      {result !== undefined && isAddress(searched.current) && (
+        <Blocking address={searched.current} block={blockOf(searched.current)} onBlock={onBlock} onLift={onLift} />
       )}
       {result?.next !== undefined && (
         <p>
