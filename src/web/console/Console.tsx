@@ -200,7 +200,7 @@ export const Console = ({
       <Headline
         text={headline}
         ordered={ordered}
-        elsewhere={brokenElsewhere(campaigns, current)}
+        elsewhere={brokenElsewhere(campaigns, current, shown?.view.health)}
         view={live === false ? undefined : shown?.view}
         queueView={shown?.queueView}
         onAct={ask}

@@ -58,19 +58,26 @@ export interface Named {
   readonly title: string
 }
 
-/** The campaigns beside the one that is shown in which something does not work. */
-export const brokenElsewhere = (view: Campaigns | undefined, current: string): ReadonlyArray<Named> =>
+/** The campaigns beside the one that is shown in which something does not work: by their own state, or by the check of their platform. */
+export const brokenElsewhere = (
+  view: Campaigns | undefined,
+  current: string,
+  health: ReadonlyArray<Health> = [],
+): ReadonlyArray<Named> =>
   (view?.campaigns ?? []).flatMap(({ figures, name, ...terms }) => {
     const now = view?.now ?? 0
-    if (name === current || figures === null || levelOf(figures, now, terms) !== "bad") return []
-    return [{ name, title: broken(figures, stateOf(figures, now, terms)).title }]
+    if (name === current || figures === null) return []
+    if (levelOf(figures, now, terms) === "bad")
+      return [{ name, title: broken(figures, stateOf(figures, now, terms)).title }]
+    const check = health.find((each) => each.name === `Platform, ${name}`)
+    return check?.state === "failed" ? [{ name, title: "Platform failing" }] : []
   })
 
 /** Checks that fail, those of the campaign that is shown first. */
 export const failing = ({ campaign, health }: Pick<View, "campaign" | "health">): ReadonlyArray<Health> => {
   const rank = ({ name }: Health): number => {
     if (name.startsWith("Store")) return 0
-    if (name === "Platform" || name === `Platform, ${campaign}`) return 1
+    if (isPlatformOf(campaign)({ name })) return 1
     return name.startsWith("Platform") ? 3 : 2
   }
   return health.filter(({ state }) => state === "failed").toSorted((a, b) => rank(a) - rank(b))
@@ -79,7 +86,18 @@ export const failing = ({ campaign, health }: Pick<View, "campaign" | "health">)
 /** `Platform, sales` is "Platform of sales". */
 export const checkName = (name: string): string => name.replace(", ", " of ")
 
+const isPlatformOf =
+  (campaign: string) =>
+  ({ name }: Pick<Health, "name">): boolean =>
+    name === "Platform" || name === `Platform, ${campaign}`
+
 const sentence = (text: string): string => (/[.!?]$/.test(text) || text === "" ? text : `${text}.`)
+
+/** What a check says. */
+const said = ({ detail }: Health): string => sentence(localized(detail.charAt(0).toUpperCase() + detail.slice(1)))
+
+const stateText = ({ limited, meaning, title }: CampaignState): string =>
+  limited ? `${title}. ${meaning}` : `${title}.`
 
 /** The platform serves nobody, whatever an operator has ordered beside that. */
 const broken = ({ platform }: Pick<Queue, "platform">, { meaning, title }: CampaignState): Headline => {
@@ -124,20 +142,21 @@ export const headlineOf = (
       also: "",
     }
   }
-  if (campaign?.limited === true && isBroken(view.queue)) return broken(view.queue, campaign)
-  const [first] = failing(view)
+  const fails = failing(view)
+  if (campaign?.limited === true && isBroken(view.queue)) {
+    const check = fails.find(isPlatformOf(view.campaign))
+    return { ...broken(view.queue, campaign), also: check === undefined ? "" : said(check) }
+  }
+  const [first] = fails
   if (first !== undefined) {
     const [what, ...of] = first.name.split(", ")
+    // the buttons are those of the campaign that is shown
+    const isElsewhere = of.length > 0 && of.join(", ") !== view.campaign
     return {
       level: "bad",
       title: `${what} failing${of.length === 0 ? "" : `: ${of.join(", ")}`}`,
-      meaning: sentence(localized(first.detail.charAt(0).toUpperCase() + first.detail.slice(1))),
-      also:
-        campaign === undefined
-          ? ""
-          : campaign.limited
-            ? `${campaign.title}. ${campaign.meaning}`
-            : `${campaign.title}.`,
+      meaning: said(first),
+      also: campaign === undefined ? "" : `${isElsewhere ? `${view.campaign}: ` : ""}${stateText(campaign)}`,
     }
   }
   return {

@@ -17,21 +17,20 @@ export const duration = (millis: number): string => {
   return `${minutes}:${padded(seconds % 60)}`
 }
 
-const times = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" })
-export const dateTime = (at: number): string => times.format(at)
-
-const minutes = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" })
-const minutesOfYear = new Intl.DateTimeFormat("en", {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-})
+const TO_MINUTES = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const
 const year = new Intl.DateTimeFormat("en", { year: "numeric" })
-/** A time that somebody chose, to the minute; with its year when that is not the present one. */
-export const chosenTime = (at: number): string =>
-  (year.format(at) === year.format() ? minutesOfYear : minutes).format(at)
+
+/** Writes times, with their year when that is not the present one. */
+const writer = (options: Intl.DateTimeFormatOptions): ((at: number) => string) => {
+  const ofThisYear = new Intl.DateTimeFormat("en", options)
+  const ofAny = new Intl.DateTimeFormat("en", { ...options, year: "numeric" })
+  return (at) => (year.format(at) === year.format() ? ofThisYear : ofAny).format(at)
+}
+
+export const dateTime = writer({ ...TO_MINUTES, second: "2-digit" })
+
+/** A time that somebody chose, to the minute. */
+export const chosenTime = writer(TO_MINUTES)
 
 const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" })
 /** When it was: `02:10:05, 3:20 ago`, with the date where that is not within a day. */

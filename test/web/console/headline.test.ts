@@ -104,6 +104,24 @@ describe("the headline", () => {
     expect(titleOf(headline(view), queueViewOf(view))).toBe("⚠ Platform failing: default, 3 waiting: voicegate console")
   })
 
+  it("names the campaign of its buttons when it is about another one", () => {
+    const health = [check("Platform, sales", "failed", "timeout")]
+    expect(headline(viewOf({ health }))).toMatchObject({
+      title: "Platform failing: sales",
+      meaning: "Timeout.",
+      also: "default: Taking calls.",
+    })
+  })
+
+  it("says what the check found of a platform that serves nobody", () => {
+    const health = [check("Platform, sales", "failed", "timeout"), check("Platform, default", "failed", "HTTP 503")]
+    const down = { ...queue, disrupted: true, held: 2 }
+    expect(headline(viewOf({ health, queue: down }))).toMatchObject({
+      title: "Platform unreachable",
+      also: "HTTP 503.",
+    })
+  })
+
   it("is taken by a platform that serves nobody, also while calls are paused", () => {
     const platform = { state: "rejected", since: NOW, startAt: 0, code: "HTTP_401", setting: "X" } as const
     const rejected = { ...queue, disrupted: true, platform }
@@ -164,6 +182,11 @@ describe("other campaigns", () => {
     const view = { now: NOW, campaigns, refusedElsewhere: {} }
     expect(brokenElsewhere(view, "default")).toEqual([{ name: "support", title: "Platform refuses calls" }])
     expect(brokenElsewhere(undefined, "default")).toEqual([])
+    const health = [check("Platform, default", "failed"), check("Platform, sales", "failed")]
+    expect(brokenElsewhere(view, "default", health)).toEqual([
+      { name: "sales", title: "Platform failing" },
+      { name: "support", title: "Platform refuses calls" },
+    ])
   })
 })
 

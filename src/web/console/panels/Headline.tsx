@@ -47,6 +47,30 @@ export const Headline = ({
             hours?.closesAt !== undefined &&
             ` Open until ${coming(hours.closesAt, view?.now ?? 0)}.`}
         </p>
+        {elsewhere.length > 0 && (
+          <ul class="elsewhere" aria-label="Other campaigns with a problem">
+            {elsewhere.slice(0, ELSEWHERE).map(({ name, title }) => (
+              <li key={name}>
+                <a
+                  href={writeAddress({ campaign: name, range: "hour" })}
+                  onClick={(event) => {
+                    if (event.metaKey || event.ctrlKey || event.shiftKey) return
+                    event.preventDefault()
+                    onChoose(name)
+                  }}
+                >
+                  {name}
+                </a>
+                : {title}
+              </li>
+            ))}
+            {elsewhere.length > ELSEWHERE && (
+              <li>
+                <PartLink to="campaigns">{`and ${count(elsewhere.length - ELSEWHERE)} more`}</PartLink>
+              </li>
+            )}
+          </ul>
+        )}
       </div>
       {queue !== undefined && (
         <div class="actions">
@@ -67,30 +91,6 @@ export const Headline = ({
             </button>
           ))}
         </div>
-      )}
-      {elsewhere.length > 0 && (
-        <ul class="elsewhere" aria-label="Other campaigns with a problem">
-          {elsewhere.slice(0, ELSEWHERE).map(({ name, title }) => (
-            <li key={name}>
-              <a
-                href={writeAddress({ campaign: name, range: "hour" })}
-                onClick={(event) => {
-                  if (event.metaKey || event.ctrlKey || event.shiftKey) return
-                  event.preventDefault()
-                  onChoose(name)
-                }}
-              >
-                {name}
-              </a>
-              : {title}
-            </li>
-          ))}
-          {elsewhere.length > ELSEWHERE && (
-            <li>
-              <PartLink to="campaigns">{`and ${count(elsewhere.length - ELSEWHERE)} more`}</PartLink>
-            </li>
-          )}
-        </ul>
       )}
       {view !== undefined && (
         <p class="health-line" data-state={level === "bad" && failing(view).length > 0 ? "bad" : "good"}>
