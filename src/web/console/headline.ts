@@ -156,7 +156,7 @@ export const headlineOf = (
       level: "bad",
       title: `${what} failing${of.length === 0 ? "" : `: ${of.join(", ")}`}`,
       meaning: said(first),
-      also: campaign === undefined ? "" : `${isElsewhere ? `${view.campaign}: ` : ""}${stateText(campaign)}`,
+      also: campaign === undefined ? "" : `${isElsewhere ? `Campaign ${view.campaign}: ` : ""}${stateText(campaign)}`,
     }
   }
   return {

@@ -109,7 +109,7 @@ describe("the headline", () => {
     expect(headline(viewOf({ health }))).toMatchObject({
       title: "Platform failing: sales",
       meaning: "Timeout.",
-      also: "default: Taking calls.",
+      also: "Campaign default: Taking calls.",
     })
   })
 
