@@ -1,5 +1,5 @@
 /** The event log of a campaign on every store: what the queue's steps append, what is read, claimed, given up, sent again and dropped. */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { EventLog, layer as eventLayer } from "../../src/events/EventLog.ts"
@@ -11,9 +11,8 @@ import type { HostEvent } from "../../src/protocol/host-events.ts"
 import { type Campaign, Settings } from "../../src/settings/Settings.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
-import { type RedisCluster, startCluster } from "../harness/redis-topologies.ts"
 import { settingsWith } from "../harness/settings.ts"
-import { onEveryStore, redisStore } from "../harness/stores.ts"
+import { onEveryStoreAndCluster } from "../harness/stores.ts"
 import { BEGIN } from "../support/gate.ts"
 
 const LEASE = 30_000
@@ -424,14 +423,4 @@ const suite = (store: Layer.Layer<Store>): void => {
   )
 }
 
-describe("the event log", () => {
-  onEveryStore(suite)
-  describe("on a Cluster", () => {
-    let cluster: RedisCluster | undefined
-    beforeAll(async () => {
-      cluster = await startCluster()
-    })
-    afterAll(() => cluster?.dispose())
-    suite(redisStore(() => cluster?.url ?? ""))
-  })
-})
+describe("the event log", () => onEveryStoreAndCluster(suite))

@@ -7,7 +7,7 @@ import type { HoursNow } from "../../src/fifo-queue/inputs.ts"
 import { layer as queueLayer } from "../../src/fifo-queue/layer.ts"
 import { Store } from "../../src/store/Store.ts"
 import { settingsWith } from "../harness/settings.ts"
-import { onEveryStore } from "../harness/stores.ts"
+import { onEveryStoreAndCluster } from "../harness/stores.ts"
 import { BEGIN } from "../support/gate.ts"
 
 describe("the first hours of a campaign", () => {
@@ -44,5 +44,5 @@ describe("the first hours of a campaign", () => {
         }).pipe(Effect.provide(queueLayer.pipe(Layer.provideMerge(Layer.merge(store, settingsWith({})))))),
     )
   }
-  onEveryStore(suite)
+  onEveryStoreAndCluster(suite)
 })

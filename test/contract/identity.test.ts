@@ -1,73 +1,47 @@
-/** Two gates on one store know a caller by a signed token alike: in memory, on Redis, and on a Redis Cluster. */
+/** Gates on one store know a caller by a signed token alike, also when one of them dies: in memory, on Redis, and on a Redis Cluster. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect } from "effect"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
-import { Store } from "../../src/store/Store.ts"
-import { startRedis } from "../harness/redis.ts"
-import { redisCluster } from "../harness/redis-topologies.ts"
-import { memoryStore, redisStore } from "../harness/stores.ts"
-import { caller, type Given, gateLayer, makeWorld, outcomeOf, ticketIn, type World } from "../support/gate.ts"
+import { Operator } from "../../src/operator/Operator.ts"
+import { onSharedStores, type SharedStore } from "../harness/stores.ts"
+import { startDyingGate } from "../support/dying-gates.ts"
+import { ask, caller, type Given, makeWorld, ticketIn } from "../support/gate.ts"
 import { claimsOf, SECRET, token } from "../support/tokens.ts"
-
-/** A store for each gate: the same in memory, a connection of its own on Redis. */
-const STORES: ReadonlyArray<
-  readonly [name: string, make: Effect.Effect<() => Layer.Layer<Store>, never, Scope.Scope>]
-> = [
-  ["in memory", Effect.map(Layer.build(memoryStore), (built) => () => Layer.succeed(Store, Context.get(built, Store)))],
-  [
-    "on Redis",
-    Effect.map(
-      Effect.acquireRelease(
-        Effect.promise(() => startRedis()),
-        (server) => Effect.promise(() => server.dispose()),
-      ),
-      ({ url }) =>
-        () =>
-          redisStore(() => url),
-    ),
-  ],
-  [
-    "on a Cluster",
-    Effect.map(
-      redisCluster(),
-      ({ url }) =>
-        () =>
-          redisStore(() => url),
-    ),
-  ],
-]
 
 const tokenOf = (sub: string, more: Readonly<Record<string, unknown>> = {}): string =>
   token(claimsOf(sub, more, Math.floor(Date.now() / 1000) * 1000))
 
-interface Gate {
-  readonly world: World
-  readonly ask: (identity: string, n?: number) => ReturnType<typeof outcomeOf>
-  readonly leave: (ticket: string) => Effect.Effect<void, unknown>
-}
-
-const gates = Effect.fnUntraced(function* (storeOf: () => Layer.Layer<Store>, given: Given) {
-  const gate = Effect.gen(function* () {
-    const world = makeWorld()
-    const built = yield* Layer.build(Layer.fresh(gateLayer(world, given, { store: storeOf() })))
-    const gatekeeper = Context.get(built, Gatekeeper)
-    return {
-      world,
-      ask: (identity: string, n = 1) => outcomeOf(gatekeeper.request({ identity }, { address: caller(n) })),
-      leave: gatekeeper.leave,
-    } satisfies Gate
-  })
-  return [yield* gate, yield* gate] as const
+const gate = Effect.fnUntraced(function* ({ connect }: SharedStore, given: Given) {
+  const { on, path } = yield* startDyingGate(makeWorld(), connect, given)
+  return {
+    path,
+    ask: (identity: string, n = 1) => on(ask(caller(n), { identity })),
+    leave: (ticket: string) => on(Gatekeeper.use((gatekeeper) => gatekeeper.leave(ticket))),
+    waiting: on(
+      Operator.use((operator) =>
+        Effect.map(
+          operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
+          (view) => view?.queue?.waiting,
+        ),
+      ),
+    ),
+  }
 })
+
+const two = (store: SharedStore, given: Given) => Effect.all([gate(store, given), gate(store, given)])
+
+/** The steps of a request with a token that is used once, in this order. On a Cluster the limit of a caller is not where the queue is. */
+const stepsOf = ({ servers }: SharedStore): ReadonlyArray<string> =>
+  servers.length > 1 ? ["identity.use", "limits.take", "queue.admit"] : ["identity.use", "takeAndAdmit"]
 
 const tags = (outcomes: ReadonlyArray<{ readonly _tag: string }>) => outcomes.map(({ _tag }) => _tag)
 
-for (const [name, make] of STORES) {
-  describe(`two gates ${name}`, () => {
+onSharedStores((makeStore, name) => {
+  describe(`gates ${name}`, () => {
     it.live("hold a subject's limit over all its addresses, and two subjects at one address do not share one", () =>
       Effect.gen(function* () {
         const Identity = { Secrets: [SECRET] }
-        const [one, other] = yield* gates(yield* make, { Identity, Security: { RateLimitHourly: 3 } })
+        const [one, other] = yield* two(yield* makeStore, { Identity, Security: { RateLimitHourly: 3 } })
         const asked = yield* Effect.all(
           Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? one : other).ask(tokenOf("ada"), n)),
           { concurrency: "unbounded" },
@@ -87,7 +61,7 @@ for (const [name, make] of STORES) {
     it.live("use a token once: whoever asks with it meanwhile gets its ticket, and later nobody", () =>
       Effect.gen(function* () {
         const Identity = { Secrets: [SECRET], SingleUse: true }
-        const [one, other] = yield* gates(yield* make, { Identity })
+        const [one, other] = yield* two(yield* makeStore, { Identity })
         yield* one.ask(tokenOf("first", { jti: "0" }))
         // a time may have a fraction, and Redis takes no lifetime with one
         const given = tokenOf("ada", { jti: "1", exp: Math.floor(Date.now() / 1000) + 300.5 })
@@ -106,5 +80,38 @@ for (const [name, make] of STORES) {
         }
       }).pipe(Effect.scoped),
     )
+
+    it.live("use a token for one ticket, although the gate of the request dies at any of its steps", () =>
+      Effect.gen(function* () {
+        const store = yield* makeStore
+        const given = { Identity: { Secrets: [SECRET], SingleUse: true } }
+        const [one, other] = yield* two(store, given)
+        yield* one.ask(tokenOf("first", { jti: "0" }))
+        const deaths = stepsOf(store).flatMap((step) => [true, false].map((arrives) => ({ step, arrives })))
+        const tokens = yield* Effect.forEach(deaths, ({ arrives, step }, n) =>
+          Effect.gen(function* () {
+            const dying = yield* gate(store, given)
+            dying.path.kill(arrives, (rule) => rule === step)
+            const token = tokenOf(`caller ${n}`, { jti: "1" })
+            yield* Effect.forkDetach(dying.ask(token, n))
+            while (!dying.path.isDead() || dying.path.inFlight() > 0) yield* Effect.sleep("10 millis")
+            return token
+          }),
+        )
+        const tickets = yield* Effect.forEach(
+          tokens,
+          (token, n) =>
+            Effect.gen(function* () {
+              const answers = yield* Effect.all([one.ask(token, n), other.ask(token, n)], { concurrency: "unbounded" })
+              const [ticket = "", ...more] = [...new Set(answers.map(ticketIn))]
+              assert.deepStrictEqual([tags(answers), more], [["Queued", "Queued"], []], JSON.stringify(deaths[n]))
+              return ticket
+            }),
+          { concurrency: "unbounded" },
+        )
+        assert.strictEqual(new Set(tickets).size, deaths.length)
+        assert.strictEqual(yield* other.waiting, deaths.length)
+      }).pipe(Effect.scoped),
+    )
   })
-}
+})

@@ -185,13 +185,22 @@ export const layer: Layer.Layer<Identify, never, Campaigns | IdentityTokens | Se
             ),
           )
         let last: TokenUse = yield* noting(use(token, newTicket))
+        let awaited = last.ticket
         for (let waited = 0; !last.own; waited += LOOK_MILLIS) {
+          // another request has used the token again, and its ticket is on its way since now
+          if (last.ticket !== awaited) {
+            awaited = last.ticket
+            waited = 0
+          }
           // a ticket of another campaign is no answer: the page would take it for its new place, and leave it as the old one
           if (campaigns.ofTicket(last.ticket) !== known.campaign) return yield* Effect.fail(identityRefused("replayed"))
           const existing = yield* lookUp(last.ticket)
           if (existing !== "over" && existing !== "unknown") return { ...known, existing }
-          if (existing === "over") return yield* Effect.fail(identityRefused("replayed"))
-          if (last.ageMillis >= WAIT_MILLIS) {
+          if (existing === "over") {
+            // one that was lost is withdrawn by the request that uses the token again
+            last = yield* noting(use(token, newTicket))
+            if (last.ticket === awaited) return yield* Effect.fail(identityRefused("replayed"))
+          } else if (last.ageMillis >= WAIT_MILLIS) {
             if (last.ageMillis >= LOST_MILLIS) return yield* Effect.fail(identityRefused("replayed"))
             const lost = last
             last = yield* noting(retake(token, newTicket, lost))

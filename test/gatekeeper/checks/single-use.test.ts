@@ -1,12 +1,13 @@
 /** A token with `Identity.SingleUse`: it leads to one ticket, which answers it again, and afterwards it is refused. */
 import { assert, describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import { noFacts } from "../../../src/ip-intel/facts.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
 import { StoreUnavailable } from "../../../src/protocol/refusals.ts"
-import type { Store } from "../../../src/store/Store.ts"
+import { Store } from "../../../src/store/Store.ts"
+import { startDyingGate } from "../../support/dying-gates.ts"
 import { BEGIN, begin, caller, gateTest, hangUp, makeWorld, session, ticketIn } from "../../support/gate.ts"
 import { makeStore, startGate } from "../../support/gates.ts"
 import { askBy, claimsOf, SECRET, token, tokenOf } from "../../support/tokens.ts"
@@ -161,6 +162,43 @@ describe("a token that is used once", () => {
       yield* two.on(Gatekeeper.use((gate) => gate.leave(ticket)))
       yield* TestClock.adjust("5 seconds")
       expect(yield* three.on(askBy(given))).toMatchObject({ _tag: "IdentityRefused", reason: "replayed" })
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("whose gate has died answers all who wait for its ticket, however long the next one takes", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(BEGIN)
+      const store = yield* makeStore
+      let isSlow = false
+      const slow: Store["Service"] = {
+        ...store,
+        run: (rule, asked) =>
+          isSlow && rule.name === "takeAndAdmit"
+            ? Effect.delay(store.run(rule, asked), "500 millis")
+            : store.run(rule, asked),
+      }
+      const start = (path: Store["Service"]) => startDyingGate(makeWorld(), () => Layer.succeed(Store, path), once)
+      const [one, two, three] = yield* Effect.all([start(store), start(slow), start(slow)])
+      yield* two.on(begin(caller(9), { identity: tokenOf("other", { jti: "0" }) }))
+      const given = tokenOf("ada", { jti: "1" })
+      one.path.kill(false, (rule) => rule === "takeAndAdmit")
+      yield* Effect.forkDetach(one.on(askBy(given)))
+      while (!one.path.isDead()) yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+      isSlow = true
+      const asked = yield* Effect.forkChild(
+        Effect.all([two.on(askBy(given)), three.on(askBy(given))], { concurrency: "unbounded" }),
+      )
+      // a signature is checked outside of the test's time
+      while (asked.pollUnsafe() === undefined) {
+        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+        yield* TestClock.adjust("100 millis")
+      }
+      const answers = yield* Fiber.join(asked)
+      assert.deepStrictEqual(
+        answers.map(({ _tag }) => _tag),
+        ["Queued", "Queued"],
+      )
+      assert.strictEqual(ticketIn(answers[0]), ticketIn(answers[1]))
     }).pipe(Effect.scoped),
   )
 
