@@ -1,25 +1,15 @@
 /**
  * Callers who wait for a budget (`OnLimit: wait`) of the campaign, the account or their own, at two gates of a store: in memory, on Redis, and on a Redis
- * Cluster, where the books of callers and of the campaign are on different servers. One of the gates stops meanwhile.
+ * Cluster, where the books of callers and of the campaign are on different servers. One of the gates dies meanwhile.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Schedule, Scope } from "effect"
+import { Effect, Schedule } from "effect"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { Operator } from "../../src/operator/Operator.ts"
-import { Store } from "../../src/store/Store.ts"
-import { redisServer } from "../harness/redis.ts"
-import { redisCluster } from "../harness/redis-topologies.ts"
-import { memoryStore, redisStore } from "../harness/stores.ts"
-import { caller, gateLayer, makeWorld, outcomeOf, ticketIn, type World } from "../support/gate.ts"
+import { onSharedStores, type SharedStore } from "../harness/stores.ts"
+import { startDyingGate } from "../support/dying-gates.ts"
+import { ask, caller, hangUp, makeWorld, start, ticketIn, type World } from "../support/gate.ts"
 
-/** Connects a gate to the store; in memory all have the same. */
-type Connect = () => Layer.Layer<Store>
-
-const STORES: ReadonlyArray<readonly [name: string, make: Effect.Effect<Connect, never, Scope.Scope>]> = [
-  ["in memory", Effect.map(Layer.build(memoryStore), (built) => () => Layer.succeed(Store, Context.get(built, Store)))],
-  ["on Redis", Effect.map(redisServer(), (server) => () => redisStore(() => server.url))],
-  ["on a Cluster", Effect.map(redisCluster(), (cluster) => () => redisStore(() => cluster.url))],
-]
 const SPENDERS = ["campaign", "account", "caller"] as const
 
 /** A zone in which it is about noon, so that no day begins during the test. */
@@ -37,31 +27,30 @@ const givenOf = (Of: (typeof SPENDERS)[number]) => ({
   },
 })
 
-/** A gate, which stops when the scope closes. */
-const gate = Effect.fnUntraced(function* (world: World, connect: Connect, of: (typeof SPENDERS)[number]) {
-  const scope = yield* Scope.make()
-  const built = yield* Layer.buildWithScope(Layer.fresh(gateLayer(world, givenOf(of), { store: connect() })), scope)
-  const gatekeeper = Context.get(built, Gatekeeper)
+const gate = Effect.fnUntraced(function* (world: World, { connect }: SharedStore, of: (typeof SPENDERS)[number]) {
+  const { on, path } = yield* startDyingGate(world, connect, givenOf(of))
+  const status = (ticket: string) => on(Gatekeeper.use((gatekeeper) => gatekeeper.status(ticket)))
   return {
-    operator: Context.get(built, Operator),
-    call: (n: number) => outcomeOf(gatekeeper.request({}, { address: caller(n) })),
-    start: (ticket: string) => outcomeOf(gatekeeper.start(ticket)),
-    hangUp: (session: string) => gatekeeper.sessionEnded([session]),
-    stateOf: (ticket: string) => Effect.map(gatekeeper.status(ticket), ({ state }) => state),
-    status: gatekeeper.status,
-    stop: Scope.close(scope, Exit.void),
+    call: (n: number) => on(ask(caller(n))),
+    start: (ticket: string) => on(start(ticket)),
+    hangUp: (session: string) => on(hangUp(session)),
+    adjust: (...order: Parameters<Operator["Service"]["adjustBudget"]>) =>
+      on(Operator.use((operator) => operator.adjustBudget(...order))),
+    status,
+    stateOf: (ticket: string) => Effect.map(status(ticket), ({ state }) => state),
+    kill: path.kill,
   }
 })
 
 describe("waiting for a budget", () => {
-  for (const of of SPENDERS) {
-    it.live.each(STORES)(
-      `of the ${of}, %s`,
-      ([, make]) =>
+  onSharedStores((makeStore, name) => {
+    it.live.each(SPENDERS)(
+      `of the %s, ${name}`,
+      (of) =>
         Effect.gen(function* () {
-          const connect = yield* make
+          const store = yield* makeStore
           const world = makeWorld()
-          const [a, b] = [yield* gate(world, connect, of), yield* gate(world, connect, of)]
+          const [a, b] = [yield* gate(world, store, of), yield* gate(world, store, of)]
           /** Asks as a page does that polls, until it is this caller's turn. */
           const isCalled = (at: typeof a, ticket: string) =>
             Effect.repeat(at.stateOf(ticket), {
@@ -88,21 +77,20 @@ describe("waiting for a budget", () => {
           // an operator adds a minute at one gate, and the caller starts at the other one
           const order = { budget: "budget", by: 1, id: "top-up", reason: "more" }
           const whose = of === "caller" ? { caller: caller(1) } : {}
-          expect(yield* b.operator.adjustBudget(undefined, "op", { ...order, ...whose })).toMatchObject({ made: true })
+          expect(yield* b.adjust(undefined, "op", { ...order, ...whose })).toMatchObject({ made: true })
           yield* isCalled(a, ticket)
           expect(yield* a.start(ticket)).toMatchObject({ _tag: "Started" })
 
-          // the gate stops at which the next one came; his turn comes at the other one, when a call gives back what it held
+          // the gate dies at which the next one came; his turn comes at the other one, when a call gives back what it held
           const third = yield* a.call(1)
           expect(third).toMatchObject({ _tag: "Queued", paused: true })
-          yield* a.stop
+          a.kill()
           expect(yield* b.hangUp("web-1")).toBe(true)
           const next = of === "caller" ? ticketIn(third) : ticketIn(other)
           yield* isCalled(b, next)
           expect(yield* b.start(next)).toMatchObject({ _tag: "Started" })
-          yield* b.stop
         }).pipe(Effect.scoped),
       60_000,
     )
-  }
+  })
 })

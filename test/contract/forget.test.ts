@@ -1,23 +1,16 @@
 /** A caller is forgotten by any gate on a store, once, in every place that has them, and nobody else is: in memory, on Redis, and on a Redis Cluster. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Redis } from "ioredis"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import type { ForgetRequest, Forgotten } from "../../src/operator/forgotten.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import type { Identity } from "../../src/protocol/identity.ts"
 import { Store } from "../../src/store/Store.ts"
-import { type RedisServer, redisServer } from "../harness/redis.ts"
-import { redisCluster } from "../harness/redis-topologies.ts"
-import { memoryStore, redisStore } from "../harness/stores.ts"
-import { type Given, gateLayer, makeWorld, outcomeOf, ticketIn, type World } from "../support/gate.ts"
-
-interface Stores {
-  /** a connection of its own for each gate; the same store in memory */
-  readonly connect: () => Layer.Layer<Store>
-  /** everything in it as text; undefined in memory, where nobody else can look */
-  readonly dump: Effect.Effect<string> | undefined
-}
+import type { RedisServer } from "../harness/redis.ts"
+import { onSharedStores, type SharedStore } from "../harness/stores.ts"
+import { startDyingGate } from "../support/dying-gates.ts"
+import { type Given, makeWorld, outcomeOf, ticketIn, type World } from "../support/gate.ts"
 
 /** Every key of a server with what it holds. */
 const dumpOf = async ({ port }: RedisServer): Promise<string> => {
@@ -36,83 +29,78 @@ const dumpOf = async ({ port }: RedisServer): Promise<string> => {
   redis.disconnect()
   return lines.join("\n")
 }
-const dumpAll = (servers: ReadonlyArray<RedisServer>) =>
+
+/** Everything in a store; empty in memory, where nobody else can look. */
+const textOf = ({ servers }: SharedStore): Effect.Effect<string> =>
   Effect.map(
     Effect.promise(() => Promise.all(servers.map(dumpOf))),
     (texts) => texts.join("\n"),
   )
 
-const STORES: ReadonlyArray<readonly [name: string, make: Effect.Effect<Stores, never, Scope.Scope>]> = [
-  [
-    "in memory",
-    Effect.map(Layer.build(memoryStore), (built) => ({
-      connect: () => Layer.succeed(Store, Context.get(built, Store)),
-      dump: undefined,
-    })),
-  ],
-  [
-    "on Redis",
-    Effect.map(redisServer(), (server) => ({ connect: () => redisStore(() => server.url), dump: dumpAll([server]) })),
-  ],
-  [
-    "on a Cluster",
-    Effect.map(redisCluster(), ({ nodes, url }) => ({ connect: () => redisStore(() => url), dump: dumpAll(nodes) })),
-  ],
-]
+/** The steps of an order to forget a subject, in this order. */
+const STEPS = [
+  "operator.act",
+  "operator.forget",
+  "budgets.forgetCalls",
+  "events.forget",
+  "limits.forget",
+  "budgets.forgetBook",
+] as const
 
 const Events = { Token: ["a-token-of-16-characters"] }
 
-const gates = Effect.fnUntraced(function* (stores: Stores, given: Given, world: World = makeWorld()) {
-  const gate = Effect.gen(function* () {
-    const built = yield* Layer.build(Layer.fresh(gateLayer(world, given, { store: stores.connect() })))
-    const gatekeeper = Context.get(built, Gatekeeper)
-    const operator = Context.get(built, Operator)
-    const forget = (request: ForgetRequest) =>
-      Effect.gen(function* () {
-        const answers: Array<Forgotten> = []
-        let from: string | undefined
-        do {
-          const answer: Forgotten = yield* operator.forget("op", {
-            ...request,
-            ...(from === undefined ? {} : { from }),
-          })
-          answers.push(answer)
-          from = answer.next
-        } while (from !== undefined)
-        const counts = (rows: ReadonlyArray<{ readonly place: string; readonly count: number }>) => {
-          const sums: Record<string, number> = {}
-          for (const { count, place } of rows) sums[place] = (sums[place] ?? 0) + count
-          return sums
-        }
-        return {
-          found: counts(answers.flatMap(({ found }) => found)),
-          kept: counts(answers.flatMap(({ kept }) => kept)),
-          requests: answers.length,
-          unreached: answers[0]?.unreached ?? [],
-        }
-      })
-    return {
-      call: (subject: string | undefined, address: string, body: object = {}) => {
-        const identity: Identity | undefined =
-          subject === undefined ? undefined : { subject, name: `Name of ${subject}` }
-        return outcomeOf(gatekeeper.request(body, { address, identity }))
-      },
-      hangUp: (n: number) => gatekeeper.sessionEnded([`web-${n}`]),
-      leave: gatekeeper.leave,
-      state: (ticket: string) => Effect.map(gatekeeper.status(ticket), ({ state }) => state),
-      forget,
-      block: (address: string) => operator.block("op", address, 0),
-      auditLog: Effect.map(operator.auditLog(undefined, 0, 10), (log) => log?.lines ?? []),
-    }
-  })
-  return [yield* gate, yield* gate] as const
+const gate = Effect.fnUntraced(function* ({ connect }: SharedStore, given: Given, world: World) {
+  const { on, path } = yield* startDyingGate(world, connect, given)
+  const [gatekeeper, operator] = [yield* on(Gatekeeper), yield* on(Operator)]
+  const forget = (request: ForgetRequest) =>
+    Effect.gen(function* () {
+      const answers: Array<Forgotten> = []
+      let from: string | undefined
+      do {
+        const answer: Forgotten = yield* operator.forget("op", {
+          ...request,
+          ...(from === undefined ? {} : { from }),
+        })
+        answers.push(answer)
+        from = answer.next
+      } while (from !== undefined)
+      const counts = (rows: ReadonlyArray<{ readonly place: string; readonly count: number }>) => {
+        const sums: Record<string, number> = {}
+        for (const { count, place } of rows) sums[place] = (sums[place] ?? 0) + count
+        return sums
+      }
+      return {
+        found: counts(answers.flatMap(({ found }) => found)),
+        kept: counts(answers.flatMap(({ kept }) => kept)),
+        requests: answers.length,
+        unreached: answers[0]?.unreached ?? [],
+      }
+    })
+  return {
+    path,
+    call: (subject: string | undefined, address: string, body: object = {}) => {
+      const identity: Identity | undefined = subject === undefined ? undefined : { subject, name: `Name of ${subject}` }
+      return outcomeOf(gatekeeper.request(body, { address, identity }))
+    },
+    hangUp: (n: number) => gatekeeper.sessionEnded([`web-${n}`]),
+    leave: gatekeeper.leave,
+    state: (ticket: string) => Effect.map(gatekeeper.status(ticket), ({ state }) => state),
+    forget,
+    block: (address: string) => operator.block("op", address, 0),
+    auditLog: Effect.map(operator.auditLog(undefined, 0, 10), (log) => log?.lines ?? []),
+  }
 })
 
-for (const [name, make] of STORES) {
+const gates = (store: SharedStore, given: Given) => {
+  const world = makeWorld()
+  return Effect.all([gate(store, given, world), gate(store, given, world)])
+}
+
+onSharedStores((makeStore, name) => {
   describe(`two gates ${name}`, () => {
     it.live("forget a subject in every place, once, and nobody else", () =>
       Effect.gen(function* () {
-        const stores = yield* make
+        const stores = yield* makeStore
         const [one, other] = yield* gates(stores, {
           VoiceAiPlatform: { MaxConcurrency: 1, Events },
           Security: { RateLimitConcurrency: 5 },
@@ -149,15 +137,15 @@ for (const [name, make] of STORES) {
         const lines = yield* one.auditLog
         assert.deepInclude(lines[0], { who: "op", action: "forget", result: "done" })
         assert.match(lines[0]?.target ?? "", /^a subject, reference [0-9a-f]{8}$/)
-        const text = stores.dump === undefined ? "" : yield* stores.dump
+        const text = yield* textOf(stores)
         for (const part of ["hedy", "4711", "198.51.100.2"]) assert.notInclude(text, part)
-        if (stores.dump !== undefined) assert.include(text, "bob")
+        if (stores.servers.length > 0) assert.include(text, "bob")
       }).pipe(Effect.scoped),
     )
 
     it.live("forget an address with what an IP provider has said of it, and a log of hundreds of events in pages", () =>
       Effect.gen(function* () {
-        const stores = yield* make
+        const stores = yield* makeStore
         const [one, other] = yield* gates(stores, {
           VoiceAiPlatform: { MaxConcurrency: 1, Events },
           Security: { RateLimitHourly: 1_000, RateLimitDaily: 1_000 },
@@ -180,14 +168,14 @@ for (const [name, make] of STORES) {
           limits: 81,
           address_facts: 1,
         })
-        const text = stores.dump === undefined ? "" : yield* stores.dump
+        const text = yield* textOf(stores)
         assert.notMatch(text, /203\.0\.113\.9(?!0)/)
       }).pipe(Effect.scoped),
     )
 
     it.live("forget that an address was seen and refused, and keep its block, which the answer says", () =>
       Effect.gen(function* () {
-        const stores = yield* make
+        const stores = yield* makeStore
         const [one, other] = yield* gates(stores, {
           Security: { ConsoleToken: "console-token-0123456789", RateLimitHourly: 1, RateLimitDaily: 1 },
         })
@@ -209,7 +197,7 @@ for (const [name, make] of STORES) {
 
     it.live("forget what a caller has used of budgets, and keep the time that a running call holds", () =>
       Effect.gen(function* () {
-        const stores = yield* make
+        const stores = yield* makeStore
         const [one, other] = yield* gates(stores, {
           VoiceAiPlatform: {
             MaxConcurrency: 2,
@@ -230,13 +218,13 @@ for (const [name, make] of STORES) {
         assert.deepStrictEqual((yield* one.forget({ subject: "hedy" })).found, dry.found)
         assert.deepStrictEqual((yield* other.forget({ subject: "hedy" })).found, {})
         assert.deepStrictEqual((yield* one.forget({ subject: "bob" })).kept, { calls: 1, held_time: 1 })
-        if (stores.dump !== undefined) assert.notInclude(yield* stores.dump, "hedy")
+        assert.notInclude(yield* textOf(stores), "hedy")
       }).pipe(Effect.scoped),
     )
 
     it.live("keep the time that a running call holds of a campaign whose callers have no budgets, and tell of it", () =>
       Effect.gen(function* () {
-        const stores = yield* make
+        const stores = yield* makeStore
         const [one, other] = yield* gates(stores, {
           VoiceAiPlatform: {
             MaxConcurrency: 2,
@@ -253,7 +241,7 @@ for (const [name, make] of STORES) {
 
     it.live("forget who was hashed in a week whose key is gone, as far as events say the subject", () =>
       Effect.gen(function* () {
-        const stores = yield* make
+        const stores = yield* makeStore
         const given = { VoiceAiPlatform: { MaxConcurrency: 1, Events }, Privacy: { Addresses: "hashed" } }
         const [one] = yield* gates(stores, given)
         yield* one.call("carol", "198.51.100.3")
@@ -265,11 +253,61 @@ for (const [name, make] of STORES) {
         const hashed = yield* one.forget({ subject: "carol" })
         assert.deepStrictEqual(hashed.found, { tickets: 1, undelivered_events: 3, limits: 1 })
         assert.isTrue(hashed.unreached.some((where) => where.includes("past weeks")))
-        if (stores.dump !== undefined) assert.notInclude(yield* stores.dump, "carol")
+        assert.notInclude(yield* textOf(stores), "carol")
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("forget what is left of a subject when the gate of an order has died at any of its steps", () =>
+      Effect.gen(function* () {
+        const stores = yield* makeStore
+        const given = {
+          VoiceAiPlatform: {
+            MaxConcurrency: 20,
+            Events,
+            Budgets: [
+              { Name: "own", Of: "caller", Unit: "minutes", Per: "day", Cap: 60 },
+              { Name: "all", Of: "campaign", Unit: "minutes", Per: "day", Cap: 100 },
+            ],
+          },
+        }
+        const [one, other] = yield* gates(stores, given)
+        const deaths = STEPS.flatMap((step) =>
+          [false, true].map((arrives) => ({ step, arrives, subject: `hedy-${step}-${arrives}` })),
+        )
+        for (const [n, subject] of [...deaths.map((death) => death.subject), "bob"].entries()) {
+          assert.strictEqual((yield* one.call(subject, `198.51.100.${n + 1}`))._tag, "Started")
+          yield* other.hangUp(n + 1)
+        }
+        const all = (yield* one.forget({ subject: "bob", dryRun: true })).found
+        assert.deepStrictEqual(all, { tickets: 1, undelivered_events: 3, limits: 1, budgets: 2, billed_calls: 1 })
+        const left = yield* Effect.forEach(deaths, ({ arrives, step, subject }) =>
+          Effect.gen(function* () {
+            const dying = yield* gate(stores, given, makeWorld())
+            dying.path.kill(arrives, (rule) => rule === step)
+            const order = yield* Effect.forkDetach(dying.forget({ subject }))
+            while (!dying.path.isDead() || dying.path.inFlight() > 0) yield* Effect.sleep("10 millis")
+            assert.isUndefined(order.pollUnsafe())
+            return (yield* other.forget({ subject })).found
+          }),
+        )
+        // the first died before it had removed anything, and the last one with the last step
+        assert.deepStrictEqual([left[0], left.at(-1)], [all, {}])
+        const found = (place: string) => left.filter((each) => place in each).length
+        // what two of them have removed in their order, the next ones did not find
+        assert.deepStrictEqual(
+          ["tickets", "billed_calls", "undelivered_events", "limits", "budgets"].map(found),
+          [3, 5, 7, 9, 11],
+        )
+        for (const { subject } of deaths) {
+          const again = yield* one.forget({ subject })
+          assert.deepStrictEqual([again.found, again.kept], [{}, {}])
+        }
+        assert.deepStrictEqual((yield* other.forget({ subject: "bob", dryRun: true })).found, all)
+        assert.notInclude(yield* textOf(stores), "hedy")
       }).pipe(Effect.scoped),
     )
   })
-}
+})
 
 describe("an order to forget", () => {
   it("is about a subject or an address, and goes on where an answer said", async () => {
