@@ -11,6 +11,7 @@ import { Settings } from "../../src/settings/Settings.ts"
 import * as memory from "../../src/store/memory/layer.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { type Rule, Store } from "../../src/store/Store.ts"
+import { asOnCluster } from "../harness/one-slot.ts"
 import { BEGIN, settingsLayer } from "../support/gate.ts"
 
 const KEY = "business/campaign"
@@ -51,11 +52,10 @@ const rigTest = (
     let failing: string | undefined
     const apart = Layer.effect(
       Store,
-      Effect.map(Store, (store) => ({
-        ...store,
-        crossSlot: false,
-        run: (rule, ask) => (ask.keys[1] === failing ? Effect.never : store.run(rule, ask)),
-      })),
+      Effect.map(Store, (memory) => {
+        const store = asOnCluster(memory)
+        return { ...store, run: (rule, ask) => (ask.keys[1] === failing ? Effect.never : store.run(rule, ask)) }
+      }),
     ).pipe(Layer.provide(memory.layer))
     const given = {
       VoiceAiPlatform: {

@@ -1,19 +1,19 @@
 /**
- * Budgets on every store: 1,000 calls over three gates that die at any moment, with a step carried out or not. Settled, held and left add up,
- * nothing is charged twice, and the caps are kept.
+ * Budgets of campaign, account and callers on every store: 1,000 calls over three gates that die at any moment, with a step carried out or not.
+ * Settled, held and left add up, nothing is charged twice, and the caps are kept.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Store } from "../../src/store/Store.ts"
 import { SEED } from "../harness/seed.ts"
-import { onEveryStore } from "../harness/stores.ts"
+import { onEveryStoreAndCluster } from "../harness/stores.ts"
 import { playKills } from "../support/budget-kills.ts"
 
 const CALLS = Number(process.env.TEST_BUDGET_CALLS ?? 1_000)
 
 describe("budgets over gates that die", () => {
-  onEveryStore((store) => {
+  onEveryStoreAndCluster((store) => {
     it.effect(
       `${CALLS} calls are charged once, and the caps are kept (seed ${SEED})`,
       () =>
@@ -22,7 +22,7 @@ describe("budgets over gates that die", () => {
           const report = yield* playKills(
             SEED,
             yield* Store,
-            { calls: CALLS, capMinutes: 250, callerMinutes: 30, perSecond: 16 },
+            { calls: CALLS, capMinutes: 250, accountMinutes: 240, callerMinutes: 30, perSecond: 16 },
             Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 4))),
           )
           assert.deepStrictEqual(report.wrong, [], JSON.stringify(report))

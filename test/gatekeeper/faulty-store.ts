@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/protocol/refusals.ts"
 import * as memory from "../../src/store/memory/layer.ts"
 import { Store } from "../../src/store/Store.ts"
+import { asOnCluster } from "../harness/one-slot.ts"
 import { BEGIN, type GateServices, gateLayer, makeWorld, type World } from "../support/gate.ts"
 
 /** How a run of the store fails: before it is applied, after it (only the answer is lost), or it is applied later. */
@@ -30,10 +31,10 @@ const unavailable = new StoreUnavailable({ message: "The store is away." })
 const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
   Layer.effect(
     Store,
-    Effect.map(Store, (store) =>
-      Store.of({
+    Effect.map(Store, (memory) => {
+      const store = crossSlot ? memory : asOnCluster(memory)
+      return Store.of({
         ...store,
-        crossSlot,
         run: (rule, asked) =>
           Effect.suspend(() => {
             if (faults.away) return Effect.fail(unavailable)
@@ -48,8 +49,8 @@ const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
               ? Effect.andThen(run, Effect.fail(unavailable))
               : Effect.fail(unavailable)
           }),
-      }),
-    ),
+      })
+    }),
   ).pipe(Layer.provide(memory.layer))
 
 const given = { Security: { RateLimitConcurrency: 3 }, Queue: { MaxCallMinutes: 1 } }

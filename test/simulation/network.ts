@@ -9,6 +9,7 @@ import { StoreUnavailable, stackless } from "../../src/protocol/refusals.ts"
 import { INSTANCE_CHANNEL } from "../../src/protocol/signals.ts"
 import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/redis/server-clock.ts"
 import type { Ask, Rule, Store } from "../../src/store/Store.ts"
+import { crossing } from "../harness/one-slot.ts"
 import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import type { Action } from "./plan.ts"
@@ -162,12 +163,15 @@ export const makeStore = Effect.fnUntraced(function* (
     }
   }
 
+  const onCluster = plan.control.budgets?.oneStep !== true
   return {
     run: <C extends object, K extends object, A>(asked: Rule<C, K, A>, ask: Ask<C, K>) =>
       Effect.suspend(() => {
         // batches stay together: a rule gets the input that was sent here, and its answer is returned here
         const rule = asked as unknown as AnyRule
         const campaign = world.watch.of(rule.name, ask.keys)?.name
+        const wrong = onCluster ? crossing(rule.name, ask) : undefined
+        if (wrong !== undefined) world.fail(wrong)
         if (!time.isMeasured()) {
           gate.trouble(kernel.now)
           if (campaign !== undefined) gate.hindered(kernel.now, kernel.now, campaign)

@@ -2,20 +2,22 @@
  * Calls of a campaign with budgets, over three gates that die and are replaced: at any moment a gate's path to the store ends, with a step
  * carried out or not, and nothing of it is done any more. Afterwards all must add up (`test/model/budgets.ts`).
  */
-import { Clock, Effect, Scope } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { callerBook, campaignBook } from "../../src/budgets/keys.ts"
+import { keyOfCampaign } from "../../src/fifo-queue/keys.ts"
 import { Gatekeeper } from "../../src/gatekeeper/Gatekeeper.ts"
 import { limitKey } from "../../src/lib/ip/address.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
-import type { Rule, Store } from "../../src/store/Store.ts"
+import { type Rule, Store } from "../../src/store/Store.ts"
 import { Chance } from "../harness/chance.ts"
 import { type HoldLine, holdLines, ledgerLines, ledgerViolations } from "../model/budgets.ts"
+import { startDyingGate } from "./dying-gates.ts"
 import { caller, makeWorld, session } from "./gate.ts"
-import { type RunningGate, startGate } from "./gates.ts"
 
 const GATES = 3
 const CALLERS = 12
+const ACCOUNT = "account"
 
 /** A hash of the store, as field, value, field, value … */
 export const readHash: Rule<object, object, ReadonlyArray<string>> = {
@@ -55,6 +57,7 @@ export const playKills = (
   shared: Store["Service"],
   {
     calls: wanted,
+    accountMinutes,
     callerMinutes,
     capMinutes,
     perSecond = 6,
@@ -62,6 +65,8 @@ export const playKills = (
     readonly calls: number
     readonly capMinutes: number
     readonly callerMinutes: number
+    /** without it the campaign has no account */
+    readonly accountMinutes?: number
     /** requests at most */
     readonly perSecond?: number
   },
@@ -71,12 +76,15 @@ export const playKills = (
     const random = new Chance(seed)
     const world = makeWorld()
     const calls: Array<Call> = []
+    const ofAccount = { Name: "all", Of: "account", Unit: "minutes", Per: "month", Cap: accountMinutes }
     const given = {
       VoiceAiPlatform: {
         MaxConcurrency: 200,
+        ...(accountMinutes === undefined ? {} : { Account: { Name: ACCOUNT, MaxConcurrency: 200 } }),
         Budgets: [
           { Name: "team", Of: "campaign", Unit: "minutes", Per: "month", Cap: capMinutes },
           { Name: "own", Of: "caller", Unit: "minutes", Per: "month", Cap: callerMinutes },
+          ...(accountMinutes === undefined ? [] : [ofAccount]),
         ],
       },
       Security: { RateLimitHourly: 0, RateLimitDaily: 0 },
@@ -100,44 +108,16 @@ export const playKills = (
 
     let kills = 0
     const pass = Effect.andThen(TestClock.adjust("1 second"), answered)
-    /** A gate with a path of its own to the store, which ends when it is killed. */
-    const makeGate = Effect.gen(function* () {
-      let dying = false
-      let dead = false
-      const path: Store["Service"] = {
-        ...shared,
-        run: (...asked) =>
-          Effect.suspend(() => {
-            if (dead) return Effect.never
-            if (!dying) return shared.run(...asked)
-            dead = true
-            // the last step arrives, or it does not
-            return random.percent(50) ? Effect.andThen(shared.run(...asked), Effect.never) : Effect.never
-          }),
-      }
-      // a gate that was killed closes nothing
-      const gate: RunningGate = yield* Effect.provideService(
-        startGate(world, path, given),
-        Scope.Scope,
-        yield* Scope.make(),
-      )
-      return {
-        gate,
-        kill: Effect.sync(() => {
-          dying = true
-        }),
-        isDead: () => dying,
-      }
-    })
+    const makeGate = startDyingGate(world, () => Layer.succeed(Store, shared), given)
     const gates = yield* Effect.forEach(Array.from({ length: GATES }), () => makeGate)
-    const anyGate = () => gates.filter(({ isDead }) => !isDead())[random.below(GATES)] ?? gates[0]
+    const anyGate = () => gates.filter(({ path }) => !path.isDying())[random.below(GATES)] ?? gates[0]
 
     let asked = 0
     let refused = 0
     const on = (effect: Effect.Effect<unknown, unknown, Gatekeeper>) =>
       Effect.gen(function* () {
         const gate = anyGate()
-        if (gate !== undefined) yield* Effect.forkDetach(Effect.ignore(gate.gate.on(effect)))
+        if (gate !== undefined) yield* Effect.forkDetach(Effect.ignore(gate.on(effect)))
       })
     for (
       let second = 0;
@@ -177,7 +157,8 @@ export const playKills = (
         const gate = gates[victim]
         if (gate !== undefined) {
           kills++
-          yield* gate.kill
+          // the last step arrives, or it does not
+          gate.path.kill(random.percent(50))
           gates[victim] = yield* makeGate
         }
       }
@@ -191,8 +172,7 @@ export const playKills = (
     const now = yield* shared.now
     const hash = (key: string) => shared.run(readHash, { keys: [key], now, context: NO_CONTEXT, call: {} })
     const wrong: Array<string> = []
-    const judge = Effect.fnUntraced(function* (book: ReadonlyArray<string>, cap: number) {
-      const [ledger = "", records = ""] = book
+    const judge = Effect.fnUntraced(function* (ledger: string, records: string, cap: number) {
       const [lines, holds] = [yield* hash(ledger), yield* hash(records)]
       const found = ledgerLines({ hgetall: () => lines }, ledger)
       const own: ReadonlyArray<HoldLine> = holdLines({ hgetall: () => holds }, records)
@@ -200,13 +180,27 @@ export const playKills = (
       for (const [line, { held }] of found) if (held !== 0) wrong.push(`${line} still holds ${held}`)
       return [...found.values()].reduce((sum, { settled }) => sum + settled, 0)
     })
-    const charged = yield* judge(campaignBook("business/campaign"), capMinutes * 60)
+    const key = keyOfCampaign({
+      ...{ BusinessId: "business", WebCampaignId: "campaign" },
+      ...(accountMinutes === undefined ? {} : { Account: { Name: ACCOUNT } }),
+    })
+    const [ledger = "", records = "", , sharedLedger = ""] = campaignBook(key)
+    const charged = yield* judge(ledger, records, capMinutes * 60)
+    if (accountMinutes !== undefined) {
+      const ofAll = yield* judge(sharedLedger, records, accountMinutes * 60)
+      if (ofAll !== charged) wrong.push(`the account was charged ${ofAll} s, and its campaign ${charged} s`)
+    }
     let ofCallers = 0
-    for (let n = 0; n < CALLERS; n++) ofCallers += yield* judge(callerBook(limitKey(caller(n))), callerMinutes * 60)
+    for (let n = 0; n < CALLERS; n++) {
+      const [own = "", holds = ""] = callerBook(limitKey(caller(n)))
+      ofCallers += yield* judge(own, holds, callerMinutes * 60)
+    }
     const lasted = calls.reduce((sum, { began, ended }) => sum + Math.ceil(((ended ?? began) - began) / 1000), 0)
     if (ofCallers > charged) wrong.push(`callers were charged ${ofCallers} s, more than the campaign's ${charged} s`)
     // a start that nobody had is charged to the campaign alone, and an end is known some seconds later
     if (ofCallers < charged * 0.8) wrong.push(`callers were charged ${ofCallers} s, and the campaign ${charged} s`)
     if (charged > lasted * 1.6) wrong.push(`${charged} s were charged, and the calls lasted ${lasted} s`)
+    // none of them closes anything any more
+    for (const { path } of gates) path.kill()
     return { wrong, calls: calls.length, refused, kills, lasted, charged, ofCallers }
-  })
+  }).pipe(Effect.scoped)

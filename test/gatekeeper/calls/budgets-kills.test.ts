@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { asOnCluster } from "../../harness/one-slot.ts"
 import { SEED } from "../../harness/seed.ts"
 import { playKills } from "../../support/budget-kills.ts"
 import { BEGIN } from "../../support/gate.ts"
@@ -17,7 +18,8 @@ describe("budgets over gates that die", () => {
       () =>
         Effect.gen(function* () {
           yield* TestClock.setTime(BEGIN)
-          const store = { ...(yield* makeStore), crossSlot }
+          const memory = yield* makeStore
+          const store = crossSlot ? memory : asOnCluster(memory)
           const report = yield* playKills(SEED, store, { calls: 150, capMinutes: 40, callerMinutes: 20 })
           assert.deepStrictEqual(report.wrong, [], JSON.stringify(report))
           assert.isAbove(report.kills, 0)
