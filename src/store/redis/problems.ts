@@ -123,6 +123,25 @@ const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem | ((prefix: st
   ],
 ]
 
+/** The same for a client of a Cluster, to which `MOVED` says nothing of its address: it follows the nodes until they agree. */
+const REPLIES_OF_CLUSTER: typeof KNOWN_REPLIES = [
+  [
+    /\bCROSSSLOT\b/,
+    refused(
+      "CROSSSLOT",
+      "a Cluster refuses a command with keys of several hash slots (CROSSSLOT): this is a bug, please report it",
+    ),
+  ],
+  [
+    /\bMOVED\b/,
+    temporary(
+      "MOVED",
+      "the nodes of the Cluster do not agree on which of them serves these keys (MOVED), as during a failover",
+    ),
+  ],
+  ...KNOWN_REPLIES,
+]
+
 /** The code of an error, where it says more than the message: those of TLS. */
 const codeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" && /SSL|TLS|CERT|SIGN|VERIFY|ISSUER/.test(error.code)
@@ -178,10 +197,11 @@ const readable = (text: string): string =>
 
 export const describeProblem = (connection: RedisConnection) => {
   const secrets = secretsOf(connection)
+  const replies = connection.kind === "cluster" ? REPLIES_OF_CLUSTER : KNOWN_REPLIES
   return (error: unknown): RedisProblem => {
     const texts = textsOf(error)
     const text = texts.join(": ")
-    const known = KNOWN_REPLIES.find(([words]) => words.test(text))
+    const known = replies.find(([words]) => words.test(text))
     if (known !== undefined) return typeof known[1] === "function" ? known[1](connection.keyPrefix) : known[1]
     const fault = tlsFault(texts)
     if (fault !== undefined) return refused("TLS", fault)

@@ -42,6 +42,25 @@ describe("a problem of reaching Redis", () => {
     })
   }
 
+  it("says of a key that another node serves what that means: a wrong address, or for a client of the Cluster a failover", () => {
+    const redirected = new Error("Too many Cluster redirections. Last error: ReplyError: MOVED 866 127.0.0.1:7001")
+    const crossing = new Error("CROSSSLOT Keys in request don't hash to the same slot")
+    for (const error of [redirected, crossing]) {
+      const { message, refused } = describeIt(error)
+      assert.isTrue(refused)
+      assert.include(message, "the server is a node of a Cluster: use redis+cluster://")
+    }
+    const ofCluster = describeProblem(connectionTo("redis+cluster://127.0.0.1:7001,127.0.0.1:7002"))
+    assert.deepStrictEqual(ofCluster(redirected), {
+      refused: false,
+      kind: "MOVED",
+      message: "the nodes of the Cluster do not agree on which of them serves these keys (MOVED), as during a failover",
+    })
+    const { message, refused } = ofCluster(crossing)
+    assert.deepStrictEqual([refused, message.includes("keys of several hash slots (CROSSSLOT)")], [true, true])
+    assert.strictEqual(ofCluster(new Error("CLUSTERDOWN The cluster is down")).kind, "CLUSTERDOWN")
+  })
+
   it("shows no secret, also where an error repeats it", () => {
     assert.notInclude(describeIt(fault("getaddrinfo ENOTFOUND secret-word", "ENOTFOUND")).message, "secret-word")
   })
