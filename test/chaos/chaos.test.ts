@@ -20,6 +20,7 @@ const SMALL: ReadonlyArray<ReadonlyArray<string>> = [
   ["reconnect"],
   ["budgets-killed"],
   ["budget-waits"],
+  ["hours"],
 ]
 
 describe("order is restored, and no promise was broken", () => {

@@ -11,6 +11,7 @@ import { endTwice } from "./scenarios/end-twice.ts"
 import { gateFrozen, gateSuspended } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
 import { gateStopped } from "./scenarios/gate-stopped.ts"
+import { hours, hoursCluster, hoursSentinel } from "./scenarios/hours.ts"
 import { platformHangs, platformRefuses, platformUntold } from "./scenarios/platform-outage.ts"
 import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
@@ -60,6 +61,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   budgetWaits,
   budgetWaitsSentinel,
   budgetWaitsCluster,
+  hours,
+  hoursSentinel,
+  hoursCluster,
   crowdKilled,
   crowdKilledTwice,
   crowdFrozen,

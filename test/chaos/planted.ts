@@ -97,4 +97,22 @@ export const planted: ReadonlyArray<Planted> = [
     to: "return cap + adjusted - settled - Math.min(held, 0)",
     says: /W1: \d+ are called/,
   },
+  {
+    // who waits at the close is told at once that it is closed
+    name: "waits-end-at-the-close",
+    scenario: "hours",
+    file: "src/gatekeeper/Hours.ts",
+    from: "servedMillis: hours.servedMillis } as const",
+    to: "servedMillis: 0 } as const",
+    says: /H1: the wait of caller \d+ ended \d+ ms early/,
+  },
+  {
+    // a wait that the close has ended counts toward the limits
+    name: "closed-waits-count",
+    scenario: "hours",
+    file: "src/fifo-queue/rules/shared/closing.ts",
+    from: 'endTicket(s, id, ticket, "closed", "refund")',
+    to: 'endTicket(s, id, ticket, "closed", "missed")',
+    says: /H2: caller \d+ ended as "closed" and could ask/,
+  },
 ]

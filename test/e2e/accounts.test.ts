@@ -82,6 +82,7 @@ const crowd = async ({ gates, platform }: World, callers: number): Promise<void>
         reactMillis: 20,
         startsOver: "http",
         reports: false,
+        takesOffers: false,
         stopped: () => false,
         wrong: (what) => wrongs.push(what),
       })

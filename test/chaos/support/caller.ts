@@ -15,8 +15,18 @@ import { openHub } from "../../harness/hub.ts"
  */
 export type StartsOver = "http" | "websocket" | "hub"
 
-/** The outcome for the caller: `talked`, `dead session` (the platform had given it up), or the end of its ticket. */
+/**
+ * The outcome for the caller: `talked`, `dead session` (the platform had given it up), `not let in` (the campaign was closed), or the end of its
+ * ticket.
+ */
 export type Outcome = string
+
+/** What a caller was offered, as kind and target of each, when, and over which of its connections: 0 for the answer to its request. */
+export interface Offered {
+  readonly at: number
+  readonly offers: ReadonlyArray<string>
+  readonly connection: number
+}
 
 export interface Caller {
   readonly name: number
@@ -41,6 +51,11 @@ export interface Caller {
   /** it was told that the agent cannot be reached */
   disrupted: boolean
   outcome: Outcome | undefined
+  /** when it learnt that it would not talk */
+  endedAt: number | undefined
+  readonly offered: Array<Offered>
+  /** what it was told when it was not let in */
+  refusal: string | undefined
   /** failed requests by name: 503, broken connections */
   readonly troubles: Map<string, number>
   /** attempts without an answer: only the store knows what became of them */
@@ -62,13 +77,15 @@ export interface CallerOptions {
   readonly startsOver: StartsOver
   /** its page tells a gate that the call is over, sometimes twice */
   readonly reports: boolean
+  /** leaves for the first offer */
+  readonly takesOffers: boolean
   readonly stopped: () => boolean
   readonly wrong: (what: string) => void
 }
 
 const ATTEMPT_PAUSE = 150
 /** a caller has one address */
-const addressOf = (name: number): string => `198.18.${Math.floor(name / 250)}.${(name % 250) + 1}`
+export const addressOf = (name: number): string => `198.18.${Math.floor(name / 250)}.${(name % 250) + 1}`
 
 export const makeCaller = (name: number): Caller => ({
   name,
@@ -85,6 +102,9 @@ export const makeCaller = (name: number): Caller => ({
   putBack: false,
   disrupted: false,
   outcome: undefined,
+  endedAt: undefined,
+  offered: [],
+  refusal: undefined,
   troubles: new Map(),
   ghosts: [],
 })
@@ -97,12 +117,29 @@ export const sessionOf = (answer: Answer): string => {
     : textOf(answer, "sessionId")
 }
 
+const offersIn = ({ offers }: Readonly<Record<string, unknown>>): ReadonlyArray<string> =>
+  Array.isArray(offers) ? offers.map((offer) => `${offer.kind} ${offer.target}`) : []
+
 /** What a WebSocket ends with: the end of the ticket, or that it must be reopened. */
 type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
 
 export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
   const { campaignId, chance, entrances, name, reactMillis, reports, startsOver, stopped, talk, talkMillis, wrong } =
     options
+  let connections = 0
+  const isOffered = (told: Readonly<Record<string, unknown>>): boolean => {
+    const offers = offersIn(told)
+    if (offers.length > 0) caller.offered.push({ at: performance.now(), offers, connection: connections })
+    return offers.length > 0 && options.takesOffers
+  }
+  /** Leaves for a telephone number. */
+  const leave = async (): Promise<Left> => {
+    while (!stopped() && (await send("DELETE", `/api/session/${caller.ticket}?taken=number`))?.status !== 204) {
+      trouble("leave")
+      await pause()
+    }
+    return { outcome: "left" }
+  }
   const headers = { "x-forwarded-for": addressOf(name) }
   let turn = name
   const entrance = (): string => {
@@ -129,7 +166,12 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         if (answer.status === 200) return { session: sessionOf(answer) }
         caller.positions.push({ at: caller.answeredAt, position: Number(answer.json.queuePosition) })
         caller.disrupted ||= answer.json.disrupted === true
-        return "again"
+        return isOffered(answer.json) ? leave() : "again"
+      }
+      if (answer !== undefined && field(answer, "code") === "closed") {
+        isOffered(answer.json)
+        caller.refusal = field(answer, "message")
+        return { outcome: "not let in" }
       }
       // the first answered request counts; an earlier slot, if there was one, is freed by its deadline
       caller.ghosts.push(caller.attempt)
@@ -168,10 +210,12 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
   let starting: ReturnType<typeof start> | undefined
   const wait = (): Promise<Left> =>
     new Promise((resolve) => {
+      connections++
       const url = `${entrance().replace(/^http/, "ws")}/api/session/${caller.ticket}/events`
       const socket = new WebSocket(url, { headers, handshakeTimeout: 10_000 })
       let settled = false
       let reacting = false
+      let leaving = false
       const settle = (left: Left): void => {
         if (settled) return
         settled = true
@@ -183,6 +227,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         if (stopped()) settle({ outcome: "stopped" })
       }, 200)
       const begin = async (): Promise<void> => {
+        if (leaving) return
         if (startsOver !== "websocket") {
           starting ??= sleep(reactMillis)
             .then(start)
@@ -214,6 +259,11 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
           void begin()
         } else if (event.type === "session") settle({ session: String(event.sessionId) })
         else if (event.type === "ended") settle({ outcome: String(event.reason) })
+        else if (event.type === "offer") {
+          if (!isOffered(event) || caller.calls.size > 0) return
+          leaving = true
+          void leave().then(settle)
+        }
         // what comes of the ticket then is told by this connection or the next
         else if (event.type === "error") {
           caller.putBack ||= event.code === "agent_busy" || event.code === "agent_unavailable"
@@ -274,7 +324,10 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     if (reports) await report()
     if (reports && chance.percent(10)) await report()
     caller.outcome = talked ? "talked" : "dead session"
-  } else caller.outcome = left.outcome
+  } else {
+    caller.endedAt = performance.now()
+    caller.outcome = left.outcome
+  }
 }
 
 const neverAnswer: Answer = { status: 0, headers: {}, text: "", json: {} }

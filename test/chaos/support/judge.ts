@@ -152,8 +152,9 @@ const takeAll = async (rig: Rig): Promise<ReadonlyArray<string>> => {
     : [`I4: of ${slots + 1} requests at the end: ${inWords(statuses)}, with ${slots} slots`]
 }
 
-/** What no gate may ever write: a stack, or a request or loop that failed for an unknown reason. */
-const SUSPICIOUS = /^\s+at .+:\d+|A request failed|The (sweep|tick|audit) failed|nhandled|answered something else/m
+/** What no gate may ever write: a stack, a request or loop that failed for an unknown reason, keys of several hash slots, or that its Cluster is none. */
+const SUSPICIOUS =
+  /^\s+at .+:\d+|CROSSSLOT|is a node of a Cluster|A request failed|The (sweep|tick|audit) failed|nhandled|answered something else/m
 
 /** Output of gates that is not allowed: see above, and ticket ids. */
 const logs = ({ crowds, seats }: Rig): ReadonlyArray<string> => {

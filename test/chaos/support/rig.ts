@@ -53,6 +53,8 @@ export interface CrowdOptions {
   readonly reactMillis?: number
   /** how callers start their calls, in turn; all by a request by default */
   readonly startsOver?: ReadonlyArray<StartsOver>
+  /** of so many callers one takes what it is offered; none by default */
+  readonly takesOffers?: number
   /** the gates that callers use; all by default */
   readonly entrances?: () => ReadonlyArray<string>
 }
@@ -146,7 +148,15 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   let names = 0
 
   const crowd: Rig["crowd"] = (options) => {
-    const { arriveMillis, callers: count, entrances, reactMillis = 300, startsOver = [], talkMillis } = options
+    const {
+      arriveMillis,
+      callers: count,
+      entrances,
+      reactMillis = 300,
+      startsOver = [],
+      takesOffers,
+      talkMillis,
+    } = options
     const callers: Array<Caller> = []
     let stopped = false
     const lives = Array.from({ length: count }, async (_, i) => {
@@ -165,6 +175,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
         talkMillis: its.between(least, most),
         reactMillis: its.below(reactMillis + 1),
         reports: ends === "page",
+        takesOffers: takesOffers !== undefined && i % takesOffers === takesOffers - 1,
         startsOver: startsOver[i % startsOver.length] ?? "http",
         stopped: () => stopped,
         wrong: (what) => wrongs.add(what),
