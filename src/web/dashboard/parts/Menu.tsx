@@ -3,7 +3,7 @@
  * the menu from its button: down at the first thing, up at the last. Escape or a tap elsewhere closes it, both by the browser's popover.
  */
 import type { JSX } from "preact"
-import { useId, useRef } from "preact/hooks"
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
 
 export interface MenuItem {
   readonly label: string
@@ -34,6 +34,10 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
     ...(menu.current?.querySelectorAll<HTMLElement>("a, button") ?? []),
   ]
 
+  const isOpen = (): boolean => menu.current?.matches(":popover-open") === true
+  /** where the button was when the menu was placed beside it */
+  const placedAt = useRef<number | undefined>(undefined)
+
   /** Below the button and flush with its end; above it where there is no room below. */
   const place = (): void => {
     const [at, box] = [button.current?.getBoundingClientRect(), menu.current]
@@ -41,6 +45,7 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
     const below = at.bottom + GAP + box.offsetHeight <= innerHeight
     box.style.top = `${below ? at.bottom + GAP : Math.max(GAP, at.top - GAP - box.offsetHeight)}px`
     box.style.left = `${Math.max(GAP, at.right - box.offsetWidth)}px`
+    placedAt.current = at.top
   }
   const close = (): void => menu.current?.hidePopover()
   /** Opens it with the focus on a thing, at once: a key that is pressed next must not come before the focus. */
@@ -48,16 +53,27 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
     menu.current?.showPopover()
     place()
     choices().at(index)?.focus()
-    const from = button.current?.getBoundingClientRect().top
+  }
+
+  // a row that the page has moved keeps its menu beside it
+  useLayoutEffect(() => {
+    if (isOpen()) place()
+  })
+  useEffect(() => {
     /** It would stay where the row was. A scroll that was over before it opened is told only now, and moves nothing. */
     const leave = (): void => {
-      const isOpen = menu.current?.matches(":popover-open") === true
-      if (isOpen && button.current?.getBoundingClientRect().top === from) return
-      removeEventListener("scroll", leave, true)
-      close()
+      if (isOpen() && button.current?.getBoundingClientRect().top !== placedAt.current) close()
+    }
+    const follow = (): void => {
+      if (isOpen()) place()
     }
     addEventListener("scroll", leave, true)
-  }
+    addEventListener("resize", follow)
+    return () => {
+      removeEventListener("scroll", leave, true)
+      removeEventListener("resize", follow)
+    }
+  }, [])
   return (
     <span class="menu">
       <button
@@ -70,7 +86,7 @@ export const Menu = ({ of, items }: { readonly of: string; readonly items: Reado
         onClick={(event) => {
           // the browser would open it too, and tell only later
           event.preventDefault()
-          if (menu.current?.matches(":popover-open")) close()
+          if (isOpen()) close()
           else openAt(0)
         }}
         onKeyDown={(event) => {
