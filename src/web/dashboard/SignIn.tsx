@@ -2,7 +2,7 @@
 import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
-import { announce } from "../shared/parts/announce.ts"
+import { announceUnseen } from "../shared/parts/announce.ts"
 import { Dialog } from "../shared/parts/Dialog.tsx"
 import { useErrors } from "../shared/parts/errors.ts"
 import { Field, Form } from "../shared/parts/form.tsx"
@@ -23,7 +23,7 @@ const SignInForm = ({ email: known }: { readonly email?: string }): JSX.Element 
   const submit = (): void => {
     if (!errors.check()) return
     void run(api.session.signIn({ payload: { email: email.trim(), password } }), (account) => {
-      announce(`Signed in as ${account.name}.`)
+      announceUnseen(`Signed in as ${account.name}.`)
       signIn(account)
     })
   }

@@ -304,6 +304,12 @@ describe("webhook deliveries", () => {
     // announced in the same words as before
     await eventually("the other is resent", () => states().join() === "pending,pending")
     await announced(tab, "1 message resent.")
+    // to be seen too, and gone after some seconds
+    await tab.getByText("1 message resent.").waitFor({ state: "visible" })
+    expect((await tab.getByText("1 message resent.").boundingBox())?.height).toBeGreaterThan(20)
+    await later(tab)
+    await later(tab)
+    await tab.getByText("1 message resent.").waitFor({ state: "detached" })
   })
 })
 

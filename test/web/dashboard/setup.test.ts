@@ -30,17 +30,17 @@ describe("the setup of a gate", () => {
     await tabTo(tab, "Business name")
     await tab.keyboard.type("Florist")
     await tab.keyboard.press("Enter")
-    await focusOn(tab, "2. Web campaign ")
+    await focusOn(tab, "2. Web campaign")
     await tabTo(tab, "Campaign name")
     await tab.keyboard.type("Orders")
     await tabTo(tab, "Gate address")
     await tab.keyboard.type("gate.example")
     await tab.getByText("Session-ended webhooks go to https://gate.example/api/webhook/session-ended.").waitFor()
     await tab.keyboard.press("Enter")
-    await focusOn(tab, "3. API key ")
+    await focusOn(tab, "3. API key")
     await tabTo(tab, "Key name")
     await tab.keyboard.press("Enter")
-    await focusOn(tab, "4. Gate settings ")
+    await focusOn(tab, "4. Gate settings")
     const { state } = dashboard.platform
     const [business] = state.businesses
     const campaign = business?.campaigns[0]
@@ -73,7 +73,7 @@ describe("the setup of a gate", () => {
     })
     await tabTo(tab, "Continue to the check")
     await tab.keyboard.press("Enter")
-    await focusOn(tab, "5. Check ")
+    await focusOn(tab, "5. Check")
     await tab.getByText(/Waiting for the first request/).waitFor()
   })
 

@@ -1,7 +1,8 @@
 /** Copies a text to the clipboard, and announces it. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import { announce } from "../../shared/parts/announce.ts"
+import { announceUnseen } from "../../shared/parts/announce.ts"
+import { notify } from "./notify.ts"
 
 const SHOWN_MILLIS = 2_000
 
@@ -29,11 +30,11 @@ export const Copy = ({
       // Only pages on https or localhost have a clipboard.
       await navigator.clipboard.writeText(text)
       setState("copied")
-      announce(`Copied ${what}.`)
+      announceUnseen(`Copied ${what}.`)
       onCopied?.()
     } catch {
       setState("failed")
-      announce(`Your browser blocked copying. Select ${what} and copy it manually.`)
+      notify(`Your browser blocked copying. Select ${what} and copy it manually.`)
     }
   }
   const shown = { idle: "Copy", copied: "Copied", failed: "Copy manually" }[state]

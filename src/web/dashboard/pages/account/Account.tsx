@@ -2,11 +2,11 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Account, SignInEntry } from "../../../../platform/http/dashboard/shapes.ts"
-import { announce } from "../../../shared/parts/announce.ts"
 import { type Column, Table } from "../../../shared/parts/Table.tsx"
 import { api } from "../../client.ts"
 import { Confirm } from "../../parts/Confirm.tsx"
 import { useLoad } from "../../parts/load.ts"
+import { notify } from "../../parts/notify.ts"
 import { Show } from "../../parts/Show.tsx"
 import { Ago, At } from "../../parts/Time.tsx"
 import { browserOf } from "./browser.ts"
@@ -54,7 +54,7 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
           onClose={close}
           onDone={() => {
             close()
-            announce("Sign-in ended.")
+            notify("Sign-in ended.")
             loaded.reload()
           }}
         >
@@ -70,7 +70,7 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
           onClose={close}
           onDone={({ ended }) => {
             close()
-            announce(ended === 1 ? "1 sign-in ended." : `${ended} sign-ins ended.`)
+            notify(ended === 1 ? "1 sign-in ended." : `${ended} sign-ins ended.`)
             loaded.reload()
           }}
         >

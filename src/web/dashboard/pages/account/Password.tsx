@@ -1,7 +1,7 @@
 /** Changes the signed-in user's password; requires the current one. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import { announce } from "../../../shared/parts/announce.ts"
+import { announceUnseen } from "../../../shared/parts/announce.ts"
 import { useErrors } from "../../../shared/parts/errors.ts"
 import { Field, Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
@@ -47,7 +47,7 @@ export const Password = ({
       setNext("")
       setAgain("")
       setChanged(true)
-      announce("Password changed. All other sign-ins have ended.")
+      announceUnseen("Password changed. All other sign-ins have ended.")
       onChanged()
     })
   }

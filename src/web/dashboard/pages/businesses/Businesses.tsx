@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business, Campaign } from "../../../../platform/http/dashboard/shapes.ts"
-import { announce } from "../../../shared/parts/announce.ts"
 import { api, type Call } from "../../client.ts"
 import { Confirm } from "../../parts/Confirm.tsx"
 import { Id } from "../../parts/Copy.tsx"
 import { useLoad } from "../../parts/load.ts"
 import { Menu } from "../../parts/Menu.tsx"
+import { notify } from "../../parts/notify.ts"
 import { Pair, Pairs } from "../../parts/Pairs.tsx"
 import { Empty, Show } from "../../parts/Show.tsx"
 import { At } from "../../parts/Time.tsx"
@@ -37,7 +37,7 @@ export const Businesses = (): JSX.Element => {
   const close = (): void => setOpen(undefined)
   const done = (said: string): void => {
     close()
-    announce(said)
+    notify(said)
     loaded.reload()
   }
   return (

@@ -2,13 +2,13 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Delivery } from "../../../../platform/http/dashboard/shapes.ts"
-import { announce } from "../../../shared/parts/announce.ts"
 import { type Column, Table } from "../../../shared/parts/Table.tsx"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Filter } from "../../parts/Filter.tsx"
 import { useLoad } from "../../parts/load.ts"
 import { Menu } from "../../parts/Menu.tsx"
+import { notify } from "../../parts/notify.ts"
 import { Pager, pageOf } from "../../parts/Pager.tsx"
 import { Problem } from "../../parts/Problem.tsx"
 import { Empty, Show } from "../../parts/Show.tsx"
@@ -48,7 +48,7 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
   const sendAgain = ({ id }: Delivery): void => {
     setSending(id)
     void action.run(api.deliveries.sendAgain({ params: { id } }), () => {
-      announce("Message resent.")
+      notify("Message resent.")
       loaded.reload()
     })
   }

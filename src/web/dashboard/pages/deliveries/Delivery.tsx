@@ -1,11 +1,11 @@
 /** One webhook message: its payload, and what its attempts sent and got in answer. */
 import type { JSX } from "preact"
 import type { DeliveryAttempt, DeliveryDetail } from "../../../../platform/http/dashboard/shapes.ts"
-import { announce } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Copy, Id } from "../../parts/Copy.tsx"
 import { useLoad } from "../../parts/load.ts"
+import { notify } from "../../parts/notify.ts"
 import { Pair, Pairs } from "../../parts/Pairs.tsx"
 import { Problem } from "../../parts/Problem.tsx"
 import { Show } from "../../parts/Show.tsx"
@@ -22,7 +22,7 @@ export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
   const { busy, failure, run } = useAction()
   const resend = (): void =>
     void run(api.deliveries.sendAgain({ params: { id } }), () => {
-      announce("Message resent.")
+      notify("Message resent.")
       loaded.reload()
     })
   return (

@@ -1,13 +1,13 @@
 /** Sends again what failed since a time. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import { announce } from "../../../shared/parts/announce.ts"
 import { Dialog } from "../../../shared/parts/Dialog.tsx"
 import { useErrors } from "../../../shared/parts/errors.ts"
 import { Field, Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { DialogActions } from "../../parts/DialogActions.tsx"
+import { notify } from "../../parts/notify.ts"
 import { Problem } from "../../parts/Problem.tsx"
 
 const HOUR_MILLIS = 3_600_000
@@ -43,7 +43,9 @@ export const ResendFailed = ({
     const since = hours === 0 ? chosen : Date.now() - hours * HOUR_MILLIS
     const payload = { since, ...(businessId === "" ? {} : { businessId }) }
     void run(api.deliveries.sendFailedAgain({ payload }), ({ resent }) => {
-      announce(resent === 1 ? "1 message resent." : `${resent} messages resent.`)
+      notify(
+        resent === 0 ? "No messages to resend." : resent === 1 ? "1 message resent." : `${resent} messages resent.`,
+      )
       onDone()
     })
   }

@@ -2,10 +2,10 @@
 import type { JSX } from "preact"
 import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
-import { announce } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { Confirm } from "../../parts/Confirm.tsx"
 import { Menu } from "../../parts/Menu.tsx"
+import { notify } from "../../parts/notify.ts"
 import { EditKey } from "./EditKey.tsx"
 import { RotateKey } from "./RotateKey.tsx"
 
@@ -46,7 +46,7 @@ export const KeyDialog = ({
 }): JSX.Element => {
   const done = (said: string): void => {
     onClose()
-    announce(said)
+    notify(said)
     onChanged()
   }
   switch (name) {
@@ -81,7 +81,8 @@ export const KeyDialog = ({
           onDone={() => done(`${of.name} revoked.`)}
         >
           <p>
-            Anything that uses <code>{of.display}</code> will be rejected from now on. A revoked key can’t be restored.
+            Anything that uses <code class="display">{of.display}</code> will be rejected from now on. A revoked key
+            can’t be restored.
           </p>
         </Confirm>
       )

@@ -3,7 +3,7 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
 import type { CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
-import { announce } from "../../../shared/parts/announce.ts"
+import { announceUnseen } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { DEFAULT_EXPIRY } from "./expiry.ts"
@@ -41,7 +41,7 @@ export const NewKey = ({
       action={action}
       onSubmit={({ expiresAt = null, ...others }) => {
         void action.run(api.keys.create({ payload: { ...others, expiresAt } }), (answer) => {
-          announce("Key created. Copy its secret now. You won’t see it again.")
+          announceUnseen("Key created. Copy its secret now. You won’t see it again.")
           setCreated(answer)
         })
       }}

@@ -2,7 +2,7 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { ApiKey, CreatedApiKey } from "../../../../platform/keys/ApiKey.ts"
-import { announce } from "../../../shared/parts/announce.ts"
+import { announceUnseen } from "../../../shared/parts/announce.ts"
 import { Dialog } from "../../../shared/parts/Dialog.tsx"
 import { Field, Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
@@ -41,7 +41,7 @@ export const RotateKey = ({
   const submit = (): void => {
     const previousUntil = hours === 0 ? null : Date.now() + hours * HOUR_MILLIS
     void run(api.keys.rotate({ params: { id: of.id }, payload: { previousUntil } }), (answer) => {
-      announce("Key rotated. Copy its new secret now. You won’t see it again.")
+      announceUnseen("Key rotated. Copy its new secret now. You won’t see it again.")
       setCreated(answer)
     })
   }
@@ -49,8 +49,8 @@ export const RotateKey = ({
     <Dialog title={`Rotate “${of.name}”?`} onClose={onClose}>
       <Form onSubmit={submit} errors={NO_ERRORS}>
         <p>
-          You’ll get a new secret. Update everything that uses <code>{of.display}</code> before the current secret
-          expires.
+          You’ll get a new secret. Update everything that uses <code class="display">{of.display}</code> before the
+          current secret expires.
         </p>
         {of.previousSecretUntil !== null && of.previousSecretUntil > now && (
           <p class="warning">

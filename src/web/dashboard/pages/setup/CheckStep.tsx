@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import type { Campaign, SetupCheck } from "../../../../platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
-import { announce } from "../../../shared/parts/announce.ts"
+import { announceUnseen } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { useLoad } from "../../parts/load.ts"
 import { Show } from "../../parts/Show.tsx"
@@ -28,7 +28,7 @@ export const CheckStep = ({
     const reached = now.firstRequestAt !== null ? "The gate’s first request has arrived." : ""
     const delivered = now.firstDeliveryAt !== null ? "The first webhook was delivered." : ""
     const words = [reached, delivered].filter((each) => each !== "").join(" ")
-    if (words !== "" && words !== said.current) announce(words)
+    if (words !== "" && words !== said.current) announceUnseen(words)
     said.current = words
   }, [now])
   return (
@@ -39,8 +39,8 @@ export const CheckStep = ({
             <Item done={check.firstRequestAt !== null} title="The gate reaches the platform">
               {check.firstRequestAt === null ? (
                 <p>
-                  Waiting for the first request with <code>{apiKey.display}</code>. Start the gate, or run its check:{" "}
-                  <code>node dist/main.js check</code>
+                  Waiting for the first request with <code class="display">{apiKey.display}</code>. Start the gate, or
+                  run its check: <code>node dist/main.js check</code>
                 </p>
               ) : (
                 <p>

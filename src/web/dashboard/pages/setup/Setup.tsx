@@ -7,9 +7,10 @@ import type { ComponentChildren, JSX } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Account, Business, Campaign } from "../../../../platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
-import { announce } from "../../../shared/parts/announce.ts"
+import { announceUnseen } from "../../../shared/parts/announce.ts"
 import { api } from "../../client.ts"
 import { useLoad } from "../../parts/load.ts"
+import { notify } from "../../parts/notify.ts"
 import { Show } from "../../parts/Show.tsx"
 import { href } from "../../router.ts"
 import { BusinessStep } from "./BusinessStep.tsx"
@@ -104,7 +105,7 @@ const Steps = ({ account, of: loaded }: { readonly account: Account; readonly of
   const done = (some: Progress): void => {
     keepProgress(account.id, { ...progress, pasted: false, ...some })
     setReopened(undefined)
-    announce(`${TITLES[open]}: done.`)
+    announceUnseen(`${TITLES[open]}: done.`)
   }
   const card = { open, next, onOpen: setReopened }
   const gate = progress.gate || (originOf(campaign?.webhook?.url ?? "") ?? "")
@@ -168,12 +169,12 @@ const Steps = ({ account, of: loaded }: { readonly account: Account; readonly of
             onSecret={({ key: rotated, secret }) => {
               keepSecrets(account.id, { key: { id: rotated.id, value: secret } })
               keepKey(rotated)
-              announce("New secret created.")
+              notify("New secret created.")
             }}
             onToken={(changed, value) => {
               keepSecrets(account.id, { token: { id: changed.id, value } })
               keepCampaign(business, changed)
-              announce("New token set.")
+              notify("New token set.")
             }}
             onDone={(settings) => done({ ...settings, pasted: true })}
           />
@@ -219,7 +220,7 @@ const StepCard = ({
     <li class="card" aria-current={isOpen ? "step" : undefined}>
       <div class="head">
         <h2 ref={heading} tabIndex={-1}>
-          {STEPS.indexOf(step) + 1}. {TITLES[step]} {isDone && !isOpen && <span class="mark on">Done</span>}
+          {STEPS.indexOf(step) + 1}. {TITLES[step]}
         </h2>
         {isDone && !isOpen && (
           <button type="button" class="small-button" aria-label={`Change ${TITLES[step]}`} onClick={() => onOpen(step)}>
@@ -232,7 +233,11 @@ const StepCard = ({
           </button>
         )}
       </div>
-      {!isOpen && isDone && summary !== undefined && <p class="small">{summary}</p>}
+      {!isOpen && isDone && (
+        <p class="small">
+          <span class="mark on">Done</span> {summary}
+        </p>
+      )}
       {isOpen && children}
     </li>
   )
