@@ -5,6 +5,7 @@ import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { program } from "../../harness/build.ts"
 import { sharedBrowser } from "../../support/browser.ts"
+import { focusOn } from "../focus.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "../rig.ts"
 import { visit } from "../visitor.ts"
 import { type FakeDashboard, startFakeDashboard } from "./fake-dashboard.ts"
@@ -158,8 +159,29 @@ describe("the embed code", () => {
         [],
       )
       expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+      // the parts stand below each other, and a bar that stays in view leads to each
+      const bar = tab.getByRole("navigation", { name: "Parts of this page" })
+      for (const part of ["Call", "Preview", "Look"]) {
+        await bar.getByRole("button", { name: part, exact: true }).click()
+        await focusOn(tab, part)
+        const [above, at] = [
+          await bar.boundingBox(),
+          await tab.getByRole("heading", { level: 2, name: part, exact: true }).boundingBox(),
+        ]
+        if (above === null || at === null) throw new Error(`“${part}” and the bar are to be seen`)
+        expect(above.y).toBeGreaterThanOrEqual(0)
+        expect(at.y).toBeGreaterThanOrEqual(above.y + above.height)
+        expect(at.y).toBeLessThan(100)
+      }
+      await tab.keyboard.press("Tab")
+      await focusOn(tab, "Agent’s name (optional)")
+      // it is needless where the options stand beside the preview
+      await tab.setViewportSize({ width: 1_280, height: 800 })
+      expect(await bar.count()).toBe(0)
+      await tab.setViewportSize({ width: 360, height: 780 })
       await tab.getByLabel("Gate address").fill("gate.example:x")
       await tab.getByText("Enter the gate’s address to get the code.").waitFor()
+      expect(await bar.getByRole("button").first().textContent()).toBe("Look")
       // an address of the dashboard itself would let the frame reach the account
       await tab.getByLabel("Gate address").fill(new URL(dashboard.url).origin)
       await tab.getByText("A gate at this dashboard’s own address can’t be previewed.").waitFor()

@@ -83,12 +83,20 @@ describe("the page itself", () => {
   })
 
   it("fits a phone of 360 pixels on every page and in the longest form", async () => {
-    dashboard.platform.state.businesses[0] = {
+    const id = "6d9e97ea-ef5b-4927-95b9-775ee87e83d5"
+    const { businesses, conversations, deliveries } = dashboard.platform.state
+    const times = { startedAt: Date.now(), endedAt: null }
+    conversations.push({ id, businessId: id, kind: "web", clientIdentifier: null, ...times, turns: [] })
+    const about = { id, businessId: id, campaignId: id, sessionId: id, body: "{}", log: [] }
+    const attempts = { attempts: 0, nextAttemptAt: null, lastOutcome: null, createdAt: Date.now(), settledAt: null }
+    deliveries.push({ ...about, ...attempts, state: "pending" })
+    businesses[0] = {
       ...BAKERY,
+      id,
       name: "Bakerywithanamethatdoesnotbreakanywhereatallbutmuststillfit",
       campaigns: [
         {
-          id: "campaign-1",
+          id,
           name: "Widget",
           maxCallMinutes: 120,
           createdAt: 0,
@@ -113,6 +121,11 @@ describe("the page itself", () => {
       await heading(tab, name)
       await tab.locator(".state[role=status]").waitFor({ state: "detached" })
       expect([name, await overflow()]).toEqual([name, 0])
+    }
+    for (const page of [`conversations/${id}?business=${id}`, `webhooks/${id}`]) {
+      await tab.goto(`${dashboard.platform.url}#/${page}`)
+      await tab.getByText(id).first().waitFor()
+      expect([page, await overflow()]).toEqual([page, 0])
     }
     await visit(tab, "Businesses")
     await choose(tab, "Edit Widget")

@@ -103,6 +103,8 @@ const isSample = (name: string): name is SampleName => Object.hasOwn(SAMPLES, na
 const showSample = (name: string): void => {
   if (name === (sample ?? "")) return
   sample = isSample(name) ? name : undefined
+  // the window of the floating form, which a visitor opens
+  widget.toggleAttribute("open", sample !== undefined)
   if (sample !== undefined) {
     widget.agent.begin()
     return

@@ -11,6 +11,7 @@ import { href } from "../../router.ts"
 import { originOf } from "../setup/gate-settings.ts"
 import { EmbedOptions } from "./EmbedOptions.tsx"
 import { DEFAULTS, embedCode } from "./embed-code.ts"
+import { PARTS, PartHeading, type PartName, PartsBar } from "./Parts.tsx"
 import { Preview } from "./Preview.tsx"
 
 export const Embed = ({ campaignId }: { readonly campaignId: string }): JSX.Element => {
@@ -31,6 +32,9 @@ export const Embed = ({ campaignId }: { readonly campaignId: string }): JSX.Elem
   )
 }
 
+/** While there is no gate, there is neither a preview nor code. */
+const WITHOUT_GATE: ReadonlyArray<PartName> = PARTS.filter((part) => part !== "Preview" && part !== "Code")
+
 const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
   const [gate, setGate] = useState(originOf(of.webhook?.url ?? "") ?? "")
   const [options, setOptions] = useState(DEFAULTS)
@@ -39,41 +43,48 @@ const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
   const input = origin === undefined ? undefined : { ...options, gate: origin }
   return (
     <>
-      <p class="lead">
-        Paste this code into a page of your website, where the widget of {of.name} should be. Add the site’s address to
-        the gate’s <code>Security.AllowedOrigins</code>.
-      </p>
-      <form class="gate" onSubmit={(event) => event.preventDefault()}>
-        <AddressField
-          label="Gate address"
-          error={
-            gate.trim() !== "" && origin === undefined ? "Enter the address, such as https://gate.example." : undefined
-          }
-          placeholder="https://gate.example"
-          value={gate}
-          onChange={setGate}
-        />
-      </form>
-      <div class="embed">
-        {input === undefined ? (
-          <Empty title="Enter the gate’s address to get the code." />
-        ) : (
-          <div class="part">
-            <h2>Preview</h2>
-            <Preview of={input} />
-            <div class="head">
-              <h2>Code</h2>
-              <Copy text={embedCode(input)} what="the embed code" />
-            </div>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-            <section class="code" tabIndex={0} aria-label="Embed code">
-              <pre>{embedCode(input)}</pre>
-            </section>
-          </div>
-        )}
+      <div class="embed-intro">
+        <p class="lead">
+          Paste this code into a page of your website, where the widget of {of.name} should be. Add the site’s address
+          to the gate’s <code>Security.AllowedOrigins</code>.
+        </p>
         <form onSubmit={(event) => event.preventDefault()}>
-          <EmbedOptions options={options} change={change} />
+          <AddressField
+            label="Gate address"
+            error={
+              gate.trim() !== "" && origin === undefined
+                ? "Enter the address, such as https://gate.example."
+                : undefined
+            }
+            placeholder="https://gate.example"
+            value={gate}
+            onChange={setGate}
+          />
         </form>
+      </div>
+      <div>
+        <PartsBar of={input === undefined ? WITHOUT_GATE : PARTS} />
+        <div class="embed">
+          {input === undefined ? (
+            <Empty title="Enter the gate’s address to get the code." />
+          ) : (
+            <div class="part">
+              <PartHeading of="Preview" />
+              <Preview of={input} />
+              <div class="head">
+                <PartHeading of="Code" />
+                <Copy text={embedCode(input)} what="the embed code" />
+              </div>
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+              <section class="code" tabIndex={0} aria-label="Embed code">
+                <pre>{embedCode(input)}</pre>
+              </section>
+            </div>
+          )}
+          <form onSubmit={(event) => event.preventDefault()}>
+            <EmbedOptions options={options} change={change} />
+          </form>
+        </div>
       </div>
     </>
   )

@@ -4,6 +4,7 @@ import { Choice, Field, Group } from "../../../shared/parts/form.tsx"
 import { NAMES } from "../../../widget/languages/languages.ts"
 import { TextField } from "../../parts/TextField.tsx"
 import { type EmbedInput, isAddress, isColor, unknownLanguages } from "./embed-code.ts"
+import { PartHeading, type PartName } from "./Parts.tsx"
 
 type Options = Omit<EmbedInput, "gate">
 
@@ -191,9 +192,9 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
   )
 }
 
-const Part = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }): JSX.Element => (
+const Part = ({ title, children }: { readonly title: PartName; readonly children: ComponentChildren }): JSX.Element => (
   <div class="options">
-    <h2>{title}</h2>
+    <PartHeading of={title} />
     {children}
   </div>
 )

@@ -1,4 +1,4 @@
-/** The businesses that a key may access. */
+/** The businesses that a key is restricted to, or that it is not. */
 import type { JSX } from "preact"
 import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
@@ -13,15 +13,6 @@ export const KeyScope = ({
   if (of.scope.type === "Unrestricted") return <>All businesses</>
   const { businessIds } = of.scope
   if (businessIds.length === 0) return <>None: its businesses were deleted</>
-  return (
-    <>
-      <span class="phrase">Restricted to</span>{" "}
-      {businessIds.map((id, index) => (
-        <span key={id} title={id}>
-          {index > 0 && ", "}
-          {businesses.find((business) => business.id === id)?.name ?? id}
-        </span>
-      ))}
-    </>
-  )
+  const names = businessIds.map((id) => businesses.find((business) => business.id === id)?.name ?? id).join(", ")
+  return <span title={names}>{names}</span>
 }

@@ -108,14 +108,21 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
           <>
             {" "}
             <span class="mark" title={`The previous secret works until ${words.at(key.previousSecretUntil)}.`}>
-              2 secrets
+              +1<span class="unseen"> previous secret</span>
             </span>
           </>
         )}
       </>
     ),
   },
-  { title: "Scope", cell: (key) => <KeyScope of={key} businesses={businesses} /> },
+  {
+    title: "Scope",
+    cell: (key) => (
+      <span class="cut">
+        <KeyScope of={key} businesses={businesses} />
+      </span>
+    ),
+  },
   {
     title: "Permissions",
     cell: (key) => (
@@ -124,14 +131,15 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
         {key.userManagement && (
           <>
             {" "}
-            <span class="mark">User management</span>
+            <span class="mark" title="User management">
+              Users
+            </span>
           </>
         )}
         {key.allowedAddresses.length > 0 && (
           <>
             {" "}
-            <span class="mark" title={key.allowedAddresses.join(", ")}>
-              Only from{" "}
+            <span class="mark" title={`Only from ${key.allowedAddresses.join(", ")}`}>
               {key.allowedAddresses.length === 1 ? key.allowedAddresses[0] : `${key.allowedAddresses.length} addresses`}
             </span>
           </>
@@ -142,16 +150,19 @@ const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyAr
   { title: "Last used", cell: (key) => (key.lastUsedAt === null ? "Never" : <Ago of={key.lastUsedAt} />) },
   {
     title: "Expires",
-    cell: (key) =>
-      key.expiresAt === null ? (
-        "Never"
-      ) : (
-        <>
-          <Day of={key.expiresAt} /> {expiresSoon(key.expiresAt, now) && <span class="mark bad">Soon</span>}
-        </>
-      ),
+    cell: (key) => (key.expiresAt === null ? "Never" : <Expiry at={key.expiresAt} now={now} />),
   },
 ]
+
+/** The days that are left, when they are few. */
+const Expiry = ({ at, now }: { readonly at: number; readonly now: number }): JSX.Element =>
+  expiresSoon(at, now) ? (
+    <span class="soon">
+      <Ago of={at} />
+    </span>
+  ) : (
+    <Day of={at} />
+  )
 
 const actionsColumn = (open: (name: KeyAction, key: ApiKey) => void): Column<ApiKey> => ({
   title: "Actions",

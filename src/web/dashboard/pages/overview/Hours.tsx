@@ -53,6 +53,7 @@ export const Hours = ({
       </svg>
       <p class="ends small" aria-hidden="true">
         <span>{time.format(startOf(0))} yesterday</span>
+        <span>{time.format(startOf(counts.length / 2))}</span>
         <span>now</span>
       </p>
     </figure>

@@ -1,9 +1,9 @@
 /** What is first to be seen: how many call today and now, whether webhooks arrive, which keys end soon, and the last conversations. */
 import { Effect } from "effect"
 import type { ComponentChildren, JSX } from "preact"
-import type { Conversation, Overview as Figures, Live } from "../../../../platform/http/dashboard/shapes.ts"
+import type { Overview as Figures, Live } from "../../../../platform/http/dashboard/shapes.ts"
 import type { ApiKey } from "../../../../platform/keys/ApiKey.ts"
-import { type Column, Table } from "../../../shared/parts/Table.tsx"
+import { Table } from "../../../shared/parts/Table.tsx"
 import { api } from "../../client.ts"
 import { useLoad } from "../../parts/load.ts"
 import { Empty, Show } from "../../parts/Show.tsx"
@@ -71,7 +71,7 @@ export const Overview = (): JSX.Element => {
                     caption="The last conversations"
                     items={conversations.items}
                     keyOf={({ id }) => id}
-                    columns={lastColumns(names)}
+                    columns={columnsOf(names)}
                   />
                 </section>
               </>
@@ -82,8 +82,6 @@ export const Overview = (): JSX.Element => {
     </>
   )
 }
-
-const lastColumns = (names: Names): ReadonlyArray<Column<Conversation>> => columnsOf(names)
 
 const Card = ({
   title,
