@@ -100,6 +100,8 @@ const embed = async ({ page, shoot }: Film): Promise<void> => {
   if (!(await bar.isVisible())) return
   await bar.getByRole("button", { name: "Call" }).click()
   await shoot("dashboard-embed-jumped")
+  await bar.getByRole("button", { name: "Preview" }).click()
+  await shoot("dashboard-embed-jumped-back")
 }
 
 const keys = async ({ page, shoot, to }: Film): Promise<void> => {

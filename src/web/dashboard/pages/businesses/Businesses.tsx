@@ -214,7 +214,7 @@ const CampaignRow = ({
 
 /** Where the ends of sessions are reported, and how. */
 const Hook = ({ of }: { readonly of: Campaign["webhook"] }): JSX.Element => {
-  if (of === null) return <span class="hook">No session-ended webhook</span>
+  if (of === null) return <span class="hook">No webhook</span>
   const how = of.signed ? "signed" : of.headerNames.length > 0 ? `with ${of.headerNames.join(", ")}` : "not signed"
   return (
     <span class="hook" title={`Session-ended webhook: ${of.url}, ${how}`}>
