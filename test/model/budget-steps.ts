@@ -1,8 +1,9 @@
 /**
  * What a step may do to the book of a campaign or of a caller, in plain words:
  *
- * - A slot that is free owes what its call has used, once: its length by the clock of the steps, or as the vendor has said it. A start that came to
- *   nothing owes nothing, and its hold is given back. What is owed stays owed until it is charged.
+ * - A slot that is free owes what its call has used, once: its length by the clock of the steps, or as the vendor has said it. Time beyond the
+ *   call's limit in which no gate swept is not owed. A start that came to nothing owes nothing, and its hold is given back. What is owed stays
+ *   owed until it is charged.
  * - A hold belongs to one slot. It is made once, with enough to begin with, in the windows of its beginning; it grows, and stays in these windows. While
  *   its slot is held, nobody settles it.
  * - It is settled once, with what is owed, rounded once. Afterwards only the vendor's report changes it, once for each thing that is said.
@@ -96,11 +97,17 @@ export const holdOf = (id: string, { lease, ticket }: Pick<Record, "lease" | "ti
 /** The lengths that the call in a slot may be said to have, which this step has freed. */
 const lengths = (
   id: string,
-  { billed, since }: Record,
-  now: number,
+  { billed, endsAt, limitedAt, since, spent }: Record,
+  { absences = [], before, now }: Change,
   reported: number | undefined,
 ): ReadonlyArray<number> => {
-  const measured = (from: number): number => Math.ceil(Math.max(0, now - from) / 1000)
+  const limits = [spent ? limitedAt : endsAt, before.leases.get(id) ?? 0].filter((limit) => limit > 0)
+  const measured = (from: number): number => {
+    const limit = Math.max(from, Math.min(now, ...limits))
+    const unseen = absences.map(([since, until]) => Math.max(0, Math.min(until, now) - Math.max(since, limit)))
+    const used = unseen.reduce((rest, each) => rest - each, now - from)
+    return Math.ceil(Math.max(0, used) / 1000)
+  }
   if (billed > 0) return [reported ?? measured(billed)]
   // the session of a start in doubt may have run since its slot was taken, or for a moment
   return isDoubt(id) ? [0, 1, measured(since)] : [0]
@@ -131,7 +138,7 @@ export const wronglyOwed = (
   reported: number | undefined,
   charged: ReadonlyArray<Charge>,
 ): ReadonlyArray<string> => {
-  const { after, before, now } = change
+  const { after, before } = change
   const wrong: Array<string> = []
   const owed = new Map(newlyOwed(change))
   const held = slots(after)
@@ -139,7 +146,7 @@ export const wronglyOwed = (
     if (held.has(lease) || record.billed < 0) continue
     const hold = holdOf(id, record)
     const { doubt = false, seconds = -1 } = owed.get(hold) ?? {}
-    const right = lengths(id, record, now, reported)
+    const right = lengths(id, record, change, reported)
     // a late answer may show that the ticket had the call after all
     const becomes = before.tickets.get(record.ticket)?.state === "waiting" && after.tickets.get(record.ticket)?.state
     const isOfDoubt = isDoubt(id) && becomes !== "failed"

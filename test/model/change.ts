@@ -27,6 +27,8 @@ export interface Change {
   readonly swept: boolean
   /** whether nobody swept for long; if absent, as in `before` */
   readonly away?: boolean
+  /** from when until when nobody swept for long, lately; absent for never */
+  readonly absences?: ReadonlyArray<readonly [from: number, until: number]>
   /** the step was a failed start whose caller gets nothing back */
   readonly refused?: boolean
   /** the step withdrew tickets whose callers do not know of them */

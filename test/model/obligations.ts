@@ -3,7 +3,7 @@
  * decided on. Both are compared as text.
  */
 
-import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
+import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/unattended.ts"
 import type { Settlement } from "../../src/protocol/settlements.ts"
 import type { Signal } from "../../src/protocol/signals.ts"
 import { type Change, newlyCalled, newlyOver, withdrawn } from "./change.ts"

@@ -18,6 +18,8 @@ const META = [
   "backoffs",
   "auditUntil",
   "sweptAt",
+  "unattendedFrom",
+  "unattendedUntil",
   "graceUntil",
   "forgivenAt",
   "paused",

@@ -9,8 +9,8 @@ import type { StepAnswer } from "../../src/fifo-queue/answers.ts"
 import { TICK_MILLIS } from "../../src/fifo-queue/FifoQueue.ts"
 import { keysOf } from "../../src/fifo-queue/keys.ts"
 import type { StoredEvent } from "../../src/fifo-queue/rules/shared/events.ts"
-import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/outage.ts"
 import type { QueueContext } from "../../src/fifo-queue/rules/shared/step.ts"
+import { UNATTENDED_MILLIS } from "../../src/fifo-queue/rules/shared/unattended.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background/audit.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/peers/drain-removed.ts"
 import type { HostEvent } from "../../src/protocol/host-events.ts"
@@ -68,6 +68,8 @@ export class CampaignWatch {
   private readonly ended = new Set<string>()
   private raw = ""
   private lastSwept = 0
+  /** the latest time in which nobody swept for long */
+  private absence: readonly [from: number, until: number] = [0, 0]
   /** until then nobody counts as absent */
   private mercy = 0
 
@@ -193,10 +195,13 @@ export class CampaignWatch {
     if (late) this.saw("admit withdrawn")
     for (const id of withdrawn) this.ledger.withdrawn(id)
     const away = this.away(now)
+    const present = [this.lastSwept, now] as const
+    if (away && step.name === "sweep") this.absence = present
+    const absences = away && step.name !== "sweep" ? [this.absence, present] : [this.absence]
     const shown = step.name === "sweep" ? { shown: step.call.heartbeatAt ?? now } : {}
     const by = { self, ...shown }
     const pays = step.name === "pay" ? { pays: step.call.ids } : {}
-    const kind = { swept, away, refused, withdraws, clears, ...pays }
+    const kind = { swept, away, absences, refused, withdraws, clears, ...pays }
     const shared = this.account?.boundsOf(gate, this.name, context)
     const within = shared === undefined ? {} : { account: shared }
     this.budgets?.tells(this.name, context, now)

@@ -9,8 +9,9 @@ import type { LeaveResult } from "../answers.ts"
 import { callNext } from "./shared/call-next.ts"
 import { dequeue, endTicket, freeSlot, isDisrupted } from "./shared/line.ts"
 import { load } from "./shared/load.ts"
-import { isUnattended, windowBegan } from "./shared/outage.ts"
+import { windowBegan } from "./shared/outage.ts"
 import type { Step } from "./shared/step.ts"
+import { isUnattended } from "./shared/unattended.ts"
 
 /** A caller who leaves later than this after being called has missed the turn (ms). */
 export const FREE_LEAVE_MILLIS = 5_000

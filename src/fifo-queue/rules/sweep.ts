@@ -20,15 +20,7 @@ import { keepPlaces } from "./shared/fair-places.ts"
 import { isHeld, noteStall } from "./shared/hold.ts"
 import { dequeue, endTicket, isDisrupted } from "./shared/line.ts"
 import { loadHolder, loadWaiting } from "./shared/load.ts"
-import {
-  DEAD_MILLIS,
-  forgiveOutage,
-  isAbsent,
-  isGracePeriod,
-  isUnattended,
-  missTurn,
-  silentSince,
-} from "./shared/outage.ts"
+import { DEAD_MILLIS, forgiveOutage, isAbsent, isGracePeriod, missTurn, silentSince } from "./shared/outage.ts"
 import { releaseUnpaid } from "./shared/own-budgets.ts"
 import { allowedByPlatform } from "./shared/platform-limit.ts"
 import { hearPlatform, watchPlatform } from "./shared/platform-state.ts"
@@ -36,6 +28,7 @@ import { releaseSilent } from "./shared/presence.ts"
 import { isCutOff } from "./shared/stall.ts"
 import { meta, type Step } from "./shared/step.ts"
 import type { Ticket } from "./shared/ticket.ts"
+import { isUnattended, noteUnattended } from "./shared/unattended.ts"
 
 /** A sweep reads at most this many pages of `MAX_PER_STEP` entries when it has to skip some. */
 const MAX_PAGES = 5
@@ -118,7 +111,10 @@ export const sweep = (s: Step, call: Sweep): Swept => {
   if (isRecountDue(s, sweptAt)) recount(s)
   keepPlaces(s)
   if (isForgettingDue(s, sweptAt)) forgetChanges(s)
-  if (isUnattended(s)) forgiveOutage(s, sweptAt)
+  if (isUnattended(s)) {
+    noteUnattended(s, sweptAt)
+    forgiveOutage(s, sweptAt)
+  }
   // a sweep that arrives late must not set the time back
   if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)
   if (!isCutOff(s)) db.zadd(keys.gates, now, s.context.instance)

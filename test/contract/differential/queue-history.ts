@@ -4,7 +4,7 @@
  */
 
 import { keysOf } from "../../../src/fifo-queue/keys.ts"
-import { UNATTENDED_MILLIS } from "../../../src/fifo-queue/rules/shared/outage.ts"
+import { UNATTENDED_MILLIS } from "../../../src/fifo-queue/rules/shared/unattended.ts"
 import { rules } from "../../../src/fifo-queue/rules.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { Chance } from "../../harness/chance.ts"

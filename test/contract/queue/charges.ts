@@ -4,11 +4,86 @@ import { Effect, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/fifo-queue/FifoQueue.ts"
 import { layer as queueLayer } from "../../../src/fifo-queue/layer.ts"
-import type { Store } from "../../../src/store/Store.ts"
+import type { Charge } from "../../../src/protocol/settlements.ts"
+import { Store } from "../../../src/store/Store.ts"
 import { settingsWith } from "../../harness/settings.ts"
 import { BEGIN } from "../../support/gate.ts"
 
+/** A call that may last 10 minutes begins; the gate that sweeps then is the last one that runs, unless `attended`. */
+const callOfTenMinutes = Effect.fnUntraced(function* (limit: "call" | "slot") {
+  yield* TestClock.setTime(BEGIN)
+  const queue = yield* FifoQueue
+  const at = { campaign: `charges/${yield* Random.nextInt}`, slots: 1, instance: "", charges: true as const }
+  const { result: admitted } = yield* queue.admit(at, { id: "t1", caller: "192.0.2.1", network: "", data: "" })
+  if (admitted._tag !== "starting") return yield* Effect.die("the only call does not start")
+  const endsAt = (yield* (yield* Store).now) + 600_000
+  yield* queue.bind(at, "t1", admitted.lease, {
+    data: {},
+    ids: ["s1"],
+    ...(limit === "call" ? { limit: { endsAt } } : {}),
+  })
+  yield* queue.sweep(at)
+  return { at, queue }
+})
+
+const inQueue =
+  (store: Layer.Layer<Store>, MaxCallMinutes = 30) =>
+  <E>(test: Effect.Effect<void, E, FifoQueue | Store>): Effect.Effect<void, E> =>
+    test.pipe(
+      Effect.provide(
+        queueLayer.pipe(Layer.provideMerge(Layer.merge(store, settingsWith({ Queue: { MaxCallMinutes } })))),
+      ),
+      Effect.orDie,
+    )
+
+const secondsOf = ({ charges = [] }: { readonly charges?: ReadonlyArray<Charge> }): ReadonlyArray<number> =>
+  charges.map(({ seconds }) => seconds)
+
 export const charges = (store: Layer.Layer<Store>): void => {
+  it.effect("a call is not charged for the time beyond its limit in which no gate ran", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("3 hours")
+      yield* queue.sweep(at)
+      // gates run again, and the vendor takes so long to end it
+      yield* TestClock.adjust("4 seconds")
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [604])
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("also if the end is reported before the first sweep, and the vendor's own measure comes first", () =>
+    Effect.gen(function* () {
+      const unswept = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("3 hours")
+      assert.deepStrictEqual(secondsOf(yield* unswept.queue.end(unswept.at, ["s1"])), [600])
+      const reported = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("3 hours")
+      assert.deepStrictEqual(
+        secondsOf(yield* reported.queue.end(reported.at, ["s1"], undefined, undefined, 4_000)),
+        [4_000],
+      )
+    }).pipe(inQueue(store, 240)),
+  )
+
+  it.effect("a call without a limit of its own is charged at most the longest call", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("slot")
+      yield* TestClock.adjust("3 hours")
+      assert.deepStrictEqual(secondsOf(yield* queue.sweep(at)), [600])
+    }).pipe(inQueue(store, 10)),
+  )
+
+  it.effect("while gates run, the time beyond the limit is charged", () =>
+    Effect.gen(function* () {
+      const { at, queue } = yield* callOfTenMinutes("call")
+      yield* TestClock.adjust("3 seconds")
+      yield* Effect.forEach(Array.from({ length: 300 }), () =>
+        Effect.andThen(queue.sweep(at), TestClock.adjust("4 seconds")),
+      )
+      assert.deepStrictEqual(secondsOf(yield* queue.end(at, ["s1"])), [1_203])
+    }).pipe(inQueue(store)),
+  )
+
   it.effect(
     "the charge of a call is found by the sweeps of gates whose campaign has lost its budgets, until it is carried out",
     () =>

@@ -10,7 +10,25 @@ const settledAs = <A>(
   change: (settlement: Settlement) => Settlement,
 ): StepAnswer<A> => (settlements === undefined ? rest : { ...rest, settlements: settlements.map(change) })
 
+/** A step takes other times for those in which no gate swept: when one last did, and the latest absence. */
+const unattended = (
+  times: (now: number) => readonly [sweptAt: number, from: number, until: number],
+): NonNullable<Planted["rule"]> =>
+  everywhere((name) =>
+    tampered(name, (db, { now }) => ({
+      hgetNumbers: (key, fields) => (fields.includes("unattendedFrom") ? times(now) : db.hgetNumbers(key, fields)),
+    })),
+  )
+
 export const settlementFaults: ReadonlyArray<Planted> = [
+  {
+    name: "a call is charged the time beyond its limit in which no gate ran",
+    rule: unattended((now) => [now, now, now]),
+  },
+  {
+    name: "a call is not charged the time beyond its limit, though gates ran",
+    rule: unattended((now) => [now, 0, now]),
+  },
   {
     name: "quota is not given back",
     rule: replaced("limits.giveBack", (real) => (asked) => (asked.call.kind === "refund" ? 0 : real(asked))),

@@ -2,6 +2,9 @@
  * What a call has used is owed to the budgets that have held its time, from the step that frees its slot on: so a gate that dies owes it
  * still, and any other gate charges it. A start that came to nothing has used nothing, and is owed too: its hold is given back. The start in
  * doubt has a hold of its own, that of the lease, which is owed when the doubt is resolved or its session has ended.
+ *
+ * Nobody learns when a call ends while no gate serves the campaign. So what a call may have used beyond its limit in that time is not owed: it
+ * was to be over by then, and a vendor that says otherwise is believed.
  */
 
 import type { Charge } from "../../../protocol/settlements.ts"
@@ -9,6 +12,7 @@ import { textOf } from "../../../store/rules/native.ts"
 import { shortHash } from "../../short-hash.ts"
 import type { Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
+import { unattendedSince } from "./unattended.ts"
 
 /** How the time is named that budgets hold for a call: by a hash of its ticket, and the lease of its slot. */
 export const holdName = (ticket: string, lease: string): string => `${shortHash(ticket)}.${lease}`
@@ -29,13 +33,26 @@ export const chargeEntry = ({ caller = UNKNOWN, doubt, hold, seconds, sessions }
   return entry
 }
 
+/** When a call is over at the latest if all goes as it should (ms): at its time limit, or when its slot is taken back. */
+const limitOf = (s: Step, id: string, { endsAt, limitedAt, spent }: Ticket): number => {
+  const deadline = s.db.zscore(s.keys.leases, id) ?? s.now
+  const limit = spent === true ? limitedAt : endsAt
+  return limit === undefined ? deadline : Math.min(limit, deadline)
+}
+
+/** The length of a call that began at `since` and is over, in whole seconds: without the time beyond its limit in which no gate served the campaign. */
+const measure = (s: Step, id: string, ticket: Ticket, since: number): number => {
+  const limit = limitOf(s, id, ticket)
+  const unattended = limit < s.now ? unattendedSince(s, Math.max(limit, since)) : 0
+  return Math.ceil(Math.max(0, s.now - unattended - since) / 1000)
+}
+
 /**
- * The slot is free: what its call has used is owed.
+ * The slot is about to be free: what its call has used is owed.
  * @lazy
  */
 export const oweCharge = (s: Step, id: string, ticket: Ticket, since: number): void => {
-  const measured = since === 0 ? 0 : Math.ceil(Math.max(0, s.now - since) / 1000)
-  const seconds = since === 0 ? 0 : (ticket.lasted ?? measured)
+  const seconds = since === 0 ? 0 : (ticket.lasted ?? measure(s, id, ticket, since))
   const hold = holdName(ticket.ticket ?? id, ticket.lease ?? "")
   const caller = ticket.payer ?? ticket.caller
   const { sessions } = ticket

@@ -91,10 +91,10 @@ export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, dead
 }
 
 export const freeSlot = (s: Step, id: string, ticket: Ticket): void => {
+  if (ticket.billed !== undefined) oweCharge(s, id, ticket, ticket.billed)
   s.db.zrem(s.keys.leases, id)
   countTicket(s, "h", ticket, -1)
   if (s.context.share < 1) noteHeld(s, ticket, -1)
-  if (ticket.billed !== undefined) oweCharge(s, id, ticket, ticket.billed)
 }
 
 /** Whether a network holds less than its share of the slots. */
@@ -213,8 +213,9 @@ export const endSession = (
   kind: SettlementKind = reported === "failed" ? "refund" : "release",
 ): void => {
   const { endsAt } = ticket
-  const state = noteStop(s, id, ticket, noteLength(ticket, s.now, noteSilence(s, ticket, reported)))
+  // what is owed depends on the call's limit
   freeSlot(s, id, ticket)
+  const state = noteStop(s, id, ticket, noteLength(ticket, s.now, noteSilence(s, ticket, reported)))
   s.db.zrem(s.keys.ending, id)
   if (s.context.openMillis !== undefined) s.db.zrem(s.keys.unopened, id)
   s.db.hincrby(s.keys.meta, "live", -1)

@@ -34,12 +34,8 @@ import { loadHolder, save } from "./load.ts"
 import { isCutOff } from "./stall.ts"
 import { meta, type Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
+import { isUnattended } from "./unattended.ts"
 
-/**
- * When nobody has swept for this long (ms), the store or every gate was down, so no ticket could be shown to be present. Waiting tickets
- * then get a new grace.
- */
-export const UNATTENDED_MILLIS = 5_000
 /**
  * A gate not seen for this long is dead (ms). Long enough to survive a network fault, a failover or a suspended machine. Until then, the
  * callers of a dead gate who do not return keep their places and slots.
@@ -60,12 +56,6 @@ export const MAX_EXCUSED_TURNS = 3
  * window is as long, so a single outage never shortens a window.
  */
 export const COUNTED_OUTAGE_MILLIS = 1_000
-
-/** No gate has swept for `UNATTENDED_MILLIS`. */
-export const isUnattended = (s: Step): boolean => {
-  const sweptAt = meta(s, "sweptAt")
-  return sweptAt > 0 && s.now - sweptAt > UNATTENDED_MILLIS
-}
 
 /** Nobody counts as absent now. */
 export const isGracePeriod = (s: Step): boolean => isUnattended(s) || meta(s, "graceUntil") > s.now
