@@ -129,6 +129,10 @@ export const layerObserved: Layer.Layer<Gatekeeper, never, Gatekeeper | Observer
         gatekeeper
           .sessionEnded(sessionIds)
           .pipe(Effect.tap((released) => Effect.sync(() => emit("call", { type: "ended", sessionIds, released })))),
+      endReported: (sessionIds) =>
+        Effect.tap(gatekeeper.endReported(sessionIds), (result) =>
+          Effect.sync(() => emit("call", { type: "ended", sessionIds, released: result === "released" })),
+        ),
     })
   }),
 )

@@ -20,7 +20,7 @@ import type {
 } from "../protocol/refusals.ts"
 import type { Queued, Relayed, Started } from "../protocol/session-answers.ts"
 import type { NotYourTurn, TicketOver, TicketStatus, TicketUnknown } from "../protocol/ticket.ts"
-import type { ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
+import type { NotReleased, ReceiveWebhook, UnreadOutcome } from "./calls/ReceiveWebhook.ts"
 import type { Relay } from "./calls/Relay.ts"
 import type { Internals } from "./Internals.ts"
 import type { TraceOfTicket } from "./Traces.ts"
@@ -86,6 +86,10 @@ export class Gatekeeper extends Context.Service<
     readonly isCalled: (ticket: string) => Effect.Effect<boolean>
     /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
+    /** The same; says why it has freed no slot. */
+    readonly endReported: (
+      sessionIds: ReadonlyArray<string>,
+    ) => Effect.Effect<"released" | Extract<NotReleased, "repeat" | "unknown_session">, StoreUnavailable>
     /**
      * The event that a connection just opened on this instance must receive first. Open the connection in `PushChannel` before. If the
      * page is `hidden` and the ticket is called, its turn is extended.

@@ -101,6 +101,8 @@ const gatekeeper = Layer.effect(
       attach: inTicketTrace("Gatekeeper.attach", tickets.attach),
       isCalled,
       sessionEnded: (sessionIds) => Effect.map(sessionEnded(sessionIds), (result) => result === "released"),
+      endReported: (sessionIds) =>
+        Effect.map(sessionEnded(sessionIds), (result) => (result === "unknown" ? "unknown_session" : result)),
       vendorWebhook: traced("Gatekeeper.vendorWebhook", receiveWebhook),
       vendorWebhookRefusal: (platform, headers) => webhookRefusal?.(platform, headers) ?? Effect.undefined,
       traceOf: ofTicket,

@@ -42,6 +42,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     attach: (...given) => using(({ gatekeeper }) => gatekeeper.attach(...given)),
     isCalled: (...given) => using(({ gatekeeper }) => gatekeeper.isCalled(...given)),
     sessionEnded: (...given) => using(({ gatekeeper }) => gatekeeper.sessionEnded(...given)),
+    endReported: (...given) => using(({ gatekeeper }) => gatekeeper.endReported(...given)),
     vendorWebhook: (...given) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(...given)),
     traceOf: (...given) => using(({ gatekeeper }) => gatekeeper.traceOf(...given)),
     vendorWebhookRefusal: (...given) => using(({ gatekeeper }) => gatekeeper.vendorWebhookRefusal(...given)),

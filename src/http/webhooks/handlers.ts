@@ -4,7 +4,7 @@
  */
 import { Effect, identity, Metric, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import type { UnreadOutcome } from "../../gatekeeper/calls/ReceiveWebhook.ts"
+import type { NotReleased, UnreadOutcome } from "../../gatekeeper/calls/ReceiveWebhook.ts"
 import { Gatekeeper } from "../../gatekeeper/Gatekeeper.ts"
 import { webhooks as received } from "../../gatekeeper/metrics.ts"
 import { sessionIdsOf, verifyWebhook } from "../../platform-api/iqra/webhooks.ts"
@@ -23,8 +23,8 @@ import { currentAddressOf } from "../incoming/client-address.ts"
 import { makeWebhookLimits } from "./limits.ts"
 import { makeRefusedWebhooks } from "./refused.ts"
 
-/** @param because why it has freed no slot: the outcome in the log and in traces */
-const ended = (released: boolean, because = "not_released") => answered(released ? "released" : because, { released })
+/** @param outcome that it has freed a slot, or why it has not: the outcome in the log and in traces */
+const ended = (outcome: "released" | NotReleased) => answered(outcome, { released: outcome === "released" })
 
 export const webhooks = HttpApiBuilder.group(
   Routed,
@@ -89,9 +89,9 @@ export const webhooks = HttpApiBuilder.group(
             const detail = "ConversationSessionId: Expected a session id."
             return yield* refuse(problems.invalidWebhook.make("invalid_request", detail, { errors }, {}))
           }
-          return yield* Effect.matchEffect(gatekeeper.sessionEnded(ids), {
+          return yield* Effect.matchEffect(gatekeeper.endReported(ids), {
             onFailure: (error) => refuse(toProblem(error)),
-            onSuccess: (released) => ended(released),
+            onSuccess: ended,
           })
         }),
       )
@@ -112,9 +112,9 @@ export const webhooks = HttpApiBuilder.group(
             (error) => refuse(toProblem(error)),
           )
           if (outcome._tag !== "accepted") return yield* notAccepted(address, outcome)
-          if (!outcome.released) return yield* ended(false, outcome.because)
+          if (!outcome.released) return yield* ended(outcome.because)
           limits.countProven(address)
-          return yield* ended(true)
+          return yield* ended("released")
         }),
       )
   }),

@@ -6,6 +6,7 @@ import { MAX_BODY_BYTES } from "../../../src/http/answers/answer.ts"
 import { makeRefusedWebhooks } from "../../../src/http/webhooks/refused.ts"
 import { sign } from "../../../src/lib/standard-webhooks.ts"
 import { LINE_EVERY_MILLIS } from "../../../src/lib/throttled-log.ts"
+import { eventually } from "../../harness/process.ts"
 import { call, post, servedTest, serveGate } from "../../support/gate-server.ts"
 import { REQUEST, shop, token, WEBHOOK } from "../support.ts"
 
@@ -40,6 +41,20 @@ describe("a webhook", () => {
       expect(yield* counted).toEqual([unauthorized + 3, malformedBefore + 3])
       const large = yield* call(url + WEBHOOK, { method: "POST", headers: token, body: "x".repeat(MAX_BODY_BYTES + 1) })
       expect([large.status, large.body.code]).toEqual([413, "body_too_large"])
+    }),
+  )
+
+  servedTest("has a line that says what it has done, or why it has freed no slot", shop, ({ log, url }) =>
+    Effect.gen(function* () {
+      yield* post(url + REQUEST)
+      for (const id of ["nobody's", "conversation-1", "web-1"]) yield* post(url + WEBHOOK, { WebSessionId: id }, token)
+      yield* post(url + WEBHOOK, {}, token)
+      const outcomes = () =>
+        [...log().matchAll(/"path":"\/api\/webhook\/session-ended","status":\d+,"outcome":"([^"]*)"/g)].map(
+          ([, outcome]) => outcome,
+        )
+      yield* Effect.promise(() => eventually("all are logged", () => outcomes().length === 4))
+      expect(outcomes()).toEqual(["unknown_session", "released", "repeat", "invalid_request"])
     }),
   )
 
