@@ -1,6 +1,6 @@
 /** The setting `OnLimit` of budgets: callers may wait for each of them. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Json, minimal, platform, treeOf } from "./support.ts"
+import { type Json, minimal, platform, problemsOf, treeOf } from "./support.ts"
 
 const withBudget = (more: Json): Json => ({
   ...minimal,
@@ -15,4 +15,21 @@ describe("a budget for which callers wait", () => {
     const [{ Budget, Budgets }] = treeOf(withBudget({ Of })).Campaigns
     assert.deepStrictEqual([Budgets?.[0]?.Of, Budgets?.[0]?.OnLimit, Budget?.WaitMinutes], [Of, "wait", 60])
   })
+})
+
+describe("the zone of budgets", () => {
+  const withZone = (Zone: string): Json => ({ ...minimal, VoiceAiPlatform: { ...platform, Budget: { Zone } } })
+
+  it.each(["UTC", "Europe/Berlin", "Etc/GMT+5", "+05:30", "-09:30", "+00:20", "+14:00"])("may be %s", (zone) => {
+    assert.deepStrictEqual(problemsOf(withZone(zone)), [])
+  })
+
+  it.each(["EST", "CET", "GMT", "Berlin", "Europe/Berlim", "+5", "+0530", "5:30", "+15:00", "+05:60"])(
+    "may not be %s",
+    (zone) => {
+      const [problem] = problemsOf(withZone(zone))
+      assert.strictEqual(problem?.path, "VoiceAiPlatform.Budget.Zone")
+      assert.include(problem?.expected, "such as Europe/Berlin, or UTC, or an offset from UTC such as +05:30")
+    },
+  )
 })

@@ -29,6 +29,8 @@ export interface PeersStatus {
   readonly gates: number
   /** conflicts between them, as messages */
   readonly trouble: ReadonlyArray<string>
+  /** how the settings of others differ, where they do for long */
+  readonly differences: ReadonlyArray<string>
 }
 
 export class Peers extends Context.Service<
@@ -95,6 +97,7 @@ export const layer: Layer.Layer<Peers, never, Campaigns | Instance | OtherDataba
         status: () => ({
           at: latest()?.at,
           gates: latest()?.alive ?? 0,
+          differences: settingsDiffer.active(),
           trouble: [
             ...settingsDiffer.active().map((difference) => `Other instances have different settings: ${difference}.`),
             ...elsewhere.active().map((names) => `Gates on another database of the Redis server serve ${names} too.`),

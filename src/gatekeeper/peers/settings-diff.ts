@@ -17,6 +17,8 @@ export type SharedSettings = Readonly<Record<string, string>>
 /** How many differences a message names, and how many characters of a value it shows. */
 const MAX_NAMED = 8
 const MAX_VALUE_LENGTH = 100
+/** Between the items of a value that is a list of longer texts. */
+const ITEMS = "; "
 
 const valueAt = (settings: object, name: string): unknown => Reflect.get(settings, name)
 
@@ -79,7 +81,7 @@ const format = (campaign: Campaign, setting: string): string => {
       return campaign.Budgets.map(
         ({ AlertAt, Cap, Name, Of, OnLimit, Per, Unit }) =>
           `${Name} ${Cap} ${Unit} a ${Per} of the ${Of}, ${OnLimit}, alerts at ${AlertAt.join(", ") || "none"}`,
-      ).join("; ")
+      ).join(ITEMS)
     default: {
       const value = valueAt(campaign, setting)
       return Array.isArray(value) ? value.join(", ") : String(value)
@@ -115,6 +117,13 @@ const sanitise = (value: string): string =>
     "\ufffd",
   )
 
+/** Of a long value that is a list, only the items that the other one has not: what both have would hide them. */
+const apart = (value: string, other: string): string => {
+  const others = other.split(ITEMS)
+  const own = value.split(ITEMS).filter((item) => !others.includes(item))
+  return own.length === 0 ? "without that" : own.join(ITEMS)
+}
+
 /**
  * Describes how another instance's settings (`there`) differ from those here; empty if they do not. A setting that only one of
  * them has is not a difference: versions may have different settings.
@@ -124,7 +133,9 @@ export const differenceOf = (here: SharedSettings, there: SharedSettings, campai
   const compare = (path: string, label: string): void => {
     const [one, other] = [here[path], there[path]]
     if (one === undefined || other === undefined || one === other) return
-    named.push(`${label} is ${sanitise(one)} here and ${sanitise(other)} there`)
+    const isLong = Math.max(one.length, other.length) > MAX_VALUE_LENGTH
+    const [shownHere, tshownHere] = isLong ? [apart(one, other), apart(other, one)] : [one, other]
+    named.push(`${label} is ${sanitise(shownHere)} here and ${sanitise(tshownHere)} there`)
   }
   for (const path of Object.keys(here)) if (!path.includes(" ")) compare(path, path)
   const [own, theirs] = [campaignKeysIn(here), campaignKeysIn(there)]

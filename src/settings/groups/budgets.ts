@@ -1,8 +1,9 @@
 /** The settings of budgets of minutes and money: below a campaign `Price`, `Budget` and the list `Budgets`. */
-import { DateTime, Option, Schema } from "effect"
+import { Schema } from "effect"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { budgetToken } from "../values/secret.ts"
-import { decimal, fraction, list, oneOf, parsed, pattern, type Text, wholeNumber, withNotes } from "../values/values.ts"
+import { decimal, fraction, list, oneOf, pattern, type Text, wholeNumber, withNotes } from "../values/values.ts"
+import { zoneOrOffset } from "../values/zone.ts"
 
 /** Who spends a budget: each caller one of his own, the campaign, or all campaigns of its account together. */
 export const SPENDERS = ["caller", "campaign", "account"] as const
@@ -21,9 +22,6 @@ const budgetName: Text<string> = pattern(/^[A-Za-z0-9_-]{1,64}$/u).annotate({
 const currency: Text<string> = pattern(/^[A-Z]{3}$/u).annotate({
   expected: "the code of a currency in capital letters, such as EUR",
 })
-const zone: Text<string> = parsed("the name of a time zone, such as Europe/Berlin", Schema.String, (text) =>
-  Option.isSome(DateTime.zoneMakeNamed(text)) ? text : undefined,
-)
 
 /** A value that each item of the list needs. */
 const needed = <A, E>(value: Schema.Codec<A, E>, description: string) =>
@@ -54,9 +52,10 @@ export const BudgetSettings = Schema.Struct({
     description:
       "who has this token may read and adjust the budgets at `/api/budgets/{name}`; those that campaigns share need a token that all of them have",
   }),
-  Zone: withDefault(zone, "UTC", {
+  Zone: withDefault(zoneOrOffset, "UTC", {
     shared: true,
-    description: "the time zone whose clock begins hours, days and months of budgets",
+    description:
+      "the time zone whose clock begins hours, days and months of budgets, such as `Europe/Berlin`; or an offset from UTC that is always the same, such as `+05:30`",
   }),
   BlockSeconds: withDefault(wholeNumber(30, 3600), 60, {
     shared: true,

@@ -1,10 +1,11 @@
 /** The opening hours of a campaign, below `Hours`. */
-import { DateTime, Option, Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import type { OpeningHours } from "../../lib/opening-hours/schedule.ts"
 import { type Read, readClosed, readOpening } from "../../lib/opening-hours/texts.ts"
 import type { Reader } from "../reading/reader.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { list, type Text, wholeNumber } from "../values/values.ts"
+import { namedZone } from "../values/zone.ts"
 
 /** For a campaign that does not take over the hours, or the closed days, of the default campaign. */
 const ALWAYS = "always"
@@ -29,16 +30,8 @@ const closed = written(
   "a date such as 2026-12-24, or a day such as Dec 25, or never; one a list item",
 )
 
-const zoneNamed = (name: string): DateTime.TimeZone | undefined =>
-  name === "UTC" || name.includes("/") ? Option.getOrUndefined(DateTime.zoneMakeNamed(name)) : undefined
-
-/** An abbreviation such as EST is refused: it has no daylight-saving time. */
-const zone: Text<string> = Schema.String.check(
-  Schema.makeFilter((name) => name.length <= 64 && zoneNamed(name) !== undefined),
-).annotate({ expected: "the name of a time zone with its region, such as Europe/Berlin or America/New_York, or UTC" })
-
 export const HoursSettings = Schema.Struct({
-  Zone: optional(zone, "needed with the others", {
+  Zone: optional(namedZone, "needed with the others", {
     shared: true,
     description: "the time zone of the hours, such as `Europe/Berlin`",
   }),
@@ -69,10 +62,11 @@ export interface CampaignHours {
   readonly AfterCloseMinutes: number
 }
 
-/** Undefined for a campaign that is always open. Reports a zone that is missing. */
+/** Undefined for a campaign that is always open. Reports a zone that is given neither there nor where it is inherited from. */
 export const hoursOf = (
   read: Reader,
   base: string,
+  inheritFrom: string | undefined,
   { AfterCloseMinutes, Closed, Open, Zone }: typeof HoursSettings.Type,
 ): CampaignHours | undefined => {
   const hours = {
@@ -82,7 +76,9 @@ export const hoursOf = (
   }
   if (hours.Open.length === 0 && hours.Closed.length === 0) return undefined
   if (Zone !== undefined) return { Zone, ...hours }
-  read.reportMissing(`${base}.Hours.Zone`, "the time zone of the hours, such as Europe/Berlin or America/New_York")
+  // one that is wrong is reported already
+  if (![base, inheritFrom].some((at) => at !== undefined && read.has(`${at}.Hours.Zone`)))
+    read.reportMissing(`${base}.Hours.Zone`, "the time zone of the hours, such as Europe/Berlin or America/New_York")
   return undefined
 }
 

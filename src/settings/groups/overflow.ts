@@ -52,7 +52,7 @@ export const OverflowSettings = Schema.Struct({
   }),
   Offers: listWithDefault(list(offer), [], "none", {
     description:
-      "what is offered to a caller who would wait long, or who finds the queue full or the campaign closed: a label, then `tel:` with a number, an `https` address, or `campaign:` with the name of another campaign",
+      "what is offered to a caller who would wait long, or who finds the queue full, the campaign closed or a budget used up: a label, then `tel:` with a number, an `https` address, or `campaign:` with the name of another campaign",
     documentation: "See [Overflow](control.md#overflow)",
   }),
 })
@@ -81,7 +81,10 @@ export const checkOffers = (
   campaign: { readonly name: string; readonly Overflow?: CampaignOverflow | undefined },
   names: ReadonlyArray<string>,
 ): void => {
-  for (const [index, text] of (campaign.Overflow?.Offers ?? []).entries()) {
+  const offers = campaign.Overflow?.Offers ?? []
+  // some are no offers, so the numbers of the others are not known
+  if (read.has(`${base}.Overflow.Offers.${offers.length}`)) return
+  for (const [index, text] of offers.entries()) {
     const found = readOffer(text)
     if (typeof found === "string" || found.kind !== "campaign") continue
     const item = `${base}.Overflow.Offers.${index}`

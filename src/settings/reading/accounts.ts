@@ -8,15 +8,17 @@ import type { Reader } from "./reader.ts"
 
 /** Undefined without an account. Its `MaxConcurrency` is that of this campaign. */
 export const readAccount = (read: Reader, base: string): CampaignAccount | undefined => {
-  const { valid } = read.group({
+  const { draft, valid } = read.group({
     base: `${base}.Account.`,
     schema: AccountSettings,
     draft: AccountSettings,
     own: ownNames(AccountSettings.fields),
   })
-  if (valid === undefined) return undefined
-  const { MaxConcurrency, Name, ReservedSlots } = valid
-  if (Name !== undefined) return { Name, MaxConcurrency, ReservedSlots }
+  if (draft === undefined) return undefined
+  const { MaxConcurrency, Name, ReservedSlots } = draft
+  if (Name !== undefined) return valid && { Name, MaxConcurrency, ReservedSlots }
+  // a name that is wrong is reported already
+  if (read.has(`${base}.Account.Name`)) return undefined
   const setting = MaxConcurrency !== undefined ? "MaxConcurrency" : ReservedSlots > 0 ? "ReservedSlots" : undefined
   if (setting !== undefined) read.reportMissing(`${base}.Account.Name`, `the account's name, with Account.${setting}`)
   return undefined

@@ -29,12 +29,20 @@ const canEnd = (read: Reader, base: string, inheritFrom: string | undefined, pla
   return read.has(`${base}.${endsCalls}`) || (inheritFrom !== undefined && read.has(`${inheritFrom}.${endsCalls}`))
 }
 
+/** Reports a setting that is given neither there nor where it is inherited from, once. One that is wrong is reported already. */
+const needSetting = (read: Reader, bases: ReadonlyArray<string>, name: string, expected: string): void => {
+  const path = `${bases[0]}.${name}`
+  if (bases.some((base) => read.has(`${base}.${name}`)) || read.problems.some((problem) => problem.path === path))
+    return
+  read.reportMissing(path, expected)
+}
+
 const checkOne = (
   read: Reader,
   at: string,
   base: string,
+  inheritFrom: string | undefined,
   { Name, Of, OnLimit, Unit }: Budget,
-  { Currency, PerMinute }: typeof PriceSettings.Type,
   ends: boolean,
 ): void => {
   if (OnLimit === "end" && !ends) {
@@ -42,15 +50,12 @@ const checkOne = (
     if (read.has(`${at}OnLimit`)) read.reportInvalid(`${at}OnLimit`, expected)
     else read.reportMissing(`${at}OnLimit`, expected)
   }
-  if (Of === "account" && !read.has(`${base}.Account.Name`)) {
-    read.reportMissing(`${base}.Account.Name`, `the account's name, which the budget ${Name} of the account needs`)
-  }
-  if (Unit === "money" && PerMinute === undefined) {
-    read.reportMissing(`${base}.Price.PerMinute`, `what a minute costs, which the budget ${Name} of money needs`)
-  }
-  if (Unit === "money" && Currency === undefined) {
-    read.reportMissing(`${base}.Price.Currency`, `the currency, which the budget ${Name} of money needs`)
-  }
+  if (Of === "account")
+    needSetting(read, [base], "Account.Name", `the account's name, which the budget ${Name} of the account needs`)
+  if (Unit !== "money") return
+  const bases = inheritFrom === undefined ? [base] : [base, inheritFrom]
+  needSetting(read, bases, "Price.PerMinute", `what a minute costs, which the budget ${Name} of money needs`)
+  needSetting(read, bases, "Price.Currency", `the currency, which the budget ${Name} of money needs`)
 }
 
 /** Undefined for a campaign without budgets, and where one has a problem. */
@@ -68,9 +73,9 @@ export const readBudgets = (
   })
   const { valid: Price } = read.group({ ...groupAt("Price"), schema: PriceSettings, draft: PriceSettings })
   const { valid: settings } = read.group({ ...groupAt("Budget"), schema: BudgetSettings, draft: BudgetSettings })
-  if (items.length === 0 || Price === undefined || settings === undefined) return undefined
+  if (items.length === 0) return undefined
   if (items.length > MAX_BUDGETS) read.reportMissing(`${base}.Budgets`, `at most ${MAX_BUDGETS} budgets`)
-  if (settings.EndLeadSeconds * 2 > settings.BlockSeconds) {
+  if (settings !== undefined && settings.EndLeadSeconds * 2 > settings.BlockSeconds) {
     read.reportInvalid(
       `${base}.Budget.EndLeadSeconds`,
       `at most half of Budget.BlockSeconds, which is ${settings.BlockSeconds}`,
@@ -83,9 +88,10 @@ export const readBudgets = (
     if (valid === undefined) continue
     if (names.has(valid.Name)) read.reportInvalid(`${at}Name`, "another name: a budget before it has this one")
     names.add(valid.Name)
-    checkOne(read, at, base, valid, Price, canEnd(read, base, inheritFrom, platform))
+    checkOne(read, at, base, inheritFrom, valid, canEnd(read, base, inheritFrom, platform))
     Budgets.push(valid)
   }
+  if (Price === undefined || settings === undefined) return undefined
   return Budgets.length === items.length ? { Price, Budget: settings, Budgets } : undefined
 }
 

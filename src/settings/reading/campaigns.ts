@@ -25,8 +25,13 @@ const ROOT = "VoiceAiPlatform"
 
 /** The settings that checks across settings need, all optional. */
 const DraftCampaign = PlatformCampaign.mapFields(
-  Struct.pick(["BusinessId", "WebCampaignId", "DefaultRegionId", "AllowedRegionIds"]),
+  Struct.pick([
+    ...(["BusinessId", "WebCampaignId", "DefaultRegionId", "AllowedRegionIds"] as const),
+    ...(["Hours", "IdentityRequired", "MaxCallSeconds", "Overflow"] as const),
+  ]),
 ).mapFields(Struct.map(Schema.optionalKey))
+
+const DraftVendorCampaign = VendorCampaign.mapFields(Struct.map(Schema.optionalKey))
 
 const Platform = CampaignSettings.mapFields(Struct.pick(["Platform"]))
 
@@ -35,10 +40,14 @@ const NO_REGION = "default"
 
 const isName = Schema.is(CampaignName)
 
+/** What checks beyond one campaign need of it, also where it has a problem. */
+export type CampaignDraft = Pick<Campaign, "IdentityRequired" | "MaxCallSeconds" | "Overflow" | "name">
+
 /** A campaign, undefined when it has a problem, and what identifies it, undefined when that is not known. */
 interface CampaignRead {
   readonly campaign: Campaign | undefined
   readonly identity: string | undefined
+  readonly draft: CampaignDraft
 }
 
 const identityOf = (BusinessId: string, WebCampaignId: string): string => JSON.stringify([BusinessId, WebCampaignId])
@@ -56,14 +65,27 @@ const checkRegion = (read: Reader, base: string, region: string, allowed: Readon
 const groupsOf = (
   read: Reader,
   base: string,
-  { Hours, Overflow }: Pick<typeof PlatformCampaign.Type, "Hours" | "Overflow">,
+  inheritFrom: string | undefined,
+  { Hours, Overflow }: Partial<Pick<typeof PlatformCampaign.Type, "Hours" | "Overflow">>,
 ): Pick<Campaign, "Hours" | "Overflow"> => {
-  const [hours, overflow] = [hoursOf(read, base, Hours), overflowOf(Overflow)]
+  const hours = Hours && hoursOf(read, base, inheritFrom, Hours)
+  const overflow = Overflow && overflowOf(Overflow)
   return {
     ...(hours === undefined ? {} : { Hours: hours }),
     ...(overflow === undefined ? {} : { Overflow: overflow }),
   }
 }
+
+const draftOf = (
+  name: string,
+  { IdentityRequired, MaxCallSeconds }: Pick<Campaign, "IdentityRequired" | "MaxCallSeconds">,
+  { Overflow }: Pick<Campaign, "Overflow">,
+): CampaignDraft => ({
+  name,
+  ...(IdentityRequired === undefined ? {} : { IdentityRequired }),
+  ...(MaxCallSeconds === undefined ? {} : { MaxCallSeconds }),
+  ...(Overflow === undefined ? {} : { Overflow }),
+})
 
 const readPlatformCampaign = (read: Reader, name: string, base: string, inheritFrom?: string): CampaignRead => {
   const { draft = {}, valid } = read.group({
@@ -73,11 +95,12 @@ const readPlatformCampaign = (read: Reader, name: string, base: string, inheritF
     own: NOT_INHERITED,
     inheritFrom: inheritFrom && `${inheritFrom}.`,
   })
-  const resolved = ({ Hours, Overflow, ...settings }: typeof PlatformCampaign.Type): Campaign => ({
+  const groups = groupsOf(read, base, inheritFrom, draft)
+  const resolved = ({ Hours: _, Overflow: __, ...settings }: typeof PlatformCampaign.Type): Campaign => ({
     name,
     ...settings,
     AllowedRegionIds: settings.AllowedRegionIds ?? [settings.DefaultRegionId],
-    ...groupsOf(read, base, { Hours, Overflow }),
+    ...groups,
   })
   const { AllowedRegionIds, BusinessId, DefaultRegionId, WebCampaignId } = draft
   if (DefaultRegionId !== undefined) checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
@@ -85,6 +108,7 @@ const readPlatformCampaign = (read: Reader, name: string, base: string, inheritF
     campaign: valid && resolved(valid),
     identity:
       BusinessId === undefined || WebCampaignId === undefined ? undefined : identityOf(BusinessId, WebCampaignId),
+    draft: draftOf(name, draft, groups),
   }
 }
 
@@ -95,10 +119,10 @@ const readVendorCampaign = (
   base: string,
   inheritFrom?: string,
 ): CampaignRead => {
-  const { valid } = read.group({
+  const { draft: given, valid } = read.group({
     base: `${base}.`,
     schema: VendorCampaign,
-    draft: VendorCampaign,
+    draft: DraftVendorCampaign,
     own: NOT_INHERITED,
     inheritFrom: inheritFrom && `${inheritFrom}.`,
   })
@@ -107,8 +131,10 @@ const readVendorCampaign = (
     read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor.platform} does not report`)
   }
   const found = vendor.read(read, base, inheritFrom)
-  if (valid === undefined || found === undefined) return { campaign: undefined, identity: undefined }
-  const { Hours, Overflow, ...common } = valid
+  const groups = groupsOf(read, base, inheritFrom, given ?? {})
+  const draft = draftOf(name, given ?? {}, groups)
+  if (valid === undefined || found === undefined) return { campaign: undefined, identity: undefined, draft }
+  const { Hours: _, Overflow: __, ...common } = valid
   const { AllowedRegionIds, DefaultRegionId = AllowedRegionIds?.[0] ?? NO_REGION } = common
   checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
   const { agent, settings, ...identified } = found
@@ -116,7 +142,7 @@ const readVendorCampaign = (
     campaign: {
       name,
       ...common,
-      ...groupsOf(read, base, { Hours, Overflow }),
+      ...groups,
       ...identified,
       ...settings,
       BusinessId: vendor.platform,
@@ -127,6 +153,7 @@ const readVendorCampaign = (
       AllowedTransportTypes: TRANSPORTS,
     },
     identity: identityOf(vendor.platform, agent),
+    draft,
   }
 }
 
@@ -135,7 +162,7 @@ const readCampaign = (flat: Flat, read: Reader, name: string, base: string): Cam
   const ended = ENDED_VENDORS.get(flat.get(`${base}.platform`.toLowerCase())?.text.trim().toLowerCase() ?? "")
   if (ended !== undefined) {
     read.reportInvalid(`${base}.Platform`, ended)
-    return { campaign: undefined, identity: undefined }
+    return { campaign: undefined, identity: undefined, draft: { name } }
   }
   const { valid } = read.group({
     base: `${base}.`,
@@ -144,7 +171,7 @@ const readCampaign = (flat: Flat, read: Reader, name: string, base: string): Cam
     inheritFrom: inheritFrom && `${inheritFrom}.`,
   })
   // a problem with the platform is reported; the other settings are then not read, since it is not known which they are
-  if (valid === undefined) return { campaign: undefined, identity: undefined }
+  if (valid === undefined) return { campaign: undefined, identity: undefined, draft: { name } }
   const vendor = vendorOf(valid.Platform)
   const found =
     vendor === undefined
@@ -187,11 +214,13 @@ export const usesDefaultPlatform = (flat: Flat): boolean => {
   return [first, ...others].includes(DEFAULT_PLATFORM)
 }
 
-/** All campaigns, the default first; undefined when one has a problem, which is then in the reader's list. */
-export const readCampaigns = (
-  flat: Flat,
-  read: Reader,
-): readonly [Campaign, ...ReadonlyArray<Campaign>] | undefined => {
+/** All campaigns, the default first. `campaigns` is undefined when one has a problem, which is then in the reader's list. */
+export interface CampaignsRead {
+  readonly campaigns: readonly [Campaign, ...ReadonlyArray<Campaign>] | undefined
+  readonly drafts: ReadonlyArray<CampaignDraft>
+}
+
+export const readCampaigns = (flat: Flat, read: Reader): CampaignsRead => {
   const defaults = readCampaign(flat, read, "default", ROOT)
   const seen = new Map([[defaults.identity, ROOT]])
   const further = namesIn(flat).map((name) => {
@@ -201,7 +230,8 @@ export const readCampaigns = (
     } else if (name.toLowerCase() === "default") {
       read.reportMissing(base, "another name: default means the campaign directly below VoiceAiPlatform")
     }
-    const { campaign, identity } = readCampaign(flat, read, name, base)
+    const found = readCampaign(flat, read, name, base)
+    const { campaign, identity } = found
     const other = identity && seen.get(identity)
     if (other !== undefined) {
       const isVendors = campaign !== undefined && campaign.Platform !== DEFAULT_PLATFORM
@@ -209,18 +239,15 @@ export const readCampaigns = (
       read.reportInvalid(isVendors ? base : `${base}.WebCampaignId`, expected)
     }
     seen.set(identity, base)
-    return campaign
+    return found
   })
-  const written = namesIn(flat)
-  const names = ["default", ...written]
-  for (const [base, campaign] of [
-    [ROOT, defaults.campaign] as const,
-    ...further.map((campaign, index) => [`${ROOT}.Campaigns.${written[index]}`, campaign] as const),
-  ]) {
-    if (campaign !== undefined) checkOffers(read, base, campaign, names)
-  }
-  const known = [defaults.campaign, ...further].filter((campaign) => campaign !== undefined)
+  const all = [defaults, ...further]
+  const drafts = all.map(({ draft }) => draft)
+  const names = drafts.map(({ name }) => name)
+  for (const [index, draft] of drafts.entries())
+    checkOffers(read, index === 0 ? ROOT : `${ROOT}.Campaigns.${draft.name}`, draft, names)
+  const known = all.flatMap(({ campaign }) => campaign ?? [])
   checkSharedBudgets(read, known)
   const [first, ...others] = resolveAccounts(read, known)
-  return first === undefined || known.length <= further.length ? undefined : [first, ...others]
+  return { campaigns: first === undefined || known.length < all.length ? undefined : [first, ...others], drafts }
 }

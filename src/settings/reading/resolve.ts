@@ -16,7 +16,7 @@ import { GeneralSettings, type SettingsTree } from "../Settings.ts"
 import { settingRows } from "../showing/table.ts"
 import { type Flat, flatten } from "../sources/flat.ts"
 import type { Variables } from "../sources/variables.ts"
-import { readCampaigns, usesDefaultPlatform } from "./campaigns.ts"
+import { type CampaignDraft, readCampaigns, usesDefaultPlatform } from "./campaigns.ts"
 import { makeReader } from "./make-reader.ts"
 import type { Reader } from "./reader.ts"
 
@@ -68,7 +68,7 @@ const ipProvider = (read: Reader, { BaseUrl, Provider }: General["IpIntel"]): Ip
 const checkIdentity = (
   read: Reader,
   { Identity }: General,
-  campaigns: SettingsTree["Campaigns"] | undefined,
+  campaigns: ReadonlyArray<CampaignDraft>,
   { embedded = false }: Place,
 ): void => {
   const { Audience, JwksUrl, Required, Secrets, SingleUse } = Identity
@@ -86,7 +86,7 @@ const checkIdentity = (
   if (!isOff || embedded) return
   const needing = [
     ...(Required ? ["Identity.Required"] : []),
-    ...(campaigns ?? []).flatMap((campaign) =>
+    ...campaigns.flatMap((campaign) =>
       campaign.IdentityRequired === true ? [`IdentityRequired of the campaign ${campaign.name}`] : [],
     ),
     ...(SingleUse ? ["Identity.SingleUse"] : []),
@@ -208,7 +208,7 @@ const checkPrivatePort = (
 }
 
 /** Reports a campaign whose calls may last longer than a slot is held. */
-const checkCallLengths = (read: Reader, campaigns: SettingsTree["Campaigns"], { Queue }: General): void => {
+const checkCallLengths = (read: Reader, campaigns: ReadonlyArray<CampaignDraft>, { Queue }: General): void => {
   const longest = Queue.MaxCallMinutes * 60
   for (const { MaxCallSeconds, name } of campaigns) {
     const own = name === "default" ? "" : `Campaigns.${name}.`
@@ -220,13 +220,13 @@ const checkCallLengths = (read: Reader, campaigns: SettingsTree["Campaigns"], { 
 }
 
 const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | undefined => {
-  const Campaigns = readCampaigns(flat, read)
+  const { campaigns: Campaigns, drafts } = readCampaigns(flat, read)
   const { draft: general } = read.group({ base: "", schema: GeneralSettings, draft: GeneralSettings })
   // a required setting is missing
   if (general === undefined) return undefined
   const { IpIntel, Security, Server } = general
   if (place.embedded !== true) checkPrivatePort(read, Server)
-  checkIdentity(read, general, Campaigns, place)
+  checkIdentity(read, general, drafts, place)
   const resolved = {
     ...general,
     IpIntel: {
@@ -238,7 +238,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
     Security: { ...Security, LocalWebhooks: isLocal(general, place) && usesDefaultPlatform(flat) },
     Server: { ...Server, AllowedHosts: allowedHosts(general), PrivateHosts: loopbackNames(Server.PrivateHost) },
   }
-  if (Campaigns !== undefined) checkCallLengths(read, Campaigns, general)
+  checkCallLengths(read, drafts, general)
   return Campaigns && { ...resolved, Campaigns }
 }
 

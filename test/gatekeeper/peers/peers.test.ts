@@ -136,6 +136,22 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
+    "are logged with the budgets that differ, however many are the same",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const given = (...caps: ReadonlyArray<number>) =>
+        slots(3, {
+          Budgets: caps.map((Cap, n) => ({ Name: `budget-${n}`, Of: "campaign", Unit: "minutes", Per: "day", Cap })),
+        })
+      const gate = yield* open(store, given(1, 2, 3, 4, 5))
+      yield* open(store, given(1, 2, 3, 4))
+      yield* TestClock.adjust(UNTIL_SAID)
+      const fifth = "VoiceAiPlatform.Budgets is budget-4 5 minutes a day of the campaign, end, alerts at none here"
+      expect(gate.warnings[0]).toContain(`${fifth} and without that there`)
+    }),
+  )
+
+  test(
     "are logged when their campaigns differ, whichever has more",
     Effect.gen(function* () {
       const store = yield* makeStore

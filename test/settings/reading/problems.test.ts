@@ -7,7 +7,7 @@ import { settingsFrom } from "../../../src/settings/given.ts"
 import { resolveSettings } from "../../../src/settings/reading/resolve.ts"
 import { settingRows } from "../../../src/settings/showing/table.ts"
 import { variablesOf } from "../../../src/settings/sources/variables.ts"
-import { KEY, minimal, platform, problemsOf, TOKEN } from "../support.ts"
+import { KEY, minimal, pathsOf, platform, problemsOf, SIGNING, TOKEN } from "../support.ts"
 
 describe("problems", () => {
   it("problems of a list that is written as one text say how its items are written", () => {
@@ -35,6 +35,86 @@ describe("problems", () => {
       return found.length > 0 && found.every(({ expected }) => expected !== "") ? [] : [path]
     })
     assert.deepStrictEqual(silent, [])
+  })
+
+  for (const [vendor, section, wrong] of [
+    ["iqra", {}, "VoiceAiPlatform.BaseUrl"],
+    [
+      "vapi",
+      { Vapi: { ApiKey: "key-of-the-vendor-5f2c", AssistantId: "assistant-1" } },
+      "VoiceAiPlatform.SilenceSeconds",
+    ],
+  ] as const) {
+    it(`are reported at once of all groups of a campaign, also of one with a problem (${vendor})`, () => {
+      const paths = pathsOf({
+        ...minimal,
+        Queue: { MaxCallMinutes: 10 },
+        Identity: { JwksUrl: "http" },
+        VoiceAiPlatform: {
+          ...(vendor === "iqra"
+            ? { ...platform, BaseUrl: "ftp://platform.example" }
+            : { MaxConcurrency: 1, ...section }),
+          Platform: vendor,
+          SilenceSeconds: "some",
+          MaxCallSeconds: 601,
+          Hours: { Open: "Mon-Fri 09:00-18:00" },
+          Overflow: { Offers: ["Ask sales campaign:sales"] },
+          Events: { Url: "https://crm.example", MaxStored: "all" },
+          Account: { ReservedSlots: 1, MaxConcurrency: "few" },
+          Price: { PerMinute: "cheap" },
+          Budget: { Zone: "Berlin" },
+          Budgets: [
+            { Name: "a", Of: "nobody", Unit: "minutes", Per: "day", Cap: 1 },
+            { Name: "b", Of: "account", Unit: "money", Per: "day", Cap: 1 },
+            { Name: "b", Of: "campaign", Unit: "minutes", Per: "day", Cap: 1 },
+          ],
+        },
+      })
+      const expected = [
+        ...[
+          "SilenceSeconds",
+          "MaxCallSeconds",
+          "Hours.Zone",
+          "Overflow.Offers.0",
+          "Events.MaxStored",
+          "Events.Secrets",
+        ],
+        ...[
+          "Account.MaxConcurrency",
+          "Account.Name",
+          "Price.PerMinute",
+          "Budget.Zone",
+          "Budgets.0.Of",
+          "Budgets.2.Name",
+        ],
+      ].map((name) => `VoiceAiPlatform.${name}`)
+      assert.includeMembers([...paths], [...expected, wrong, "Identity.JwksUrl"])
+      assert.strictEqual(new Set(paths).size, paths.length, paths.join("\n"))
+    })
+  }
+
+  it("of a value that is wrong are not said a second time, as if it were missing", () => {
+    const paths = pathsOf({
+      ...minimal,
+      VoiceAiPlatform: {
+        ...platform,
+        Hours: { Zone: "EST", Open: "Mon-Fri 09:00-18:00" },
+        Overflow: { Offers: ["no offer", "Ask sales campaign:sales"] },
+        Events: { Url: "nowhere", Secrets: [SIGNING] },
+        Account: { Name: "an account with a name that is too long ".repeat(20), ReservedSlots: 1 },
+        Price: { PerMinute: "cheap", Currency: "EUR" },
+        Budgets: [{ Name: "b", Of: "campaign", Unit: "money", Per: "day", Cap: 1 }],
+        Campaigns: { sales: { WebCampaignId: "campaign-2", Hours: { Open: "Sat 09:00-12:00" } } },
+      },
+    })
+    assert.sameMembers(
+      [...paths],
+      [
+        ...["Hours.Zone", "Overflow.Offers.0", "Events.Url", "Account.Name", "Price.PerMinute"].map(
+          (name) => `VoiceAiPlatform.${name}`,
+        ),
+      ],
+    )
   })
 
   it("are reported all at once, each with path, expectation and what was found", () => {
