@@ -48,7 +48,7 @@ export const layer: Layer.Layer<
         }
         const now = at + aheadOf(store)
         const resetsAt = usedUp.resetsAt(campaign, now)
-        if (resetsAt !== undefined) return { state: "budget_exhausted", resetsAt: isoTime(resetsAt) }
+        if (resetsAt !== undefined) return { state: "budget_exhausted", resetsAt: isoTime(resetsAt), ...offers }
         const { draining, paused, pausedUntil, resumesAt = 0 } = waits.decided(campaign)
         if (draining) return { state: "draining", ...offers }
         if (fullQueues.refusal(campaign) !== undefined) return { state: "full", ...offers }

@@ -1,11 +1,13 @@
 /**
- * What a campaign offers to callers who would wait long, or who are not taken because its queue is full or it is closed. A campaign that
- * offers nothing costs nothing.
+ * What a campaign offers to callers who would wait long, or who are not taken because its queue is full, it is closed or a budget is used up. A
+ * campaign that offers nothing costs nothing.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Offer } from "../protocol/offers.ts"
+import { type BudgetExhausted, withOffersInstead } from "../protocol/refusals.ts"
 import { offersOf } from "../settings/groups/overflow.ts"
 import type { Campaign } from "../settings/Settings.ts"
+import { Store } from "../store/Store.ts"
 import { Campaigns } from "./Campaigns.ts"
 import { Hours } from "./Hours.ts"
 import * as metrics from "./metrics.ts"
@@ -21,9 +23,11 @@ export class Overflow extends Context.Service<
     /** The same for a caller who is refused, which is counted. */
     readonly atRefusal: (
       campaign: Campaign,
-      at: "queue_full" | "closed",
+      at: "queue_full" | "closed" | "budget_exhausted",
       now: number,
     ) => ReadonlyArray<Offer> | undefined
+    /** Fails with this refusal of a caller, and what is offered instead. */
+    readonly refuseForBudget: (campaign: Campaign, refusal: BudgetExhausted) => Effect.Effect<never, BudgetExhausted>
     /**
      * Adds the offers to what a waiting caller is told, if the wait is long: as expected, or since the ticket was accepted (the store's time).
      * Returns the value itself otherwise.
@@ -51,9 +55,10 @@ interface Told {
 export const isLong = (limit: number, estimatedSeconds: number | null | undefined, waitedMillis: number): boolean =>
   (estimatedSeconds ?? 0) > limit || waitedMillis > limit * 1000
 
-export const layer: Layer.Layer<Overflow, never, Campaigns | Hours> = Layer.effect(
+export const layer: Layer.Layer<Overflow, never, Campaigns | Hours | Store> = Layer.effect(
   Overflow,
   Effect.gen(function* () {
+    const store = yield* Store
     const campaigns = yield* Campaigns
     const hours = yield* Hours
     const context = yield* Effect.context<never>()
@@ -74,13 +79,20 @@ export const layer: Layer.Layer<Overflow, never, Campaigns | Hours> = Layer.effe
       const open = all.filter(({ kind, target }) => kind !== "campaign" || !isClosed(target, now))
       return open.length === 0 ? undefined : open
     }
+    const atRefusal: Overflow["Service"]["atRefusal"] = (campaign, at, now) => {
+      const found = offers(campaign, now)
+      if (found !== undefined) metrics.offered(campaign.name, at).updateUnsafe(1, context)
+      return found
+    }
     return {
       offers,
-      atRefusal: (campaign, at, now) => {
-        const found = offers(campaign, now)
-        if (found !== undefined) metrics.offered(campaign.name, at).updateUnsafe(1, context)
-        return found
-      },
+      atRefusal,
+      refuseForBudget: (campaign, refusal) =>
+        campaign.Overflow === undefined
+          ? Effect.fail(refusal)
+          : Effect.flatMap(store.now, (now) =>
+              Effect.fail(withOffersInstead(refusal, atRefusal(campaign, "budget_exhausted", now))),
+            ),
       added: (campaign, told, now, acceptedAt) => {
         if (campaign?.Overflow === undefined) return told
         const waited = acceptedAt === undefined ? 0 : now - acceptedAt

@@ -377,7 +377,7 @@ const offersTakenTotal = Metric.counter("voicegate_offers_taken_total", {
 })
 
 /** When something is offered: while a caller waits, or when one is refused. */
-const OFFERED_AT = ["waiting", "queue_full", "closed"] as const
+const OFFERED_AT = ["waiting", "queue_full", "closed", "budget_exhausted"] as const
 const offeredBy = new Map<(typeof OFFERED_AT)[number], CampaignSeries<Metric.Counter<number>>>(
   OFFERED_AT.map((at) => [at, campaignSeries((campaign) => Metric.withAttributes(offeredTotal, { campaign, at }))]),
 )

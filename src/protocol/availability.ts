@@ -37,6 +37,7 @@ export const Availability = Schema.Union([
     resetsAt: Schema.String.annotate({
       description: "When it begins anew, ISO 8601; an operator may add to it before.",
     }),
+    offers: offersField,
   }),
   Schema.Struct({
     state: Schema.Literal("closed").annotate({

@@ -15,7 +15,8 @@ export const Offer = Schema.Struct({
 export type Offer = typeof Offer.Type
 
 export const Offers = Schema.Array(Offer).annotate({
-  description: "Other ways for a caller who would wait long; absent where the campaign offers none (`Overflow`).",
+  description:
+    "Other ways for a caller who would wait long, or is not taken; absent where the campaign offers none (`Overflow`).",
 })
 
 /** A field of answers that may offer something; the key is absent without offers. */

@@ -126,6 +126,7 @@ export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("Budg
   resetsAt: Schema.Finite,
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
+  offers: offersField,
 }) {}
 
 /** @param now ms since 1970 */
@@ -142,6 +143,13 @@ export const budgetExhausted = (budget: string, own: boolean, resetsAt: number, 
           : "The call time that is planned for now is used up. Try again later.",
       }),
   )
+
+/** The same refusal, with what the campaign offers instead. */
+export const withOffersInstead = (
+  { budget, message, own, resetsAt, retryAfterSeconds }: BudgetExhausted,
+  offers: ReadonlyArray<Offer> | undefined,
+): BudgetExhausted =>
+  stackless(() => new BudgetExhausted({ budget, message, own, resetsAt, retryAfterSeconds, ...withOffers(offers) }))
 
 /** `Queue.MaxLength` tickets wait already. Nothing was kept, and the quota was given back. */
 export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {

@@ -102,6 +102,25 @@ describe("availability", () => {
     }),
   )
 
+  gateTest(
+    "has what is offered while a budget is used up",
+    {
+      VoiceAiPlatform: {
+        ...budget({}).VoiceAiPlatform,
+        Overflow: { AfterSeconds: 60, Offers: ["Call us tel:+4930123456"] },
+      },
+    },
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        yield* ask(caller(1))
+        expect(yield* found()).toEqual({
+          ...usedUp,
+          offers: [{ kind: "number", label: "Call us", target: "tel:+4930123456" }],
+        })
+      }),
+  )
+
   gateTest("says that a budget is used up before anybody is refused", budget({}), () =>
     Effect.gen(function* () {
       yield* begin()

@@ -145,6 +145,7 @@ export class Caller {
               world.fail(`H3: caller ${request} is refused as closed, and the campaign is open`)
             return
           case "BudgetExhausted":
+            world.watch.offers?.refused(gate, plan.campaign, error._tag, error.offers)
             return world.watch.budgets?.refused(`caller ${request}`, error.budget)
           case "IdentityRefused":
             return world.watch.ledger.replayed(plan.id)

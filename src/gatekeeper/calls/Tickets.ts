@@ -217,7 +217,9 @@ export const layer: Layer.Layer<
         case "starting": {
           const started = yield* campaign === undefined
             ? requeue(where, ticket, taken)
-            : startHere(where, ticket, campaign.name, taken)
+            : Effect.catchTag(startHere(where, ticket, campaign.name, taken), "BudgetExhausted", (refusal) =>
+                overflow.refuseForBudget(campaign, refusal),
+              )
           if (Result.isSuccess(started)) return started.success
           return yield* Effect.fail(outcomes.calledAgain(started.failure))
         }

@@ -130,6 +130,7 @@ export const layer: Layer.Layer<
      * begins to wait for it when his turn comes (`../calls/Starts.ts`).
      */
     const awaitOwn = (
+      campaign: Campaign,
       where: CampaignContext,
       ticket: string,
       admitted: Place,
@@ -141,7 +142,7 @@ export const layer: Layer.Layer<
             onFailure: () => Effect.succeed(admitted),
             onSuccess: (found) =>
               found._tag === "failed"
-                ? Effect.fail(refusal)
+                ? overflow.refuseForBudget(campaign, refusal)
                 : Effect.succeed(found._tag === "waiting" ? found : admitted),
           })
 
@@ -184,7 +185,7 @@ export const layer: Layer.Layer<
             case "waiting":
               return wait === undefined
                 ? place(admitted)
-                : Effect.flatMap(awaitOwn(where, newcomer.id, admitted, wait), place)
+                : Effect.flatMap(awaitOwn(campaign, where, newcomer.id, admitted, wait), place)
             case "full":
               return Effect.flatMapEager(store.now, (now) => {
                 const refusal = queueFull(
@@ -226,7 +227,9 @@ export const layer: Layer.Layer<
           onFailure: (error): Effect.Effect<never, BudgetExhausted | PlatformUnavailable | StoreUnavailable> =>
             error._tag === "StoreUnavailable"
               ? thenFail(giveBack.quota(campaign, newcomer), error)
-              : Effect.fail(error),
+              : error._tag === "BudgetExhausted"
+                ? overflow.refuseForBudget(campaign, error)
+                : Effect.fail(error),
         })
       },
     }

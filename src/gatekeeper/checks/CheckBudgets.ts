@@ -15,6 +15,7 @@ import type { Campaign } from "../../settings/Settings.ts"
 import { Store } from "../../store/Store.ts"
 import { Campaigns } from "../Campaigns.ts"
 import { Hours } from "../Hours.ts"
+import { Overflow } from "../Overflow.ts"
 import { UsedUpBudgets } from "../UsedUpBudgets.ts"
 import { callerOf } from "./caller-keys.ts"
 
@@ -31,7 +32,7 @@ export class CheckBudgets extends Context.Service<
 export const layer: Layer.Layer<
   CheckBudgets,
   never,
-  Budgets | CallerNames | Campaigns | FifoQueue | Hours | Store | UsedUpBudgets
+  Budgets | CallerNames | Campaigns | FifoQueue | Hours | Overflow | Store | UsedUpBudgets
 > = Layer.effect(
   CheckBudgets,
   Effect.gen(function* () {
@@ -39,6 +40,7 @@ export const layer: Layer.Layer<
     const names = yield* CallerNames
     const campaigns = yield* Campaigns
     const hours = yield* Hours
+    const overflow = yield* Overflow
     const { unpaid } = yield* FifoQueue
     const store = yield* Store
     const usedUp = yield* UsedUpBudgets
@@ -60,6 +62,7 @@ export const layer: Layer.Layer<
               usedUp.refused(campaign, refusal)
               return metrics.refused(campaign.name, refusal.budget)
             }),
+            Effect.catchTag("BudgetExhausted", (refusal) => overflow.refuseForBudget(campaign, refusal)),
           )
         : undefined
   }),

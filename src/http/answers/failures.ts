@@ -112,6 +112,7 @@ const budgetMembers = {
   retryAfterSeconds: seconds,
   budget: Schema.String.annotate({ description: "The name of the budget." }),
   resetsAt: Schema.String.annotate({ description: "When its next hour, day or month begins, ISO 8601." }),
+  offers: offersField,
 }
 const ownBudgetExhausted = problem("BudgetExhausted", 429, ["budget_exhausted"], {
   members: budgetMembers,
@@ -125,11 +126,11 @@ const sharedBudgetExhausted = problem("SharedBudgetExhausted", 503, ["budget_exh
 })
 /** The problem of `BudgetExhausted`. */
 const budgetProblems = [ownBudgetExhausted, sharedBudgetExhausted]
-const toBudgetProblem = ({ budget, message, own, resetsAt, retryAfterSeconds }: BudgetExhausted) =>
+const toBudgetProblem = ({ budget, message, offers, own, resetsAt, retryAfterSeconds }: BudgetExhausted) =>
   (own ? ownBudgetExhausted : sharedBudgetExhausted).make(
     "budget_exhausted",
     message,
-    { retryAfterSeconds, budget, resetsAt: isoTime(resetsAt) },
+    { retryAfterSeconds, budget, resetsAt: isoTime(resetsAt), ...withOffers(offers) },
     { "retry-after": String(retryAfterSeconds) },
   )
 const draining = retried("Draining", 503, "draining")

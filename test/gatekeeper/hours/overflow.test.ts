@@ -120,6 +120,44 @@ describe("offers", () => {
       }),
   )
 
+  const budgets = (...all: ReadonlyArray<object>) =>
+    given({
+      Budgets: all.map((budget) => ({ Unit: "minutes", Per: "day", Cap: 1, ...budget })),
+    })
+  const refusedWithOffers = { _tag: "BudgetExhausted", offers: [CALL, SALES] }
+
+  for (const [whose, Of] of [
+    ["the campaign", "campaign"],
+    ["a caller", "caller"],
+  ] as const) {
+    gateTest(`are in the refusal because a budget of ${whose} is used up, each time`, budgets({ Name: "b", Of }), () =>
+      Effect.gen(function* () {
+        const before = yield* countOf(offered("default", "budget_exhausted"))
+        const { sessionId } = yield* begin(caller(1))
+        yield* TestClock.adjust("45 seconds")
+        yield* hangUp(sessionId)
+        expect(yield* ask(caller(1))).toMatchObject(refusedWithOffers)
+        // from memory
+        expect(yield* ask(caller(1))).toMatchObject(refusedWithOffers)
+        assert.strictEqual((yield* countOf(offered("default", "budget_exhausted"))) - before, 2)
+      }),
+    )
+  }
+
+  gateTest(
+    "are in the refusal of a caller whose turn comes when nothing is left",
+    budgets({ Name: "b", Of: "campaign", Cap: 1.5 }),
+    (world) =>
+      Effect.gen(function* () {
+        const { sessionId } = yield* begin(caller(1))
+        const ticket = yield* enqueue(caller(2))
+        world.connected.add(ticket)
+        yield* TestClock.adjust("75 seconds")
+        yield* hangUp(sessionId)
+        expect(yield* Effect.flip(Gatekeeper.use((gate) => gate.start(ticket)))).toMatchObject(refusedWithOffers)
+      }),
+  )
+
   gateTest(
     "do not lead to a campaign that is closed, or to the one that offers it",
     given({ Hours: { Zone: "UTC", Open: "Mon 07:00-09:00" } }),

@@ -55,7 +55,9 @@ export const offerFaults: ReadonlyArray<Planted> = [
   {
     name: "nothing is offered with a refusal",
     gatekeeper: refusing((error) =>
-      error._tag === "QueueFull" || error._tag === "Closed" ? { offers: undefined } : {},
+      error._tag === "QueueFull" || error._tag === "Closed" || error._tag === "BudgetExhausted"
+        ? { offers: undefined }
+        : {},
     ),
   },
   {

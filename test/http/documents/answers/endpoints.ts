@@ -42,6 +42,8 @@ export const budgets = {
     { Name: "team", Of: "campaign", Unit: "minutes", Per: "day", Cap: 3 },
     { Name: "own", Of: "caller", Unit: "minutes", Per: "day", Cap: 3 },
   ],
+  // offered to who is refused
+  Overflow: { AfterSeconds: 86_400, Offers: ["Call us tel:+4930123456"] },
 }
 export const budgetsOf = (ask: Ask) => {
   const headers = { authorization: `Bearer ${BUDGETS_TOKEN}` }

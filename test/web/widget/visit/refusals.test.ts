@@ -102,6 +102,22 @@ describe("the first screen", () => {
 })
 
 describe("the widget", () => {
+  it("shows a caller who is refused for a budget what the campaign offers instead", async () => {
+    const settings = {
+      VoiceAiPlatform: {
+        // too little for a call to begin
+        Budgets: [{ Name: "day", Of: "campaign", Unit: "minutes", Per: "day", Cap: 0.1, OnLimit: "refuse" }],
+        Overflow: { AfterSeconds: 60, Offers: ["Call the shop tel:+49301234567"] },
+      },
+    }
+    const tab = await begin({ settings })
+    await click(tab, "Start a call")
+    const panel = tab.locator("voice-agent .panel")
+    await panel.getByRole("heading", { name: /call time is used up/i }).waitFor()
+    await see(tab, "Other ways to reach us")
+    expect(await panel.getByRole("link", { name: "Call the shop" }).getAttribute("href")).toBe("tel:+49301234567")
+  })
+
   it("tells a caller behind a VPN that this connection may not call", async () => {
     const vpn = new URL("../../../fixtures/ip/vpn.txt", import.meta.url).pathname
     const settings = { IpIntel: { Lists: { Vpn: [vpn] } } }
