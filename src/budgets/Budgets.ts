@@ -62,6 +62,15 @@ export interface OwnWait {
 /** `waits`: nothing was held, because the caller waits until a budget has more; `own`: until a budget of his own has. */
 export type Begun = Holding | { readonly _tag: "waits"; readonly own?: OwnWait }
 
+/** The present window of a budget for which callers wait. */
+export interface AwaitedWindow {
+  readonly name: string
+  /** when the next window begins, by the time of day (ms since 1970) */
+  readonly until: number
+  /** it is one of callers, of which each has their own */
+  readonly own?: true
+}
+
 /** What a budget has in its present window; amounts in minutes, or in the currency. */
 export interface BudgetBalance {
   readonly budget: Budget
@@ -121,6 +130,8 @@ export class Budgets extends Context.Service<
      * while nothing changes. Undefined for a campaign without such budgets.
      */
     readonly awaited: (campaign: Campaign) => ((now: number) => ReadonlyArray<AwaitedBudget>) | undefined
+    /** The windows of all budgets for which callers wait, at a moment of the store's time (ms since 1970); whether they have too little is not said. */
+    readonly awaitedWindows: (campaign: Campaign, now: number) => ReadonlyArray<AwaitedWindow>
     /** The calls of which more must be held now. They are claimed: no other instance is given them for `claimMillis`. */
     readonly due: (
       at: Pick<BudgetedCampaign, "key">,

@@ -47,3 +47,16 @@ export const makeAwaited = ({ aheadMillis, budgetsOf, window }: Known): Budgets[
     }
   }
 }
+
+/** The present windows of the budgets for which callers wait, those of callers too. */
+export const makeAwaitedWindows =
+  ({ aheadMillis, budgetsOf, window }: Known): Budgets["Service"]["awaitedWindows"] =>
+  ({ name: campaign }, now) => {
+    const budgets = budgetsOf(campaign)
+    if (budgets === undefined) return []
+    return budgets.all.flatMap((budget) => {
+      const { until } = window(budget.Per, budgets.timeZone, now)
+      if (!isAwaited(budget, budgets, until, now + aheadMillis())) return []
+      return { name: budget.Name, until, ...(isOwn(budget) ? { own: true as const } : {}) }
+    })
+  }

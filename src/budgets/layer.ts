@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import type { Settings } from "../settings/Settings.ts"
 import type { Store } from "../store/Store.ts"
-import { makeAwaited } from "./awaited.ts"
+import { makeAwaited, makeAwaitedWindows } from "./awaited.ts"
 import { Budgets } from "./Budgets.ts"
 import { makeAdjustments, makeBalancesOf, makeGiveBack } from "./balances.ts"
 import { makeHolds } from "./holds.ts"
@@ -26,6 +26,7 @@ export const layer: Layer.Layer<Budgets, never, Store | Settings> = Layer.effect
       check,
       mayBegin,
       awaited: makeAwaited(known),
+      awaitedWindows: makeAwaitedWindows(known),
       ...makeHolds(known, note, refusing),
       ...makeSettlement(known, note),
       balances: (at, caller) =>

@@ -37,8 +37,9 @@ export class Internals extends Context.Service<
       campaign: Campaign,
       take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
     ) => Effect.Effect<A, StoreUnavailable>
-    /** The balances of a campaign's budgets, and their adjustment, with a line in the audit log of the campaign. */
+    /** The balances of a campaign's budgets, those for which callers wait, and their adjustment, with a line in the audit log of the campaign. */
     readonly budgets: {
+      readonly awaitedWindows: Budgets["Service"]["awaitedWindows"]
       readonly balances: (
         campaign: Campaign,
         caller?: string,
@@ -103,6 +104,7 @@ export const layer: Layer.Layer<
     const queue = yield* FifoQueue
     return {
       budgets: {
+        awaitedWindows: budgets.awaitedWindows,
         balances: (campaign, caller) => budgets.balances({ campaign, key: campaigns.key(campaign) }, caller),
         adjust: Effect.fnUntraced(function* (campaign, name, adjustment, { operator, reason }) {
           const of = { campaign, key: campaigns.key(campaign) }

@@ -2,10 +2,16 @@
 import { Schema } from "effect"
 import { BudgetAnswer } from "../protocol/budget-answers.ts"
 
-const { Array: List, Boolean: Flag, Literal, String: Text, Struct, Union } = Schema
+const { Array: List, Boolean: Flag, Literal, optionalKey, String: Text, Struct, Union } = Schema
 
 /** Those of the campaign and its account; those of callers only for one caller. */
-export const BudgetsView = Struct({ campaign: Text, budgets: List(BudgetAnswer) })
+export const BudgetsView = Struct({
+  campaign: Text,
+  /** with the caps of the instance that answers */
+  budgets: List(BudgetAnswer),
+  /** how the settings of other instances differ, if budgets of the campaign are among that; absent otherwise */
+  differences: optionalKey(List(Text)),
+})
 export type BudgetsView = typeof BudgetsView.Type
 
 /** `made` is false for an order that was carried out before. */

@@ -1,6 +1,7 @@
 /** The budgets of a campaign, as an operator sees them and changes them. */
 import { Effect } from "effect"
 import { budgetAnswerOf } from "../budgets/balance-answer.ts"
+import { settingOf } from "../gatekeeper/Campaigns.ts"
 import type { Internals as Of } from "../gatekeeper/Internals.ts"
 import { parseAddress } from "../lib/ip/address.ts"
 import type { StoreUnavailable } from "../protocol/refusals.ts"
@@ -9,7 +10,10 @@ import type { BudgetCaller, BudgetOrder } from "./budget-orders.ts"
 import type { BudgetOutcome, BudgetsView } from "./budget-shapes.ts"
 import type { UsedUpBudget } from "./shapes.ts"
 
-type Internals = Pick<Of["Service"], "budgets" | "callerKey" | "names">
+type Internals = Pick<Of["Service"], "budgets" | "callerKey" | "names" | "peers">
+
+/** What a balance depends on. */
+const BUDGET_SETTINGS = ["Price", "Budget", "Budgets"] as const
 
 /** The key of the caller who is meant; undefined for none, and null where that is nobody. */
 const keyOf = ({ callerKey }: Internals, { caller, subject }: BudgetCaller): string | undefined | null => {
@@ -33,10 +37,16 @@ export const budgetsViewOf = (
   named<BudgetsView | "no_caller">(internals, () => {
     const caller = keyOf(internals, whose)
     if (caller === null) return Effect.succeed("no_caller")
-    return Effect.map(internals.budgets.balances(campaign, caller), (balances) => ({
-      campaign: campaign.name,
-      budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
-    }))
+    return Effect.map(internals.budgets.balances(campaign, caller), (balances) => {
+      const differences = internals
+        .peers()
+        .differences.filter((each) => BUDGET_SETTINGS.some((name) => each.includes(`${settingOf(campaign, name)} is `)))
+      return {
+        campaign: campaign.name,
+        budgets: balances.map((balance) => budgetAnswerOf(campaign, balance)),
+        ...(differences.length === 0 ? {} : { differences }),
+      }
+    })
   })
 
 /** What callers of the campaign are refused for; nothing while the store is unavailable. */

@@ -63,18 +63,35 @@ export const makePageBudget = (): TakePage => {
   return Effect.map(Clock.currentTimeMillis, (now) => pages.add("all", now) <= PAGES_PER_WINDOW)
 }
 
+/** What a ticket waits for, if that is a budget: of its caller, or of the campaign or its account, whichever has more again later. */
+const awaitedOf = ({
+  budgets,
+  resumesAt,
+}: {
+  readonly budgets?: CampaignSnapshot["budgets"]
+  readonly resumesAt?: number | undefined
+}): Pick<FoundTicket, "budgets" | "resumesAt"> => ({
+  ...(resumesAt === undefined ? {} : { resumesAt }),
+  ...(budgets === undefined ? {} : { budgets }),
+})
+
 /** The tickets of a page that are sought. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
 const matches = (
   campaign: string,
   sought: Sought,
   first: number,
-  { slotPage, waitingPage }: CampaignSnapshot,
+  { budgets, resumesAt, slotPage, waitingPage }: CampaignSnapshot,
 ): ReadonlyArray<FoundTicket> => [
   ...waitingPage.flatMap((row, i) => {
     if (!isSought(sought, row)) return []
     const { acceptedAt, position, ticket } = row
-    const found = { campaign, ticket, state: "waiting" as const, row: first + i, since: acceptedAt }
-    return [position === undefined ? found : { ...found, position }]
+    return [
+      {
+        ...{ campaign, ticket, state: "waiting" as const, row: first + i, since: acceptedAt },
+        ...(position === undefined ? {} : { position }),
+        ...awaitedOf((resumesAt ?? 0) >= (row.resumesAt ?? 0) ? { budgets, resumesAt } : row),
+      },
+    ]
   }),
   ...slotPage.flatMap((row, i) =>
     isSought(sought, row) ? [{ campaign, ticket: row.ticket, state: row.state, row: first + i, since: row.since }] : [],

@@ -26,6 +26,7 @@ import { Store } from "../store/Store.ts"
 import { aheadOf, timeOfDay } from "../store/time-of-day.ts"
 import { instancesOf, learnBlocks, sendActivity } from "./activity.ts"
 import { auditLogPage, storedChanges } from "./audit-log.ts"
+import { withBudgetNames } from "./awaited.ts"
 import { blockedName } from "./blocks.ts"
 import { adjustBudgetOf, budgetsViewOf, usedUpOf } from "./budgets.ts"
 import { makeCallers } from "./callers.ts"
@@ -94,8 +95,21 @@ export const layer: Layer.Layer<
   Operator,
   Effect.gen(function* () {
     const internals = (yield* Gatekeeper).internals()
-    const { campaigns, closedQueues, hours, instance, keys, names, peers, removed, slots, step, verify, watch } =
-      internals
+    const {
+      budgets,
+      campaigns,
+      closedQueues,
+      hours,
+      instance,
+      keys,
+      names,
+      peers,
+      removed,
+      slots,
+      step,
+      verify,
+      watch,
+    } = internals
     const { operator: queue } = yield* FifoQueue
     const store = yield* Store
     const eventLog = yield* EventLog.EventLog
@@ -126,21 +140,23 @@ export const layer: Layer.Layer<
       return found === undefined ? {} : { hours: found }
     }
 
+    const snapshot = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages) {
+      const found = yield* step(campaign, (at) => queue.snapshot(at, pages))
+      return withBudgetNames(found, budgets.awaitedWindows(campaign, yield* store.now), aheadOf(store))
+    })
+
     /** null while the store is unavailable */
     const figuresOf = (campaign: Campaign) =>
-      Effect.match(
-        step(campaign, (at) => queue.snapshot(at, NO_PAGES)),
-        {
-          onFailure: () => null,
-          onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => figures,
-        },
-      )
+      Effect.match(snapshot(campaign, NO_PAGES), {
+        onFailure: () => null,
+        onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => figures,
+      })
 
     const view = Effect.fnUntraced(function* (campaign: Campaign, pages: Pages, since: number) {
       const began = yield* monotonicMillis
       const stored = yield* Effect.all(
         {
-          queue: step(campaign, (at) => queue.snapshot(at, pages)),
+          queue: snapshot(campaign, pages),
           activity: instances.activity(since),
           refused: callers.latest(campaign.name),
           usedUp: usedUpOf(internals, campaign),
@@ -305,9 +321,7 @@ export const layer: Layer.Layer<
             "hash" in what
               ? what
               : { callers: [names.of(limitKey(what.caller)), names.subject(what.caller), what.caller] }
-          return yield* search(campaigns.all, sought, from, takePage, (campaign, pages) =>
-            step(campaign, (at) => queue.snapshot(at, pages)),
-          )
+          return yield* search(campaigns.all, sought, from, takePage, snapshot)
         }),
       history: (name, range) =>
         withCampaign(name, (campaign) =>

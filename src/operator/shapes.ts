@@ -197,6 +197,9 @@ export const FoundTicket = Struct({
   row: Finite,
   /** of one that waits: its place, as its caller is told it; absent in answers of the version before */
   position: optionalKey(Finite),
+  /** of one that waits for a budget: when it has more again at the latest (ms since 1970), and which that is, by name */
+  resumesAt: optionalKey(Finite),
+  budgets: optionalKey(List(Text)),
   /** since when it waits or holds the slot; 0 when unknown */
   since: Finite,
 })

@@ -4,7 +4,10 @@
  */
 import { Schema } from "effect"
 
-const { Boolean: Flag, Finite, Literals, optionalKey, String: Text, Struct } = Schema
+const { Array: List, Boolean: Flag, Finite, Literals, optionalKey, String: Text, Struct } = Schema
+
+/** The names of budgets that are waited for. The rules do not know them: the gate that answers an operator adds them (`operator/awaited.ts`). */
+const budgets = optionalKey(List(Text))
 
 /** Who calls, where a signed token or the host has said so: percent-encoded, or hashed with `Privacy.Addresses: hashed`. */
 const subject = optionalKey(Text)
@@ -51,6 +54,9 @@ export const waitingTicket = Struct({
    * tried again; `network`: its network has its share of the slots
    */
   passedOver: optionalKey(Literals(["parked", "network", "budget"])),
+  /** of one that waits for a budget of its caller: when it is called again at the latest (ms since 1970) */
+  resumesAt: optionalKey(Finite),
+  budgets,
 })
 export type WaitingTicket = typeof waitingTicket.Type
 
@@ -102,6 +108,7 @@ export const figures = {
   pausedUntil: optionalKey(Finite),
   /** a budget has too little for a call to begin: nobody is called before then, unless it has more again (ms since 1970); absent otherwise */
   resumesAt: optionalKey(Finite),
+  budgets,
   /** how many of those who wait do so for a budget of their own, and are not called meanwhile; absent for none */
   unpaid: optionalKey(Finite),
   draining: Flag,

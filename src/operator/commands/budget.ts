@@ -30,8 +30,17 @@ const withoutBudgets = (campaign: string, { caller, subject }: BudgetCaller): st
 
 export const showBudgets = (client: Pick<ConsoleClient, "budgets">, campaign: string, whose: BudgetCaller) =>
   Effect.map(client.budgets(campaign, whose), (document): Printed => {
-    const { budgets } = document
-    return { ok: true, document, lines: budgets.length === 0 ? [withoutBudgets(campaign, whose)] : linesOf(budgets) }
+    const { budgets, differences = [] } = document
+    const differing = differences.map((each) =>
+      printable(
+        `The instances have different settings, and these are the caps of the one that has answered ("here"): ${each}.`,
+      ),
+    )
+    return {
+      ok: true,
+      document,
+      lines: [...(budgets.length === 0 ? [withoutBudgets(campaign, whose)] : linesOf(budgets)), ...differing],
+    }
   })
 
 /** By how much a cap is to be changed, and the name of the change. */

@@ -57,6 +57,10 @@ const hoursText = ({ opensAt, servedUntil, state }: Hours): string => {
   return `closed${opens}${servedUntil === undefined ? "" : ` (who waits is served until ${iso(servedUntil)})`}`
 }
 
+/** Which budgets are waited for, where the gate has named them. */
+const budgetsText = (budgets: ReadonlyArray<string> | undefined): string =>
+  budgets === undefined ? "a budget" : `the budget ${budgets.map(printable).join(" or ")}`
+
 /** @param checkFails the last check of the platform has failed, which calls may not have noticed yet */
 const stateOf = ({ figures, hours, usedUp }: Pick<Row, "figures" | "hours" | "usedUp">, checkFails = false): string => {
   if (figures === null) return "store unavailable"
@@ -67,7 +71,9 @@ const stateOf = ({ figures, hours, usedUp }: Pick<Row, "figures" | "hours" | "us
     [
       hours === undefined ? "" : hoursText(hours),
       figures.paused ? paused : "",
-      figures.resumesAt === undefined ? "" : `waits for a budget until ${iso(figures.resumesAt)}`,
+      figures.resumesAt === undefined
+        ? ""
+        : `waits for ${budgetsText(figures.budgets)} until ${iso(figures.resumesAt)}`,
       figures.draining ? "draining" : "",
       usedUp === undefined ? "" : `budget ${printable(usedUp.budget)} used up until ${iso(usedUp.until)}`,
       platform,
@@ -194,7 +200,7 @@ const printOutcome = (document: ActionOutcome): Printed => ({
 })
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
-export const actOn = (client: ConsoleClient, name: string, type: CampaignAction) =>
+export const actOn = (client: Pick<ConsoleClient, "act">, name: string, type: CampaignAction) =>
   Effect.map(client.act(name, { type }), printOutcome)
 
 /** Ends all running calls of a campaign; without `yes` it only says how many run. */
@@ -246,7 +252,7 @@ const hashOf = (text: string): string => (HASH.test(text) ? text.toLowerCase() :
 const SEARCH_DELAY = "1 second"
 
 /** Searches everything: a long search takes several requests. */
-const findAll = Effect.fnUntraced(function* (client: ConsoleClient, hash: string) {
+const findAll = Effect.fnUntraced(function* (client: Pick<ConsoleClient, "find">, hash: string) {
   const found = new Map<string, FoundTicket>()
   let next: string | undefined
   do {
@@ -259,7 +265,7 @@ const findAll = Effect.fnUntraced(function* (client: ConsoleClient, hash: string
   return { found: [...found.values()], more: false }
 })
 
-const find = (client: ConsoleClient, id: string) =>
+const find = (client: Pick<ConsoleClient, "find">, id: string) =>
   Effect.filterOrFail(
     findAll(client, hashOf(id)),
     ({ found }) => found.length > 0,
@@ -269,13 +275,15 @@ const find = (client: ConsoleClient, id: string) =>
       }),
   )
 
-const lineOf = ({ campaign, position, since, state, ticket }: FoundTicket): string => {
+const lineOf = ({ budgets, campaign, position, resumesAt, since, state, ticket }: FoundTicket): string => {
   const place = position === undefined ? state : `${state}, place ${position}`
-  return printable(`${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${iso(since)}` : ""}`)
+  const awaited =
+    resumesAt === undefined ? "" : `, waits for ${budgetsText(budgets)}, at the latest until ${iso(resumesAt)}`
+  return printable(`${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${iso(since)}` : ""}${awaited}`)
 }
 
 /** The tickets whose hash begins with `id`, or the one with this id. */
-export const showTicket = (client: ConsoleClient, id: string) =>
+export const showTicket = (client: Pick<ConsoleClient, "find">, id: string) =>
   Effect.map(
     find(client, id),
     (document): Printed => ({

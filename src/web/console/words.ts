@@ -78,7 +78,15 @@ export interface CampaignState {
 /** What the state of a campaign depends on, of its queue and beside it. */
 export type Served = Pick<
   Queue,
-  "disrupted" | "draining" | "paused" | "pausedUntil" | "platform" | "probeUntil" | "backoffUntil" | "resumesAt"
+  | "disrupted"
+  | "draining"
+  | "paused"
+  | "pausedUntil"
+  | "platform"
+  | "probeUntil"
+  | "backoffUntil"
+  | "resumesAt"
+  | "budgets"
 >
 export type Terms = Pick<View, "hours" | "usedUp">
 
@@ -97,8 +105,12 @@ export const stateOf = (served: Served, now: number, { hours, usedUp }: Terms = 
     : { limited: true, title: "Budget used up", until: usedUp.until, meaning }
 }
 
+/** Which budgets are waited for, where the gate has named them. */
+const awaited = (budgets: ReadonlyArray<string> | undefined): string =>
+  budgets === undefined ? "a budget" : `the budget ${budgets.join(" or ")}`
+
 const stateOfQueue = (
-  { disrupted, draining, paused, pausedUntil, platform, probeUntil, backoffUntil, resumesAt }: Served,
+  { budgets, disrupted, draining, paused, pausedUntil, platform, probeUntil, backoffUntil, resumesAt }: Served,
   now: number,
   hours: Hours | undefined,
 ): CampaignState => {
@@ -133,7 +145,7 @@ const stateOfQueue = (
       limited: true,
       title: "Waiting for a budget",
       until: resumesAt,
-      meaning: `A budget is used up. Callers wait until ${coming(resumesAt, now)}, or until it has more again.${outage}`,
+      meaning: `Callers wait because ${awaited(budgets)} is used up: until ${coming(resumesAt, now)}, or until it has more again.${outage}`,
     }
   }
   if (disrupted) {
@@ -175,6 +187,7 @@ export const whyWaiting = (
     account,
     allowed,
     backoffUntil,
+    budgets,
     disrupted,
     held,
     paused,
@@ -191,7 +204,7 @@ export const whyWaiting = (
 ): string => {
   if (waiting === 0) return ""
   if (resumesAt !== undefined)
-    return `Callers are waiting because a budget is used up. It has more again on ${chosenTime(resumesAt)}.`
+    return `Callers are waiting because ${awaited(budgets)} is used up. It has more again on ${chosenTime(resumesAt)}.`
   if (isBudgetUsedUp) return "Waiting callers are refused when their turn comes, because a budget is used up."
   if (paused) return "Callers are waiting because calls are paused."
   if (unpaid >= waiting) return "Callers are waiting because budgets of their own are used up."
@@ -212,8 +225,14 @@ export const seconds = (value: number): string =>
   value < 60 ? `${value < 10 && value % 1 !== 0 ? value.toFixed(1) : Math.round(value)} s` : duration(value * 1000)
 
 /** Why this caller is not called right now. */
-export const whyRow = ({ passedOver, position, presentUntil }: WaitingTicket, now: number): string => {
-  if (passedOver === "budget") return "Waits for a budget of their own"
+export const whyRow = (
+  { budgets, passedOver, position, presentUntil, resumesAt }: WaitingTicket,
+  now: number,
+): string => {
+  if (passedOver === "budget") {
+    const whose = budgets === undefined ? "a budget of their own" : `their budget ${budgets.join(" or ")}`
+    return `Waits for ${whose}${resumesAt === undefined ? "" : `, at the latest until ${chosenTime(resumesAt)}`}`
+  }
   if (passedOver === "parked") return "Start failed, tried again"
   if (presentUntil < now) return "Absent"
   if (passedOver === "network") return "Network has its share"

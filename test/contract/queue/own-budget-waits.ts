@@ -36,8 +36,11 @@ export const ownBudgetWaits = (test: QueueTest): void => {
       assert.deepStrictEqual(q.line(), ["t1", "t3"])
       const { waitingPage = [] } = yield* q.operator.snapshot()
       assert.deepStrictEqual(
-        waitingPage.map(({ passedOver }) => passedOver),
-        ["budget", undefined],
+        waitingPage.map(({ passedOver, resumesAt }) => [passedOver, resumesAt]),
+        [
+          ["budget", until],
+          [undefined, undefined],
+        ],
       )
     }),
   )

@@ -2,8 +2,10 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { shortHash } from "../../../src/fifo-queue/short-hash.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import { ask, begin, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
+import { Operator } from "../../../src/operator/Operator.ts"
+import { ask, BEGIN, begin, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
 import { iso } from "../ticket-support.ts"
 import { availability, awaited, gauges, given, HOUR, held, status } from "./budget-wait-support.ts"
 
@@ -41,6 +43,10 @@ describe("a budget for which callers wait", () => {
       expect(eventsOf(world, second)).toMatchObject([{ type: "position", position: 2, ...held }])
       expect(yield* availability).toEqual({ state: "paused", pausedUntil: iso(HOUR) })
       expect(yield* gauges).toEqual([2, 2])
+      const operator = yield* Operator
+      const awaits = { resumesAt: BEGIN + HOUR, budgets: ["team"] }
+      expect((yield* operator.campaigns).campaigns[0]?.figures).toMatchObject(awaits)
+      expect((yield* operator.find({ hash: shortHash(second) })).found).toMatchObject([{ state: "waiting", ...awaits }])
     }),
   )
 

@@ -2,8 +2,22 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { shortHash } from "../../../src/fifo-queue/short-hash.ts"
 import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
-import { ask, begin, CALLER, caller, enqueue, eventsOf, gateTest, hangUp, start, stateOf } from "../../support/gate.ts"
+import { Operator } from "../../../src/operator/Operator.ts"
+import {
+  ask,
+  BEGIN,
+  begin,
+  CALLER,
+  caller,
+  enqueue,
+  eventsOf,
+  gateTest,
+  hangUp,
+  start,
+  stateOf,
+} from "../../support/gate.ts"
 import { availability, awaited, gauges, given, HOUR, held, status } from "./budget-wait-support.ts"
 
 const own = (Cap: number, more: object = {}) => awaited({ Name: "own", Of: "caller", Cap, ...more })
@@ -49,6 +63,20 @@ describe("a budget of their own for which callers wait", () => {
       expect(yield* gauges).toEqual([3, 2])
       yield* hangUp("web-2")
       expect([yield* stateOf(again), yield* stateOf(other)]).toEqual(["waiting", "called"])
+    }),
+  )
+
+  gateTest("is named to an operator, with the time at which the caller is called at the latest", given([own(1)]), () =>
+    Effect.gen(function* () {
+      yield* begin()
+      const waits = yield* enqueue()
+      const operator = yield* Operator
+      const awaits = { resumesAt: BEGIN + HOUR, budgets: ["own"] }
+      const { found } = yield* operator.find({ hash: shortHash(waits) })
+      expect(found).toMatchObject([{ state: "waiting", ...awaits }])
+      const view = yield* operator.view(undefined, { firstSlot: 0, slots: 0, firstPlace: 0, places: 10 }, 0)
+      expect(view?.queue?.waitingPage).toMatchObject([{ passedOver: "budget", ...awaits }])
+      expect(view?.queue).not.toHaveProperty("budgets")
     }),
   )
 

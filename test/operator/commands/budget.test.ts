@@ -1,7 +1,10 @@
 /** The commands about budgets: what they ask of the gate, and what they print. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { Gatekeeper } from "../../../src/gatekeeper/Gatekeeper.ts"
 import type { BudgetOrder } from "../../../src/operator/budget-orders.ts"
+import type { BudgetsView } from "../../../src/operator/budget-shapes.ts"
+import { budgetsViewOf } from "../../../src/operator/budgets.ts"
 import { adjustBudget, changeOf, showBudgets } from "../../../src/operator/commands/budget.ts"
 import { ConsoleFailed } from "../../../src/operator/commands/console-client.ts"
 import { Operator } from "../../../src/operator/Operator.ts"
@@ -45,6 +48,35 @@ describe("the commands about budgets", () => {
       const own = (yield* showBudgets(gate, "default", { caller: CALLER })).lines[2]
       assert.match(own ?? "", /^own {2,}caller +month +20 +0 +0 +1 +19 /)
       assert.strictEqual((yield* Effect.flip(showBudgets(gate, "default", { caller: "nobody" }))).message, "no_caller")
+    }),
+  )
+
+  it.effect("say whose caps they show where instances have different ones", () =>
+    Effect.gen(function* () {
+      const differences = ["VoiceAiPlatform.Budgets is team 5 minutes here and team 6 minutes there"]
+      const shown = (document: BudgetsView) =>
+        Effect.map(showBudgets({ budgets: () => Effect.succeed(document) }, "default", {}), ({ lines }) => lines.at(-1))
+      assert.strictEqual(
+        yield* shown({ campaign: "default", budgets: [], differences }),
+        'The instances have different settings, and these are the caps of the one that has answered ("here"): ' +
+          "VoiceAiPlatform.Budgets is team 5 minutes here and team 6 minutes there.",
+      )
+      assert.match((yield* shown({ campaign: "default", budgets: [] })) ?? "", /^default has no budgets/)
+    }),
+  )
+
+  gateTest("are told of other instances' settings only where these concern budgets of the campaign", given, () =>
+    Effect.gen(function* () {
+      const internals = (yield* Gatekeeper).internals()
+      const campaign = internals.campaigns.find(undefined)
+      if (campaign === undefined) return assert.fail("no campaign")
+      const ofOthers = (...differences: ReadonlyArray<string>) =>
+        budgetsViewOf({ ...internals, peers: () => ({ at: 0, gates: 2, trouble: [], differences }) }, campaign, {})
+      const caps = "VoiceAiPlatform.Budgets is team 5 here and team 6 there"
+      const others =
+        "Queue.MaxLength is 5 here and 6 there; VoiceAiPlatform.Campaigns.sales.Budgets is none here and a there"
+      assert.deepInclude(yield* ofOthers(others, caps), { differences: [caps] })
+      assert.notProperty(yield* ofOthers(others), "differences")
     }),
   )
 

@@ -5,9 +5,10 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import type { ActionOutcome } from "../../../src/fifo-queue/operator/actions.ts"
 import { type ConsoleClient, connect } from "../../../src/operator/commands/console-client.ts"
 import { withTicketLast } from "../../../src/operator/commands/operate.ts"
-import { listCampaigns, showCampaign } from "../../../src/operator/commands/run.ts"
+import { actOn, listCampaigns, showCampaign, showTicket } from "../../../src/operator/commands/run.ts"
 import { storeHealth } from "../../../src/operator/layer.ts"
 import type { Health } from "../../../src/operator/shapes.ts"
 import { EMPTY_VIEW } from "../../support/queue-view.ts"
@@ -94,6 +95,57 @@ describe("a command of an operator", () => {
         `state ${state}`,
       )
       assert.deepInclude(shown.document, { usedUp })
+    }),
+  )
+
+  it.effect("says whether a caller was called, and which", () =>
+    Effect.gen(function* () {
+      const next = (outcome: ActionOutcome) =>
+        Effect.map(actOn({ act: () => Effect.succeed(outcome) }, "default", "call"), ({ lines, ok }) => [ok, ...lines])
+      assert.deepStrictEqual(yield* next({ result: "called", ticket: "0123456789" }), [
+        true,
+        "0123456789: The first caller in line who is present was called.",
+      ])
+      assert.deepStrictEqual(yield* next({ result: "nobody", ticket: "-" }), [
+        false,
+        "No one was called: nobody who may be called now is present.",
+      ])
+      assert.deepStrictEqual(yield* next({ result: "no_slot", ticket: "-" }), [
+        false,
+        "No one was called: no slot is free.",
+      ])
+    }),
+  )
+
+  it.effect("says which budget a campaign and a ticket wait for, and until when", () =>
+    Effect.gen(function* () {
+      const figures = { ...EMPTY_VIEW, resumesAt: 1_800_000_000_000 }
+      const campaigns = [
+        { name: "default", slots: 1, refused: {}, figures: { ...figures, budgets: ["month"] } },
+        // a gate of an older version
+        { name: "sales", slots: 1, refused: {}, figures },
+      ]
+      const client = { campaigns: Effect.succeed({ now: 0, campaigns, refusedElsewhere: {} }) }
+      const { lines } = yield* listCampaigns(client)
+      assert.match(lines[1] ?? "", /default +waits for the budget month until 2027-01-15T08:00:00.000Z/)
+      assert.match(lines[2] ?? "", /sales +waits for a budget until 2027-01-15T08:00:00.000Z/)
+      const ticket = {
+        campaign: "default",
+        ticket: "0123456789",
+        state: "waiting" as const,
+        row: 0,
+        since: 0,
+        position: 2,
+      }
+      const found = [
+        { ...ticket, resumesAt: 1_800_000_000_000, budgets: ["customer"] },
+        { ...ticket, ticket: "0123456780" },
+      ]
+      const shown = yield* showTicket({ find: () => Effect.succeed({ found, more: true }) }, "0123")
+      assert.include(
+        shown.lines,
+        "0123456789  default  waiting, place 2, waits for the budget customer, at the latest until 2027-01-15T08:00:00.000Z",
+      )
     }),
   )
 

@@ -13,7 +13,7 @@ import {
 import { orderedText } from "../../../src/web/console/ordered-words.ts"
 import { readAddress, writeAddress } from "../../../src/web/console/page-address.ts"
 import { isAddress, networkOf, soughtBy } from "../../../src/web/console/sought.ts"
-import { type Served, stateOf, type Terms, whyRow, whyWaiting } from "../../../src/web/console/words.ts"
+import { chosenTime, type Served, stateOf, type Terms, whyRow, whyWaiting } from "../../../src/web/console/words.ts"
 import { EMPTY_VIEW } from "../../support/queue-view.ts"
 
 const NOW = 1_000_000
@@ -231,6 +231,10 @@ describe("why each caller waits", () => {
     [{ ...row, passedOver: "parked" as const }, "Start failed, tried again"],
     [{ ...row, passedOver: "network" as const }, "Network has its share"],
     [{ ...row, passedOver: "budget" as const }, "Waits for a budget of their own"],
+    [
+      { ...row, passedOver: "budget" as const, budgets: ["minutes", "money"], resumesAt: NOW },
+      `Waits for their budget minutes or money, at the latest until ${chosenTime(NOW)}`,
+    ],
   ])("%j: %s", (ticket, words) => {
     expect(whyRow(ticket, NOW)).toBe(words)
   })

@@ -44,6 +44,10 @@ describe("why callers wait", () => {
       "Callers are waiting because the other calls of the account are in use or reserved.",
     ],
     [{ account: { held: 3, cap: 4, reserved: 0, free: 1 } }, "The next caller is being called."],
+    [
+      { resumesAt: NOW, budgets: ["month"] },
+      `Callers are waiting because the budget month is used up. It has more again on ${chosenTime(NOW)}.`,
+    ],
     [{ unpaid: 2, held: 2 }, "Callers are waiting because budgets of their own are used up."],
     [{ unpaid: 1, held: 2 }, "Callers are waiting because all slots are in use."],
     [{ present: 0 }, "No waiting caller is present."],
@@ -64,6 +68,13 @@ describe("the state of a campaign", () => {
     const { meaning, title } = stateOf({ ...queue, ...change }, NOW)
     return `${title}: ${meaning}`
   }
+
+  it("names the budget that callers wait for, and says by when calls resume", () => {
+    expect(headline({ resumesAt: NOW, budgets: ["month"] })).toBe(
+      `Waiting for a budget: Callers wait because the budget month is used up: until ${coming(NOW, NOW)}, or until it has more again.`,
+    )
+    expect(headline({ resumesAt: NOW })).toContain("because a budget is used up")
+  })
 
   it("names the code and the setting when the platform refuses the campaign", () => {
     expect(headline({ disrupted: true, platform: { ...platform, state: "rejected" } })).toBe(

@@ -32,8 +32,11 @@ const callerOf = ({ caller = "" }: Ticket): { readonly subject?: string; readonl
   return caller === "" ? {} : { address: caller }
 }
 
-const passedOver = (s: Step, id: string, { network }: Ticket): Pick<WaitingTicket, "passedOver"> => {
-  if (s.context.awaitsOwn === true && isUnpaid(s, id)) return { passedOver: "budget" }
+const passedOver = (s: Step, id: string, { network }: Ticket): Pick<WaitingTicket, "passedOver" | "resumesAt"> => {
+  if (s.context.awaitsOwn === true && isUnpaid(s, id)) {
+    const until = s.db.zscore(s.keys.parked, id)
+    return until === undefined ? { passedOver: "budget" } : { passedOver: "budget", resumesAt: until }
+  }
   if (isParked(s, id)) return { passedOver: "parked" }
   return s.context.share >= 1 || isBelowShare(s, network) ? {} : { passedOver: "network" }
 }
