@@ -31,6 +31,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   const warning = text("", "warning silence")
   const mood = text("", "mood")
   const orb = newOrb("live")
+  const stage = h("div", { class: "stage" }, orb, mood)
   const levels = createOrbLevels(orb)
   const talk = tools.pushToTalk() ? createTalkButton(tools) : undefined
   const muting = talk ?? button("in-call.mute", "mute", "mute", microphoneIcon())
@@ -49,10 +50,11 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   captions.title = captions.ariaLabel
   const agent = lookOf(tools).name
   const [said, heard] = [createMeter(say("in-call.you")), createMeter(agent || say("in-call.agent"))]
-  const field = writing(tools, transcript)
+  const field = textField(tools, transcript)
   const again = button("try-again", "retry")
   const microphone = h("span", { class: "split" }, muting, picker)
   let muted = false
+  let writes = false
   let spoke = 0
   /** whether nothing has come from the agent for too long, since the call began */
   let quiet = false
@@ -61,11 +63,15 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
     // with a notice nobody listens: the line is dead, or the microphone is gone
     const now = muted || !notice.hidden ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
     levels.mood(now)
-    setText(mood, notice.hidden ? say(`in-call.${quiet && now === "listening" ? "quiet" : now}`) : "")
+    const idle = now === "listening"
+    // nobody listens to one who writes
+    setText(mood, notice.hidden && !(writes && idle) ? say(`in-call.${quiet && idle ? "quiet" : now}`) : "")
   }
   const showCaptions = (): void => {
     captions.ariaPressed = String(settings.captions)
-    transcript.element.hidden = !settings.captions || transcript.isEmpty()
+    // one who writes reads the answers
+    transcript.element.hidden = !(settings.captions || writes) || transcript.isEmpty()
+    stage.hidden = writes && !transcript.element.hidden
   }
   return {
     nodes: [
@@ -73,7 +79,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
       h(
         "div",
         { class: "body" },
-        h("div", { class: "stage" }, orb, mood),
+        stage,
         // the orb shows them to those who see
         h("div", { class: "unseen" }, said.element, heard.element),
         notice,
@@ -90,7 +96,9 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
         muting.lastChild?.replaceWith(say(muted ? "in-call.unmute" : "in-call.mute"))
         muting.classList.toggle("off", muted)
       } else talk.ariaPressed = String(!muted)
-      microphone.hidden = state.writing === true
+      writes = state.writing === true
+      microphone.hidden = writes
+      captions.hidden = writes
       field.hidden = !state.takesText
       const trouble = troubleOf(state)
       setText(notice, trouble && say(trouble))
@@ -117,7 +125,7 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
 }
 
 /** A field for a caller who would rather write; shown where the agent takes text. */
-const writing = ({ say, send }: Tools, transcript: Transcript): HTMLElement => {
+const textField = ({ say, send }: Tools, transcript: Transcript): HTMLElement => {
   const field = document.createElement("input")
   // the longest text that the gate's platform takes
   field.maxLength = 2_000

@@ -15,9 +15,12 @@ export const icon = (...lines: ReadonlyArray<string>): SVGElement => {
   return element
 }
 
+/** The stroke through what is off. */
+const STROKE = "M4 4l16 16"
+
 /** A microphone, with the stroke through it. */
 export const microphoneIcon = (): SVGElement =>
-  icon("M9 6v6a3 3 0 0 0 6 0V6a3 3 0 0 0-6 0M5 12a7 7 0 0 0 14 0M12 19v3", "M4 4l16 16")
+  icon("M9 6v6a3 3 0 0 0 6 0V6a3 3 0 0 0-6 0M5 12a7 7 0 0 0 14 0M12 19v3", STROKE)
 
 /** A telephone receiver. */
 export const phoneIcon = (): SVGElement =>
@@ -50,8 +53,8 @@ export const devicesIcon = (): SVGElement => icon("M12 18H4V5h16v3M15 11h6v10h-6
 /** Folds downward: closes a panel that can be opened again, or opens a list. */
 export const downIcon = (): SVGElement => icon("M6 9l6 6 6-6")
 
-/** Captions: a screen with lines of text. */
-export const captionsIcon = (): SVGElement => icon("M4 5h16v14H4zM7.5 11h4M14.5 11h2M7.5 15h2M12.5 15h4")
+/** Captions: a screen with lines of text, with the stroke through it. */
+export const captionsIcon = (): SVGElement => icon("M4 5h16v14H4zM7.5 11h4M14.5 11h2M7.5 15h2M12.5 15h4", STROKE)
 
 export const sendIcon = (): SVGElement => icon("M12 20V5M5 12l7-7 7 7")
 

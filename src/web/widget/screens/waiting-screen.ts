@@ -4,7 +4,7 @@ import type { Attention } from "../waiting/attention.ts"
 import { notice as noticeOf } from "../words/first-words.ts"
 import * as words from "../words/visit-words.ts"
 import { h, setText } from "./dom.ts"
-import { alertIcon, bellIcon, clockIcon, microphoneIcon, moonIcon, pauseIcon } from "./icons.ts"
+import { alertIcon, bellIcon, clockIcon, microphoneIcon, pauseIcon } from "./icons.ts"
 import { offerRows } from "./offer-rows.ts"
 import type { Parts, Screen, Tools } from "./parts.ts"
 
@@ -66,7 +66,7 @@ export const waitingScreen = (
       orb.hidden = paused || disrupted
       sign.hidden = !orb.hidden
       sign.classList.toggle("bad", !paused)
-      const icon = pausedUntil === undefined ? pauseIcon : resumesAt === pausedUntil ? clockIcon : moonIcon
+      const icon = resumesAt && resumesAt === pausedUntil ? clockIcon : pauseIcon
       sign.replaceChildren((paused ? icon : alertIcon)())
       // a pause may last for days; a budget is waited for for an hour or so
       hint.hidden = paused && resumesAt === undefined

@@ -40,12 +40,12 @@ export const notice = (given: Notice | undefined, say: Say): string =>
  * he would be served at once, or nothing is known.
  */
 export const outlook = (
-  { estimatedWaitSeconds: seconds, opensAt, pausedUntil, state }: Fields,
+  { estimatedWaitSeconds: seconds, opensAt, pausedUntil, resetsAt, state }: Fields,
   say: Say,
   language: string,
   now: number,
 ): { readonly shut: string; readonly wait: string } => {
-  const until = Date.parse(String(opensAt ?? pausedUntil))
+  const until = Date.parse(String(opensAt ?? pausedUntil ?? resetsAt))
   const time = until ? timeOfDay(until, language, now) : ""
   const paused = state === "paused" ? say(`idle.paused${time && "-until"}`, { time }) : ""
   return {

@@ -13,7 +13,7 @@ export const visitStrings = {
   "in-call.agent-lost": "The agent’s service isn’t answering. The call will continue if it comes back soon.",
   "in-call.no-audio": "The audio has stopped. Tap the page to turn it on again.",
   "in-call.no-microphone": "Your microphone was disconnected or muted. The agent can’t hear you.",
-  "in-call.silent": "Nobody has spoken for a while. Say something to stay – the call ends in {time}.",
+  "in-call.silent": "Say something to stay. The call ends in {time}.",
   "in-call.ends": "Your call ends in {time}.",
   "in-call.quiet": "We haven’t heard from the agent yet.",
   "ended.again": "Talk again",

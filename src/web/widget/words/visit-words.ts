@@ -17,7 +17,7 @@ const hindrance = (
 ): string => {
   if (!paused) return disrupted ? say("waiting.disrupted") : ""
   return pausedUntil > now
-    ? say(resumesAt === pausedUntil ? "waiting.budget" : "waiting.closed", {
+    ? say(resumesAt === pausedUntil ? "waiting.budget" : "waiting.paused-until", {
         time: timeOfDay(pausedUntil, language, now),
       })
     : say("waiting.paused")

@@ -183,6 +183,54 @@ describe("each state of the widget", () => {
     }
   })
 
+  it("says until when a budget is used up or the queue is paused, and not that it is closed", async () => {
+    const tab = await open("")
+    const answer = await answering(tab)
+    answer({ state: "budget_exhausted", resetsAt: "2030-01-01T09:00:00Z" })
+    const frame = await firstScreen(tab, 440)
+    expect(await inPanel(frame, `panel.querySelector("h2").textContent`)).toMatch(
+      /^The call time is used up until .*2030/,
+    )
+    await tell(tab, {}, "paused")
+    await eventually("the pause", () => inPanel<boolean>(frame, `panel.querySelector(".estimate") !== null`))
+    expect(await inPanel(frame, `panel.querySelector(".estimate").textContent`)).toMatch(
+      /^Paused until \d.+\. You’ll keep your place\.$/,
+    )
+  })
+
+  it("listens to nobody who writes, and shows the answers where captions are off", async () => {
+    const tab = await open("")
+    const frame = await preview(tab, 440)
+    await tell(tab, { captions: "off" }, "writing")
+    await frame.waitForTimeout(200)
+    const shown = await inPanel<ReadonlyArray<boolean>>(
+      frame,
+      `[".messages", ".captions", ".mood"].map((each) => panel.querySelector(each).checkVisibility())`,
+    )
+    expect(shown).toEqual([true, false, false])
+  })
+
+  it("shows in the lowest window what is said in a call, and what warns of its end", async () => {
+    const tab = await open("")
+    const frame = await preview(tab, 320, 256)
+    await tell(tab, { mode: "floating" }, "call")
+    await frame.locator("voice-agent .launcher").click()
+    for (const [state, part] of [
+      ["call", ".messages"],
+      ["silence", ".warning.silence"],
+    ] as const) {
+      await tell(tab, { mode: "floating" }, state)
+      await frame.waitForTimeout(400)
+      const seen = await inPanel<number>(
+        frame,
+        `(([whole, part]) => Math.min(whole.bottom, part.bottom) - Math.max(whole.top, part.top))(
+          [".body", "${part}"].map((each) => panel.querySelector(each).getBoundingClientRect()))`,
+      )
+      // two lines
+      expect(seen, state).toBeGreaterThanOrEqual(42)
+    }
+  })
+
   it("moves neither button of a call when the caller mutes, in any language, and has a small orb in a low window", async () => {
     const tab = await open("")
     const moved: Array<string> = []

@@ -273,7 +273,7 @@ describe("the queue", () => {
     await screen(second, "Your turn")
   })
 
-  it("says until when it is closed, in the visitor's language, and opens by itself then", async () => {
+  it("says until when it is paused, in the visitor's language, and goes on by itself then", async () => {
     await widget.begin({}, { locale: "de", timezoneId: "Europe/Berlin" })
     const hangUp = await widget.rig.hold()
     const tab = await widget.open()
@@ -286,13 +286,14 @@ describe("the queue", () => {
       ...{ weekday: "long", hour: "numeric", minute: "2-digit" },
       timeZone: "Europe/Berlin",
     })
-    const closed = `Geschlossen bis ${time.format(tomorrow)}. Sie behalten Ihren Platz.`
-    await see(tab, closed)
-    await announced(tab, new RegExp(`${closed.replaceAll(".", "\\.")}$`))
+    const paused = (until: number) =>
+      `Die Warteschlange ist bis ${time.format(until)} angehalten. Sie behalten Ihren Platz.`
+    await see(tab, paused(tomorrow))
+    await announced(tab, new RegExp(`${paused(tomorrow).replaceAll(".", "\\.")}$`))
     // another time is pushed too
     const later = tomorrow + 86_400_000
     await widget.rig.operate("pause", later)
-    await see(tab, `Geschlossen bis ${time.format(later)}. Sie behalten Ihren Platz.`)
+    await see(tab, paused(later))
     hangUp()
     const soon = Date.now() + 2_000
     await widget.rig.operate("pause", soon)
