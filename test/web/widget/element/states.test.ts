@@ -213,13 +213,12 @@ describe("each state of the widget", () => {
   it("shows in the lowest window what is said in a call, and what warns of its end", async () => {
     const tab = await open("")
     const frame = await preview(tab, 320, 256)
-    await tell(tab, { mode: "floating" }, "call")
-    await frame.locator("voice-agent .launcher").click()
     for (const [state, part] of [
       ["call", ".messages"],
       ["silence", ".warning.silence"],
     ] as const) {
-      await tell(tab, { mode: "floating" }, state)
+      await tell(tab, {}, state)
+      await frame.locator(`voice-agent ${part}`).waitFor()
       await frame.waitForTimeout(400)
       const seen = await inPanel<number>(
         frame,
